@@ -7,6 +7,7 @@
 mod answer;
 mod attached;
 mod capabilities;
+pub mod client;
 mod connection;
 mod directories;
 mod error;

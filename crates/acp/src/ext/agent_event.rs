@@ -2,15 +2,22 @@
 //!
 //! One table gives the kinds that are advertised and those that are written.
 
+#![allow(
+    missing_docs,
+    reason = "the fields are the contract's; the model documents them"
+)]
+
+use std::borrow::Cow;
+
 use harn_model::{
     ChildCall, ChildResult, CompositionRun, Control, ControlOutcome, ControlTarget, LoopCheckpoint,
     PlanEntry, ProgressReport, Seam, StopReason, ToolsChange, TurnId, TurnOutcome,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::tool::Executor;
+use super::{lend::wire_fields, tool::Executor};
 
 /// The notification's method.
 pub const METHOD: &str = "_harn/agentEvent";
@@ -42,9 +49,9 @@ macro_rules! agent_events {
         }
 
         /// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
-        #[derive(Serialize, JsonSchema)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind")]
-        pub(crate) enum HarnEvent<'a> {
+        pub enum HarnEvent<'a> {
             $($(#[$doc])* #[serde(rename = $name)] $variant($fields$(<$life>)?),)*
         }
     };
@@ -82,147 +89,112 @@ agent_events! {
 }
 
 /// How long an agent waits until it is told again.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct IdleFields {
+pub struct IdleFields {
     /// How often its turn had started an iteration.
-    pub(crate) iteration: u64,
+    pub iteration: u64,
     /// When the next one comes, in milliseconds, unless the agent wakes.
-    pub(crate) backoff_ms: u64,
+    pub backoff_ms: u64,
 }
 
 /// A turn and the prompt that began it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnStartedFields<'a> {
-    pub(crate) turn_id: &'a str,
-    pub(crate) message_id: &'a str,
+pub struct TurnStartedFields<'a> {
+    pub turn_id: Cow<'a, str>,
+    pub message_id: Cow<'a, str>,
 }
 
 /// A turn and how it ended, as the answer to its prompt says it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnEndedFields<'a> {
-    turn_id: &'a str,
+pub struct TurnEndedFields<'a> {
+    pub turn_id: Cow<'a, str>,
     /// Why the agent stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    stop_reason: Option<StopReason>,
+    pub stop_reason: Option<StopReason>,
     /// What went wrong, where it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
+    pub error: Option<Cow<'a, str>>,
 }
 
 impl<'a> TurnEndedFields<'a> {
     pub(crate) fn new(turn: &'a TurnId, outcome: &'a TurnOutcome) -> Self {
         let (stop_reason, error) = match outcome {
             TurnOutcome::Stopped { stop_reason } => (Some(*stop_reason), None),
-            TurnOutcome::Failed { message } => (None, Some(message.as_str())),
+            TurnOutcome::Failed { message } => (None, Some(message.into())),
         };
         Self {
-            turn_id: turn.as_str(),
+            turn_id: turn.as_str().into(),
             stop_reason,
             error,
         }
     }
 }
 
+wire_fields!(
 /// One envelope for start, finish and error; absent parts are null.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RunFields<'a> {
-    run_id: &'a str,
-    language: &'a str,
+pub RunFields from CompositionRun {
+    run_id: Cow<'a, str>,
+    language: Cow<'a, str>,
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
-    snippet_hash: &'a str,
+    snippet_hash: Cow<'a, str>,
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
-    binding_manifest_hash: &'a str,
+    binding_manifest_hash: Cow<'a, str>,
     requested_side_effect_ceiling: harn_model::SideEffectLevel,
-    stdout: Option<&'a str>,
-    stderr: Option<&'a str>,
-    artifacts: &'a [Value],
-    result: Option<&'a Value>,
+    stdout: Option<Cow<'a, str>>,
+    stderr: Option<Cow<'a, str>>,
+    artifacts: Cow<'a, [Value]>,
+    result: Option<Cow<'a, Value>>,
     failure_category: Option<harn_model::FailureCategory>,
-    error: Option<&'a str>,
+    error: Option<Cow<'a, str>>,
     duration_ms: Option<u64>,
-    metadata: &'a Map<String, Value>,
+    metadata: Cow<'a, Map<String, Value>>,
 }
+);
 
-impl<'a> From<&'a CompositionRun> for RunFields<'a> {
-    fn from(run: &'a CompositionRun) -> Self {
-        Self {
-            run_id: &run.run_id,
-            language: &run.language,
-            snippet_hash: &run.snippet_hash,
-            binding_manifest_hash: &run.binding_manifest_hash,
-            requested_side_effect_ceiling: run.requested_side_effect_ceiling,
-            stdout: run.stdout.as_deref(),
-            stderr: run.stderr.as_deref(),
-            artifacts: &run.artifacts,
-            result: run.result.as_ref(),
-            failure_category: run.failure_category,
-            error: run.error.as_deref(),
-            duration_ms: run.duration_ms,
-            metadata: &run.metadata,
-        }
-    }
-}
-
+wire_fields!(
 /// A child begins; its annotations keep snake_case.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ChildCallFields<'a> {
-    run_id: &'a str,
-    tool_call_id: &'a str,
-    tool_name: &'a str,
+pub ChildCallFields from ChildCall {
+    run_id: Cow<'a, str>,
+    tool_call_id: Cow<'a, str>,
+    tool_name: Cow<'a, str>,
     operation_index: u64,
-    annotations: Option<&'a harn_model::ToolAnnotations>,
+    annotations: Option<Cow<'a, harn_model::ToolAnnotations>>,
     requested_side_effect_level: harn_model::SideEffectLevel,
-    policy_context: &'a Map<String, Value>,
-    raw_input: &'a Value,
+    policy_context: Cow<'a, Map<String, Value>>,
+    raw_input: Cow<'a, Value>,
 }
-
-impl<'a> From<&'a ChildCall> for ChildCallFields<'a> {
-    fn from(call: &'a ChildCall) -> Self {
-        Self {
-            run_id: &call.run_id,
-            tool_call_id: &call.tool_call_id,
-            tool_name: &call.tool_name,
-            operation_index: call.operation_index,
-            annotations: call.annotations.as_ref(),
-            requested_side_effect_level: call.requested_side_effect_level,
-            policy_context: &call.policy_context,
-            raw_input: &call.raw_input,
-        }
-    }
-}
+);
 
 /// A child ended.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ChildResultFields<'a> {
-    run_id: &'a str,
-    tool_call_id: &'a str,
-    tool_name: &'a str,
-    operation_index: u64,
-    status: harn_model::ToolCallStatus,
-    raw_output: Option<&'a Value>,
-    error: Option<&'a str>,
-    error_category: Option<harn_model::ErrorCategory>,
-    executor: Option<Executor<'a>>,
-    duration_ms: Option<u64>,
-    execution_duration_ms: Option<u64>,
+pub struct ChildResultFields<'a> {
+    pub run_id: Cow<'a, str>,
+    pub tool_call_id: Cow<'a, str>,
+    pub tool_name: Cow<'a, str>,
+    pub operation_index: u64,
+    pub status: harn_model::ToolCallStatus,
+    pub raw_output: Option<Cow<'a, Value>>,
+    pub error: Option<Cow<'a, str>>,
+    pub error_category: Option<harn_model::ErrorCategory>,
+    pub executor: Option<Executor<'a>>,
+    pub duration_ms: Option<u64>,
+    pub execution_duration_ms: Option<u64>,
 }
 
 impl<'a> From<&'a ChildResult> for ChildResultFields<'a> {
     fn from(result: &'a ChildResult) -> Self {
         Self {
-            run_id: &result.run_id,
-            tool_call_id: &result.tool_call_id,
-            tool_name: &result.tool_name,
+            run_id: (&result.run_id).into(),
+            tool_call_id: (&result.tool_call_id).into(),
+            tool_name: (&result.tool_name).into(),
             operation_index: result.operation_index,
             status: result.status,
-            raw_output: result.raw_output.as_ref(),
-            error: result.error.as_deref(),
+            raw_output: result.raw_output.as_ref().map(Cow::Borrowed),
+            error: result.error.as_deref().map(Cow::from),
             error_category: result.error_category,
             executor: result.executor.as_ref().map(Executor::from),
             duration_ms: result.duration_ms,
@@ -232,19 +204,20 @@ impl<'a> From<&'a ChildResult> for ChildResultFields<'a> {
 }
 
 /// Where the loop is.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CheckpointFields {
-    iteration: u64,
+pub struct CheckpointFields {
+    pub iteration: u64,
     /// The contract's own word for it, `kind`, is taken by the event's kind.
-    seam: Seam,
-    delivered: u64,
+    pub seam: Seam,
+    pub delivered: u64,
     /// Tools that waited to run were skipped.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    dispatch_skipped: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(!default)]
+    pub dispatch_skipped: bool,
     /// Why they were.
     #[serde(skip_serializing_if = "Option::is_none")]
-    skip_reason: Option<&'static str>,
+    pub skip_reason: Option<Cow<'static, str>>,
 }
 
 impl From<&LoopCheckpoint> for CheckpointFields {
@@ -254,24 +227,26 @@ impl From<&LoopCheckpoint> for CheckpointFields {
             seam: checkpoint.seam,
             delivered: checkpoint.delivered,
             dispatch_skipped: checkpoint.dispatch_skipped,
-            skip_reason: checkpoint.dispatch_skipped.then_some("interrupt_immediate"),
+            skip_reason: checkpoint
+                .dispatch_skipped
+                .then_some("interrupt_immediate".into()),
         }
     }
 }
 
 /// A control and what came of it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ControlFields<'a> {
-    control_id: &'a str,
-    method: &'static str,
-    outcome: &'static str,
-    status: harn_model::ControlStatus,
+pub struct ControlFields<'a> {
+    pub control_id: Cow<'a, str>,
+    pub method: Cow<'static, str>,
+    pub outcome: Cow<'static, str>,
+    pub status: harn_model::ControlStatus,
     /// The outcome again, where it is a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    actor: ActorFields<'a>,
-    target: TargetFields<'a>,
+    pub reason: Option<Cow<'static, str>>,
+    pub actor: ActorFields<'a>,
+    pub target: TargetFields<'a>,
 }
 
 impl<'a> From<&'a ControlOutcome> for ControlFields<'a> {
@@ -279,11 +254,11 @@ impl<'a> From<&'a ControlOutcome> for ControlFields<'a> {
         let status = outcome.status();
         let word = outcome.result.as_str();
         Self {
-            control_id: &outcome.control_id,
-            method: method(outcome.control),
-            outcome: word,
+            control_id: (&outcome.control_id).into(),
+            method: method(outcome.control).into(),
+            outcome: word.into(),
             status,
-            reason: (status == harn_model::ControlStatus::Rejected).then_some(word),
+            reason: (status == harn_model::ControlStatus::Rejected).then_some(word.into()),
             actor: (&outcome.actor).into(),
             target: (&outcome.target).into(),
         }
@@ -302,110 +277,84 @@ fn method(control: Control) -> &'static str {
     }
 }
 
+wire_fields!(
 /// Who sent a control.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ActorFields<'a> {
-    client_id: &'a str,
-    role: &'a str,
-    source: &'a str,
+pub ActorFields from harn_model::Actor {
+    client_id: Cow<'a, str>,
+    role: Cow<'a, str>,
+    source: Cow<'a, str>,
 }
-
-impl<'a> From<&'a harn_model::Actor> for ActorFields<'a> {
-    fn from(actor: &'a harn_model::Actor) -> Self {
-        Self {
-            client_id: &actor.client_id,
-            role: &actor.role,
-            source: &actor.source,
-        }
-    }
-}
+);
 
 /// What a control was about.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TargetFields<'a> {
-    session_id: &'a str,
+pub struct TargetFields<'a> {
+    pub session_id: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    message_id: Option<&'a str>,
+    pub message_id: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reminder_id: Option<&'a str>,
+    pub reminder_id: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    turn_id: Option<&'a str>,
+    pub turn_id: Option<Cow<'a, str>>,
 }
 
 impl<'a> From<&'a ControlTarget> for TargetFields<'a> {
     fn from(target: &'a ControlTarget) -> Self {
         Self {
-            session_id: target.session_id.as_str(),
-            message_id: target
-                .message_id
-                .as_ref()
-                .map(harn_model::MessageId::as_str),
-            reminder_id: target.reminder_id.as_deref(),
-            turn_id: target.turn_id.as_ref().map(harn_model::TurnId::as_str),
+            session_id: target.session_id.as_str().into(),
+            message_id: target.message_id.as_ref().map(|id| id.as_str().into()),
+            reminder_id: target.reminder_id.as_deref().map(Cow::from),
+            turn_id: target.turn_id.as_ref().map(|id| id.as_str().into()),
         }
     }
 }
 
 /// How long an agent did nothing.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WatchdogFields {
-    pub(crate) attempts: u64,
-    pub(crate) elapsed_ms: u64,
+pub struct WatchdogFields {
+    pub attempts: u64,
+    pub elapsed_ms: u64,
 }
 
+wire_fields!(
 /// A report as the agent made it. One with a message or entries is a session update instead.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ReportFields<'a> {
-    message: Option<&'a str>,
-    entries: &'a [PlanEntry],
+pub ReportFields from ProgressReport {
+    message: Option<Cow<'a, str>>,
+    entries: Cow<'a, [PlanEntry]>,
     replace: bool,
-    metadata: &'a Value,
+    metadata: Cow<'a, Value>,
+}
+);
+
+/// Why a session was closed and what it is now.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClosedFields<'a> {
+    pub reason: Cow<'a, str>,
+    pub status: Cow<'a, str>,
 }
 
-impl<'a> From<&'a ProgressReport> for ReportFields<'a> {
-    fn from(report: &'a ProgressReport) -> Self {
+impl<'a> ClosedFields<'a> {
+    pub(crate) fn new(reason: &'a str, status: &'a str) -> Self {
         Self {
-            message: report.message.as_deref(),
-            entries: &report.entries,
-            replace: report.replace,
-            metadata: &report.metadata,
+            reason: reason.into(),
+            status: status.into(),
         }
     }
 }
 
-/// Why a session was closed and what it is now.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClosedFields<'a> {
-    pub(crate) reason: &'a str,
-    pub(crate) status: &'a str,
-}
-
+wire_fields!(
 /// How a catalogue of tools changed; names are sorted.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ToolsFields<'a> {
+pub ToolsFields from ToolsChange {
     /// Tools that came.
-    added: &'a [String],
+    added: Cow<'a, [String]>,
     /// Tools that went.
-    removed: &'a [String],
+    removed: Cow<'a, [String]>,
     /// Tools that are described otherwise now.
-    changed: &'a [String],
+    changed: Cow<'a, [String]>,
     /// How many there are.
     total: u64,
 }
-
-impl<'a> From<&'a ToolsChange> for ToolsFields<'a> {
-    fn from(change: &'a ToolsChange) -> Self {
-        Self {
-            added: &change.added,
-            removed: &change.removed,
-            changed: &change.changed,
-            total: change.total,
-        }
-    }
-}
+);

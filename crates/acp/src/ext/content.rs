@@ -1,16 +1,18 @@
 //! What Harn adds to the text of an `agent_message_chunk`. The names are snake_case in the contract.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 meta_fields! {
     /// `content._meta.harn`. A chunk is complete in itself, so the two are the same.
     #[schemars(rename = "ContentMeta", deny_unknown_fields)]
     ContentMeta {
         /// What a person should see of the chunk.
-        visible_delta = "visible_delta": &'a str,
+        visible_delta = "visible_delta": Cow<'a, str>,
         /// The same.
-        visible_text = "visible_text": &'a str,
+        visible_text = "visible_text": Cow<'a, str>,
     }
 }
 
@@ -18,8 +20,8 @@ impl<'a> ContentMeta<'a> {
     /// Of the visible text of one chunk.
     pub(crate) fn of_chunk(visible: &'a str) -> Self {
         Self {
-            visible_delta: visible,
-            visible_text: visible,
+            visible_delta: visible.into(),
+            visible_text: visible.into(),
         }
     }
 }

@@ -126,6 +126,13 @@ impl Serialize for EventId {
     }
 }
 
+impl<'de> Deserialize<'de> for EventId {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// `_meta.harn` of the params of a line that has an id.
 #[cfg(test)]
 #[derive(Serialize, schemars::JsonSchema)]

@@ -1,10 +1,12 @@
 //! `agent/idle`: the sign of life of an agent that stays and waits for more to do, to hosts that read JSON
 //! themselves. Typed clients get it as an agent event.
 
+use std::borrow::Cow;
+
 use harn_lines::rpc::RpcMessage;
 use harn_model::SessionId;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The notification's method.
 pub const METHOD: &str = "agent/idle";
@@ -14,22 +16,22 @@ pub(crate) const DESCRIPTION: &str =
     "The agent waits for more to do; comes again after `backoff_ms`, at most every two seconds.";
 
 /// The `params` of `agent/idle`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AgentIdle", deny_unknown_fields)]
-pub(crate) struct Idle<'a> {
+pub struct Idle<'a> {
     /// Which session's agent.
     #[serde(rename = "sessionId")]
-    session_id: &'a str,
+    pub session_id: Cow<'a, str>,
     /// How often its turn had started an iteration.
-    iteration: u64,
+    pub iteration: u64,
     /// When the next one comes, in milliseconds, unless the agent wakes.
-    backoff_ms: u64,
+    pub backoff_ms: u64,
 }
 
 /// Appends the line.
 pub(crate) fn write(session: &SessionId, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
     let params = Idle {
-        session_id: session.as_str(),
+        session_id: session.as_str().into(),
         iteration,
         backoff_ms,
     };

@@ -1,7 +1,7 @@
 //! Clients on a live session, on the wire: what the methods take and answer, and what a listing says of a
 //! session that is open. Records keep the contract's snake_case; what is around them is camelCase.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use harn_model::{LiveClient, LiveClientChange, LiveClientMode, rfc3339};
 use harn_runtime::{AttachClient, ListedSession, LiveState, Taking};
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{HarnMeta, VENDOR, event_id::EventId, sender::Name};
+use super::{HarnMeta, VENDOR, event_id::EventId, lend::Lent, sender::Name};
 
 /// How long a client's name may be.
 const LONGEST_NAME: usize = 128;
@@ -218,62 +218,62 @@ impl DetachParams {
 }
 
 /// The answer to all four: who is there now.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Changed<'a> {
+pub struct Changed<'a> {
     /// Who did it; nobody after a detach.
-    client: Option<&'a LiveClient>,
+    pub client: Option<Lent<'a, LiveClient>>,
     /// Who was in control before, where it is another now.
-    previous_controller_id: Option<&'a str>,
+    pub previous_controller_id: Option<Cow<'a, str>>,
     /// Who is in control.
-    active_controller_id: Option<&'a str>,
+    pub active_controller_id: Option<Cow<'a, str>>,
     /// Everyone, in the order they came.
-    clients: &'a [LiveClient],
+    pub clients: Cow<'a, [LiveClient]>,
     /// What an attach or a takeover also tells.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<HarnMeta<Joined>>,
+    pub meta: Option<HarnMeta<Joined>>,
 }
 
 impl<'a> Changed<'a> {
     pub(crate) fn new(change: &'a LiveClientChange, session: Option<SessionState>) -> Self {
         Self {
-            client: change.client.as_ref(),
-            previous_controller_id: change.previous_controller_id.as_deref(),
-            active_controller_id: change.active_controller_id.as_deref(),
-            clients: &change.clients,
+            client: change.client.as_ref().map(Lent::Borrowed),
+            previous_controller_id: change.previous_controller_id.as_deref().map(Cow::from),
+            active_controller_id: change.active_controller_id.as_deref().map(Cow::from),
+            clients: (&change.clients).into(),
             meta: session.map(|session| HarnMeta::new(Joined { session })),
         }
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Joined {
+pub struct Joined {
     /// The session, as those who open one are told of it.
-    session: SessionState,
+    pub session: SessionState,
 }
 
 /// A session as whoever comes to it needs to know it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct SessionState {
+pub struct SessionState {
     /// Its working directory.
-    pub(crate) cwd: String,
+    pub cwd: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) title: Option<String>,
+    pub title: Option<String>,
     /// ACP's `SessionModeState`.
-    pub(crate) modes: Value,
+    pub modes: Value,
     /// ACP's `SessionConfigOption`s.
-    pub(crate) config_options: Value,
-    pub(crate) available_commands: Vec<harn_model::Command>,
+    pub config_options: Value,
+    pub available_commands: Vec<harn_model::Command>,
     /// Whether a prompt runs or waits.
-    pub(crate) active_prompt: bool,
+    pub active_prompt: bool,
     /// The place of the client's own update in the stream.
     #[schemars(with = "String")]
-    pub(crate) last_event_id: EventId,
+    pub last_event_id: EventId,
     /// How often control has changed.
-    pub(crate) epoch: u64,
+    pub epoch: u64,
 }
 
 /// The answer to `session/live_clients`.
@@ -312,33 +312,37 @@ impl<'a> LiveClients<'a> {
 }
 
 /// `_meta.harn` of a row of `session/list`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ListedSession", deny_unknown_fields)]
-pub(crate) struct Listed<'a> {
-    live_state: Liveness,
+pub struct Listed<'a> {
+    #[allow(
+        missing_docs,
+        reason = "the type says it, and the schema has no words for it"
+    )]
+    pub live_state: Liveness,
     /// Whether a prompt runs or waits.
-    active_prompt: bool,
+    pub active_prompt: bool,
     /// Who is in control.
     #[serde(skip_serializing_if = "Option::is_none")]
-    controller_id: Option<&'a str>,
+    pub controller_id: Option<Cow<'a, str>>,
     /// Since when, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    controlled_since: Option<String>,
+    pub controlled_since: Option<String>,
     /// How many clients are on it under a name.
-    client_count: usize,
+    pub client_count: usize,
     /// What a client may attach as: nothing where it has to be opened first.
-    attachable_roles: &'static [&'static str],
+    pub attachable_roles: Vec<Cow<'static, str>>,
     /// Where its stream has got to; only of one that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    last_event_id: Option<EventId>,
+    pub last_event_id: Option<EventId>,
 }
 
 /// Whether a session is open in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Liveness {
+pub enum Liveness {
     /// It is.
     Live,
     /// It can be opened.
@@ -355,12 +359,12 @@ pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
             None => Liveness::Persisted,
         },
         active_prompt: live.is_some_and(|live| live.active_prompt),
-        controller_id: controller.map(|it| &*it.client_id),
+        controller_id: controller.map(|it| Cow::from(&*it.client_id)),
         controlled_since: controller.map(|it| rfc3339(it.since)),
         client_count: live.map_or(0, |live| live.clients),
         attachable_roles: match live {
-            Some(_) => &["observer", "controller"],
-            None => &[],
+            Some(_) => vec!["observer".into(), "controller".into()],
+            None => Vec::new(),
         },
         last_event_id: live.map(|live| live.last_event.into()),
     };

@@ -1,18 +1,20 @@
 //! `_meta.harn.mcp`: the MCP servers of a session and how each stands.
 
+use std::borrow::Cow;
+
 use agent_client_protocol::v1::schema::Meta;
 use harn_model::McpServerStatus;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::VENDOR;
 
 /// `_meta.harn` of an answer that opens a session, and of the update that tells of a change.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct McpMeta<'a> {
+pub struct McpMeta<'a> {
     /// All of them, by name.
-    pub(crate) mcp: &'a [McpServerStatus],
+    pub mcp: Cow<'a, [McpServerStatus]>,
 }
 
 /// The `_meta` of an answer; nothing where there are no servers.
@@ -21,6 +23,9 @@ pub(crate) fn answer(servers: &[McpServerStatus]) -> Option<Meta> {
         return None;
     }
     // Strings and numbers always serialise; without the value the client hears of them by updates.
-    let value = serde_json::to_value(McpMeta { mcp: servers }).ok()?;
+    let value = serde_json::to_value(McpMeta {
+        mcp: servers.into(),
+    })
+    .ok()?;
     Some(Meta::from_iter([(VENDOR.to_owned(), value)]))
 }

@@ -8,10 +8,10 @@
 /// the two cannot differ. The fields stand in the order of their names.
 macro_rules! meta_fields {
     ($(#[$outer:meta])* $name:ident { $($(#[$attr:meta])* $field:ident = $wire:literal: $ty:ty,)* }) => {
-        #[derive(Serialize, JsonSchema)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         $(#[$outer])*
-        pub(crate) struct $name<'a> {
-            $($(#[$attr])* #[serde(rename = $wire)] pub(crate) $field: $ty,)*
+        pub struct $name<'a> {
+            $($(#[$attr])* #[serde(rename = $wire)] pub $field: $ty,)*
         }
 
         impl $name<'_> {
@@ -29,6 +29,7 @@ pub(crate) mod content;
 pub mod event_id;
 pub(crate) mod hitl;
 pub mod idle;
+pub(crate) mod lend;
 pub(crate) mod live;
 pub(crate) mod mcp;
 pub(crate) mod permission;
@@ -43,13 +44,14 @@ pub mod update;
 pub(crate) mod user;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// `{"harn": …}`, the value of a `_meta` member.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
 pub struct HarnMeta<T> {
-    harn: T,
+    #[allow(missing_docs, reason = "a doc would be a description in every schema")]
+    pub harn: T,
 }
 
 impl<T> HarnMeta<T> {

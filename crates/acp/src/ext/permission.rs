@@ -3,6 +3,8 @@
 //! The contract's own fields stand beside ACP's in the profile `harn` and are repeated under `_meta.harn` in
 //! every profile. Keys of the envelope are camelCase; the records in it are snake_case inside.
 
+use std::borrow::Cow;
+
 use harn_model::{
     ApprovalEvidence, ApprovalRequest, GrantScope, Lineage, MutationSession, PermissionAsked,
     PermissionOption, PolicyDecision, rfc3339,
@@ -11,63 +13,65 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::event_id::EventId;
+use super::{event_id::EventId, lend::Lent};
 
 /// What a host renders a question from, and why it is asked.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Approval<'a> {
+pub struct Approval<'a> {
     /// What would be done, by whom, and until when somebody may decide.
-    approval_request: &'a ApprovalRequest,
+    pub approval_request: Lent<'a, ApprovalRequest>,
     /// The receipt of the policy that asks; absent where an agent asks of its own accord.
     #[serde(skip_serializing_if = "Option::is_none")]
-    policy_decision: Option<&'a PolicyDecision>,
+    pub policy_decision: Option<Lent<'a, PolicyDecision>>,
     /// Under which right the call would act; null where it changes nothing.
-    mutation: Option<&'a MutationSession>,
+    pub mutation: Option<Lent<'a, MutationSession>>,
     /// The paths the call declares, as a person reads them.
-    declared_paths: Vec<&'a str>,
+    pub declared_paths: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Approval<'a> {
     pub(crate) fn new(ask: &'a PermissionAsked, request: &'a ApprovalRequest) -> Self {
         let evidence = request.evidence_refs.iter();
         let paths = evidence.filter(|it| it.kind == ApprovalEvidence::WORKSPACE_PATH);
-        let paths = paths.map(|it| it.reference.as_str());
+        let paths = paths.map(|it| (&it.reference).into());
         Self {
-            approval_request: request,
-            policy_decision: ask.policy_decision.as_ref(),
-            mutation: ask.tool_call.audit.as_deref(),
+            approval_request: Lent::Borrowed(request),
+            policy_decision: ask.policy_decision.as_ref().map(Lent::Borrowed),
+            mutation: ask.tool_call.audit.as_deref().map(Lent::Borrowed),
             declared_paths: paths.collect(),
         }
     }
 }
 
 /// `_meta.harn` of the params of `session/request_permission`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct PermissionMeta<'a> {
+pub struct PermissionMeta<'a> {
+    #[allow(missing_docs, reason = "a doc would be a description in the schema")]
     #[serde(flatten)]
-    approval: Approval<'a>,
+    pub approval: Approval<'a>,
     /// When it is settled without an answer, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    deadline: Option<String>,
+    pub deadline: Option<String>,
     /// The workers from the session down to the one that asks.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    lineage: Vec<LineageStep<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(!default)]
+    pub lineage: Vec<LineageStep<'a>>,
     /// How long each of the options holds.
-    options: Vec<OptionScope<'a>>,
+    pub options: Vec<OptionScope<'a>>,
     /// How many messages and reminders waited for the agent when it was asked; absent where none did. The
     /// agent reads them after the answer, unless one interrupts: the question is taken back then.
     #[serde(rename = "pendingCount", skip_serializing_if = "Option::is_none")]
-    pending_count: Option<u64>,
+    pub pending_count: Option<u64>,
     /// The client it is put to, where that has a name of its own: a broker may have several.
     #[serde(rename = "clientId", skip_serializing_if = "Option::is_none")]
-    client_id: Option<&'a str>,
+    pub client_id: Option<Cow<'a, str>>,
     /// Its place in the session's stream, for clients that have event ids; absent where it is put again.
     #[serde(rename = "eventId", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    event_id: Option<EventId>,
+    pub event_id: Option<EventId>,
 }
 
 impl<'a> PermissionMeta<'a> {
@@ -83,50 +87,50 @@ impl<'a> PermissionMeta<'a> {
             lineage: ask.lineage.iter().map(LineageStep::from).collect(),
             options: ask.options.iter().map(OptionScope::from).collect(),
             pending_count: (ask.pending > 0).then_some(ask.pending),
-            client_id,
+            client_id: client_id.map(Cow::from),
             event_id,
         }
     }
 }
 
 /// A worker on the way.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-struct LineageStep<'a> {
+pub struct LineageStep<'a> {
     /// The worker.
-    worker_id: &'a str,
+    pub worker_id: Cow<'a, str>,
     /// Its name.
-    worker_name: &'a str,
+    pub worker_name: Cow<'a, str>,
     /// The session it works in.
-    session_id: &'a str,
+    pub session_id: Cow<'a, str>,
 }
 
 impl<'a> From<&'a Lineage> for LineageStep<'a> {
     fn from(step: &'a Lineage) -> Self {
         Self {
-            worker_id: step.worker_id.as_str(),
-            worker_name: &step.worker_name,
-            session_id: step.session_id.as_str(),
+            worker_id: step.worker_id.as_str().into(),
+            worker_name: (&step.worker_name).into(),
+            session_id: step.session_id.as_str().into(),
         }
     }
 }
 
 /// How long an answer holds: ACP has one word for "this session" and "from now on".
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-struct OptionScope<'a> {
+pub struct OptionScope<'a> {
     /// The option.
-    option_id: &'a str,
+    pub option_id: Cow<'a, str>,
     /// How long it holds.
-    scope: GrantScope,
+    pub scope: GrantScope,
 }
 
 impl<'a> From<&'a PermissionOption> for OptionScope<'a> {
     fn from(option: &'a PermissionOption) -> Self {
         Self {
-            option_id: &option.option_id,
+            option_id: (&option.option_id).into(),
             scope: option.scope,
         }
     }

@@ -2,12 +2,14 @@
 
 use harn_model::PlanDocument;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::lend::Lent;
 
 /// `_meta.harn` of a `plan` update.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct PlanMeta<'a> {
+pub struct PlanMeta<'a> {
     /// The whole `harn.plan.v1` document, snake_case inside.
-    pub(crate) plan: &'a PlanDocument,
+    pub plan: Lent<'a, PlanDocument>,
 }

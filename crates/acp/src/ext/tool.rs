@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use harn_model::{
     ErrorCategory, MutationSession, ToolCallStatus, ToolCallUpdate, ToolExecutor, WorkerCall,
-    WorkerId,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 meta_fields! {
     /// `_meta.harn` of a tool call or its update. Nothing is written empty.
@@ -22,7 +21,7 @@ meta_fields! {
         duration_ms = "durationMs": Option<u64>,
         /// What went wrong.
         #[serde(skip_serializing_if = "Option::is_none")]
-        error = "error": Option<&'a str>,
+        error = "error": Option<Cow<'a, str>>,
         /// Which sort of wrong; only with `failed`, beside `error`.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_category = "errorCategory": Option<ErrorCategory>,
@@ -37,29 +36,29 @@ meta_fields! {
         parsing = "parsing": Option<bool>,
         /// Arguments as far as they streamed, while they do not parse; never beside `rawInput`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        raw_input_partial = "rawInputPartial": Option<&'a str>,
+        raw_input_partial = "rawInputPartial": Option<Cow<'a, str>>,
         /// The worker that makes the call; absent on calls of the session's own.
         #[serde(skip_serializing_if = "Option::is_none")]
-        worker_id = "workerId": Option<&'a str>,
+        worker_id = "workerId": Option<Cow<'a, str>>,
     }
 }
 
 /// Who ran a tool: a word, or an MCP server by name.
-#[derive(PartialEq, Serialize, JsonSchema)]
+#[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(crate) enum Executor<'a> {
+pub enum Executor<'a> {
     Word(ExecutorWord),
     #[serde(rename_all = "camelCase")]
     Server {
         kind: ServerWord,
-        server_name: &'a str,
+        server_name: Cow<'a, str>,
     },
 }
 
 /// Who ran a tool, where one word says it.
-#[derive(PartialEq, Serialize, JsonSchema)]
+#[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ExecutorWord {
+pub enum ExecutorWord {
     /// One of our own tools.
     HarnBuiltin,
     /// The host, over the bridge.
@@ -69,10 +68,10 @@ pub(crate) enum ExecutorWord {
 }
 
 /// What marks an executor with a name.
-#[derive(PartialEq, Serialize, JsonSchema)]
+#[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum ServerWord {
+pub enum ServerWord {
     McpServer,
 }
 
@@ -84,7 +83,7 @@ impl<'a> From<&'a ToolExecutor> for Executor<'a> {
             ToolExecutor::ProviderNative => Self::Word(ExecutorWord::ProviderNative),
             ToolExecutor::McpServer { server_name, .. } => Self::Server {
                 kind: ServerWord::McpServer,
-                server_name,
+                server_name: server_name.into(),
             },
         }
     }
@@ -118,12 +117,16 @@ impl<'a> ToolMeta<'a> {
         let meta = Self {
             audit: update.audit.as_deref().map(brief),
             duration_ms: update.duration_ms.filter(|_| ended),
-            error: update.error.as_deref(),
+            error: update.error.as_deref().map(Cow::from),
             error_category: update.error_category.filter(|_| failed),
             execution_duration_ms: update.execution_duration_ms.filter(|_| ended),
             executor: update.executor.as_ref().map(Executor::from),
             parsing: update.parsing,
-            raw_input_partial: update.raw_input_partial.as_deref().filter(|_| !parsed),
+            raw_input_partial: update
+                .raw_input_partial
+                .as_deref()
+                .filter(|_| !parsed)
+                .map(Cow::from),
             ..Self::default()
         };
         meta.unless_empty()
@@ -132,7 +135,7 @@ impl<'a> ToolMeta<'a> {
     /// The same for a call of a worker.
     pub(crate) fn of_worker(self, call: &'a WorkerCall) -> Self {
         Self {
-            worker_id: call.worker_id().map(WorkerId::as_str),
+            worker_id: call.worker_id().map(|id| id.as_str().into()),
             ..self
         }
     }

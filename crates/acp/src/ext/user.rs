@@ -2,12 +2,14 @@
 
 use harn_model::LiveAuthor;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::lend::Lent;
 
 /// Of a `user_message` or a `user_message_chunk`.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "UserMessageMeta", deny_unknown_fields)]
-pub(crate) struct UserMeta<'a> {
+pub struct UserMeta<'a> {
     /// The client; the record keeps snake_case.
-    pub(crate) live_session: &'a LiveAuthor,
+    pub live_session: Lent<'a, LiveAuthor>,
 }

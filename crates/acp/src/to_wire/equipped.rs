@@ -18,7 +18,9 @@ impl Projector {
     pub(super) fn mcp_servers(&self, servers: &[McpServerStatus], out: &mut Vec<u8>) {
         match self.dialect.profile {
             Profile::Harn | Profile::Meta => {
-                let meta = Some(HarnMeta::new(InfoMeta::Mcp(McpMeta { mcp: servers })));
+                let meta = Some(HarnMeta::new(InfoMeta::Mcp(McpMeta {
+                    mcp: servers.into(),
+                })));
                 self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
             }
             Profile::Acp => {}

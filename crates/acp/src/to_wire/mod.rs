@@ -14,7 +14,7 @@ mod tests;
 mod turns;
 mod worker_calls;
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{borrow::Cow, fmt, path::Path, sync::Arc};
 
 use harn_model::{AgentEvent, DaemonChange, Envelope, Plan, Seq, SessionId, TurnOutcome};
 
@@ -25,6 +25,7 @@ use crate::{
     ext::{
         agent_event::{self, ClosedFields, HarnEvent, WatchdogFields},
         event_id,
+        lend::Lent,
         update::{
             ArtifactFields, CompactedFields, FsWatchFields, HandoffFields, HitlRequestFields,
             HitlResolvedFields, LiveClientFields, LogFields, ProgressFields, ProjectedFields,
@@ -230,8 +231,8 @@ impl Projector {
             } => {
                 if !events.is_empty() {
                     let fields = FsWatchFields {
-                        subscription_id,
-                        events,
+                        subscription_id: subscription_id.into(),
+                        events: events.into(),
                     };
                     self.extension(fields, out);
                 }
@@ -241,9 +242,9 @@ impl Projector {
                 handoff,
             } => {
                 let fields = HandoffFields {
-                    handoff_id: &handoff.id,
-                    artifact_id,
-                    handoff,
+                    handoff_id: (&handoff.id).into(),
+                    artifact_id: artifact_id.into(),
+                    handoff: Lent::Borrowed(handoff),
                 };
                 let note = || plain::handoff(handoff);
                 self.extension_or(fields, out, |out| self.note(seq, &note(), out));
@@ -264,10 +265,10 @@ impl Projector {
                 reason,
             } => {
                 let fields = SkillActivatedFields {
-                    skill_name,
-                    skill_id: id_beside(skill_name, skill_id),
+                    skill_name: skill_name.into(),
+                    skill_id: id_beside(skill_name, skill_id).map(Cow::from),
                     iteration: *iteration,
-                    reason,
+                    reason: reason.into(),
                 };
                 let note = || plain::skill_activated(skill_name, reason);
                 self.extension_or(fields, out, |out| self.note(seq, &note(), out));
@@ -278,8 +279,8 @@ impl Projector {
                 iteration,
             } => {
                 let fields = SkillDeactivatedFields {
-                    skill_name,
-                    skill_id: id_beside(skill_name, skill_id),
+                    skill_name: skill_name.into(),
+                    skill_id: id_beside(skill_name, skill_id).map(Cow::from),
                     iteration: *iteration,
                 };
                 let note = || plain::skill_deactivated(skill_name);
@@ -291,9 +292,9 @@ impl Projector {
                 allowed_tools,
             } => {
                 let fields = SkillScopeFields {
-                    skill_name,
-                    skill_id: id_beside(skill_name, skill_id),
-                    allowed_tools,
+                    skill_name: skill_name.into(),
+                    skill_id: id_beside(skill_name, skill_id).map(Cow::from),
+                    allowed_tools: allowed_tools.into(),
                 };
                 self.extension(fields, out);
             }
@@ -329,9 +330,9 @@ impl Projector {
                 payload,
             } => {
                 let fields = HitlRequestFields {
-                    request_id,
-                    kind,
-                    payload,
+                    request_id: request_id.into(),
+                    kind: kind.into(),
+                    payload: Cow::Borrowed(payload),
                 };
                 self.extension_or(fields, out, |out| {
                     if !self.is_hitl_call(request_id) {
@@ -346,8 +347,8 @@ impl Projector {
                 outcome,
             } => {
                 let fields = HitlResolvedFields {
-                    request_id,
-                    kind,
+                    request_id: request_id.into(),
+                    kind: kind.into(),
                     outcome: *outcome,
                 };
                 self.end_hitl_call(request_id, *outcome, out);
@@ -358,11 +359,10 @@ impl Projector {
                 state,
                 left,
             } => {
-                let (action, left) = (*action, left.as_deref());
                 let fields = LiveClientFields {
-                    action,
-                    state,
-                    left,
+                    action: *action,
+                    state: Lent::Borrowed(state),
+                    left: left.as_deref().map(Lent::Borrowed),
                 };
                 self.extension(fields, out);
             }
@@ -405,7 +405,7 @@ impl Projector {
             AgentEvent::SessionClosed { reason, status } => {
                 // A session that is being replayed is open.
                 if !replay {
-                    self.event(HarnEvent::SessionClosed(ClosedFields { reason, status }), out);
+                    self.event(HarnEvent::SessionClosed(ClosedFields::new(reason, status)), out);
                 }
             }
 

@@ -5,7 +5,7 @@ use harn_model::{LogRecord, Plan, Seq, SessionId, TranscriptCompacted, WorkerEve
 
 use super::{Projector, is_blank, plain};
 use crate::{
-    ext::{HarnMeta, plan::PlanMeta},
+    ext::{HarnMeta, lend::Lent, plan::PlanMeta},
     wire::{
         CompactionState, Content, IdleReason, NoticeSeverity, PlanContent, SessionError,
         SubagentState, Update,
@@ -86,7 +86,9 @@ impl Projector {
         }
         let meta = match plan {
             Plan::Entries(_) => None,
-            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta { plan })),
+            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta {
+                plan: Lent::Borrowed(plan),
+            })),
         };
         let plan = PlanContent::Items {
             plan_id: PLAN_ID,

@@ -5,7 +5,9 @@ use harn_model::{ContentBlock, LiveAuthor, MessageId, Plan, ToolCallUpdate, Tool
 use super::Projector;
 use crate::{
     Profile,
-    ext::{HarnMeta, content::ContentMeta, plan::PlanMeta, tool::ToolMeta, user::UserMeta},
+    ext::{
+        HarnMeta, content::ContentMeta, lend::Lent, plan::PlanMeta, tool::ToolMeta, user::UserMeta,
+    },
     wire::{Blocks, Content, ToolCall, ToolContents, Update},
 };
 
@@ -137,7 +139,9 @@ impl Projector {
         let entries = plan.entries();
         let meta = match plan {
             Plan::Entries(_) => None,
-            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta { plan })),
+            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta {
+                plan: Lent::Borrowed(plan),
+            })),
         };
         let entries = entries.iter().map(Into::into).collect();
         self.update(&Update::Plan { entries, meta }, out);
@@ -146,5 +150,9 @@ impl Projector {
 
 /// Which client said it.
 fn said_by(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
-    author.map(|live_session| HarnMeta::new(UserMeta { live_session }))
+    author.map(|live_session| {
+        HarnMeta::new(UserMeta {
+            live_session: Lent::Borrowed(live_session),
+        })
+    })
 }

@@ -19,8 +19,8 @@ impl Projector {
     ) {
         if let Some(turn_id) = turn.filter(|_| self.dialect.event_ids) {
             let fields = TurnStartedFields {
-                turn_id: turn_id.as_str(),
-                message_id: message.as_str(),
+                turn_id: turn_id.as_str().into(),
+                message_id: message.as_str().into(),
             };
             self.event(HarnEvent::TurnStarted(fields), out);
         }

@@ -10,154 +10,120 @@ use harn_model::{
     ToolSearchResult, TranscriptCompacted, TranscriptProjected, WorkerEvent, WorkerMetadata,
     WorkerStatus, WorkerUpdate,
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value;
 
-/// Declares the fields of an update and how they are taken from the model's record.
-macro_rules! fields {
-    ($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Serialize, JsonSchema)]
-        #[serde(rename_all = "camelCase")]
-        #[schemars(deny_unknown_fields)]
-        #[allow(missing_docs, reason = "the fields are the contract's; the model documents them")]
-        pub struct $name<'a> {
-            $($(#[$attr])* pub $field: $ty,)*
-        }
-    };
-}
+use crate::ext::lend::{Lent, wire_fields};
 
-fields!(
+wire_fields!(
     /// See [`Artifact`].
-    ArtifactFields {
-        artifact_id: &'a str,
-        kind: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ArtifactFields from Artifact {
+        artifact_id: Cow<'a, str>,
+        kind: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        title: Option<&'a str>,
-        mime_type: &'a str,
-        spec: &'a Value,
-        fallback: &'a str,
+        title: Option<Cow<'a, str>>,
+        mime_type: Cow<'a, str>,
+        spec: Cow<'a, Value>,
+        fallback: Cow<'a, str>,
         size_bytes: u64,
-        provenance: &'a Value,
-        metadata: &'a Value,
+        provenance: Cow<'a, Value>,
+        metadata: Cow<'a, Value>,
     }
 );
 
-impl<'a> From<&'a Artifact> for ArtifactFields<'a> {
-    fn from(a: &'a Artifact) -> Self {
-        Self {
-            artifact_id: &a.artifact_id,
-            kind: &a.kind,
-            title: a.title.as_deref(),
-            mime_type: &a.mime_type,
-            spec: &a.spec,
-            fallback: &a.fallback,
-            size_bytes: a.size_bytes,
-            provenance: &a.provenance,
-            metadata: &a.metadata,
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// A watch and what changed; the events keep snake_case.
-    FsWatchFields {
-        subscription_id: &'a str,
-        events: &'a [FsWatchEvent],
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub FsWatchFields {
+        subscription_id: Cow<'a, str>,
+        events: Cow<'a, [FsWatchEvent]>,
     }
 );
 
-fields!(
+wire_fields!(
     /// A handoff; the record keeps snake_case.
-    HandoffFields {
-        handoff_id: &'a str,
-        artifact_id: &'a str,
-        handoff: &'a HandoffArtifact,
+    #[schemars(deny_unknown_fields)]
+    pub HandoffFields {
+        handoff_id: Cow<'a, str>,
+        artifact_id: Cow<'a, str>,
+        handoff: Lent<'a, HandoffArtifact>,
     }
 );
 
-fields!(
+wire_fields!(
     /// A question to a person.
-    HitlRequestFields {
-        request_id: &'a str,
-        kind: &'a str,
-        payload: &'a Value,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub HitlRequestFields {
+        request_id: Cow<'a, str>,
+        kind: Cow<'a, str>,
+        payload: Cow<'a, Value>,
     }
 );
 
-fields!(
+wire_fields!(
     /// How it ended.
-    HitlResolvedFields {
-        request_id: &'a str,
-        kind: &'a str,
+    #[schemars(deny_unknown_fields)]
+    pub HitlResolvedFields {
+        request_id: Cow<'a, str>,
+        kind: Cow<'a, str>,
         outcome: HitlOutcome,
     }
 );
 
-fields!(
+wire_fields!(
     /// A client's action and the registry after it; the registry keeps snake_case.
-    LiveClientFields {
+    #[schemars(deny_unknown_fields)]
+    pub LiveClientFields {
         action: LiveClientAction,
-        state: &'a LiveClientChange,
+        state: Lent<'a, LiveClientChange>,
         /// Who left, and why, where one did.
         #[serde(skip_serializing_if = "Option::is_none")]
-        left: Option<&'a LiveClientLeft>,
+        left: Option<Lent<'a, LiveClientLeft>>,
     }
 );
 
-fields!(
+wire_fields!(
     /// See [`LogRecord`].
-    LogFields {
-        level: &'a str,
-        message: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub LogFields from LogRecord {
+        level: Cow<'a, str>,
+        message: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        fields: Option<&'a Value>,
+        fields: Option<Cow<'a, Value>>,
     }
 );
 
-impl<'a> From<&'a LogRecord> for LogFields<'a> {
-    fn from(log: &'a LogRecord) -> Self {
-        Self {
-            level: &log.level,
-            message: &log.message,
-            fields: log.fields.as_ref(),
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// See [`Progress`].
-    ProgressFields {
-        phase: &'a str,
-        message: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ProgressFields from Progress {
+        phase: Cow<'a, str>,
+        message: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         progress: Option<i64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         total: Option<i64>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        data: Option<&'a Value>,
+        data: Option<Cow<'a, Value>>,
     }
 );
-
-impl<'a> From<&'a Progress> for ProgressFields<'a> {
-    fn from(p: &'a Progress) -> Self {
-        Self {
-            phase: &p.phase,
-            message: &p.message,
-            progress: p.progress,
-            total: p.total,
-            data: p.data.as_ref(),
-        }
-    }
-}
 
 impl<'a> ProgressFields<'a> {
     /// An agent's own narration.
     pub(crate) fn narration(message: &'a str) -> Self {
         Self {
-            phase: "narration",
-            message,
+            phase: "narration".into(),
+            message: message.into(),
             progress: None,
             total: None,
             data: None,
@@ -165,228 +131,179 @@ impl<'a> ProgressFields<'a> {
     }
 }
 
-fields!(
+wire_fields!(
     /// A rendered reminder, all of it in one object.
-    ReminderFields { reminder: ReminderRecord<'a> }
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ReminderFields { reminder: ReminderRecord<'a> }
 );
 
-fields!(
+wire_fields!(
     /// See [`Reminder`].
-    ReminderRecord {
-        reminder_id: &'a str,
-        tags: &'a [String],
-        body: &'a str,
-        role_hint: &'a str,
-        rendered_role: &'a str,
-        source: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ReminderRecord from Reminder {
+        reminder_id: Cow<'a, str>,
+        tags: Cow<'a, [String]>,
+        body: Cow<'a, str>,
+        role_hint: Cow<'a, str>,
+        rendered_role: Cow<'a, str>,
+        source: Cow<'a, str>,
         ttl_turns: Option<i64>,
     }
 );
 
 impl<'a> From<&'a Reminder> for ReminderFields<'a> {
     fn from(r: &'a Reminder) -> Self {
-        Self {
-            reminder: ReminderRecord {
-                reminder_id: &r.reminder_id,
-                tags: &r.tags,
-                body: &r.body,
-                role_hint: &r.role_hint,
-                rendered_role: &r.rendered_role,
-                source: &r.source,
-                ttl_turns: r.ttl_turns,
-            },
-        }
+        Self { reminder: r.into() }
     }
 }
 
-fields!(
+wire_fields!(
     /// A skill that became active.
-    SkillActivatedFields {
-        skill_name: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub SkillActivatedFields {
+        skill_name: Cow<'a, str>,
         /// The skill's id, where that is another than its name.
         #[serde(skip_serializing_if = "Option::is_none")]
-        skill_id: Option<&'a str>,
+        skill_id: Option<Cow<'a, str>>,
         iteration: u64,
-        reason: &'a str,
+        reason: Cow<'a, str>,
     }
 );
 
-fields!(
+wire_fields!(
     /// A skill that became inactive.
-    SkillDeactivatedFields {
-        skill_name: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub SkillDeactivatedFields {
+        skill_name: Cow<'a, str>,
         /// The skill's id, where that is another than its name.
         #[serde(skip_serializing_if = "Option::is_none")]
-        skill_id: Option<&'a str>,
+        skill_id: Option<Cow<'a, str>>,
         iteration: u64,
     }
 );
 
-fields!(
+wire_fields!(
     /// A skill and the tools it leaves.
-    SkillScopeFields {
-        skill_name: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub SkillScopeFields {
+        skill_name: Cow<'a, str>,
         /// The skill's id, where that is another than its name.
         #[serde(skip_serializing_if = "Option::is_none")]
-        skill_id: Option<&'a str>,
-        allowed_tools: &'a [String],
+        skill_id: Option<Cow<'a, str>>,
+        allowed_tools: Cow<'a, [String]>,
     }
 );
 
-fields!(
+wire_fields!(
     /// See [`SkillNarrow`].
-    SkillNarrowFields {
-        reason: &'a str,
-        removed_tools: &'a [String],
-        remaining_tools: &'a [String],
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub SkillNarrowFields from SkillNarrow {
+        reason: Cow<'a, str>,
+        removed_tools: Cow<'a, [String]>,
+        remaining_tools: Cow<'a, [String]>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        policy: Option<&'a Value>,
+        policy: Option<Cow<'a, Value>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        removed_tool_details: Option<&'a Value>,
+        removed_tool_details: Option<Cow<'a, Value>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        kept_tool_details: Option<&'a Value>,
+        kept_tool_details: Option<Cow<'a, Value>>,
     }
 );
 
-impl<'a> From<&'a SkillNarrow> for SkillNarrowFields<'a> {
-    fn from(n: &'a SkillNarrow) -> Self {
-        Self {
-            reason: &n.reason,
-            removed_tools: &n.removed_tools,
-            remaining_tools: &n.remaining_tools,
-            policy: n.policy.as_ref(),
-            removed_tool_details: n.removed_tool_details.as_ref(),
-            kept_tool_details: n.kept_tool_details.as_ref(),
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// See [`ToolSearchQuery`].
-    ToolSearchQueryFields {
-        tool_use_id: &'a str,
-        name: &'a str,
-        query: &'a Value,
-        strategy: &'a str,
-        mode: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ToolSearchQueryFields from ToolSearchQuery {
+        tool_use_id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        query: Cow<'a, Value>,
+        strategy: Cow<'a, str>,
+        mode: Cow<'a, str>,
     }
 );
 
-impl<'a> From<&'a ToolSearchQuery> for ToolSearchQueryFields<'a> {
-    fn from(q: &'a ToolSearchQuery) -> Self {
-        Self {
-            tool_use_id: &q.tool_use_id,
-            name: &q.name,
-            query: &q.query,
-            strategy: &q.strategy,
-            mode: &q.mode,
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// See [`ToolSearchResult`].
-    ToolSearchResultFields {
-        tool_use_id: &'a str,
-        promoted: &'a [String],
-        strategy: &'a str,
-        mode: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ToolSearchResultFields from ToolSearchResult {
+        tool_use_id: Cow<'a, str>,
+        promoted: Cow<'a, [String]>,
+        strategy: Cow<'a, str>,
+        mode: Cow<'a, str>,
     }
 );
 
-impl<'a> From<&'a ToolSearchResult> for ToolSearchResultFields<'a> {
-    fn from(r: &'a ToolSearchResult) -> Self {
-        Self {
-            tool_use_id: &r.tool_use_id,
-            promoted: &r.promoted,
-            strategy: &r.strategy,
-            mode: &r.mode,
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// See [`TranscriptCompacted`]. The snapshot is written as null when there is none.
-    CompactedFields {
-        mode: &'a str,
-        reason: &'a str,
-        strategy: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub CompactedFields from TranscriptCompacted {
+        mode: Cow<'a, str>,
+        reason: Cow<'a, str>,
+        strategy: Cow<'a, str>,
         archived_messages: u64,
         estimated_tokens_before: u64,
         estimated_tokens_after: u64,
-        snapshot_asset_id: Option<&'a str>,
+        snapshot_asset_id: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        instruction_mode: Option<&'a str>,
+        instruction_mode: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        instruction_source: Option<&'a str>,
+        instruction_source: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        compaction_policy: Option<&'a Value>,
+        compaction_policy: Option<Cow<'a, Value>>,
     }
 );
 
-impl<'a> From<&'a TranscriptCompacted> for CompactedFields<'a> {
-    fn from(c: &'a TranscriptCompacted) -> Self {
-        Self {
-            mode: &c.mode,
-            reason: &c.reason,
-            strategy: &c.strategy,
-            archived_messages: c.archived_messages,
-            estimated_tokens_before: c.estimated_tokens_before,
-            estimated_tokens_after: c.estimated_tokens_after,
-            snapshot_asset_id: c.snapshot_asset_id.as_deref(),
-            instruction_mode: c.instruction_mode.as_deref(),
-            instruction_source: c.instruction_source.as_deref(),
-            compaction_policy: c.compaction_policy.as_ref(),
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// See [`TranscriptProjected`].
-    ProjectedFields {
-        policy: &'a str,
-        reason: &'a str,
-        prefix_hash: &'a str,
+    #[derive(Default)]
+    #[serde(default)]
+    #[schemars(deny_unknown_fields, !default)]
+    pub ProjectedFields from TranscriptProjected {
+        policy: Cow<'a, str>,
+        reason: Cow<'a, str>,
+        prefix_hash: Cow<'a, str>,
         kept_count: u64,
         dropped_count: u64,
         provider_safety_blocked: bool,
         redacted_count: u64,
         reclaimed_tokens: u64,
-        roots_consulted: &'a [String],
-        redaction_pointers: &'a [Value],
+        roots_consulted: Cow<'a, [String]>,
+        redaction_pointers: Cow<'a, [Value]>,
     }
 );
 
-impl<'a> From<&'a TranscriptProjected> for ProjectedFields<'a> {
-    fn from(p: &'a TranscriptProjected) -> Self {
-        Self {
-            policy: &p.policy,
-            reason: &p.reason,
-            prefix_hash: &p.prefix_hash,
-            kept_count: p.kept_count,
-            dropped_count: p.dropped_count,
-            provider_safety_blocked: p.provider_safety_blocked,
-            redacted_count: p.redacted_count,
-            reclaimed_tokens: p.reclaimed_tokens,
-            roots_consulted: &p.roots_consulted,
-            redaction_pointers: &p.redaction_pointers,
-        }
-    }
-}
-
-fields!(
+wire_fields!(
     /// See [`WorkerUpdate`]. `terminal` is derived from the event; metadata and audit keep snake_case.
-    WorkerFields {
-        worker_id: &'a str,
-        worker_name: &'a str,
-        worker_task: &'a str,
-        worker_mode: &'a str,
+    #[schemars(deny_unknown_fields)]
+    pub WorkerFields {
+        worker_id: Cow<'a, str>,
+        worker_name: Cow<'a, str>,
+        worker_task: Cow<'a, str>,
+        worker_mode: Cow<'a, str>,
         event: WorkerEvent,
         status: WorkerStatus,
         terminal: bool,
         metadata: Cow<'a, WorkerMetadata>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        audit: Option<&'a MutationSession>,
+        audit: Option<Lent<'a, MutationSession>>,
     }
 );
 
@@ -395,15 +312,15 @@ impl<'a> WorkerFields<'a> {
     /// below is given.
     pub(crate) fn new(w: &'a WorkerUpdate, session_root: Option<&Path>) -> Self {
         Self {
-            worker_id: w.worker_id.as_str(),
-            worker_name: &w.worker_name,
-            worker_task: &w.worker_task,
-            worker_mode: &w.worker_mode,
+            worker_id: w.worker_id.as_str().into(),
+            worker_name: (&w.worker_name).into(),
+            worker_task: (&w.worker_task).into(),
+            worker_mode: (&w.worker_mode).into(),
             event: w.event,
             status: w.event.status(),
             terminal: w.event.is_terminal(),
             metadata: located(&w.metadata, session_root),
-            audit: w.audit.as_deref(),
+            audit: w.audit.as_deref().map(Lent::Borrowed),
         }
     }
 }

@@ -6,7 +6,7 @@
 mod fields;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use fields::*;
 
@@ -43,7 +43,7 @@ macro_rules! extension_updates {
         }
 
         /// A `session/update` whose discriminator ACP does not know, without its envelope.
-        #[derive(Serialize, JsonSchema)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "sessionUpdate")]
         #[schemars(deny_unknown_fields)]
         pub enum ExtensionUpdate<'a> {
@@ -60,7 +60,7 @@ macro_rules! extension_updates {
 
         /// The same as `_meta.harn` of a `session_info_update`: typed clients drop an update they do not
         /// know, but keep `_meta` on one they do.
-        #[derive(Serialize, JsonSchema)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "sessionUpdate")]
         pub enum CarriedUpdate<'a> {
             $(
@@ -68,6 +68,14 @@ macro_rules! extension_updates {
                 #[serde(rename = $name)]
                 $variant($fields<'a>),
             )*
+        }
+
+        impl<'a> From<ExtensionUpdate<'a>> for CarriedUpdate<'a> {
+            fn from(update: ExtensionUpdate<'a>) -> Self {
+                match update {
+                    $(ExtensionUpdate::$variant { meta } => Self::$variant(meta.harn),)*
+                }
+            }
         }
 
         $(

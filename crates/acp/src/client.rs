@@ -1,0 +1,195 @@
+//! What a client of ours reads and writes: the extension structs, which decode as well as encode.
+//!
+//! A client that finds vendor data it does not understand gets none: a display must not fail over something new.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ext::VENDOR;
+
+pub use crate::ext::{
+    HarnMeta,
+    agent_event::{HarnEvent, METHOD as AGENT_EVENT},
+    content::ContentMeta,
+    idle::{Idle, METHOD as AGENT_IDLE},
+    lend::Lent,
+    live::{Changed, Listed, Liveness},
+    mcp::McpMeta,
+    permission::{LineageStep, OptionScope, PermissionMeta},
+    plan::PlanMeta,
+    tool::ToolMeta,
+    update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, WorkerFields},
+    user::UserMeta,
+};
+
+/// The vendor data in a `_meta`.
+#[must_use]
+pub fn vendor_data<'m, T: Deserialize<'m>>(meta: Option<&'m Map<String, Value>>) -> Option<T> {
+    T::deserialize(meta?.get(VENDOR)?).ok()
+}
+
+/// A `_meta` with vendor data.
+#[must_use]
+pub fn vendor_meta(data: impl Serialize) -> Map<String, Value> {
+    // What a client sends is words and flags, which serialise.
+    let data = serde_json::to_value(data).unwrap_or_default();
+    Map::from_iter([(VENDOR.to_owned(), data)])
+}
+
+/// An extension update, under its own name or carried by a `session_info_update`.
+#[must_use]
+pub fn extension_update(update: &Value) -> Option<CarriedUpdate<'static>> {
+    match update.get("sessionUpdate")?.as_str()? {
+        "session_info_update" => vendor_data(update.get("_meta")?.as_object()),
+        _ => Some(ExtensionUpdate::deserialize(update).ok()?.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, fs, path::Path};
+
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    /// How often each type was decoded and encoded again.
+    #[derive(Default)]
+    struct RoundTrips(BTreeMap<&'static str, usize>);
+
+    impl RoundTrips {
+        fn check<T: DeserializeOwned + Serialize>(&mut self, name: &'static str, value: &Value) {
+            let decoded: T = serde_json::from_value(value.clone())
+                .unwrap_or_else(|error| panic!("{name}: {error}: {value}"));
+            assert_eq!(serde_json::to_value(decoded).unwrap(), *value, "{name}");
+            *self.0.entry(name).or_default() += 1;
+        }
+
+        fn message(&mut self, message: &Value) {
+            let params = &message["params"];
+            match message["method"].as_str() {
+                Some("session/update") => self.update(&params["update"]),
+                Some(AGENT_EVENT) => {
+                    let mut event = params.clone();
+                    let members = event.as_object_mut().unwrap();
+                    members.remove("sessionId");
+                    members.remove("_meta");
+                    // A client is told which events a replay repeats.
+                    members.remove("replayed");
+                    self.check::<HarnEvent<'_>>("HarnEvent", &event);
+                }
+                Some(AGENT_IDLE) => self.check::<Idle<'_>>("Idle", params),
+                Some("session/request_permission") => {
+                    self.harn::<PermissionMeta<'_>>("PermissionMeta", params);
+                }
+                Some(_) => {}
+                None => self.result(&message["result"]),
+            }
+        }
+
+        fn update(&mut self, update: &Value) {
+            match update["sessionUpdate"].as_str().unwrap() {
+                "session_info_update" => {
+                    let harn = &update["_meta"]["harn"];
+                    match (harn.get("sessionUpdate"), harn.get("mcp")) {
+                        (Some(_), _) => self.check::<CarriedUpdate<'_>>("CarriedUpdate", harn),
+                        (None, Some(_)) => self.check::<McpMeta<'_>>("McpMeta", harn),
+                        (None, None) => {}
+                    }
+                }
+                "tool_call" | "tool_call_update" => self.harn::<ToolMeta<'_>>("ToolMeta", update),
+                "plan" => self.harn::<PlanMeta<'_>>("PlanMeta", update),
+                "user_message" | "user_message_chunk" => {
+                    self.harn::<UserMeta<'_>>("UserMeta", update);
+                }
+                "agent_message_chunk" => {
+                    self.harn::<ContentMeta<'_>>("ContentMeta", &update["content"]);
+                }
+                name => {
+                    let mut all = crate::ext::update::Extension::ALL.iter().skip(1);
+                    if all.any(|extension| extension.name() == name) {
+                        self.check::<ExtensionUpdate<'_>>("ExtensionUpdate", update);
+                    }
+                }
+            }
+        }
+
+        fn result(&mut self, result: &Value) {
+            if result.get("active_controller_id").is_some() {
+                self.check::<Changed<'_>>("Changed", result);
+            }
+            let rows = result["sessions"].as_array();
+            for row in rows.into_iter().flatten() {
+                self.harn::<Listed<'_>>("Listed", row);
+            }
+        }
+
+        fn harn<T: DeserializeOwned + Serialize>(&mut self, name: &'static str, of: &Value) {
+            if let Some(harn) = of["_meta"].get("harn") {
+                self.check::<T>(name, harn);
+            }
+        }
+    }
+
+    #[test]
+    fn every_extension_in_the_fixtures_is_decoded_and_encoded_again() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/acp");
+        let mut trips = RoundTrips::default();
+        for file in fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let values: Vec<Value> = match path.extension().and_then(|it| it.to_str()) {
+                Some("json") => match serde_json::from_str(&text).unwrap() {
+                    Value::Array(values) => values,
+                    value => vec![value],
+                },
+                Some("jsonl") => text
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap())
+                    .collect(),
+                _ => continue,
+            };
+            for value in &values {
+                match value.get("message") {
+                    // What clients send is theirs.
+                    Some(_) if value["to"] == "agent" => {}
+                    Some(message) => trips.message(message),
+                    None => trips.message(value),
+                }
+            }
+        }
+        let names: Vec<_> = trips.0.keys().copied().collect();
+        let all = [
+            "CarriedUpdate",
+            "Changed",
+            "ContentMeta",
+            "ExtensionUpdate",
+            "HarnEvent",
+            "Idle",
+            "Listed",
+            "McpMeta",
+            "PermissionMeta",
+            "PlanMeta",
+            "ToolMeta",
+            "UserMeta",
+        ];
+        assert_eq!(names, all, "{:?}", trips.0);
+    }
+
+    #[test]
+    fn an_extension_is_the_same_under_its_own_name_and_carried() {
+        let fields = serde_json::json!({"phase": "p", "message": "m"});
+        let mut carried = fields.clone();
+        carried["sessionUpdate"] = "progress".into();
+        let direct = serde_json::json!({"sessionUpdate": "progress", "_meta": vendor_meta(fields)});
+        let info = serde_json::json!({
+            "sessionUpdate": "session_info_update", "_meta": vendor_meta(&carried)
+        });
+        for update in [direct, info] {
+            let decoded = extension_update(&update).unwrap();
+            assert_eq!(serde_json::to_value(decoded).unwrap(), carried);
+        }
+        let unknown = serde_json::json!({"sessionUpdate": "telepathy", "_meta": {}});
+        assert!(extension_update(&unknown).is_none());
+    }
+}

@@ -1,0 +1,145 @@
+//! How a field of the model's record becomes a field on the wire: lent where it is large, copied where it is small.
+//!
+//! A wire struct that is written borrows from the record; one that is read owns its text. Both are the same type, by `Cow`.
+
+use std::{borrow::Cow, ops::Deref};
+
+use harn_model::{ErrorCategory, FailureCategory, SideEffectLevel, ToolCallStatus};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// See the module.
+pub(crate) trait Lend<'a, T> {
+    /// The field, as it is on the wire.
+    fn lend(&'a self) -> T;
+}
+
+impl<'a> Lend<'a, Cow<'a, str>> for String {
+    fn lend(&'a self) -> Cow<'a, str> {
+        self.into()
+    }
+}
+
+impl<'a, T: Clone> Lend<'a, Cow<'a, [T]>> for Vec<T> {
+    fn lend(&'a self) -> Cow<'a, [T]> {
+        self.into()
+    }
+}
+
+impl<'a, T: Lend<'a, U>, U> Lend<'a, Option<U>> for Option<T> {
+    fn lend(&'a self) -> Option<U> {
+        self.as_ref().map(Lend::lend)
+    }
+}
+
+/// A large record: borrowed where it is written, on the heap where it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lent<'a, T> {
+    /// The model's own.
+    Borrowed(&'a T),
+    /// One that was decoded.
+    Owned(Box<T>),
+}
+
+impl<T: Clone> Lent<'_, T> {
+    /// The record.
+    pub fn into_owned(self) -> T {
+        match self {
+            Self::Borrowed(record) => record.clone(),
+            Self::Owned(record) => *record,
+        }
+    }
+}
+
+impl<T> Deref for Lent<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Borrowed(record) => record,
+            Self::Owned(record) => record,
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Lent<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lent<'_, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|record| Self::Owned(Box::new(record)))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Lent<'_, T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+macro_rules! lent {
+    ($($large:ty)*) => {
+        $(impl<'a> Lend<'a, Cow<'a, $large>> for $large {
+            fn lend(&'a self) -> Cow<'a, $large> {
+                Cow::Borrowed(self)
+            }
+        })*
+    };
+}
+
+macro_rules! copied {
+    ($($small:ty)*) => {
+        $(impl<'a> Lend<'a, $small> for $small {
+            fn lend(&'a self) -> $small {
+                *self
+            }
+        })*
+    };
+}
+
+lent! { Map<String, Value> Value harn_model::ToolAnnotations }
+copied! { bool i64 u64 ErrorCategory FailureCategory SideEffectLevel ToolCallStatus }
+
+/// Declares the fields that a record of the model has on the wire, and how they are taken from it.
+macro_rules! wire_fields {
+    (
+        $(#[$doc:meta])* pub $name:ident from $record:ty
+        { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }
+    ) => {
+        wire_fields!($(#[$doc])* pub $name { $($(#[$attr])* $field: $ty),* });
+
+        impl<'a> From<&'a $record> for $name<'a> {
+            fn from(record: &'a $record) -> Self {
+                use crate::ext::lend::Lend as _;
+                Self { $($field: record.$field.lend()),* }
+            }
+        }
+    };
+    ($(#[$doc:meta])* pub $name:ident { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }) => {
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        $(#[$doc])*
+        #[allow(missing_docs, reason = "the fields are the contract's; the model documents them")]
+        pub struct $name<'a> {
+            $($(#[$attr])* pub $field: $ty,)*
+        }
+    };
+}
+
+pub(crate) use wire_fields;
