@@ -14,9 +14,9 @@ use std::sync::Arc;
 use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, Command, ControlOutcome, DaemonChange, DelegationEvent, Envelope, EventFamily,
-    MessageEvent, MessageId, PermissionAsked, PermissionEvent, PermissionResolved, QuestionEvent,
-    SettingEvent, SteeringEvent, StopReason, TurnEnded, TurnEvent, TurnId, TurnOutcome,
+    AgentEvent, Command, ControlOutcome, Envelope, EventFamily, MessageEvent, MessageId,
+    PermissionAsked, PermissionEvent, QuestionEvent, SettingEvent, SteeringEvent, StopReason,
+    TurnEvent, TurnId, TurnOutcome,
 };
 use harn_runtime::{Delivery, SessionEnd, Subscription};
 
@@ -50,25 +50,6 @@ pub(crate) enum Opening {
 
 /// Made when the answer is given, not when it is asked for.
 pub(crate) type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
-
-/// An event that means something else to each client.
-enum PersonalEvent<'a> {
-    /// The turn of this client's prompt began.
-    TurnStarted,
-    TurnEnded(&'a TurnEnded),
-    PromptWithdrawn,
-    /// A message that this client sent, and has shown already.
-    OwnMessage,
-    /// A worker with paths on this machine.
-    WorkerUpdate,
-    PermissionAsked(&'a PermissionAsked),
-    PermissionResolved(&'a PermissionResolved),
-    HitlRequested(&'a str),
-    HitlResolved(&'a str),
-    Setting,
-    ControlOutcome(&'a ControlOutcome),
-    Daemon(DaemonChange),
-}
 
 struct Pump {
     peer: Arc<Peer>,
@@ -212,8 +193,7 @@ impl Pump {
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
         let events = delivery.events();
-        let is_personal = |envelope| self.personal_event(envelope).is_some();
-        if !events.iter().any(is_personal) {
+        if !events.iter().any(|envelope| self.is_personal(envelope)) {
             let bytes = match self.dialect.slot() {
                 // The common case: encoded once for all clients of this profile.
                 Some(slot) => delivery.encoded(slot, |events| self.encode(events).into()),
@@ -223,80 +203,44 @@ impl Pump {
         }
         let mut out = Vec::new();
         for envelope in events {
-            match self.personal_event(envelope) {
-                Some(event) => self.personal(event, envelope, &mut out).await?,
-                None => self.lines.write(envelope, &mut out),
+            if self.is_personal(envelope) {
+                self.personal(envelope, &mut out).await?;
+            } else {
+                self.lines.write(envelope, &mut out);
             }
         }
         self.send(out).await
     }
 
-    /// The event, if it means something else to this client than to others. Somebody else's prompt does not, and
+    /// Whether an event may mean something else to this client than to others. Somebody else's prompt does not, and
     /// may be long.
-    fn personal_event<'a>(&self, envelope: &'a Envelope) -> Option<PersonalEvent<'a>> {
+    fn is_personal(&self, envelope: &Envelope) -> bool {
         match envelope.event.family() {
             EventFamily::Turn(event) => match event {
-                TurnEvent::TurnStarted(_) => {
-                    let is_mine = self.attached.is_mine(envelope.turn.as_ref());
-                    is_mine.then_some(PersonalEvent::TurnStarted)
-                }
-                TurnEvent::TurnEnded(ended) => Some(PersonalEvent::TurnEnded(ended)),
-                TurnEvent::PromptWithdrawn(_) => Some(PersonalEvent::PromptWithdrawn),
-                TurnEvent::PromptQueued(_) | TurnEvent::Recovered(_) => None,
+                TurnEvent::TurnStarted(_) => self.attached.is_mine(envelope.turn.as_ref()),
+                TurnEvent::TurnEnded(_) | TurnEvent::PromptWithdrawn(_) => true,
+                TurnEvent::PromptQueued(_) | TurnEvent::Recovered(_) => false,
             },
             EventFamily::Message(event) => match event {
-                MessageEvent::UserMessage { message_id, .. } => {
-                    let is_left_out = self.leaves_out(message_id);
-                    is_left_out.then_some(PersonalEvent::OwnMessage)
-                }
+                MessageEvent::UserMessage { message_id, .. } => self.leaves_out(message_id),
                 MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
-                    None
+                    false
                 }
             },
-            EventFamily::Delegation(event) => match event {
-                DelegationEvent::WorkerUpdate(_) => {
-                    let is_local = self.peer.config.on_this_machine;
-                    is_local.then_some(PersonalEvent::WorkerUpdate)
-                }
-                DelegationEvent::WorkerCall(_) | DelegationEvent::Handoff { .. } => None,
-            },
-            EventFamily::Permission(event) => match event {
-                PermissionEvent::PermissionAsked(ask) => Some(PersonalEvent::PermissionAsked(ask)),
-                PermissionEvent::PermissionResolved(resolved) => {
-                    Some(PersonalEvent::PermissionResolved(resolved))
-                }
-            },
-            EventFamily::Question(event) => match event {
-                QuestionEvent::HitlRequested { request_id, .. } => {
-                    Some(PersonalEvent::HitlRequested(request_id))
-                }
-                QuestionEvent::HitlResolved { request_id, .. } => {
-                    Some(PersonalEvent::HitlResolved(request_id))
-                }
-                QuestionEvent::HitlResponded(_) => None,
-            },
-            EventFamily::Setting(event) => match event {
-                SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. } => {
-                    Some(PersonalEvent::Setting)
-                }
-                SettingEvent::SessionInfo(_) => None,
-            },
-            EventFamily::Steering(event) => match event {
-                SteeringEvent::ControlOutcome(outcome) => {
-                    Some(PersonalEvent::ControlOutcome(outcome))
-                }
-                SteeringEvent::Daemon(change) => Some(PersonalEvent::Daemon(*change)),
-                SteeringEvent::LoopCheckpoint(_)
-                | SteeringEvent::Pending(_)
-                | SteeringEvent::ReminderEmitted(_)
-                | SteeringEvent::ReminderLifecycle(_) => None,
-            },
+            // The paths of its session.
+            EventFamily::Delegation(_) => self.peer.config.on_this_machine,
+            EventFamily::Permission(_)
+            | EventFamily::Question(_)
+            | EventFamily::Setting(_)
+            | EventFamily::Steering(_) => true,
             EventFamily::Tool(_)
             | EventFamily::Record(_)
             | EventFamily::Report(_)
             | EventFamily::Composition(_)
             | EventFamily::Skill(_)
-            | EventFamily::Session(_) => None,
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
+            | EventFamily::Session(_) => false,
         }
     }
 
@@ -315,27 +259,26 @@ impl Pump {
         out
     }
 
-    /// Handles an event that means something else to each client.
+    /// Events that may mean something else to each client.
     async fn personal(
         &mut self,
-        event: PersonalEvent<'_>,
         envelope: &Envelope,
         out: &mut Vec<u8>,
     ) -> Result<(), Disconnected> {
-        match event {
-            PersonalEvent::TurnStarted => {
+        match envelope.event.family() {
+            EventFamily::Turn(TurnEvent::TurnStarted(_)) => {
                 let turn = envelope.turn.as_ref();
                 if let Some(gate) = turn.and_then(|turn| self.attached.before(turn)) {
                     gate.passed().await;
                 }
                 self.begin_turn(envelope, out);
             }
-            PersonalEvent::OwnMessage => {}
-            PersonalEvent::Daemon(change) => {
+            EventFamily::Message(MessageEvent::UserMessage { .. }) => {}
+            EventFamily::Steering(SteeringEvent::Daemon(change)) => {
                 self.lines.write(envelope, out);
-                self.waits(envelope.turn.as_ref(), change, out);
+                self.waits(envelope.turn.as_ref(), *change, out);
             }
-            PersonalEvent::TurnEnded(ended) => {
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => {
                 self.signs.stop();
                 self.lines.write(envelope, out);
                 if let Some(turn) = &envelope.turn {
@@ -343,7 +286,7 @@ impl Pump {
                     self.end_prompt(turn, &ended.outcome).await;
                 }
             }
-            PersonalEvent::PromptWithdrawn => {
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => {
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
                     // Written before the outcome of the cancel is, which would wait for the same.
@@ -354,16 +297,16 @@ impl Pump {
                     self.end_prompt(turn, &cancelled).await;
                 }
             }
-            PersonalEvent::PermissionAsked(ask) => {
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
                 self.send(std::mem::take(out)).await?;
                 self.questions.heard(&ask.ask_id);
                 let place = self.dialect.event_ids.then(|| envelope.seq.into());
                 self.ask(ask, place).await?;
             }
-            PersonalEvent::PermissionResolved(resolved) => {
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                 self.questions.settled(&resolved.ask_id);
             }
-            PersonalEvent::HitlRequested(request_id) => {
+            EventFamily::Question(QuestionEvent::HitlRequested { request_id, .. }) => {
                 self.lines.write(envelope, out);
                 self.questions.heard_hitl(request_id);
                 // What an agent only tells of, or what is settled by now, asks nobody.
@@ -372,17 +315,39 @@ impl Pump {
                     self.put(request).await?;
                 }
             }
-            PersonalEvent::HitlResolved(request_id) => {
+            EventFamily::Question(QuestionEvent::HitlResolved { request_id, .. }) => {
                 self.questions.settled_hitl(request_id);
                 self.lines.write(envelope, out);
             }
-            PersonalEvent::Setting => self.setting(envelope, out),
-            PersonalEvent::ControlOutcome(outcome) => {
+            EventFamily::Setting(
+                SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. },
+            ) => self.setting(envelope, out),
+            EventFamily::Steering(SteeringEvent::ControlOutcome(outcome)) => {
                 self.signs.told(outcome);
                 self.answered(outcome).await;
                 self.lines.write(envelope, out);
             }
-            PersonalEvent::WorkerUpdate => self.lines.write(envelope, out),
+            EventFamily::Turn(TurnEvent::PromptQueued(_) | TurnEvent::Recovered(_))
+            | EventFamily::Message(
+                MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. },
+            )
+            | EventFamily::Question(QuestionEvent::HitlResponded(_))
+            | EventFamily::Setting(SettingEvent::SessionInfo(_))
+            | EventFamily::Steering(
+                SteeringEvent::LoopCheckpoint(_)
+                | SteeringEvent::Pending(_)
+                | SteeringEvent::ReminderEmitted(_)
+                | SteeringEvent::ReminderLifecycle(_),
+            )
+            | EventFamily::Tool(_)
+            | EventFamily::Record(_)
+            | EventFamily::Report(_)
+            | EventFamily::Delegation(_)
+            | EventFamily::Composition(_)
+            | EventFamily::Skill(_)
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
+            | EventFamily::Session(_) => self.lines.write(envelope, out),
         }
         Ok(())
     }

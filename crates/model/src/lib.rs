@@ -59,10 +59,10 @@ pub use decision::{
     RuleSource, WorkspacePathInfo,
 };
 pub use event::{
-    AgentEvent, Author, CompositionEvent, DelegationEvent, Durability, Envelope, EventFamily,
-    MessageEvent, OrderedEvent, PermissionEvent, QuestionEvent, RecordEvent, ReportEvent, Seq,
-    SessionEvent, SettingEvent, SkillEvent, StampedEvent, SteeringEvent, Timestamp, ToolEvent,
-    TurnEvent,
+    AgentEvent, Author, CompositionEvent, ContextEvent, DelegationEvent, DetailEvent, Durability,
+    Envelope, EventFamily, MessageEvent, OrderedEvent, PermissionEvent, QuestionEvent, RecordEvent,
+    ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent, StampedEvent, SteeringEvent,
+    Timestamp, ToolEvent, TurnEvent,
 };
 pub use grant::{Grant, GrantEffect, GrantScope, GrantSubject};
 pub use handoff::{

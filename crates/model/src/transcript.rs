@@ -46,6 +46,8 @@ impl OpenTurn {
             | EventFamily::Delegation(_)
             | EventFamily::Composition(_)
             | EventFamily::Skill(_)
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
             | EventFamily::Steering(_)
             | EventFamily::Setting(_)
             | EventFamily::Session(_) => None,

@@ -4,12 +4,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    ActiveReminders, Command, CompositionEvent, DaemonChange, DelegationEvent, Envelope,
-    EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenChild, OpenRun, OpenTurn,
-    OpenWorkerCall, Pending, PendingChange, PendingQueue, PermissionEvent, Plan, RecordEvent,
-    ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent, SteeringEvent,
-    Timestamp, ToolEvent, TurnEvent, TurnId, TurnOutcome, TurnStarted, Usage, WorkerCall,
-    WorkerCallStep, WorkerId, WorkerUpdate,
+    ActiveReminders, Command, CompositionEvent, ContextEvent, DaemonChange, DelegationEvent,
+    Envelope, EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenChild, OpenRun,
+    OpenTurn, OpenWorkerCall, Pending, PendingChange, PendingQueue, PermissionEvent, Plan,
+    RecordEvent, ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent,
+    SteeringEvent, Timestamp, ToolEvent, TurnEvent, TurnId, TurnOutcome, TurnStarted, Usage,
+    WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
     used::{Named, UsedIds},
 };
 
@@ -114,7 +114,7 @@ impl SessionView {
                 | RecordEvent::PermissionEscalation(_)
                 | RecordEvent::LiveSessionPermissionRoute(_) => {}
             },
-            EventFamily::Question(_) => {}
+            EventFamily::Question(_) | EventFamily::Detail(_) => {}
             EventFamily::Delegation(event) => match event {
                 DelegationEvent::WorkerUpdate(update) => {
                     let id = update.worker_id.clone();
@@ -129,11 +129,13 @@ impl SessionView {
                 ReportEvent::Plan { plan } => self.plan = Some(plan.clone()),
                 ReportEvent::ProgressReported(_)
                 | ReportEvent::Progress(_)
-                | ReportEvent::Log(_)
-                | ReportEvent::Artifact(_)
-                | ReportEvent::FsWatch { .. } => {}
+                | ReportEvent::Artifact(_) => {}
             },
             EventFamily::Steering(event) => self.steering(event, envelope.seq, envelope.at),
+            EventFamily::Context(event) => match event {
+                ContextEvent::Usage(usage) => self.usage = Some(usage.clone()),
+                ContextEvent::TranscriptCompacted(_) => {}
+            },
             EventFamily::Setting(event) => self.setting(event),
             EventFamily::Session(event) => self.session(event),
         }
@@ -207,11 +209,6 @@ impl SessionView {
             } => {
                 self.skills.remove(skill_id.as_ref().unwrap_or(skill_name));
             }
-            SkillEvent::SkillScopeTools { .. }
-            | SkillEvent::SkillNarrow(_)
-            | SkillEvent::SkillMatched(_)
-            | SkillEvent::ToolSearchQuery(_)
-            | SkillEvent::ToolSearchResult(_) => {}
         }
     }
 
@@ -276,13 +273,10 @@ impl SessionView {
                     self.commands = Some(own.cloned().collect());
                 }
             }
-            SessionEvent::Usage(usage) => self.usage = Some(usage.clone()),
             // Tools, servers and clients are of a process; whoever has them knows how they stand.
             SessionEvent::ToolsChanged(_)
             | SessionEvent::McpServers { .. }
             | SessionEvent::LiveSessionClient { .. }
-            | SessionEvent::TranscriptCompacted(_)
-            | SessionEvent::TranscriptProjected(_)
             | SessionEvent::SessionClosed { .. } => {}
         }
     }

@@ -14,8 +14,8 @@ pub(crate) mod whole;
 use std::collections::{BTreeSet, HashMap};
 
 use harn_model::{
-    AskId, DelegationEvent, Envelope, EventFamily, MessageEvent, PendingChange, PermissionEvent,
-    RecordEvent, ReminderChange, ReportEvent, SessionEvent, SettingEvent, SkillEvent,
+    AskId, ContextEvent, DelegationEvent, Envelope, EventFamily, MessageEvent, PendingChange,
+    PermissionEvent, RecordEvent, ReminderChange, ReportEvent, SettingEvent, SkillEvent,
     SteeringEvent, StopReason, ToolCallId, ToolEvent, TurnEvent, TurnOutcome, plain_text,
 };
 
@@ -151,7 +151,7 @@ impl Document {
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => self.resolve(resolved, out),
             EventFamily::Report(ReportEvent::Plan { plan }) => self.plan(plan, out),
             EventFamily::Delegation(DelegationEvent::WorkerUpdate(update)) => self.worker(update, out),
-            EventFamily::Session(SessionEvent::Usage(usage)) => self.usage(usage, out),
+            EventFamily::Context(ContextEvent::Usage(usage)) => self.usage(usage, out),
             EventFamily::Skill(SkillEvent::SkillActivated {
                 skill_name,
                 skill_id,
@@ -206,7 +206,7 @@ impl Document {
                 let text = format!("{}: {}", progress.phase, progress.message);
                 self.note(NoteKind::Progress, text, at, out);
             }
-            EventFamily::Session(SessionEvent::TranscriptCompacted(compacted)) => {
+            EventFamily::Context(ContextEvent::TranscriptCompacted(compacted)) => {
                 let text = format!("{} older messages were folded", compacted.archived_messages);
                 self.note(NoteKind::Compaction, text, at, out);
             }
@@ -215,14 +215,7 @@ impl Document {
                 self.note(NoteKind::Permission, text, at, out);
             }
             // Details of how the agent goes about its work, which the timeline has.
-            EventFamily::Report(ReportEvent::Log(_) | ReportEvent::FsWatch { .. })
-            | EventFamily::Skill(
-                SkillEvent::SkillScopeTools { .. }
-                | SkillEvent::SkillNarrow(_)
-                | SkillEvent::SkillMatched(_)
-                | SkillEvent::ToolSearchQuery(_)
-                | SkillEvent::ToolSearchResult(_),
-            )
+            EventFamily::Detail(_)
             | EventFamily::Composition(_)
             // The record behind decisions that are shown.
             | EventFamily::Record(
@@ -244,14 +237,7 @@ impl Document {
             // who is there. Whoever looks at a session that is closed opens it again.
             | EventFamily::Question(_)
             | EventFamily::Setting(SettingEvent::ConfigChanged { .. } | SettingEvent::SessionInfo(_))
-            | EventFamily::Session(
-                SessionEvent::AvailableCommands { .. }
-                | SessionEvent::ToolsChanged(_)
-                | SessionEvent::McpServers { .. }
-                | SessionEvent::LiveSessionClient { .. }
-                | SessionEvent::TranscriptProjected(_)
-                | SessionEvent::SessionClosed { .. },
-            ) => {}
+            | EventFamily::Session(_) => {}
         }
     }
 

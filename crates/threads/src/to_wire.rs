@@ -139,14 +139,9 @@ impl Projector {
             }
             // A turn is told when it begins; who wants to begin one while another runs is refused here.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
-            // This wire has no words for plans and progress; what the agent says of them is text. Lines for a log,
-            // and watched files, are for hosts with a place for them.
+            // This wire has no words for plans and progress; what the agent says of them is text.
             EventFamily::Report(
-                ReportEvent::Plan { .. }
-                | ReportEvent::ProgressReported(_)
-                | ReportEvent::Progress(_)
-                | ReportEvent::Log(_)
-                | ReportEvent::FsWatch { .. },
+                ReportEvent::Plan { .. } | ReportEvent::ProgressReported(_) | ReportEvent::Progress(_),
             ) => {}
             // The record behind the decisions that are told.
             EventFamily::Record(_)
@@ -157,6 +152,8 @@ impl Projector {
             | EventFamily::Composition(_)
             // How the agent goes about its work.
             | EventFamily::Skill(_)
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
             // Steering belongs to other front-ends; what reaches the agent comes as a message of the user.
             | EventFamily::Steering(_)
             // Settings, and who is there: nobody here can see or change them. `thread.list` and `thread.get` have the

@@ -5,10 +5,13 @@
 //! still open are put when the client has caught up.
 
 use agent_client_protocol::Responder;
-use harn_model::{PermissionAsked, StopReason, TurnId, TurnOutcome};
+use harn_model::{
+    EventFamily, PermissionAsked, PermissionEvent, SettingEvent, SteeringEvent, StopReason,
+    TurnEvent, TurnId, TurnOutcome,
+};
 use harn_runtime::Subscription;
 
-use super::{LateAnswer, PersonalEvent, Pump, Stopped};
+use super::{LateAnswer, Pump, Stopped};
 use crate::{EventId, Projector};
 
 /// What to tell of before following.
@@ -55,7 +58,7 @@ impl Pump {
             let delivery = from.next().await.map_err(Stopped::Session)?;
             let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
             let mut events = delivery.events().iter();
-            let shared = !events.any(|envelope| self.personal_event(envelope).is_some());
+            let shared = !events.any(|envelope| self.is_personal(envelope));
             if as_it_was && !begins_within && shared {
                 self.deliver(&delivery).await?;
                 continue;
@@ -64,44 +67,60 @@ impl Pump {
             let mut out = Vec::with_capacity(delivery.events().len() * 256);
             for envelope in delivery.events() {
                 let start = out.len();
-                match self.personal_event(envelope) {
-                    Some(PersonalEvent::PermissionAsked(ask)) => {
+                match envelope.event.family() {
+                    EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
                         open.retain(|open| open.ask_id != ask.ask_id);
                         open.push(ask.clone());
                     }
-                    Some(PersonalEvent::PermissionResolved(resolved)) => {
+                    EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                         open.retain(|ask| ask.ask_id != resolved.ask_id);
                     }
-                    Some(PersonalEvent::TurnStarted) if after.is_some() => {
+                    EventFamily::Turn(TurnEvent::TurnStarted(_)) if after.is_some() => {
                         self.begin_turn(envelope, &mut out);
                     }
-                    Some(PersonalEvent::TurnEnded(end)) => {
+                    EventFamily::Turn(TurnEvent::TurnEnded(end)) => {
                         if let Some(turn) = &envelope.turn {
                             ended.push((turn.clone(), end.outcome.clone()));
                         }
                         lines.write(envelope, &mut out);
                     }
-                    Some(PersonalEvent::PromptWithdrawn) => {
+                    EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => {
                         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
                         ended.extend(envelope.turn.clone().map(|turn| (turn, cancelled)));
                     }
-                    Some(PersonalEvent::ControlOutcome(outcome)) => {
+                    EventFamily::Steering(SteeringEvent::ControlOutcome(outcome)) => {
                         self.answered(outcome).await;
                         lines.write(envelope, &mut out);
                     }
-                    Some(PersonalEvent::Setting) if as_it_was => {
+                    EventFamily::Setting(
+                        SettingEvent::ModeChanged { .. } | SettingEvent::ConfigChanged { .. },
+                    ) if as_it_was => {
                         self.setting(envelope, &mut out);
                     }
-                    Some(
-                        PersonalEvent::TurnStarted
-                        | PersonalEvent::OwnMessage
-                        | PersonalEvent::WorkerUpdate
-                        | PersonalEvent::HitlRequested(_)
-                        | PersonalEvent::HitlResolved(_)
-                        | PersonalEvent::Setting
-                        | PersonalEvent::Daemon(_),
+                    EventFamily::Turn(
+                        TurnEvent::TurnStarted(_)
+                        | TurnEvent::PromptQueued(_)
+                        | TurnEvent::Recovered(_),
                     )
-                    | None => lines.write(envelope, &mut out),
+                    | EventFamily::Steering(
+                        SteeringEvent::LoopCheckpoint(_)
+                        | SteeringEvent::Pending(_)
+                        | SteeringEvent::ReminderEmitted(_)
+                        | SteeringEvent::ReminderLifecycle(_)
+                        | SteeringEvent::Daemon(_),
+                    )
+                    | EventFamily::Setting(_)
+                    | EventFamily::Message(_)
+                    | EventFamily::Tool(_)
+                    | EventFamily::Record(_)
+                    | EventFamily::Question(_)
+                    | EventFamily::Report(_)
+                    | EventFamily::Delegation(_)
+                    | EventFamily::Composition(_)
+                    | EventFamily::Skill(_)
+                    | EventFamily::Detail(_)
+                    | EventFamily::Context(_)
+                    | EventFamily::Session(_) => lines.write(envelope, &mut out),
                 }
                 if let Some(after) = after.filter(|after| after.seq() == envelope.seq) {
                     leave_out(after, start, &mut out);

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use harn_model::{
-    AgentEvent, DelegationEvent, Envelope, EventFamily, Seq, SessionEvent, SkillEvent, Timestamp,
+    AgentEvent, ContextEvent, DelegationEvent, DetailEvent, Envelope, EventFamily, Seq, Timestamp,
     TurnId,
 };
 use serde::{Deserialize, Serialize};
@@ -171,10 +171,10 @@ impl Formatter for Compact {
 /// Whether every typed number of the event exists in JSON. (Untyped values cannot hold another.)
 fn is_finite(event: &AgentEvent) -> bool {
     match event.family() {
-        EventFamily::Session(SessionEvent::Usage(usage)) => {
+        EventFamily::Context(ContextEvent::Usage(usage)) => {
             usage.cost.as_ref().is_none_or(|c| c.amount.is_finite())
         }
-        EventFamily::Skill(SkillEvent::SkillMatched(matched)) => {
+        EventFamily::Detail(DetailEvent::SkillMatched(matched)) => {
             matched.candidates.iter().all(|c| c.score.is_finite())
         }
         EventFamily::Delegation(DelegationEvent::Handoff { handoff, .. }) => {
@@ -183,22 +183,15 @@ fn is_finite(event: &AgentEvent) -> bool {
             numbers.into_iter().flatten().all(f64::is_finite)
         }
         // No floating-point field.
-        EventFamily::Session(
-            SessionEvent::AvailableCommands { .. }
-            | SessionEvent::ToolsChanged(_)
-            | SessionEvent::McpServers { .. }
-            | SessionEvent::LiveSessionClient { .. }
-            | SessionEvent::TranscriptCompacted(_)
-            | SessionEvent::TranscriptProjected(_)
-            | SessionEvent::SessionClosed { .. },
-        )
-        | EventFamily::Skill(
-            SkillEvent::SkillActivated { .. }
-            | SkillEvent::SkillDeactivated { .. }
-            | SkillEvent::SkillScopeTools { .. }
-            | SkillEvent::SkillNarrow(_)
-            | SkillEvent::ToolSearchQuery(_)
-            | SkillEvent::ToolSearchResult(_),
+        EventFamily::Context(ContextEvent::TranscriptCompacted(_))
+        | EventFamily::Detail(
+            DetailEvent::Log(_)
+            | DetailEvent::FsWatch { .. }
+            | DetailEvent::SkillScopeTools { .. }
+            | DetailEvent::SkillNarrow(_)
+            | DetailEvent::ToolSearchQuery(_)
+            | DetailEvent::ToolSearchResult(_)
+            | DetailEvent::TranscriptProjected(_),
         )
         | EventFamily::Delegation(
             DelegationEvent::WorkerUpdate(_) | DelegationEvent::WorkerCall(_),
@@ -211,7 +204,9 @@ fn is_finite(event: &AgentEvent) -> bool {
         | EventFamily::Question(_)
         | EventFamily::Report(_)
         | EventFamily::Composition(_)
+        | EventFamily::Skill(_)
         | EventFamily::Steering(_)
+        | EventFamily::Session(_)
         | EventFamily::Setting(_) => true,
     }
 }

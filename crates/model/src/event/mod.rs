@@ -14,9 +14,9 @@ use serde_json::Value;
 
 pub use facts::{Author, Durability};
 pub use table::{
-    AgentEvent, CompositionEvent, DelegationEvent, EventFamily, MessageEvent, OrderedEvent,
-    PermissionEvent, QuestionEvent, RecordEvent, ReportEvent, SessionEvent, SettingEvent,
-    SkillEvent, StampedEvent, SteeringEvent, ToolEvent, TurnEvent,
+    AgentEvent, CompositionEvent, ContextEvent, DelegationEvent, DetailEvent, EventFamily,
+    MessageEvent, OrderedEvent, PermissionEvent, QuestionEvent, RecordEvent, ReportEvent,
+    SessionEvent, SettingEvent, SkillEvent, StampedEvent, SteeringEvent, ToolEvent, TurnEvent,
 };
 
 use crate::{Command, ContentBlock, TurnId};
@@ -153,6 +153,8 @@ impl AgentEvent {
             | EventFamily::Delegation(_)
             | EventFamily::Composition(_)
             | EventFamily::Skill(_)
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
             | EventFamily::Setting(_)
             | EventFamily::Session(_) => written(),
         }

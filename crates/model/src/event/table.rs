@@ -64,20 +64,15 @@ agent_events! {
     /// Prompts, and the turns they become.
     Turn(TurnEvent) {
         /// A prompt was accepted and its turn began.
-        TurnStarted[TurnStarted]
-            => "turn_started", Runtime("a prompt starts the turn"), Written, opens, as_is, ENDS;
+        TurnStarted[TurnStarted] => "turn_started", Runtime("a prompt starts the turn"), Written, opens, as_is, ENDS;
         /// A prompt was accepted and waits behind the turn that runs; the turn it will be is the envelope's.
-        PromptQueued[TurnStarted]
-            => "prompt_queued", Runtime("a prompt waits behind the turn that runs"), Written, alone, as_is, PASSES;
+        PromptQueued[TurnStarted] => "prompt_queued", Runtime("a prompt waits behind the turn that runs"), Written, alone, as_is, PASSES;
         /// A prompt was cancelled before its turn began; the turn it would have been is the envelope's.
-        PromptWithdrawn[TurnStarted]
-            => "prompt_withdrawn", Runtime("whoever sent a prompt cancels it"), Synced, alone, as_is, PASSES;
+        PromptWithdrawn[TurnStarted] => "prompt_withdrawn", Runtime("whoever sent a prompt cancels it"), Synced, alone, as_is, PASSES;
         /// The turn ended.
-        TurnEnded[TurnEnded]
-            => "turn_ended", Runtime("the turn ends when the agent returns"), Synced, alone, as_is, ENDS;
+        TurnEnded[TurnEnded] => "turn_ended", Runtime("the turn ends when the agent returns"), Synced, alone, as_is, ENDS;
         /// A turn cut short by a crash was closed.
-        Recovered[Recovered]
-            => "recovered", Runtime("opening a session after a crash writes it"), Written, alone, as_is, ENDS;
+        Recovered[Recovered] => "recovered", Runtime("opening a session after a crash writes it"), Written, alone, as_is, ENDS;
     }
     /// Tool calls of the agent.
     Tool(ToolEvent) {
@@ -89,32 +84,25 @@ agent_events! {
     /// Decisions about calls.
     Permission(PermissionEvent) {
         /// A tool call waits for a decision.
-        PermissionAsked[PermissionAsked]
-            => "permission_asked", Runtime("a tool call asks for permission"), Written, needs, completed, PASSES;
+        PermissionAsked[PermissionAsked] => "permission_asked", Runtime("a tool call asks for permission"), Written, needs, completed, PASSES;
         /// The decision.
-        PermissionResolved[PermissionResolved]
-            => "permission_resolved", Runtime("a tool call asks for permission"), Synced, alone, as_is, PASSES;
+        PermissionResolved[PermissionResolved] => "permission_resolved", Runtime("a tool call asks for permission"), Synced, alone, as_is, PASSES;
     }
     /// The record behind decisions about calls.
     Record(RecordEvent) {
         /// A call may run; stays in the transcript.
-        PermissionGrant[PermissionRecord]
-            => "permission_grant", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
+        PermissionGrant[PermissionRecord] => "permission_grant", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
         /// A call may not run; stays in the transcript.
-        PermissionDeny[PermissionRecord]
-            => "permission_deny", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
+        PermissionDeny[PermissionRecord] => "permission_deny", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
         /// Somebody is going to be asked about a call; stays in the transcript.
-        PermissionEscalation[PermissionRecord]
-            => "permission_escalation", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
+        PermissionEscalation[PermissionRecord] => "permission_escalation", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
         /// A question was put to a client; stays in the transcript.
-        LiveSessionPermissionRoute[PermissionRoute]
-            => "live_session_permission_route", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
+        LiveSessionPermissionRoute[PermissionRoute] => "live_session_permission_route", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
         /// What was remembered for the session is forgotten; stays in the transcript.
         GrantRevoked {
             /// Which grant.
             grant_id: String,
-        }
-            => "grant_revoked", Runtime("whoever controls the session revokes it"), Synced, alone, as_is, PASSES;
+        } => "grant_revoked", Runtime("whoever controls the session revokes it"), Synced, alone, as_is, PASSES;
     }
     /// Questions to a person that are not about a call.
     Question(QuestionEvent) {
@@ -128,8 +116,7 @@ agent_events! {
             payload: Value,
         } => "hitl_requested", Agent, Written, opens, as_is, PASSES;
         /// Somebody answered it; stays in the transcript.
-        HitlResponded[HitlResponse]
-            => "hitl_responded", Runtime("whoever is asked answers"), Synced, alone, as_is, PASSES;
+        HitlResponded[HitlResponse] => "hitl_responded", Runtime("whoever is asked answers"), Synced, alone, as_is, PASSES;
         /// That question is settled.
         HitlResolved {
             /// The question.
@@ -140,7 +127,7 @@ agent_events! {
             outcome: HitlOutcome,
         } => "hitl_resolved", Agent, Synced, needs, as_is, PASSES;
     }
-    /// Reports of the agent about its work.
+    /// Plans, progress and results of the agent.
     Report(ReportEvent) {
         /// There is a new plan.
         Plan {
@@ -151,25 +138,15 @@ agent_events! {
         ProgressReported[ProgressReport] => "progress_reported", Agent, Written, alone, as_is, PASSES;
         /// Something is under way.
         Progress[Progress] => "progress", Agent, Written, alone, as_is, PASSES;
-        /// A line for the host's log.
-        Log[LogRecord] => "log", Agent, Written, alone, as_is, PASSES;
         /// The agent made something.
         Artifact[Artifact] => "artifact", Agent, Written, alone, as_is, PASSES;
-        /// Watched files changed.
-        FsWatch {
-            /// Which watch.
-            subscription_id: String,
-            /// What changed.
-            events: Vec<FsWatchEvent>,
-        } => "fs_watch", Agent, Written, alone, as_is, PASSES;
     }
     /// Work that another agent does.
     Delegation(DelegationEvent) {
         /// A worker changed state.
         WorkerUpdate[WorkerUpdate] => "worker_update", Agent, Written, needs, completed, PASSES;
         /// A worker's tool call was announced or changed.
-        WorkerCall[WorkerCall]
-            => "worker_call", Runtime("a worker that calls a tool writes it"), Written, needs, completed, PASSES;
+        WorkerCall[WorkerCall] => "worker_call", Runtime("a worker that calls a tool writes it"), Written, needs, completed, PASSES;
         /// Work was handed over.
         Handoff {
             /// The artifact that carries it.
@@ -185,14 +162,13 @@ agent_events! {
         /// A child of it began.
         CompositionChildCall[ChildCall] => "composition_child_call", Agent, Written, needs, as_is, PASSES;
         /// A child of it ended.
-        CompositionChildResult[ChildResult]
-            => "composition_child_result", Agent, Written, needs, completed, PASSES;
+        CompositionChildResult[ChildResult] => "composition_child_result", Agent, Written, needs, completed, PASSES;
         /// It ended well.
         CompositionFinish[CompositionRun] => "composition_finish", Agent, Written, needs, completed, PASSES;
         /// It ended badly.
         CompositionError[CompositionRun] => "composition_error", Agent, Written, needs, completed, PASSES;
     }
-    /// Skills and searches, which change the tools in reach.
+    /// Skills that are active.
     Skill(SkillEvent) {
         /// A skill became active.
         SkillActivated {
@@ -216,6 +192,18 @@ agent_events! {
             /// In which iteration.
             iteration: u64,
         } => "skill_deactivated", Agent, Written, needs, as_is, PASSES;
+    }
+    /// Details of how the agent works, for hosts with a place for them.
+    Detail(DetailEvent) {
+        /// A line for the host's log.
+        Log[LogRecord] => "log", Agent, Written, alone, as_is, PASSES;
+        /// Watched files changed.
+        FsWatch {
+            /// Which watch.
+            subscription_id: String,
+            /// What changed.
+            events: Vec<FsWatchEvent>,
+        } => "fs_watch", Agent, Written, alone, as_is, PASSES;
         /// A skill restricts the tools in reach.
         SkillScopeTools {
             /// The name it became active under.
@@ -234,26 +222,30 @@ agent_events! {
         ToolSearchQuery[ToolSearchQuery] => "tool_search_query", Agent, Written, alone, as_is, PASSES;
         /// The search ended.
         ToolSearchResult[ToolSearchResult] => "tool_search_result", Agent, Written, alone, as_is, PASSES;
+        /// A prompt was built from part of the transcript.
+        TranscriptProjected[TranscriptProjected] => "transcript_projected", Agent, Written, alone, as_is, PASSES;
     }
     /// Messages, reminders and controls for an agent at work.
     Steering(SteeringEvent) {
         /// The agent passed a seam.
-        LoopCheckpoint(LoopCheckpoint)
-            => "loop_checkpoint", Runtime("passing a seam writes it"), Written, alone, as_is, PASSES;
+        LoopCheckpoint(LoopCheckpoint) => "loop_checkpoint", Runtime("passing a seam writes it"), Written, alone, as_is, PASSES;
         /// What waits for delivery changed; stays in the transcript.
-        Pending[PendingChange]
-            => "pending", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
+        Pending[PendingChange] => "pending", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
         /// A reminder was rendered into a prompt.
         ReminderEmitted[Reminder] => "reminder_emitted", Agent, Written, alone, as_is, PASSES;
         /// A step in the life of a reminder; stays in the transcript.
-        ReminderLifecycle[ReminderChange]
-            => "reminder_lifecycle", Runtime("a reminder that is delivered writes it"), Written, alone, as_is, PASSES;
+        ReminderLifecycle[ReminderChange] => "reminder_lifecycle", Runtime("a reminder that is delivered writes it"), Written, alone, as_is, PASSES;
         /// Somebody wanted something of the running session.
-        ControlOutcome[ControlOutcome]
-            => "control_outcome", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
+        ControlOutcome[ControlOutcome] => "control_outcome", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
         /// An agent that stays waits, wakes, or is ended.
-        Daemon(DaemonChange)
-            => "daemon", Runtime("waiting for more to do writes it"), Written, alone, as_is, PASSES;
+        Daemon(DaemonChange) => "daemon", Runtime("waiting for more to do writes it"), Written, alone, as_is, PASSES;
+    }
+    /// The context of the agent.
+    Context(ContextEvent) {
+        /// How full the context is.
+        Usage(Usage) => "usage", Agent, Written, alone, as_is, PASSES;
+        /// Older messages were folded away.
+        TranscriptCompacted[TranscriptCompacted] => "transcript_compacted", Agent, Written, alone, as_is, PASSES;
     }
     /// Settings of the session.
     Setting(SettingEvent) {
@@ -268,12 +260,11 @@ agent_events! {
             config_id: String,
             /// To what.
             value: String,
-        }
-            => "config_changed", Runtime("whoever controls the session changes it"), Synced, alone, as_is, PASSES;
+        } => "config_changed", Runtime("whoever controls the session changes it"), Synced, alone, as_is, PASSES;
         /// The title or other facts changed.
         SessionInfo(SessionInfo) => "session_info", Agent, Written, alone, as_is, PASSES;
     }
-    /// Equipment, clients and context of the session.
+    /// Equipment and clients of the session.
     Session(SessionEvent) {
         /// The slash commands on offer changed.
         AvailableCommands {
@@ -288,14 +279,12 @@ agent_events! {
             own_unchanged: bool,
         } => "available_commands", Agent, Written, alone, completed, PASSES;
         /// The tools that an agent may call are others now.
-        ToolsChanged[ToolsChange]
-            => "tools_changed", Runtime("what the session is equipped with writes it"), Written, alone, as_is, PASSES;
+        ToolsChanged[ToolsChange] => "tools_changed", Runtime("what the session is equipped with writes it"), Written, alone, as_is, PASSES;
         /// The MCP servers of the session, and how each stands.
         McpServers {
             /// All of them, by name.
             servers: Vec<McpServerStatus>,
-        }
-            => "mcp_servers", Runtime("what the session is equipped with writes it"), Written, alone, as_is, PASSES;
+        } => "mcp_servers", Runtime("what the session is equipped with writes it"), Written, alone, as_is, PASSES;
         /// A client came, left, took control or is still there.
         LiveSessionClient {
             /// Which of these.
@@ -306,14 +295,6 @@ agent_events! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             left: Option<Box<LiveClientLeft>>,
         } => "live_session_client", Agent, Written, alone, as_is, PASSES;
-        /// Older messages were folded away.
-        TranscriptCompacted[TranscriptCompacted]
-            => "transcript_compacted", Agent, Written, alone, as_is, PASSES;
-        /// A prompt was built from part of the transcript.
-        TranscriptProjected[TranscriptProjected]
-            => "transcript_projected", Agent, Written, alone, as_is, PASSES;
-        /// How full the context is.
-        Usage(Usage) => "usage", Agent, Written, alone, as_is, PASSES;
         /// The session was closed on request; it can be opened again.
         SessionClosed {
             /// Who wanted it.

@@ -187,12 +187,12 @@ impl Fold {
             EventFamily::Message(
                 MessageEvent::AgentThoughtChunk { .. } | MessageEvent::UserMessage { .. },
             )
-            | EventFamily::Report(
-                ReportEvent::Progress(_) | ReportEvent::Log(_) | ReportEvent::FsWatch { .. },
-            )
+            | EventFamily::Report(ReportEvent::Progress(_))
             | EventFamily::Delegation(_)
             | EventFamily::Composition(_)
             | EventFamily::Skill(_)
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
             // Which answers were given is known to who gave them, and what follows is told.
             | EventFamily::Question(QuestionEvent::HitlResponded(_))
             | EventFamily::Record(_)

@@ -224,12 +224,9 @@ impl Page {
             EventFamily::Record(
                 RecordEvent::PermissionEscalation(_) | RecordEvent::LiveSessionPermissionRoute(_),
             )
-            | EventFamily::Report(
-                ReportEvent::ProgressReported(_)
-                | ReportEvent::Progress(_)
-                | ReportEvent::Log(_)
-                | ReportEvent::FsWatch { .. },
-            )
+            | EventFamily::Report(ReportEvent::ProgressReported(_) | ReportEvent::Progress(_))
+            | EventFamily::Detail(_)
+            | EventFamily::Context(_)
             | EventFamily::Composition(_)
             | EventFamily::Skill(_)
             | EventFamily::Setting(SettingEvent::SessionInfo(_))
