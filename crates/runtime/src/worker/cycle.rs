@@ -14,12 +14,12 @@ use super::{
     calls::CallRelay,
     crew::{Claim, Cycle, Ending},
     hitl::HitlRelay,
-    relay::Relay,
+    relay::AskRelay,
     said::Said,
 };
 use crate::{
     Agent, Controller, IdKind, NewSession, Observer, PromptError, SessionEnd, Subscription,
-    WorkerError,
+    WorkerError, turn::TurnItem,
 };
 
 /// A cycle that is to run.
@@ -162,8 +162,8 @@ impl Run {
             Err(PromptError::Closed) => return (End::Cancelled(CLOSED), said),
             Err(error) => return (End::Failed(error.to_string()), said),
         };
-        let mut relay = Relay::new(crew.clone(), entry.clone());
-        let mut hitl = HitlRelay::new(crew.clone(), entry);
+        let mut relay = AskRelay::new(crew.clone(), entry.clone(), TurnItem::Withdraw);
+        let mut hitl = HitlRelay::new(crew.clone(), entry, TurnItem::WithdrawHitl);
         let end = tokio::select! {
             biased;
             () = cycle.stop.cancelled() => stopped(crew, cycle),
@@ -183,7 +183,7 @@ async fn listen(
     child: &Controller,
     turn: &TurnId,
     events: &mut Subscription,
-    (relay, hitl, calls): (&mut Relay, &mut HitlRelay, &mut CallRelay),
+    (relay, hitl, calls): (&mut AskRelay, &mut HitlRelay, &mut CallRelay),
     said: &mut Said,
 ) -> Option<End> {
     loop {

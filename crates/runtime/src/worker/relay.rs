@@ -1,7 +1,8 @@
-//! A worker's questions, put to the session it works for. That session may be a worker's too: then its
-//! own relay passes them on, until they reach somebody who can be asked.
+//! What a worker asks, put to the session it works for: questions about its tool calls here, questions to a person in
+//! `hitl`. That session may be a worker's too: then its own relay passes them on, until they reach somebody who can
+//! be asked.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 use harn_model::{AgentEvent, AskId, Decision, Lineage, PermissionAsked, WorkerCall};
 use tokio::{sync::oneshot, task::JoinSet};
@@ -9,27 +10,82 @@ use tokio::{sync::oneshot, task::JoinSet};
 use super::Crew;
 use crate::{AgentError, IdKind, turn::TurnItem};
 
-/// The open questions of one cycle.
-pub(super) struct Relay {
-    crew: Arc<Crew>,
+/// The open questions of one kind of one cycle: how they are named, and what answers them.
+pub(super) struct Relay<Id, Answer> {
+    pub(super) crew: Arc<Crew>,
     /// The worker.
-    entry: Lineage,
+    pub(super) entry: Lineage,
     /// The worker's questions that are open above, with their names there.
-    open: HashMap<AskId, AskId>,
-    /// Which question was answered: its names below and above, and the decision.
-    answers: JoinSet<(AskId, AskId, Decision)>,
+    open: HashMap<Id, Id>,
+    /// Which question was answered: its names below and above, and the answer.
+    answers: JoinSet<(Id, Id, Answer)>,
+    withdraw: fn(Id) -> TurnItem,
 }
 
-impl Relay {
-    pub(super) fn new(crew: Arc<Crew>, entry: Lineage) -> Self {
+/// The questions about tool calls.
+pub(super) type AskRelay = Relay<AskId, Decision>;
+
+impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> Relay<Id, Answer> {
+    /// Nothing is open yet; `withdraw` takes a question back.
+    pub(super) fn new(crew: Arc<Crew>, entry: Lineage, withdraw: fn(Id) -> TurnItem) -> Self {
         Self {
             crew,
             entry,
             open: HashMap::new(),
             answers: JoinSet::new(),
+            withdraw,
         }
     }
 
+    /// Waits for the answer to a question that was put. A dropped reply means that the turn above settled without
+    /// one, which counts as `unanswered`.
+    pub(super) fn expect(
+        &mut self,
+        (below, above): (Id, Id),
+        reply: oneshot::Receiver<Answer>,
+        unanswered: Answer,
+    ) {
+        self.open.insert(below.clone(), above.clone());
+        self.answers
+            .spawn(async move { (below, above, reply.await.unwrap_or(unanswered)) });
+    }
+
+    /// The next answer from above. Waits for ever while nothing is asked. Cancel safe.
+    pub(super) async fn answered(&mut self) -> (Id, Answer) {
+        loop {
+            match self.answers.join_next().await {
+                // One that was withdrawn is answered too, but to nobody: not to the next of its name.
+                Some(Ok((below, above, answer))) if self.open.get(&below) == Some(&above) => {
+                    self.open.remove(&below);
+                    return (below, answer);
+                }
+                Some(_) => {}
+                None => return std::future::pending().await,
+            }
+        }
+    }
+
+    /// The worker's question was settled below: nobody above need answer any more.
+    pub(super) async fn settled(&mut self, below: &Id) {
+        if let Some(above) = self.open.remove(below) {
+            self.take_back(above).await;
+        }
+    }
+
+    /// Takes everything back.
+    pub(super) async fn withdraw(mut self) {
+        for above in std::mem::take(&mut self.open).into_values() {
+            self.take_back(above).await;
+        }
+    }
+
+    async fn take_back(&self, above: Id) {
+        // Where the turn above is over, it has settled its questions itself.
+        let _ = self.crew.pipe.push((self.withdraw)(above)).await;
+    }
+}
+
+impl AskRelay {
     /// Puts a question of the worker to the session above.
     pub(super) async fn put(&mut self, asked: &PermissionAsked) -> Result<(), AgentError> {
         let above = AskId::new(self.crew.session.config.ids.mint(IdKind::Ask));
@@ -48,47 +104,7 @@ impl Relay {
         let announced = TurnItem::Event(AgentEvent::WorkerCall(Box::new(announced)));
         let item = TurnItem::Ask(Box::new(ask), reply);
         self.crew.pipe.push_all(vec![announced, item]).await?;
-        let below = asked.ask_id.clone();
-        self.open.insert(below.clone(), above.clone());
-        self.answers.spawn(async move {
-            // A dropped reply means that the turn above settled without an answer.
-            let decision = decision.await.unwrap_or(Decision::Cancelled);
-            (below, above, decision)
-        });
+        self.expect((asked.ask_id.clone(), above), decision, Decision::Cancelled);
         Ok(())
-    }
-
-    /// The next answer from above. Waits for ever while nothing is asked. Cancel safe.
-    pub(super) async fn answered(&mut self) -> (AskId, Decision) {
-        loop {
-            match self.answers.join_next().await {
-                // One that was withdrawn is answered too, but to nobody: not to the next of its name.
-                Some(Ok((below, above, decision))) if self.open.get(&below) == Some(&above) => {
-                    self.open.remove(&below);
-                    return (below, decision);
-                }
-                Some(_) => {}
-                None => return std::future::pending().await,
-            }
-        }
-    }
-
-    /// The worker's question was settled below: nobody above need answer any more.
-    pub(super) async fn settled(&mut self, below: &AskId) {
-        if let Some(above) = self.open.remove(below) {
-            self.take_back(above).await;
-        }
-    }
-
-    /// Takes everything back.
-    pub(super) async fn withdraw(mut self) {
-        for above in std::mem::take(&mut self.open).into_values() {
-            self.take_back(above).await;
-        }
-    }
-
-    async fn take_back(&self, above: AskId) {
-        // Where the turn above is over, it has settled its questions itself.
-        let _ = self.crew.pipe.push(TurnItem::Withdraw(above)).await;
     }
 }
