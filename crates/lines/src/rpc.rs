@@ -77,6 +77,11 @@ impl<'a, I> RpcMessage<'a, I, ()> {
 }
 
 impl<I: Serialize, T: Serialize> RpcMessage<'_, I, T> {
+    /// The message as text, of JSON values and numbers, which can always be written.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// Appends the message as a line. Appends nothing if it cannot be written.
     pub fn write_line(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         let start = out.len();

@@ -47,7 +47,13 @@ const ROOMS: &[(&str, May)] = &[
     ("harn-conformance", May::Use(&["harn-acp"])),
     (
         "harn-terminal",
-        May::Use(&["harn-model", "harn-policy", "harn-runtime", "harn-acp"]),
+        May::Use(&[
+            "harn-model",
+            "harn-policy",
+            "harn-runtime",
+            "harn-lines",
+            "harn-acp",
+        ]),
     ),
     (
         "harn-serve",

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use harn_lines::rpc::RpcMessage;
 use harn_model::Timestamp;
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::timeout};
@@ -119,8 +120,7 @@ async fn request(
     name: &str,
 ) -> Result<Value, NoConnection> {
     let gone = || NoConnection::Nobody(name.to_owned());
-    let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    if !wire.send(message.to_string()) {
+    if !wire.send(RpcMessage::request(id, method, params).to_text()) {
         return Err(gone());
     }
     loop {

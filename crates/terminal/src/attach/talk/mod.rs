@@ -10,6 +10,8 @@ mod wishes;
 
 use std::{collections::HashMap, path::PathBuf};
 
+use harn_lines::rpc::RpcMessage;
+use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
 use self::message::{Change, Incoming, Problem};
@@ -258,8 +260,8 @@ impl Talk {
             "session/request_permission" => false,
             "elicitation/create" => true,
             _ => {
-                let error = json!({"code": -32601, "message": format!("{method}: not known here")});
-                self.say(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+                let why = format!("{method}: not known here");
+                self.say(&RpcMessage::error(id, -32601, &why));
                 return None;
             }
         };
@@ -463,12 +465,12 @@ impl Talk {
         let id = self.next;
         self.next += 1;
         self.sent.insert(id, sent);
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.say(&RpcMessage::request(id, method, params));
         id
     }
 
-    fn say(&mut self, message: &Value) {
-        self.out.push(message.to_string());
+    fn say<I: Serialize, T: Serialize>(&mut self, message: &RpcMessage<'_, I, T>) {
+        self.out.push(message.to_text());
     }
 }
 

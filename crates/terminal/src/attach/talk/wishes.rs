@@ -1,5 +1,6 @@
 //! What whoever sits at the terminal wants of the session, as messages.
 
+use harn_lines::rpc::RpcMessage;
 use serde_json::{Value, json};
 
 use super::{Sent, Talk, message};
@@ -23,7 +24,7 @@ impl Talk {
     /// Cancels the turn.
     pub(in crate::attach) fn cancel(&mut self) {
         let params = json!({"sessionId": self.session()});
-        self.say(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
+        self.say(&RpcMessage::notification("session/cancel", params));
     }
 
     /// Takes control, whoever has it.
@@ -62,6 +63,6 @@ impl Talk {
 
     /// Answers a question.
     pub(in crate::attach) fn answer(&mut self, id: &Value, result: &Value) {
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        self.say(&RpcMessage::answer(id, result));
     }
 }
