@@ -1,0 +1,274 @@
+//! Random events for property tests: the examples of [`every_event`] with other ids, texts, numbers and words in
+//! them. A new kind of event needs nothing here.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use harn_model::AgentEvent;
+use proptest::{collection::vec, prelude::*, sample::Index, sample::select};
+use serde_json::Value;
+
+use crate::every_event;
+
+/// Makes random events.
+#[derive(Clone)]
+pub struct EventStrategy {
+    ids: &'static [&'static str],
+    text: BoxedStrategy<String>,
+    value: BoxedStrategy<Value>,
+    drops_members: bool,
+    kept: &'static [&'static str],
+}
+
+/// What becomes of one member of an example.
+#[derive(Clone, Debug)]
+enum Change {
+    Text(String),
+    Value(Value),
+    /// One of the words that examples have under this key.
+    Word(Index),
+    Flip,
+    Drop,
+}
+
+impl EventStrategy {
+    /// Few ids, so that they collide, come early, late, twice or without their other half; and texts.
+    pub fn new(
+        ids: &'static [&'static str],
+        text: impl Strategy<Value = String> + 'static,
+    ) -> Self {
+        Self {
+            ids,
+            text: text.boxed(),
+            value: (0..9_u64).prop_map(Value::from).boxed(),
+            drops_members: true,
+            kept: &[],
+        }
+    }
+
+    /// Puts these values where an event takes them; small numbers where nothing is said.
+    #[must_use]
+    pub fn with_values(mut self, value: impl Strategy<Value = Value> + 'static) -> Self {
+        self.value = value.boxed();
+        self
+    }
+
+    /// Leaves no member out that an example has.
+    #[must_use]
+    pub fn with_all_members(mut self) -> Self {
+        self.drops_members = false;
+        self
+    }
+
+    /// Leaves the members with these names as the examples have them.
+    #[must_use]
+    pub fn with_kept(mut self, kept: &'static [&'static str]) -> Self {
+        self.kept = kept;
+        self
+    }
+
+    /// One of the ids.
+    pub fn id(&self) -> impl Strategy<Value = &'static str> + Clone + use<> {
+        select(self.ids)
+    }
+
+    /// Events of every kind.
+    pub fn any_event(&self) -> BoxedStrategy<AgentEvent> {
+        let kinds: Vec<_> = AgentEvent::NAMES.iter().map(|kind| (1, *kind)).collect();
+        self.events(&kinds)
+    }
+
+    /// Events of these kinds, by the names that the journal has for them, each as often as its number says.
+    pub fn events(&self, kinds: &[(u32, &'static str)]) -> BoxedStrategy<AgentEvent> {
+        let words = Arc::new(words());
+        let kinds = kinds.iter().map(|(weight, kind)| {
+            let (words, kept) = (Arc::clone(&words), self.kept);
+            let of_kind = (
+                self.examples(kind),
+                vec(self.id(), 8),
+                vec(self.change(), 0..6),
+            );
+            let made = of_kind.prop_map(move |(example, ids, changes)| {
+                changed(&example, &ids, &changes, (&words, kept))
+            });
+            (*weight, made.boxed())
+        });
+        proptest::strategy::Union::new_weighted(kinds.collect()).boxed()
+    }
+
+    fn examples(&self, kind: &str) -> BoxedStrategy<AgentEvent> {
+        let events = every_event().into_iter().map(|envelope| envelope.event);
+        let examples: Vec<_> = events.filter(|event| event.name() == kind).collect();
+        assert!(!examples.is_empty(), "there is no event {kind:?}");
+        select(examples).boxed()
+    }
+
+    fn change(&self) -> impl Strategy<Value = (Index, Change)> + use<> {
+        let drops = u32::from(self.drops_members);
+        let change = prop_oneof![
+            6 => self.text.clone().prop_map(Change::Text),
+            3 => self.value.clone().prop_map(Change::Value),
+            3 => any::<Index>().prop_map(Change::Word),
+            1 => Just(Change::Flip),
+            drops => Just(Change::Drop),
+        ];
+        (any::<Index>(), change)
+    }
+}
+
+/// The words that examples have, by key.
+fn words() -> BTreeMap<String, Vec<Value>> {
+    let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for envelope in every_event() {
+        let value = serde_json::to_value(&envelope.event).unwrap_or_default();
+        for path in leaves(&value) {
+            if let (Some(key), Some(Value::String(word))) =
+                (path.last(), value.pointer(&pointer(&path)))
+            {
+                words.entry(key.clone()).or_default().insert(word.clone());
+            }
+        }
+    }
+    let words = words.into_iter();
+    words
+        .map(|(key, words)| (key, words.into_iter().map(Value::from).collect()))
+        .collect()
+}
+
+/// The example with these changes, as far as they leave an event of its kind.
+fn changed(
+    example: &AgentEvent,
+    ids: &[&str],
+    changes: &[(Index, Change)],
+    (words, kept): (&BTreeMap<String, Vec<Value>>, &[&str]),
+) -> AgentEvent {
+    let mut event = example.clone();
+    let mut value = serde_json::to_value(example).unwrap_or_default();
+    let mut take = |changed: Value| match serde_json::from_value::<AgentEvent>(changed.clone()) {
+        Ok(new) if new.name() == example.name() => {
+            event = new;
+            Some(changed)
+        }
+        Ok(_) | Err(_) => None,
+    };
+    let is_id = |path: &&Vec<String>| {
+        path.last()
+            .is_some_and(|key| key == "id" || key.ends_with("_id"))
+    };
+    let mut renamed = value.clone();
+    for (path, id) in leaves(&value).iter().filter(is_id).zip(ids.iter().cycle()) {
+        replace(&mut renamed, path, Some(Value::from(*id)));
+    }
+    value = take(renamed).unwrap_or(value);
+    for (at, change) in changes {
+        let leaves = leaves(&value);
+        let Some(path) = leaves.get(at.index(leaves.len().max(1))) else {
+            continue;
+        };
+        let Some(leaf) = value.pointer(&pointer(path)) else {
+            continue;
+        };
+        let is_kept = path.last().is_some_and(|key| kept.contains(&key.as_str()));
+        // An id is one of the few, or left out.
+        if is_kept || is_id(&path) && !matches!(change, Change::Drop) {
+            continue;
+        }
+        let new = match change {
+            Change::Text(text) => Some(Value::from(text.as_str())),
+            Change::Value(value) => Some(value.clone()),
+            Change::Word(at) => {
+                let words = path.last().and_then(|key| words.get(key));
+                words.map(|words| at.get(words).clone())
+            }
+            Change::Flip => leaf.as_bool().map(|value| Value::from(!value)),
+            Change::Drop => None,
+        };
+        if new.is_none() && !matches!(change, Change::Drop) {
+            continue;
+        }
+        let mut changed = value.clone();
+        replace(&mut changed, path, new);
+        value = take(changed).unwrap_or(value);
+    }
+    event
+}
+
+/// The paths of all members and items that hold no others.
+fn leaves(value: &Value) -> Vec<Vec<String>> {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(key, it)| (key.clone(), it)).collect(),
+        Value::Array(items) => (0..)
+            .zip(items)
+            .map(|(at, it): (usize, _)| (at.to_string(), it))
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    if children.is_empty() {
+        return vec![Vec::new()];
+    }
+    let below = children.into_iter().flat_map(|(key, child)| {
+        let below = leaves(child).into_iter();
+        below.map(move |mut path| {
+            path.insert(0, key.clone());
+            path
+        })
+    });
+    below.collect()
+}
+
+fn pointer(path: &[String]) -> String {
+    let escaped = path
+        .iter()
+        .map(|key| key.replace('~', "~0").replace('/', "~1"));
+    escaped.map(|key| format!("/{key}")).collect()
+}
+
+/// Puts another value at this path, or none.
+fn replace(value: &mut Value, path: &[String], new: Option<Value>) {
+    let Some((last, parents)) = path.split_last() else {
+        return;
+    };
+    match (value.pointer_mut(&pointer(parents)), new) {
+        (Some(Value::Object(members)), Some(new)) => drop(members.insert(last.clone(), new)),
+        (Some(Value::Object(members)), None) => drop(members.remove(last)),
+        (Some(Value::Array(items)), new) => {
+            if let Some(item) = last.parse::<usize>().ok().and_then(|at| items.get_mut(at)) {
+                *item = new.unwrap_or_default();
+            }
+        }
+        (Some(_) | None, _) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
+
+    use super::*;
+
+    #[test]
+    fn events_of_every_kind_are_made_and_differ_from_the_examples() {
+        let events = EventStrategy::new(&["a", "b"], Just("text".to_owned())).any_event();
+        let mut runner = TestRunner::deterministic();
+        let made: Vec<_> = (0..2_000)
+            .map(|_| events.new_tree(&mut runner).unwrap().current())
+            .collect();
+        let kinds: BTreeSet<_> = made.iter().map(AgentEvent::name).collect();
+        assert_eq!(kinds.len(), AgentEvent::NAMES.len());
+        let examples: Vec<_> = every_event().into_iter().map(|it| it.event).collect();
+        let new = made
+            .iter()
+            .filter(|event| !examples.contains(event))
+            .count();
+        assert!(new > 1_000, "only {new} of 2,000 events are new");
+        let calls = made.iter().filter_map(|event| match event {
+            AgentEvent::ToolCall(call) => Some(call.tool_call_id.as_str()),
+            _ => None,
+        });
+        assert_eq!(calls.collect::<BTreeSet<_>>(), BTreeSet::from(["a", "b"]));
+    }
+}
