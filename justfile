@@ -9,11 +9,12 @@ fmt:
     cargo fmt --all
     cargo fmt --manifest-path fuzz/Cargo.toml
 
-# What a reviewer should not have to say: formatting and lints.
+# What a reviewer should not have to say: formatting, lints, and the tidy checks, unused dependencies among them.
 lint:
     cargo fmt --all --check
     cargo fmt --manifest-path fuzz/Cargo.toml --check
     cargo clippy --workspace --all-targets -- -D warnings
+    cargo run -p xtask -- tidy
 
 # All tests, the tidy checks among them. A test whose program is missing is skipped, unless HARN_TESTS_REQUIRE_ALL is set.
 test:
