@@ -37,9 +37,9 @@ mod workshop;
 pub use net::{Listen, listen};
 pub use options::{Options, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
-pub use stdio::{
-    acp_stdio, acp_stdio_and_listen, acp_stdio_with, threads_stdio, threads_stdio_with,
-};
+pub use stdio::{acp_stdio, acp_stdio_and_listen, acp_stdio_with};
+#[cfg(feature = "threads")]
+pub use stdio::{threads_stdio, threads_stdio_with};
 pub use workshop::hub;
 
 pub use anyhow::{Error, Result};

@@ -14,6 +14,7 @@ use harn_model::{Envelope, SessionId};
 use crate::Options;
 
 /// The folder of a workspace in which its threads are.
+#[cfg(feature = "threads")]
 pub(crate) const OF_WORKSPACE: &str = ".harness";
 
 const THREADS: &str = "threads";

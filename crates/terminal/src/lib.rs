@@ -7,6 +7,7 @@
 #[cfg(feature = "clients")]
 pub mod attach;
 pub mod console;
+pub mod listed;
 pub mod paint;
 #[cfg(feature = "clients")]
 mod reading;

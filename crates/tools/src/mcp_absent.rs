@@ -12,7 +12,8 @@ use tokio::sync::watch;
 
 use crate::McpSettings;
 
-const REASON: &str = "this program was built without the MCP client; build it with the cargo feature `mcp`";
+const REASON: &str =
+    "this program was built without the MCP client; build it with the cargo feature `mcp`";
 
 /// The servers of one session, none of which is started.
 #[derive(Clone)]

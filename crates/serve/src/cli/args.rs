@@ -4,13 +4,15 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use harn_policy::SessionMode;
+#[cfg(feature = "terminal")]
 use harn_terminal::attach::AttachArgs;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
 
+#[cfg(feature = "terminal")]
+use super::run::RunArgs;
 use super::{
     dialect::{BridgeFlags, DialectFlags},
     engine::EngineChoice,
-    run::RunArgs,
     sessions::ListSessionsArgs,
     skills::SkillsArgs,
     trust::TrustArgs,
@@ -115,6 +117,7 @@ pub(super) enum Command {
     ///
     /// Threads are kept in DIR/.harness, which the first of them makes. What is kept there may have come with
     /// the directory, so a thread that is opened again begins in the mode that is given here, and asks again.
+    #[cfg(feature = "threads")]
     #[command(visible_alias = "harness")]
     Threads {
         #[command(flatten)]
@@ -143,6 +146,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
         listen: String,
         /// Open the page in a browser, signed in
+        #[cfg(feature = "page")]
         #[arg(long)]
         open: bool,
         #[command(flatten)]
@@ -159,6 +163,7 @@ pub(super) enum Command {
     ///
     /// Exits with 0 when the turn is done, 1 when it failed or a call of it was refused or not found, 2 when
     /// the command line makes no sense, 130 when it was interrupted.
+    #[cfg(feature = "terminal")]
     Run {
         #[command(flatten)]
         serve: Serve,
@@ -173,6 +178,7 @@ pub(super) enum Command {
     /// Without a name you choose from a list. If somebody else controls the session you watch, until you
     /// take over with Ctrl-T. Leaving does not end the session. Exits with 0 when you left or the session
     /// ended, 1 when something failed.
+    #[cfg(feature = "terminal")]
     Attach {
         #[command(flatten)]
         state: StateDir,
@@ -207,6 +213,7 @@ pub(super) enum Command {
     /// List, show or check skills: instructions that agents and people use by name
     Skills(SkillsArgs),
     /// For host authors: pinned conversations over ACP, and a check of recorded ones
+    #[cfg(feature = "conformance")]
     Fixtures {
         #[command(subcommand)]
         command: FixturesCommand,
@@ -515,6 +522,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "threads")]
     #[test]
     fn threads_have_no_dialect_and_go_by_two_names() {
         let parse = |words: &[&str]| Args::try_parse_from([&["harn-serve"], words].concat());

@@ -7,9 +7,11 @@ mod args;
 mod dialect;
 mod doctor;
 mod engine;
+#[cfg(feature = "conformance")]
 mod fixtures;
 mod grants;
 mod logging;
+#[cfg(feature = "terminal")]
 mod run;
 mod schema;
 mod session_ids;
@@ -28,10 +30,9 @@ use std::{
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
 use harn_runtime::Agent;
-use harn_terminal::{
-    attach,
-    console::{WrongUse, complain, note, wrong_use},
-};
+#[cfg(feature = "terminal")]
+use harn_terminal::attach;
+use harn_terminal::console::{WrongUse, complain, note, wrong_use};
 use harn_tools::{
     skills::SkillMatching,
     tool_search::{Strategy, Switch, ToolSearchOptions},
@@ -42,9 +43,9 @@ use self::{
     dialect::{BridgeFlags, DialectFlags},
 };
 use crate::{
-    Listen, Options, SystemClock, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
+    Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
-    skill_places::skill_places, threads_stdio_with, workshop::waiting_room,
+    skill_places::skill_places,
 };
 
 /// Reads the command line and does what it says.
@@ -88,6 +89,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             &bridge,
             listen.map(|at| network.listen(at)),
         ),
+        #[cfg(feature = "threads")]
         Command::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
         Command::Serve {
             serve,
@@ -95,30 +97,35 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             bridge,
             cwd,
             listen,
+            #[cfg(feature = "page")]
             open,
             network,
         } => {
             let at = Listen {
+                #[cfg(feature = "page")]
                 open,
                 ..network.listen(listen)
             };
             serve_network(serve, &dialect, &bridge, cwd.as_deref(), at)
         }
+        #[cfg(feature = "terminal")]
         Command::Run {
             serve,
             dialect,
             run,
         } => run::run(serve, &dialect, run),
+        #[cfg(feature = "terminal")]
         Command::Attach { state, attach } => {
             let token = environment_token().and_then(|token| token.into_string().ok());
-            let clock = Arc::new(SystemClock::new());
+            let clock = Arc::new(crate::SystemClock::new());
             let attached = attach::run(state.dir()?, attach, token, clock);
-            waiting_room()?.block_on(attached)
+            crate::workshop::waiting_room()?.block_on(attached)
         }
         Command::Sessions { places, command } => sessions::run(&places.options()?, command),
         Command::Grants { state, command } => grants::run(&state.dir()?, command),
         Command::Trust { state, trust } => trust::run(&state.dir()?, trust),
         Command::Skills(args) => skills::run(args),
+        #[cfg(feature = "conformance")]
         Command::Fixtures { command } => fixtures::run(command),
         Command::Schema { name, out } => schema::run(name, out),
         Command::Doctor { places } => doctor::run(&places.options()?),
@@ -147,6 +154,7 @@ fn acp(
     Ok(ExitCode::SUCCESS)
 }
 
+#[cfg(feature = "threads")]
 fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking threads and turns on stdin and stdout, a JSON-RPC message a line; \
@@ -156,7 +164,7 @@ fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
     let directory = directory(cwd).map_err(wrong_use)?;
     let (agent, mut options) = load(serve)?;
     options.directory = Some(directory);
-    threads_stdio_with(agent, options)?;
+    crate::threads_stdio_with(agent, options)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,10 +14,16 @@ const ENDING: &str = ".schema.json";
 
 /// The texts of all front-ends, by file name.
 fn schemas() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    let acp = harn_acp::ext::published::SCHEMAS.iter();
-    acp.chain(harn_threads::published::SCHEMAS)
-        .chain(harn_state::published::SCHEMAS)
-        .chain(harn_openharness::published::SCHEMAS)
+    let wires: &[&'static [(&'static str, &'static str)]] = &[
+        harn_acp::ext::published::SCHEMAS,
+        #[cfg(feature = "threads")]
+        harn_threads::published::SCHEMAS,
+        #[cfg(feature = "page")]
+        harn_state::published::SCHEMAS,
+        #[cfg(feature = "openharness")]
+        harn_openharness::published::SCHEMAS,
+    ];
+    wires.iter().copied().flatten()
 }
 
 pub(super) fn run(name: Option<String>, out: Option<PathBuf>) -> Result<ExitCode> {

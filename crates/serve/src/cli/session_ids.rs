@@ -48,6 +48,7 @@ pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
 }
 
 /// The session of a directory that changed last, has a prompt and is not archived.
+#[cfg(feature = "terminal")]
 pub(super) fn last_of(store: &dyn Store, dir: &Path) -> Result<Option<SessionId>> {
     let sessions = store.list()?.sessions;
     // Sessions of others over the network are not ours to go on with.

@@ -24,7 +24,7 @@ use super::{
     caller::Caller,
     listener,
     login::{Code, Cookies},
-    refusal::refusal,
+    optional::refusal,
     token::Tokens,
 };
 

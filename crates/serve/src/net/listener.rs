@@ -23,7 +23,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{caller::Caller, refusal::refusal};
+use super::{caller::Caller, optional::refusal};
 
 /// How many clients may be connected. Each request of a client that came beyond is refused with words.
 pub(super) const CONNECTIONS: usize = 4096;

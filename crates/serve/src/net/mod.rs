@@ -5,11 +5,12 @@
 
 mod caller;
 mod guard;
+#[cfg(feature = "page")]
 mod last_sessions;
 mod listener;
 mod login;
+mod optional;
 mod page;
-mod refusal;
 mod tls;
 mod token;
 #[cfg(unix)]
@@ -29,18 +30,15 @@ use harn_acp::{
     AcpConfig,
     http::{HttpConfig, routes},
 };
-use harn_openharness::OpenHarnessConfig;
 use harn_runtime::{Agent, Hub};
-use harn_state::StateConfig;
 use harn_terminal::signals::Signals;
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{
     guard::{Authorities, Guard},
-    last_sessions::LastSessionFile,
     login::{Code, Cookies},
-    refusal::refusal,
+    optional::{Sessions, refusal},
     token::Tokens,
 };
 use crate::{
@@ -180,19 +178,13 @@ impl Door {
             tokens,
             authorities: Authorities::new(address, secure, hosts, origins),
         };
-        let directory = options.work_dir()?;
-        let state = StateConfig {
+        let sessions = Sessions {
+            hub,
+            state_dir: &options.state_dir,
+            directory: options.work_dir()?,
             ending: ending.clone(),
-            memory: Arc::new(LastSessionFile::new(&options.state_dir)),
-            ..StateConfig::new(hub.clone(), directory.clone())
         };
-        let open_harness = OpenHarnessConfig {
-            ending: ending.clone(),
-            ..OpenHarnessConfig::new(hub, directory)
-        };
-        let routes = routes(config)
-            .merge(harn_state::routes(state))
-            .merge(harn_openharness::routes(open_harness));
+        let routes = routes(config).merge(optional::routes(&sessions));
         let router = guarded(routes, guard);
         let connections = listener::CONNECTIONS;
         let serving = tokio::spawn(listener::serve(
@@ -219,16 +211,19 @@ impl Door {
     pub(crate) fn announce(&mut self) {
         use std::io::Write;
         let code = self.code.take();
+        let code = code.filter(|_| cfg!(feature = "page"));
         let page = code.map(|code| page::url(self.address, self.secure, &code));
         let Self { address, token, .. } = self;
         let (http, ws) = match self.secure {
             true => ("https", "wss"),
             false => ("http", "ws"),
         };
-        let [open_harness, ..] = harn_openharness::PATHS;
+        let open_harness = optional::open_harness_path().map_or_else(String::new, |path| {
+            format!("harn-serve: and for OpenHarness on {http}://{address}{path}\n")
+        });
         let mut words = format!(
             "harn-serve: listening on {http}://{address}/acp\n\
-             harn-serve: and for OpenHarness on {http}://{address}{open_harness}\n\
+             {open_harness}\
              harn-serve: the token is in {token}; clients send it as \"Authorization: Bearer TOKEN\"\n"
         );
         #[cfg(unix)]
@@ -277,8 +272,7 @@ fn guarded(routes: Router, guard: Guard) -> Router {
     routes
         .merge(login::routes(guard.clone()))
         .fallback(async |request: Request| {
-            let words = "there is nothing here; try / for the page, /acp, or /v1/openharness for OpenHarness";
-            refusal(&request, StatusCode::NOT_FOUND, words)
+            refusal(&request, StatusCode::NOT_FOUND, optional::NOTHING_HERE)
         })
         .layer(middleware::from_fn_with_state(guard, guard::check))
 }
@@ -319,5 +313,5 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     builder.create(dir)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "page", feature = "openharness"))]
 mod tests;

@@ -19,6 +19,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+#[cfg(feature = "terminal")]
 #[test]
 fn the_help_of_run_says_when_a_line_reaches_the_agent() {
     let help = stdout(&harn_serve(&["run", "--help"]));
@@ -29,6 +30,7 @@ fn the_help_of_run_says_when_a_line_reaches_the_agent() {
     );
 }
 
+#[cfg(all(feature = "terminal", feature = "threads"))]
 #[test]
 fn help_names_every_command() {
     let help = harn_serve(&["--help"]);
@@ -61,6 +63,7 @@ fn help_names_every_command() {
     );
 }
 
+#[cfg(feature = "terminal")]
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
     let table: [(&[&str], &str); 15] = [
@@ -125,6 +128,7 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
     }
 }
 
+#[cfg(feature = "terminal")]
 #[test]
 fn a_timeout_that_is_none_is_refused() {
     for command in [&["acp"][..], &["serve"], &["run", "hello"]] {
@@ -174,6 +178,7 @@ fn a_wrong_scenario_is_refused_with_its_place() {
     assert!(stderr(&output).contains(&place), "{}", stderr(&output));
 }
 
+#[cfg(feature = "terminal")]
 #[test]
 fn a_wrong_policy_is_refused_with_its_place() {
     let dir = TempDir::new().unwrap();
@@ -516,6 +521,7 @@ fn the_doctor_finds_a_state_dir_that_cannot_be() {
     assert!(stdout(&report).contains("is not a directory"));
 }
 
+#[cfg(feature = "terminal")]
 #[test]
 fn a_log_file_gets_what_stderr_does_not() {
     let dir = TempDir::new().unwrap();

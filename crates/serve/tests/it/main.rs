@@ -9,26 +9,29 @@
     clippy::disallowed_methods,
     reason = "a test looks at a clock of its own"
 )]
+#[cfg(feature = "terminal")]
 mod attach;
 mod cli;
 mod client;
 #[cfg(unix)]
 mod ending;
+#[cfg(feature = "conformance")]
 mod fixtures;
 mod grants;
 mod greeter;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "mcp"))]
 mod hostile;
 mod logging;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "openharness"))]
 mod openharness;
 mod permissions_page;
 mod profiles;
+#[cfg(feature = "terminal")]
 mod run;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "page"))]
 mod signing_in;
 #[cfg(unix)]
 mod skills;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "threads"))]
 mod threads;
 mod trust;

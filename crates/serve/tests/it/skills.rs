@@ -200,6 +200,7 @@ fn what_is_wrong_has_a_line_and_a_code() {
 }
 
 /// Runs a prompt with a token in the environment, and returns what is said.
+#[cfg(feature = "terminal")]
 fn said(scene: &Scene, prompt: &str) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["run", prompt, "--state-dir"])
@@ -215,6 +216,7 @@ fn said(scene: &Scene, prompt: &str) -> String {
     String::from_utf8(done.stdout).unwrap()
 }
 
+#[cfg(feature = "terminal")]
 #[test]
 fn a_skill_can_name_variables_but_never_the_token() {
     let scene = Scene::new();

@@ -48,10 +48,7 @@ use self::{
 };
 use crate::console::{note, wrong_use};
 
-pub use self::{
-    args::AttachArgs,
-    servers::{ListedSession, live_sessions},
-};
+pub use self::{args::AttachArgs, servers::live_sessions};
 
 /// Attaches to a session until the person leaves or the session ends. `token` is the one of the environment.
 ///

@@ -2,7 +2,7 @@
 //! answer are left out.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -17,32 +17,13 @@ use super::{
     wire::{NoConnection, Wire},
 };
 
+pub(super) use crate::listed::ListedSession;
+
 /// A server that answered.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) address: Address,
     pub(super) sessions: Vec<ListedSession>,
-}
-
-/// A session as a server lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedSession {
-    /// The session.
-    pub id: String,
-    /// Its title; empty where it has none.
-    pub title: String,
-    /// The directory it works in.
-    pub cwd: PathBuf,
-    /// When it last changed.
-    pub updated: Timestamp,
-    /// Whether a server has it open.
-    pub live: bool,
-    /// Whether a turn runs.
-    pub working: bool,
-    /// The client that controls it.
-    pub controller: Option<String>,
-    /// Since when that client does.
-    pub since: Option<Timestamp>,
 }
 
 /// Which sessions are wanted.

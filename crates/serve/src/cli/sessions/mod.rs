@@ -17,8 +17,8 @@ use harn_journal::{Listing, SessionSummary, Store};
 use harn_model::{Timestamp, rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
-    attach::{ListedSession, live_sessions},
     console::{note, print, wrong_use},
+    listed::ListedSession,
     paint, text,
 };
 use serde::Serialize;
@@ -27,7 +27,7 @@ use super::{
     args::SessionsCommand,
     session_ids::{has_prompt, same_dir, stored},
 };
-use crate::{Options, SystemClock, session_store, workshop::waiting_room};
+use crate::{Options, SystemClock, session_store};
 
 pub(super) use self::args::ListSessionsArgs;
 
@@ -149,9 +149,17 @@ impl<'a> Row<'a> {
 }
 
 /// The sessions that are live on this machine, by their ids. Servers that do not answer are left out.
+#[cfg(feature = "terminal")]
 fn live(state_dir: &Path) -> Result<HashMap<String, ListedSession>> {
-    let sessions = waiting_room()?.block_on(live_sessions(state_dir));
+    let sessions =
+        crate::workshop::waiting_room()?.block_on(harn_terminal::attach::live_sessions(state_dir));
     Ok(sessions.into_iter().map(|it| (it.id.clone(), it)).collect())
+}
+
+/// A build without the terminal client asks no server.
+#[cfg(not(feature = "terminal"))]
+fn live(_: &Path) -> Result<HashMap<String, ListedSession>> {
+    Ok(HashMap::new())
 }
 
 /// About what fits beside the other columns.

@@ -2,15 +2,15 @@
 
 use axum::http::Method;
 
-use crate::net::login;
+use crate::net::{login, optional};
 
 /// Whether a request needs no token. Paths are compared as they were sent, which is how routes are found too.
 pub(super) fn is_public(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    path == login::LOGIN || (reads && harn_state::is_page(path))
+    path == login::LOGIN || (reads && optional::is_page(path))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "page"))]
 mod tests {
     use super::*;
 

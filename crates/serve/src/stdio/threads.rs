@@ -1,0 +1,64 @@
+//! Threads and turns on stdin and stdout.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Result;
+use harn_runtime::Agent;
+use harn_threads::{Line, ThreadsConfig};
+
+use super::{
+    outside_of_async,
+    pipes::{EndDeadlines, Pipes},
+    usual,
+};
+use crate::{Options, session_store};
+
+/// Serves an agent as threads and turns on stdin and stdout: JSON-RPC, a line a message. Threads work in the
+/// current directory and are kept in its folder `.harness`, which the first of them makes; the person's own
+/// rules are those of [`default_config_dir`](crate::default_config_dir), and what they answered for good is in [`default_state_dir`](crate::default_state_dir).
+///
+/// ```no_run
+/// # use harn_serve::{Agent, AgentError, StopReason, TurnContext, async_trait};
+/// # struct Echo;
+/// # #[async_trait]
+/// # impl Agent for Echo {
+/// #     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
+/// #         Ok(StopReason::EndTurn)
+/// #     }
+/// # }
+/// fn main() -> harn_serve::Result<()> {
+///     harn_serve::threads_stdio(Echo)
+/// }
+/// ```
+///
+/// Starts and ends as [`acp_stdio`](crate::acp_stdio) does, but that what was asked before stdin was closed is answered first, for
+/// at most five seconds.
+pub fn threads_stdio(agent: impl Agent) -> Result<()> {
+    threads_stdio_with(Arc::new(agent), usual()?)
+}
+
+/// The same, with options: threads work in [`Options::directory`], and are kept in its folder `.harness` unless
+/// [`Options::sessions_dir`] says otherwise.
+pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result<()> {
+    let directory = options.work_dir()?;
+    let own = || directory.join(session_store::OF_WORKSPACE);
+    options.sessions_dir.get_or_insert_with(own);
+    let config = ThreadsConfig {
+        alone: true,
+        directory,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    outside_of_async("threads_stdio")?;
+    let pipes = Pipes::open(agent, options, None)?;
+    pipes.serve::<Line, _, _>(PATIENT_END, |hub, incoming, outgoing| async {
+        // Whom nobody listens to any more is done.
+        let _ = harn_threads::serve_connection(hub, config, incoming, outgoing).await;
+        Ok(())
+    })
+}
+
+/// Requests are piped in, and the pipe closed behind them: the end of it is no reason to leave one unanswered.
+const PATIENT_END: EndDeadlines = EndDeadlines {
+    last_answers: Duration::from_secs(5),
+    last_words: Duration::from_secs(5),
+};
