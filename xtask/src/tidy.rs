@@ -32,6 +32,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         edges::rooms(&repo.packages),
         edges::third_parties(&repo.packages),
         suites::test_programs(&repo.packages),
+        suites::doc_tests(&repo.files),
         unused::dependencies(&repo.packages, &repo.files),
         reasons::dependencies(repo.text("Cargo.toml")),
     ]

@@ -1,7 +1,8 @@
-//! How many test programs the workspace has. Each is linked by itself against everything it tests, so a suite of
-//! many programs spends its time in the linker. A crate has one, with a module per subject.
+//! What cargo makes of the tests. Each test program is linked by itself against everything it tests, so a suite of
+//! many programs spends its time in the linker: a crate has one, with a module per subject. And a crate that cargo
+//! is not to search for tests in its documentation has none there, since they would not run.
 
-use crate::repo::Package;
+use crate::repo::{File, Package};
 
 /// The most test programs in the workspace.
 const MOST: usize = 20;
@@ -23,9 +24,54 @@ pub(super) fn test_programs(packages: &[Package]) -> Vec<String> {
     )]
 }
 
+/// The examples in the documentation of crates whose manifest says `doctest = false`.
+pub(super) fn doc_tests(files: &[File]) -> Vec<String> {
+    let crates = files.iter().filter_map(|file| {
+        let folder = file.path.strip_suffix("Cargo.toml")?;
+        let skips = file.text.lines().any(|line| line == "doctest = false");
+        skips.then(|| format!("{folder}src/"))
+    });
+    let crates: Vec<String> = crates.collect();
+    let mut problems = Vec::new();
+    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+        if !crates.iter().any(|folder| file.path.starts_with(folder)) {
+            continue;
+        }
+        for (index, line) in file.text.lines().enumerate() {
+            let doc = ["//! ```", "/// ```"];
+            if doc.iter().any(|fence| line.trim_start().starts_with(fence)) {
+                problems.push(format!(
+                    "{}:{}: this example does not run; remove `doctest = false` from the Cargo.toml of its crate",
+                    file.path,
+                    index + 1
+                ));
+                break;
+            }
+        }
+    }
+    problems
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::tests::file;
+
+    #[test]
+    fn example_that_does_not_run_is_found() {
+        let manifest = |path| file(path, "[lib]\ndoctest = false\n");
+        let example = |path| file(path, "//! A.\n//!\n//! ```\n//! a();\n//! ```\n");
+        let files = [
+            manifest("crates/a/Cargo.toml"),
+            example("crates/a/src/lib.rs"),
+            file("crates/a/src/b.rs", "//! B, and `b()`.\n"),
+            file("crates/c/Cargo.toml", "[lib]\n"),
+            example("crates/c/src/lib.rs"),
+        ];
+        let problems = doc_tests(&files);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with("crates/a/src/lib.rs:3: "));
+    }
 
     fn package(programs: usize) -> Package {
         Package {
