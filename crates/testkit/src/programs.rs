@@ -33,8 +33,10 @@ pub fn skip_without(program: &str) -> bool {
         variable(REQUIRE_ALL).is_empty(),
         "{test} needs `{program}`, which is missing, and {REQUIRE_ALL} forbids skipping it"
     );
-    // The harness swallows what a passing test prints with `eprintln!`. If stderr is closed, nobody can be told.
-    let _ = writeln!(io::stderr(), "skip: {test} needs `{program}`");
+    // The harness swallows what a passing test prints with `eprintln!`. One write keeps the line whole among those of
+    // other tests. If stderr is closed, the line is lost, which fails no test.
+    let line = format!("skip: {test} needs `{program}`\n");
+    let _ = io::stderr().write_all(line.as_bytes());
     true
 }
 
