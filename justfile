@@ -16,11 +16,15 @@ lint:
     cargo clippy --workspace --all-targets -- -D warnings
     cargo run -p xtask -- tidy
 
+# Compile what `test` runs, and run nothing.
+build:
+    cargo test --workspace --no-run
+
 # All tests, the tidy checks among them. A test whose program is missing is skipped, unless HARN_TESTS_REQUIRE_ALL is set.
 test:
     cargo test --workspace
 
-# Made-up input for every parser, so many seconds each; what fails is kept in fuzz/artifacts.
+# Made-up input for every parser, so many seconds each, or with 0 only the build; what fails is kept in fuzz/artifacts.
 fuzz seconds="60" *targets:
     fuzz/run {{ seconds }} {{ targets }}
 
