@@ -23,6 +23,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         sources::length(&repo.files),
         sources::leftovers(&repo.files),
         sources::vendor_key(&repo.files),
+        sources::acp_methods(&repo.files),
         size::budgets(&repo.files),
         events::default_arms(&repo.files),
         events::complete_lists(&repo.files),

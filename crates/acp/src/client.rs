@@ -9,7 +9,7 @@ use crate::ext::VENDOR;
 
 pub use crate::ext::{
     HarnMeta,
-    agent_event::{HarnEvent, METHOD as AGENT_EVENT},
+    agent_event::{HarnEvent, METHOD as AGENT_EVENT, TurnEndedFields},
     content::ContentMeta,
     idle::{Idle, METHOD as AGENT_IDLE},
     lend::Lent,
@@ -21,6 +21,9 @@ pub use crate::ext::{
     update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, WorkerFields},
     user::UserMeta,
 };
+
+/// The name of the update about the clients of a session.
+pub const LIVE_SESSION_CLIENT: &str = crate::ext::update::Extension::LiveSessionClient.name();
 
 /// The vendor data in a `_meta`.
 #[must_use]

@@ -55,25 +55,66 @@ pub(super) fn leftovers(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Only `ext/` of the ACP front-end reads or writes the vendor's key.
+/// Only `ext/` of the ACP front-end names the vendor's key, in the whole workspace. What tests with made-up clients is
+/// no part of it.
 pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
-    let mut problems = Vec::new();
-    let front_end = rust(files)
-        .filter(|file| file.path.starts_with("crates/acp/src/"))
-        .filter(|file| !file.path.starts_with("crates/acp/src/ext/"))
-        .filter(|file| !is_test_file(&file.path));
-    for file in front_end {
-        for (number, line) in numbered(product_code(&file.text)) {
-            if names_vendor_key(line) {
-                problems.push(format!(
-                    "{}:{number}: the key \"harn\" outside ext/; vendor data has one door, call a \
-                     function of crate::ext instead",
-                    file.path
-                ));
-            }
-        }
-    }
-    problems
+    let is_closed = |file: &&File| {
+        let open = ["crates/acp/src/ext/", "crates/testkit/"];
+        file.path.starts_with("crates/") && !open.iter().any(|open| file.path.starts_with(open))
+    };
+    found_in(files, is_closed, names_vendor_key, |place| {
+        format!(
+            "{place}: the key \"harn\" outside of crates/acp/src/ext/; vendor data has one door, call a \
+             function of ext or of harn_acp::client instead"
+        )
+    })
+}
+
+/// The crates that may name methods of ACP: the front-end, the checker, the client, and what tests and measures them.
+const NAME_ACP_METHODS: [&str; 5] = [
+    "crates/acp/",
+    "crates/conformance/",
+    "crates/terminal/",
+    "crates/testkit/",
+    "crates/bench/",
+];
+
+/// Nobody else speaks ACP.
+pub(super) fn acp_methods(files: &[File]) -> Vec<String> {
+    let is_closed = |file: &&File| {
+        let open = NAME_ACP_METHODS;
+        file.path.starts_with("crates/") && !open.iter().any(|open| file.path.starts_with(open))
+    };
+    found_in(files, is_closed, names_acp_method, |place| {
+        format!(
+            "{place}: a method of ACP; only {} name them, the wire ends there",
+            NAME_ACP_METHODS.join(", ")
+        )
+    })
+}
+
+/// Whether a line names a method that is ACP's, or one that the extensions add to it.
+fn names_acp_method(line: &str) -> bool {
+    const BEGINNINGS: [&str; 5] = ["session/", "fs/read_", "fs/write_", "terminal/", "_harn/"];
+    let is_comment = line.trim_start().starts_with("//");
+    let named = |start: &str| line.contains(&format!("\"{start}"));
+    !is_comment && BEGINNINGS.iter().any(|start| named(start))
+}
+
+/// The lines of production code in some files that have something in them, as problems.
+fn found_in(
+    files: &[File],
+    is_looked_at: impl Fn(&&File) -> bool,
+    is_wrong: impl Fn(&str) -> bool,
+    problem: impl Fn(String) -> String,
+) -> Vec<String> {
+    let files = rust(files).filter(is_looked_at);
+    let files = files.filter(|file| !is_test_file(&file.path));
+    let wrong = files.flat_map(|file| {
+        let lines = numbered(product_code(&file.text)).filter(|(_, line)| is_wrong(line));
+        lines.map(|(number, _)| format!("{}:{number}", file.path))
+    });
+    wrong.map(problem).collect()
 }
 
 /// Whether a line uses `"harn"` as a key. The same word is a profile's name in the arm of a match,
@@ -88,7 +129,9 @@ fn names_vendor_key(line: &str) -> bool {
             let before = code[..at].trim_end();
             let after = code[at + word.len()..].trim_start();
             let is_arm = ["=>", ") =>", "|"].iter().any(|s| after.starts_with(s));
-            !is_arm && !before.ends_with("=>")
+            // A value, such as the name of the profile, or the name of a folder.
+            let values = ["=>", "=> Some(", ":", ".join("];
+            !is_arm && !values.iter().any(|value| before.ends_with(value))
         })
 }
 
@@ -116,7 +159,9 @@ pub(crate) fn product_code(text: &str) -> &str {
         let item = text[next..]
             .lines()
             .find(|line| !line.trim_start().starts_with("#["));
-        if item.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{')) {
+        if item.is_some_and(|line| {
+            line.trim_start_matches("pub(crate) ").starts_with("mod ") && line.ends_with('{')
+        }) {
             return &text[..at];
         }
         from = next;
@@ -179,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn a_method_of_acp_is_found_where_nobody_speaks_it() {
+        let line = "let method = \"session/prompt\";";
+        let at = |path: &str| acp_methods(&[file(path, line)]).len();
+        assert_eq!(at("crates/runtime/src/a.rs"), 1);
+        assert_eq!(at("crates/serve/src/a.rs"), 1);
+        assert_eq!(at("crates/runtime/tests/it/a.rs"), 0);
+        assert_eq!(at("crates/terminal/src/a.rs"), 0);
+        let other = "// as \"session/prompt\" does\nlet path = \"sessions/a\";";
+        assert!(acp_methods(&[file("crates/runtime/src/a.rs", other)]).is_empty());
+    }
+
+    #[test]
     fn the_vendor_key_is_found_outside_its_door() {
         let keys = [
             r#"json!({"harn": 1})"#,
@@ -192,10 +249,14 @@ mod tests {
             assert_eq!(at("crates/acp/src/to_wire.rs"), 1, "{key}");
             assert_eq!(at("crates/acp/src/ext/meta.rs"), 0, "{key}");
             assert_eq!(at("crates/acp/tests/wire.rs"), 0, "{key}");
-            assert_eq!(at("crates/serve/src/args.rs"), 0, "{key}");
+            assert_eq!(at("crates/terminal/src/run.rs"), 1, "{key}");
+            assert_eq!(at("crates/testkit/src/host.rs"), 0, "{key}");
         }
         for name in [
             r#"Self::Harn => "harn","#,
+            r#"Self::Harn => Some("harn"),"#,
+            r#"json!({"profile": "harn"})"#,
+            r#"base.join("harn")"#,
             r#""harn" => Ok(Self::Harn),"#,
             r#"Some("harn") => Profile::Harn,"#,
             r#"// the key "harn" is written in ext"#,

@@ -228,6 +228,8 @@ pub struct Changed<'a> {
     /// Who is in control.
     pub active_controller_id: Option<Cow<'a, str>>,
     /// Everyone, in the order they came.
+    #[serde(default)]
+    #[schemars(!default)]
     pub clients: Cow<'a, [LiveClient]>,
     /// What an attach or a takeover also tells.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

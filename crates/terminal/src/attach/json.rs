@@ -6,7 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, value::RawValue};
+use harn_acp::client::HarnEvent;
+use serde_json::value::RawValue;
 
 use super::{
     link::{Link, Step},
@@ -70,6 +71,6 @@ fn print(params: &RawValue) -> Result<bool> {
 }
 
 fn is_end(event: &RawValue) -> bool {
-    let event: Option<Value> = serde_json::from_str(event.get()).ok();
-    event.is_some_and(|event| event["kind"] == "session_closed")
+    let event = serde_json::from_str(event.get());
+    matches!(event, Ok(HarnEvent::SessionClosed(_)))
 }

@@ -7,19 +7,15 @@ use agent_client_protocol::v1::schema::{
     RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
     SelectedPermissionOutcome, ToolCallContent,
 };
-use harn_model::Timestamp;
+use harn_model::{GrantScope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    measure::tame_line,
-    talk::{Asked, harn},
-    transcript::calls::unified,
-};
+use super::{measure::tame_line, talk::Asked, transcript::calls::unified};
 use crate::{
     paint::Style,
     reading::{
-        activity::{deadline, lineage, reason},
+        activity::{deadline, lineage, permission, reason},
         call::{block_text, input_lines, symbol},
         form::{self, Field},
         permission_keys::{keyed, not_an_answer, position},
@@ -72,13 +68,15 @@ impl Question {
             return Self::form(asked.id, request, since);
         }
         let request: RequestPermissionRequest = serde_json::from_str(params).ok()?;
-        let raw: Value = serde_json::from_str(params).ok()?;
+        let scopes = permission(request.meta.as_ref()).map(|meta| meta.options);
+        let scopes = scopes.unwrap_or_default();
         let scope = |id: &str| {
-            let options = harn(&raw)?.get("options")?.as_array()?;
-            let option = options
-                .iter()
-                .find(|option| option.get("optionId") == Some(&id.into()))?;
-            Some(option.get("scope")?.as_str()?.to_owned())
+            let option = scopes.iter().find(|option| option.option_id == id)?;
+            Some(match option.scope {
+                GrantScope::Once => "once".to_owned(),
+                GrantScope::Session => "session".to_owned(),
+                GrantScope::Always => "always".to_owned(),
+            })
         };
         let keyed = keyed(&request.options);
         let answer = |(key, option): &(String, &PermissionOption)| AnswerOption {

@@ -2,10 +2,12 @@
 //! answer are left out.
 
 use std::{
+    borrow::Cow,
     path::Path,
     time::{Duration, UNIX_EPOCH},
 };
 
+use harn_acp::client::{Listed, Liveness, vendor_data};
 use harn_lines::rpc::RpcMessage;
 use harn_model::Timestamp;
 use serde_json::{Value, json};
@@ -13,7 +15,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     address::{Address, sockets},
-    talk::{harn, hello},
+    talk::hello,
     wire::{NoConnection, Wire},
 };
 
@@ -120,9 +122,7 @@ async fn request(
 }
 
 fn item(item: &Value) -> Option<ListedSession> {
-    let ours = harn(item);
-    let fact = |name: &str| ours.and_then(|ours| ours.get(name));
-    let word = |name: &str| fact(name).and_then(Value::as_str);
+    let ours: Option<Listed<'_>> = vendor_data(item["_meta"].as_object());
     Some(ListedSession {
         id: item.get("sessionId")?.as_str()?.to_owned(),
         title: item["title"].as_str().unwrap_or_default().to_owned(),
@@ -131,10 +131,14 @@ fn item(item: &Value) -> Option<ListedSession> {
             .as_str()
             .and_then(time)
             .unwrap_or_default(),
-        live: word("liveState") == Some("live"),
-        working: fact("activePrompt").and_then(Value::as_bool) == Some(true),
-        controller: word("controllerId").map(str::to_owned),
-        since: word("controlledSince").and_then(time),
+        live: ours
+            .as_ref()
+            .is_some_and(|it| it.live_state == Liveness::Live),
+        working: ours.as_ref().is_some_and(|it| it.active_prompt),
+        since: ours
+            .as_ref()
+            .and_then(|it| time(it.controlled_since.as_deref()?)),
+        controller: ours.and_then(|it| it.controller_id).map(Cow::into_owned),
     })
 }
 
@@ -151,7 +155,8 @@ mod tests {
     #[test]
     fn an_item_says_who_controls_it_and_since_when() {
         let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
-                          "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2});
+                          "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2,
+                          "attachableRoles": []});
         let listed = item(&json!({"sessionId": "s", "cwd": "/w", "title": "T",
                                   "updatedAt": "1970-01-01T00:00:01.5Z", "_meta": {"harn": ours}}));
         let listed = listed.unwrap();

@@ -21,6 +21,7 @@ use agent_client_protocol::{
 use anyhow::{Context, Result, anyhow};
 use harn_acp::{
     ProfileChoice,
+    client::vendor_meta,
     transport::{self, Incoming, Outgoing},
 };
 use harn_model::Timestamp;
@@ -430,7 +431,7 @@ fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
     let fills_in = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
     let capabilities = ClientCapabilities::new()
         .elicitation(fills_in)
-        .meta(Map::from_iter([("harn".to_owned(), ours.into())]));
+        .meta(vendor_meta(ours));
     InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(capabilities)
         .client_info(Implementation::new(

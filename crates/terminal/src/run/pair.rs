@@ -4,13 +4,14 @@ use std::{borrow::Cow, collections::VecDeque, io};
 
 use agent_client_protocol::{Client, ConnectTo, Lines};
 use futures::{sink, stream};
+use harn_acp::client::{AGENT_EVENT, AGENT_IDLE};
 use harn_acp::transport::{Incoming, OutgoingReceiver};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::conversation::Heard;
-use crate::reading::activity::{AGENT_EVENT, Activity};
+use crate::reading::activity::Activity;
 
 /// What the client speaks through. Where there is a channel for them, the lines of a session's stream go there as
 /// they are: the SDK would refuse updates that it does not know.
@@ -60,7 +61,7 @@ fn of_stream(line: &str) -> Option<Heard> {
     }
     match line.method.as_deref()? {
         "session/update" | AGENT_EVENT => Some(Heard::Line(line.params?.to_owned())),
-        "agent/idle" => Some(Heard::Activity(Activity::Idle)),
+        AGENT_IDLE => Some(Heard::Activity(Activity::Idle)),
         _ => None,
     }
 }

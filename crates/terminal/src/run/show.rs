@@ -22,7 +22,7 @@ use super::{
 use crate::{
     paint::{Style, one_line},
     reading::{
-        activity::Activity,
+        activity::{Activity, tool_meta},
         call::{block_text, lines, symbol},
         diff,
     },
@@ -319,8 +319,7 @@ impl Show {
 
 /// Whether a call is a worker's.
 fn is_of_worker(meta: Option<&Meta>) -> bool {
-    meta.and_then(|meta| meta.get("harn")?.get("workerId"))
-        .is_some()
+    tool_meta(meta).worker_id.is_some()
 }
 
 /// Whether the content of a call is the output of its command.

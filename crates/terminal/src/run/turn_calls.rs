@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use agent_client_protocol::v1::schema::{
     Meta, SessionUpdate, ToolCallId, ToolCallStatus, ToolCallUpdateFields,
 };
+use harn_model::ErrorCategory;
 use serde_json::Value;
 
-use crate::reading::call::in_one_line;
+use crate::reading::{activity::tool_meta, call::in_one_line};
 
 /// The exit code of a shell for a command that it does not find.
 const NOT_FOUND: i64 = 127;
@@ -66,12 +67,14 @@ impl TurnCalls {
         }
     }
 
-    fn failed(&mut self, id: &ToolCallId, category: Option<&str>, output: Option<&Value>) {
+    fn failed(&mut self, id: &ToolCallId, category: Option<ErrorCategory>, output: Option<&Value>) {
         let exit_code = output.and_then(|output| output.get("exit_code")?.as_i64());
         let problem = match category {
-            Some("permission_denied" | "rejected_loop") => "a call was refused",
+            Some(ErrorCategory::PermissionDenied | ErrorCategory::RejectedLoop) => {
+                "a call was refused"
+            }
             // The exit code says that the turn was cut short.
-            Some("cancelled" | "abandoned_at_loop_exit") => return,
+            Some(ErrorCategory::Cancelled | ErrorCategory::AbandonedAtLoopExit) => return,
             _ if exit_code == Some(NOT_FOUND) => "a command was not found",
             _ if self.is_command => "a call failed",
             _ => return,
@@ -86,8 +89,8 @@ impl TurnCalls {
     }
 }
 
-fn category(meta: Option<&Meta>) -> Option<&str> {
-    meta?.get("harn")?.get("errorCategory")?.as_str()
+fn category(meta: Option<&Meta>) -> Option<ErrorCategory> {
+    tool_meta(meta).error_category
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{
         keys::Action,
         picker::Picker,
         servers::{ListedSession, Server},
-        state::tests::{Played, roster},
+        state::tests::{Played, author, roster},
     },
     *,
 };
@@ -74,7 +74,9 @@ fn working() -> Played {
                          "kind": "edit", "status": "completed", "content": diff}),
     );
     let worker = json!({"workerId": "w", "workerName": "left", "workerTask": "Look left",
-                        "event": "WorkerSpawned"});
+                        "workerMode": "delegated", "event": "WorkerSpawned",
+                        "status": "running", "terminal": false,
+                        "metadata": {"task": "t", "mode": "delegated"}});
     played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
     played.update(
         json!({"sessionUpdate": "usage_update", "used": 12500, "size": 200000,
@@ -181,10 +183,11 @@ fn output_unfolded() {
 fn who_watches_sees_that_somebody_else_is_asked() {
     let mut played = Played::joined("desk");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
-    let metadata = json!({"started_at": "2026-01-01T00:00:09.000Z",
+    let metadata = json!({"task": "t", "mode": "delegated", "started_at": "2026-01-01T00:00:09.000Z",
                           "finished_at": "2026-01-01T00:00:10.500Z"});
     let worker = json!({"workerId": "w", "workerName": "left", "workerTask": "Look left",
-                        "event": "WorkerCompleted", "metadata": metadata});
+                        "workerMode": "delegated", "event": "WorkerCompleted",
+                        "status": "completed", "terminal": true, "metadata": metadata});
     played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
     let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.rs",
                       "kind": "edit", "status": "pending"});
@@ -552,7 +555,7 @@ fn the_end_and_what_still_waits() {
         Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  ? help
     "#]],
     );
-    played.event(json!({"kind": "session_closed", "reason": "client_request"}));
+    played.event(json!({"kind": "session_closed", "reason": "client_request", "status": "closed"}));
     played.act(Action::TakeOver);
     check(
         &mut played,
@@ -678,13 +681,15 @@ fn no_text_is_obeyed_wherever_it_stands() {
         json!({"sessionUpdate": "log", "_meta": {"harn": {"level": "warn", "message": evil}}}),
     );
     let worker = json!({"workerId": "w", "workerName": evil, "workerTask": evil,
-                        "event": "WorkerFailed", "metadata": {"error": evil}});
+                        "workerMode": "delegated", "event": "WorkerFailed", "status": "failed",
+                        "terminal": true,
+                        "metadata": {"task": "t", "mode": "delegated", "error": evil}});
     played.update(json!({"sessionUpdate": "worker_update", "_meta": {"harn": worker}}));
     played.says(evil);
     let content = json!([{"type": "text", "text": evil}]);
     played.update(
         json!({"sessionUpdate": "user_message", "messageId": "u", "content": content,
-                         "_meta": {"harn": {"live_session": {"client_id": evil}}}}),
+                         "_meta": {"harn": {"live_session": author(evil)}}}),
     );
     let text = drawn(&mut played, 80, 40);
     let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';

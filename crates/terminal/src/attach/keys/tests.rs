@@ -196,7 +196,7 @@ fn help_and_the_end() {
     check(&played, &[(key(KeyCode::Esc), Action::Help)]);
     played.types("x");
     assert_eq!(played.screen.help, None, "whoever types has read enough");
-    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     check(
         &played,
         &[(char('q'), Action::Leave), (char('x'), Action::Nothing)],

@@ -1,26 +1,24 @@
 //! Who is on the session, and who is in control of it.
 
-use serde_json::{Value, value::RawValue};
+use harn_acp::client::LiveClientFields;
+use harn_model::LiveClientAction;
+use serde_json::value::RawValue;
 
 use super::{Link, Screen};
-use crate::attach::{measure::tame_line, talk::harn, transcript::Mark};
+use crate::attach::{measure::tame_line, talk::live_client_change, transcript::Mark};
 
 impl Screen {
     /// Somebody came, left, or took over.
-    pub(super) fn client_changed(&mut self, harn: &Value) {
-        let Some(state) = harn.get("state") else {
-            return;
-        };
-        let name = |name: &str| Some(state.get(name)?.as_str()?.to_owned());
-        let client = |of: Option<&Value>| Some(of?.get("client_id")?.as_str()?.to_owned());
+    pub(super) fn client_changed(&mut self, change: LiveClientFields<'_>) {
+        use LiveClientAction::{Attached, Detached, Takeover};
+        let state = change.state.into_owned();
         let drove = self.in_control();
         let before = self.controller.take();
-        self.controller = name("active_controller_id");
+        self.controller = state.active_controller_id;
         if before != self.controller {
             self.changed();
         }
-        let who = client(state.get("client"));
-        let action = harn.get("action").and_then(Value::as_str);
+        let who = state.client.map(|client| client.client_id);
         if who.as_ref() == Some(&self.me) {
             self.replaced = false;
         }
@@ -29,28 +27,27 @@ impl Screen {
             self.ask_no_more();
         }
         let nobody = self.controller.is_none();
-        let words = match (action, who) {
-            (Some("takeover"), Some(who)) if who == self.me => match name("previous_controller_id")
-            {
+        let words = match (change.action, who) {
+            (Takeover, Some(who)) if who == self.me => match state.previous_controller_id {
                 Some(before) if before != self.me => format!("you took over from {before}"),
                 _ => "you took over".to_owned(),
             },
-            (Some("takeover"), Some(who)) if lost => format!("{who} took over from you"),
-            (Some("takeover"), Some(who)) => format!("{who} took over"),
+            (Takeover, Some(who)) if lost => format!("{who} took over from you"),
+            (Takeover, Some(who)) => format!("{who} took over"),
             // A connection without a name.
-            (Some("takeover"), None) if lost => "somebody else took over from you".to_owned(),
-            (Some("attached"), Some(who)) if who == self.me => match self.link {
+            (Takeover, None) if lost => "somebody else took over from you".to_owned(),
+            (Attached, Some(who)) if who == self.me => match self.link {
                 Link::Up if lost && nobody => "you gave up control; nobody has it".to_owned(),
                 _ => return,
             },
-            (Some("attached"), Some(who)) => match self.controller.as_ref() == Some(&who) {
+            (Attached, Some(who)) => match self.controller.as_ref() == Some(&who) {
                 true => format!("{who} controls the session"),
                 false if nobody && before.as_ref() == Some(&who) => {
                     format!("{who} gave up control; nobody has it")
                 }
                 false => format!("{who} watches"),
             },
-            (Some("detached"), _) => match client(harn.get("left")) {
+            (Detached, _) => match change.left.map(|left| left.into_owned().client_id) {
                 Some(gone) if gone == self.me && self.link == Link::Up => {
                     "you were not heard of for too long, and come back".to_owned()
                 }
@@ -68,12 +65,8 @@ impl Screen {
     /// Somebody else has come under our name, and in our place.
     pub(super) fn replaced(&mut self, params: &RawValue) {
         let drove = self.in_control();
-        let params: Option<Value> = serde_json::from_str(params.get()).ok();
-        let now = params.as_ref().and_then(|params| {
-            let state = harn(params.get("update")?)?.get("state")?;
-            Some(state.get("active_controller_id")?.as_str()?.to_owned())
-        });
-        self.controller = now;
+        let change = live_client_change(params);
+        self.controller = change.and_then(|it| it.state.into_owned().active_controller_id);
         self.replaced = true;
         self.changed();
         self.ask_no_more();

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, SessionUpdate};
+use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, Meta, SessionUpdate};
+use harn_acp::client::{
+    CarriedUpdate, HarnEvent, TurnEndedFields, UserMeta, extension_update, vendor_data,
+};
+use harn_model::{HitlOutcome, StopReason};
 use serde_json::{Value, value::RawValue};
 
 use super::{Link, Screen, Usage};
@@ -10,7 +14,7 @@ use crate::{
     attach::{
         measure::tame_line,
         question::Question,
-        talk::{Asked, Heard, Joined, Words, harn},
+        talk::{Asked, Heard, Joined, Words},
         transcript::{Mark, Who},
     },
     reading::{activity::Activity, call::block_text},
@@ -176,15 +180,14 @@ impl Screen {
             | "tool_call"
             | "tool_call_update"
             | "plan" => {
-                let ours = harn(&update).cloned();
                 if let Ok(update) = serde_json::from_value(update) {
-                    self.standard(update, ours.as_ref());
+                    self.standard(update);
                 }
             }
             "user_message" => {
                 let id = update["messageId"].as_str();
                 let blocks = serde_json::from_value::<Vec<ContentBlock>>(update["content"].clone());
-                let by = sender(harn(&update));
+                let by = sender(update["_meta"].as_object());
                 for block in blocks.unwrap_or_default() {
                     self.person(by.clone(), id, block_text(&block));
                 }
@@ -198,44 +201,48 @@ impl Screen {
                 self.mode = update["currentModeId"].as_str().map(str::to_owned);
             }
             "usage_update" => self.usage = usage(&update),
-            "live_session_client" => {
-                if let Some(harn) = harn(&update) {
-                    self.client_changed(harn);
-                }
-            }
-            "hitl_resolved" => {
-                if let Some(harn) = harn(&update) {
-                    let word = |name: &str| harn.get(name).and_then(Value::as_str);
-                    let how = word("outcome").unwrap_or("over");
-                    self.transcript
-                        .settled(word("requestId").unwrap_or_default(), how);
-                }
-            }
             _ => {
-                let Some(harn) = harn(&update) else {
-                    return;
-                };
-                if let Some(activity) = Activity::of_update(name, harn) {
-                    self.transcript.activity(activity);
-                    if let ("hitl_request", Some(id)) = (name, harn["requestId"].as_str()) {
-                        self.transcript.asked(id);
-                    }
+                if let Some(update) = extension_update(&update) {
+                    self.extension(update);
                 }
             }
         }
     }
 
-    fn standard(&mut self, update: SessionUpdate, harn: Option<&Value>) {
+    fn extension(&mut self, update: CarriedUpdate<'_>) {
+        let asked = match update {
+            CarriedUpdate::LiveSessionClient(change) => return self.client_changed(change),
+            CarriedUpdate::HitlResolved(ended) => {
+                let how = match ended.outcome {
+                    HitlOutcome::Answered => "answered",
+                    HitlOutcome::Timeout => "timeout",
+                    HitlOutcome::Cancelled => "cancelled",
+                };
+                return self.transcript.settled(&ended.request_id, how);
+            }
+            CarriedUpdate::HitlRequest(ref asked) => Some(asked.request_id.to_string()),
+            _ => None,
+        };
+        if let Some(activity) = Activity::of_update(update) {
+            self.transcript.activity(activity);
+            if let Some(id) = asked {
+                self.transcript.asked(&id);
+            }
+        }
+    }
+
+    fn standard(&mut self, update: SessionUpdate) {
         self.idle = false;
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => self.words(Who::Agent, &chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => self.words(Who::Thought, &chunk),
             SessionUpdate::UserMessageChunk(chunk) => {
                 let id = chunk.message_id.as_ref().map(|id| id.0.to_string());
-                self.person(sender(harn), id.as_deref(), block_text(&chunk.content));
+                let by = sender(chunk.meta.as_ref());
+                self.person(by, id.as_deref(), block_text(&chunk.content));
             }
-            SessionUpdate::ToolCall(call) => self.transcript.call(call, harn),
-            SessionUpdate::ToolCallUpdate(update) => self.transcript.call_update(update, harn),
+            SessionUpdate::ToolCall(call) => self.transcript.call(call),
+            SessionUpdate::ToolCallUpdate(update) => self.transcript.call_update(update),
             SessionUpdate::Plan(plan) => self.transcript.plan(plan.entries),
             _ => {}
         }
@@ -258,35 +265,35 @@ impl Screen {
     }
 
     fn event(&mut self, params: &RawValue) {
-        let Ok(event) = serde_json::from_str::<Value>(params.get()) else {
+        let Ok(event) = serde_json::from_str::<HarnEvent<'_>>(params.get()) else {
             return;
         };
-        match event["kind"].as_str().unwrap_or_default() {
-            "turn_started" => {
+        match event {
+            HarnEvent::TurnStarted(started) => {
                 self.turn = Some(self.now);
                 self.turn_seen = self.link == Link::Up;
                 self.idle = false;
                 self.changed();
                 self.transcript.next_plan();
-                let id = event["messageId"].as_str();
+                let id = Some(&*started.message_id);
                 // What we sent ourselves is not told again.
                 let told = id.is_some_and(|id| self.transcript.has_message(id));
                 if !told && let Some((_, sent)) = self.sent.pop_front() {
                     self.transcript.said(Who::Person(None), id, &sent);
                 }
             }
-            "turn_ended" => {
+            HarnEvent::TurnEnded(ended) => {
                 self.turn = None;
                 self.idle = false;
                 self.changed();
-                self.turn_ended(&event);
+                self.turn_ended(&ended);
             }
-            "session_closed" => {
+            HarnEvent::SessionClosed(closed) => {
                 self.turn = None;
                 self.changed();
-                let reason = match event["reason"].as_str() {
-                    Some("client_request") => "a client closed it",
-                    reason => reason.unwrap_or("it was closed"),
+                let reason = match &*closed.reason {
+                    "client_request" => "a client closed it",
+                    reason => reason,
                 };
                 self.ended = Some(tame_line(reason));
                 // Nothing of it comes to anybody any more.
@@ -295,8 +302,8 @@ impl Screen {
                 self.questions.clear();
                 self.answering = false;
             }
-            "agent_idle" => self.idle = true,
-            _ => {
+            HarnEvent::AgentIdle(_) => self.idle = true,
+            event => {
                 if let Some(activity) = Activity::of_event(&event) {
                     self.transcript.activity(activity);
                 }
@@ -305,28 +312,26 @@ impl Screen {
     }
 
     /// How a turn ended, where that is worth a line.
-    fn turn_ended(&mut self, event: &Value) {
-        let error = &event["error"];
-        let failed = error.as_str().or_else(|| error["message"].as_str());
-        if let Some(failed) = failed {
+    fn turn_ended(&mut self, ended: &TurnEndedFields<'_>) {
+        if let Some(failed) = &ended.error {
             let words = format!("the turn failed: {failed}");
             return self.note(Mark::Warning, words);
         }
-        let words = match event["stopReason"].as_str().unwrap_or_default() {
-            "cancelled" => "cancelled",
-            "refusal" => "the agent refused",
-            "max_tokens" => "the agent ran out of tokens",
-            "max_turn_requests" => "the agent made as many requests as it may",
-            _ => return,
+        let words = match ended.stop_reason {
+            Some(StopReason::Cancelled) => "cancelled",
+            Some(StopReason::Refusal) => "the agent refused",
+            Some(StopReason::MaxTokens) => "the agent ran out of tokens",
+            Some(StopReason::MaxTurnRequests) => "the agent made as many requests as it may",
+            Some(StopReason::EndTurn) | None => return,
         };
         self.note(Mark::Note, words);
     }
 }
 
 /// The client a message came through, where it is known.
-fn sender(harn: Option<&Value>) -> Option<String> {
-    let live = harn?.get("live_session")?;
-    Some(live.get("client_id")?.as_str()?.to_owned())
+fn sender(meta: Option<&Meta>) -> Option<String> {
+    let meta: UserMeta<'_> = vendor_data(meta)?;
+    Some(meta.live_session.into_owned().client_id)
 }
 
 fn usage(update: &Value) -> Option<Usage> {

@@ -10,6 +10,7 @@ use crate::attach::{
     talk::{Talk, Target},
     transcript::{Entry, Who},
 };
+use crate::reading::activity::tests::permission_meta;
 
 /// A client that has joined a session, without a connection.
 pub(in crate::attach) struct Played {
@@ -31,7 +32,8 @@ impl Played {
         self.talk.begin(true);
         self.answer(json!({}));
         let session = json!({"title": "Tidy the tests", "cwd": "/w", "activePrompt": working,
-                             "modes": {"currentModeId": "ask"}});
+                             "modes": {"currentModeId": "ask"}, "configOptions": [],
+                             "availableCommands": [], "lastEventId": "0", "epoch": 0});
         self.answer(json!({"active_controller_id": controller,
                            "_meta": {"harn": {"session": session}}}));
         self.answer(json!({"injections": []}));
@@ -86,10 +88,12 @@ impl Played {
         let scopes = json!([{"optionId": "allow_once", "scope": "once"},
                             {"optionId": "allow_session", "scope": "session"},
                             {"optionId": "reject_once", "scope": "once"}]);
-        let harn = json!({"options": scopes, "deadline": "1970-01-01T00:10:00Z",
-                          "policyDecision": {"reason": "the session's mode is ask"}});
+        let meta = permission_meta(
+            json!({"options": scopes, "deadline": "1970-01-01T00:10:00Z",
+                                          "policyDecision": {"reason": "the session's mode is ask"}}),
+        );
         let params = json!({"sessionId": "s", "toolCall": call, "options": options,
-                            "_meta": {"harn": harn}});
+                            "_meta": meta});
         self.hear(
             json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
                          "params": params}),
@@ -146,9 +150,15 @@ impl Played {
     }
 }
 
+/// Who a message is from.
+pub(in crate::attach) fn author(who: &str) -> Value {
+    json!({"client_id": who, "mode": "controller", "source": "acp", "metadata": null})
+}
+
 /// What the roster looks like after a change.
 pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Value) -> Value {
-    let client = json!({"client_id": who, "mode": "controller"});
+    let client = json!({"client_id": who, "mode": "controller", "attached_at": "", "last_seen_at": "",
+                        "prompt_injection": true, "permission_routing": true, "metadata": null});
     let state = json!({"client": client, "previous_controller_id": before,
                        "active_controller_id": now, "clients": []});
     json!({"sessionUpdate": "live_session_client",
@@ -190,7 +200,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     played.talk.begin(true);
     played.update(
         json!({"sessionUpdate": "user_message_chunk", "messageId": "u1",
-        "content": content, "_meta": {"harn": {"live_session": {"client_id": "me"}}}}),
+        "content": content, "_meta": {"harn": {"live_session": author("me")}}}),
     );
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
     played.join("me", true);
@@ -347,9 +357,9 @@ fn ends_are_told_where_they_are_worth_it() {
     let mut played = Played::joined("me");
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
-    played.event(json!({"kind": "turn_ended", "turnId": "t", "error": {"message": "too deep"}}));
+    played.event(json!({"kind": "turn_ended", "turnId": "t", "error": "too deep"}));
     assert_eq!(played.notes(), ["cancelled", "the turn failed: too deep"]);
-    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     assert!(played.screen.ended.is_some());
 }
 
@@ -565,7 +575,7 @@ fn what_was_noticed_goes_when_it_is_no_longer_so() {
     played.join("phone", false);
     let back = "back again, nothing was missed";
     assert_eq!(played.screen.notice.as_deref(), Some(back));
-    played.event(json!({"kind": "session_closed", "reason": "closed"}));
+    played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     assert_eq!(played.screen.notice, None);
     // It is not over for whoever can join it.
     played.join("me", false);

@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use agent_client_protocol::v1::schema::ContentBlock;
+use harn_acp::client::{
+    Changed, ExtensionUpdate, HarnMeta, LIVE_SESSION_CLIENT, LiveClientFields, vendor_meta,
+};
+use harn_model::LiveClientAction;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -26,7 +31,14 @@ pub(in crate::attach) struct Problem {
     #[serde(default)]
     pub(in crate::attach) message: String,
     #[serde(default)]
-    data: Value,
+    data: Option<ProblemData>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ProblemData {
+    reason: Option<String>,
+    controller: Option<String>,
 }
 
 impl Problem {
@@ -38,13 +50,13 @@ impl Problem {
             "no_active_prompt",
             "unknown_session",
         ];
-        let reason = self.data.get("reason")?.as_str()?;
+        let reason = self.data.as_ref()?.reason.as_deref()?;
         known.into_iter().find(|known| *known == reason)
     }
 
     /// Who is in the way.
     pub(super) fn controller(&self) -> Option<&str> {
-        self.data.get("controller")?.as_str()
+        self.data.as_ref()?.controller.as_deref()
     }
 }
 
@@ -55,14 +67,10 @@ pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<
         #[serde(rename = "sessionId")]
         session: Option<String>,
         #[serde(rename = "_meta")]
-        meta: Option<Meta>,
+        meta: Option<HarnMeta<Option<StreamPlace>>>,
     }
     #[derive(Deserialize)]
-    struct Meta {
-        harn: Option<Harn>,
-    }
-    #[derive(Deserialize)]
-    struct Harn {
+    struct StreamPlace {
         #[serde(rename = "eventId")]
         event: Option<String>,
     }
@@ -74,18 +82,13 @@ pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<
     (session, event)
 }
 
-/// What our vendor's part of something says.
-pub(in crate::attach) fn harn(value: &Value) -> Option<&Value> {
-    value.get("_meta")?.get("harn")
-}
-
 /// Params of the first request: we take every extension, know where we are, and fill in forms.
 pub(in crate::attach) fn hello(worker_calls: bool) -> Value {
     let ours = json!({"profile": "harn", "eventIds": true, "workerCalls": worker_calls});
     json!({
         "protocolVersion": 1,
         "clientInfo": {"name": "harn-serve-attach", "version": env!("CARGO_PKG_VERSION")},
-        "clientCapabilities": {"elicitation": {"form": {}}, "_meta": {"harn": ours}},
+        "clientCapabilities": {"elicitation": {"form": {}}, "_meta": vendor_meta(ours)},
     })
 }
 
@@ -127,75 +130,114 @@ pub(super) enum Change {
     Replaced(String),
 }
 
-/// What an update says about who is on the session.
-pub(super) fn change(params: &RawValue) -> Option<Change> {
-    const NAME: &str = "live_session_client";
+/// What an update says about the clients of the session.
+pub(in crate::attach) fn live_client_change(
+    params: &RawValue,
+) -> Option<LiveClientFields<'static>> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        update: &'a RawValue,
+    }
     // Most updates are about something else, and there are many.
-    if !params.get().contains(NAME) {
+    if !params.get().contains(LIVE_SESSION_CLIENT) {
         return None;
     }
-    let params: Value = serde_json::from_str(params.get()).ok()?;
-    let update = params.get("update")?;
-    let harn = harn(update).filter(|_| update["sessionUpdate"] == NAME)?;
-    let client = |of: &Value| Some(of.get("client_id")?.as_str()?.to_owned());
-    let state = harn.get("state")?;
-    match harn.get("action")?.as_str()? {
-        "attached" | "takeover" => Some(Change::Came(client(state.get("client")?)?)),
-        "detached" => {
-            let left = harn.get("left")?;
-            let who = client(left)?;
-            if left["reason"] == "replaced" {
-                return Some(Change::Replaced(who));
-            }
-            let before = state.get("previous_controller_id").and_then(Value::as_str);
-            let drove = before == Some(who.as_str());
-            Some(Change::Left(who, drove))
-        }
+    let params: Params<'_> = serde_json::from_str(params.get()).ok()?;
+    match serde_json::from_str(params.update.get()).ok()? {
+        ExtensionUpdate::LiveSessionClient { meta } => Some(meta.harn),
         _ => None,
     }
 }
 
+/// Who came, left or took over, by an update.
+pub(super) fn change(params: &RawValue) -> Option<Change> {
+    let change = live_client_change(params)?;
+    let state = change.state.into_owned();
+    match change.action {
+        LiveClientAction::Attached | LiveClientAction::Takeover => {
+            Some(Change::Came(state.client?.client_id))
+        }
+        LiveClientAction::Detached => {
+            let left = change.left?.into_owned();
+            if left.reason == "replaced" {
+                return Some(Change::Replaced(left.client_id));
+            }
+            let drove = state.previous_controller_id.as_ref() == Some(&left.client_id);
+            Some(Change::Left(left.client_id, drove))
+        }
+        LiveClientAction::Heartbeat => None,
+    }
+}
+
 /// What the answer to an attach says.
-pub(super) fn joined(result: &Value) -> Joined {
-    let session = harn(result).and_then(|harn| harn.get("session"));
-    let word = |name: &str| Some(session?.get(name)?.as_str()?.to_owned());
-    let mode = session.and_then(|session| session.get("modes")?.get("currentModeId")?.as_str());
-    let working = session.and_then(|session| session.get("activePrompt")?.as_bool());
-    let controller = result.get("active_controller_id").and_then(Value::as_str);
+pub(super) fn joined(result: Changed<'_>) -> Joined {
+    let session = result.meta.map(|meta| meta.harn.session);
+    let mode = session
+        .as_ref()
+        .and_then(|it| it.modes.get("currentModeId")?.as_str());
     Joined {
-        session: String::new(),
-        title: word("title"),
-        cwd: word("cwd").map(Into::into),
         mode: mode.map(str::to_owned),
-        controller: controller.map(str::to_owned),
-        working: working.unwrap_or_default(),
+        session: String::new(),
+        controller: result.active_controller_id.map(Cow::into_owned),
+        working: session
+            .as_ref()
+            .is_some_and(|session| session.active_prompt),
         instead: None,
+        title: session.as_ref().and_then(|session| session.title.clone()),
+        cwd: session.map(|session| session.cwd.into()),
+    }
+}
+
+/// The answer to a question for what waits.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Pending {
+    injections: Vec<PendingRow>,
+}
+
+/// A message or a reminder that waits.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PendingRow {
+    message_id: Option<String>,
+    mode: String,
+    content: PendingContent,
+}
+
+/// A text, or blocks.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PendingContent {
+    Text(String),
+    Blocks(Vec<ContentBlock>),
+}
+
+impl Default for PendingContent {
+    fn default() -> Self {
+        Self::Text(String::new())
     }
 }
 
 /// The messages of a list of what waits.
-pub(super) fn waiting(result: &Value) -> Vec<Waiting> {
-    let rows = result.get("injections").and_then(Value::as_array);
-    let message = |row: &Value| {
-        let word = |name: &str| row.get(name)?.as_str();
+pub(super) fn waiting(pending: Pending) -> Vec<Waiting> {
+    let message = |row: PendingRow| {
+        let text = |block: &ContentBlock| match block {
+            ContentBlock::Text(text) => Some(text.text.clone()),
+            _ => None,
+        };
+        let written = match row.content {
+            PendingContent::Text(text) => text,
+            PendingContent::Blocks(blocks) => {
+                let texts: Vec<_> = blocks.iter().filter_map(text).collect();
+                texts.join("\n")
+            }
+        };
         Some(Waiting {
-            message: word("messageId")?.to_owned(),
-            steer: word("mode") == Some("finish_step"),
-            text: content(row.get("content")?),
+            message: row.message_id?,
+            steer: row.mode == "finish_step",
+            text: written,
         })
     };
-    rows.into_iter().flatten().filter_map(message).collect()
-}
-
-/// The text of a message, which is a text or blocks.
-fn content(content: &Value) -> String {
-    let text = |block: &Value| Some(block.get("text")?.as_str()?.to_owned());
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<_> = blocks.iter().filter_map(text).collect();
-            texts.join("\n")
-        }
-        _ => String::new(),
-    }
+    pending.injections.into_iter().filter_map(message).collect()
 }

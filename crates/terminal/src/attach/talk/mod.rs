@@ -11,12 +11,13 @@ mod wishes;
 use std::{collections::HashMap, path::PathBuf};
 
 use harn_lines::rpc::RpcMessage;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use self::message::{Change, Incoming, Problem};
-pub(super) use self::message::{event_id, harn, hello};
-use crate::reading::activity::AGENT_EVENT;
+use self::message::{Change, Incoming, Pending, Problem};
+use harn_acp::client::{AGENT_EVENT, AGENT_IDLE, Changed};
+
+pub(super) use self::message::{event_id, hello, live_client_change};
 
 /// How often we say that we are still there, in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
@@ -274,7 +275,7 @@ impl Talk {
         match method {
             "session/update" => self.reached(&params).then(|| self.updated(params)),
             AGENT_EVENT => self.reached(&params).then_some(Heard::Event(params)),
-            "agent/idle" => Some(Heard::Idle),
+            AGENT_IDLE => Some(Heard::Idle),
             "$/cancel_request" => {
                 let params: Value = serde_json::from_str(params.get()).ok()?;
                 Some(Heard::Withdrawn(params.get("requestId")?.clone()))
@@ -356,12 +357,15 @@ impl Talk {
                 self.joined = true;
                 let session = json!({"sessionId": self.session()});
                 self.request(Sent::Pending, "session/pending_injections", session);
-                let mut joined = message::joined(result);
+                let mut joined = Changed::deserialize(result)
+                    .map_or_else(|_| Joined::default(), message::joined);
                 joined.session = self.session().unwrap_or_default().to_owned();
                 joined.instead = self.instead.take();
                 Some(Heard::Joined(Box::new(joined)))
             }
-            Sent::Pending => Some(Heard::Waiting(message::waiting(result))),
+            Sent::Pending => Some(Heard::Waiting(message::waiting(
+                Pending::deserialize(result).unwrap_or_default(),
+            ))),
             Sent::Inject { steer, text } => {
                 let message = result.get("messageId").and_then(Value::as_str)?.to_owned();
                 let kept = Waiting {

@@ -79,7 +79,8 @@ fn a_live_session_is_attached_to_from_its_beginning() {
     assert_eq!(attach["params"], params);
     assert!(!side.talk.is_joined());
     let session = json!({"title": "T", "cwd": "/w", "activePrompt": true,
-                         "modes": {"currentModeId": "ask"}});
+                         "modes": {"currentModeId": "ask"}, "configOptions": [],
+                         "availableCommands": [], "lastEventId": "0", "epoch": 0});
     let result = json!({"active_controller_id": "me", "_meta": {"harn": {"session": session}}});
     let heard = side.hear(json!({"jsonrpc": "2.0", "id": 2, "result": result}));
     let Some(Heard::Joined(joined)) = heard else {
@@ -164,7 +165,7 @@ fn coming_back_goes_on_behind_the_last_event() {
 #[test]
 fn a_client_that_was_replaced_does_not_come_back() {
     let mut side = Side::joined();
-    let harn = json!({"action": "detached", "state": {"previous_controller_id": "me"},
+    let harn = json!({"action": "detached", "state": {"previous_controller_id": "me", "clients": []},
                       "left": {"client_id": "me", "reason": "replaced"}});
     let mut left = update("s", "7");
     left["params"]["update"] =

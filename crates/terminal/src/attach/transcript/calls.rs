@@ -1,6 +1,6 @@
 //! Tool calls in a transcript: one entry each, as it stands now.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use agent_client_protocol::v1::schema::{
     Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Call, Entry, Transcript};
 use crate::{
     paint::Style,
-    reading::{call, diff},
+    reading::{activity::tool_meta, call, diff},
 };
 
 /// Of what a call shows, the end is kept.
@@ -22,13 +22,14 @@ const INPUT: usize = 16 * 1024;
 
 impl Transcript {
     /// A call begins.
-    pub(in crate::attach) fn call(&mut self, call: ToolCall, harn: Option<&Value>) {
+    pub(in crate::attach) fn call(&mut self, call: ToolCall) {
+        let ours = tool_meta(call.meta.as_ref());
         let mut shown = Call {
             kind: call.kind,
             title: call.title,
             status: call.status,
-            took: took(harn),
-            error: error(harn),
+            took: ours.duration_ms,
+            error: ours.error.map(Cow::into_owned),
             input: String::new(),
             output: String::new(),
             diff: Vec::new(),
@@ -43,7 +44,8 @@ impl Transcript {
     }
 
     /// A call goes on, or ends. One that is not known, or forgotten, stays so.
-    pub(in crate::attach) fn call_update(&mut self, update: ToolCallUpdate, harn: Option<&Value>) {
+    pub(in crate::attach) fn call_update(&mut self, update: ToolCallUpdate) {
+        let ours = tool_meta(update.meta.as_ref());
         let id = update.tool_call_id.0.to_string();
         let fields: ToolCallUpdateFields = update.fields;
         let Some(number) = self.open.get(&id).copied() else {
@@ -62,8 +64,8 @@ impl Transcript {
             }
             call.kind = fields.kind.unwrap_or(call.kind);
             call.status = fields.status.unwrap_or(call.status);
-            call.took = took(harn).or(call.took);
-            call.error = error(harn).or(call.error.take());
+            call.took = ours.duration_ms.or(call.took);
+            call.error = ours.error.map(Cow::into_owned).or(call.error.take());
             call.take_in(fields.raw_input.as_ref(), fields.content.as_deref(), &cwd);
         });
     }
@@ -105,14 +107,6 @@ pub(in crate::attach) fn unified(diff: &Diff, cwd: &Path) -> Vec<(Style, String)
 
 fn is_over(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
-}
-
-fn took(harn: Option<&Value>) -> Option<u64> {
-    harn?.get("durationMs")?.as_u64()
-}
-
-fn error(harn: Option<&Value>) -> Option<String> {
-    harn?.get("error")?.as_str().map(str::to_owned)
 }
 
 fn truncate(text: &mut String, longest: usize) {

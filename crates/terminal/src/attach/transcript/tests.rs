@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use harn_acp::client::vendor_meta;
+
 use super::*;
 
 fn texts(transcript: &Transcript) -> Vec<String> {
@@ -76,7 +78,9 @@ fn the_beginning_is_forgotten_and_counted() {
         let reason = "x".repeat(744);
         transcript.job("w", String::new(), JobState::Failed(reason.clone()), None);
         let id = number.to_string();
-        transcript.call(call(&id, "read"), Some(&json!({"error": reason})));
+        let mut call = call(&id, "read");
+        call.meta = Some(vendor_meta(json!({"error": reason})));
+        transcript.call(call);
     }
     assert!(transcript.end() - transcript.first() <= 10);
 }
@@ -89,13 +93,16 @@ fn call(id: &str, kind: &str) -> ToolCallOf {
 type ToolCallOf = agent_client_protocol::v1::schema::ToolCall;
 
 fn call_update(transcript: &mut Transcript, update: Value, harn: Value) {
-    transcript.call_update(serde_json::from_value(update).unwrap(), Some(&harn));
+    let mut update: agent_client_protocol::v1::schema::ToolCallUpdate =
+        serde_json::from_value(update).unwrap();
+    update.meta = Some(vendor_meta(harn));
+    transcript.call_update(update);
 }
 
 #[test]
 fn a_call_is_one_entry_that_changes() {
     let mut transcript = Transcript::default();
-    transcript.call(call("c", "execute"), None);
+    transcript.call(call("c", "execute"));
     transcript.note(Mark::Note, "meanwhile");
     let content = json!([{"type": "content", "content": {"type": "text", "text": "out\n"}},
                          {"type": "diff", "path": "/w/a", "oldText": "1\n", "newText": "2\n"}]);
@@ -122,7 +129,7 @@ fn a_call_is_one_entry_that_changes() {
 #[test]
 fn what_a_call_shows_is_bounded() {
     let mut transcript = Transcript::default();
-    transcript.call(call("c", "execute"), None);
+    transcript.call(call("c", "execute"));
     let text = "line of output\n".repeat(100_000);
     let lines: String = (0..5000).map(|number| format!("{number}\n")).collect();
     let content = json!([{"type": "content", "content": {"type": "text", "text": text}},

@@ -56,7 +56,8 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
     while let Some(Ok(Message::Text(text))) = socket.next().await {
         let request: serde_json::Value = serde_json::from_str(&text).unwrap();
         let sessions = json!([{"sessionId": "s", "cwd": "/w",
-                               "_meta": {"harn": {"liveState": "live"}}},
+                               "_meta": {"harn": {"liveState": "live", "activePrompt": false, "clientCount": 0,
+                                                  "attachableRoles": []}}},
                               {"sessionId": "t", "cwd": "/w"}]);
         let result = json!({"sessions": sessions});
         let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
