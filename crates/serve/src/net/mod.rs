@@ -313,5 +313,6 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     builder.create(dir)
 }
 
-#[cfg(all(test, feature = "page", feature = "openharness"))]
+#[cfg(test)]
+#[cfg(all(feature = "page", feature = "openharness"))]
 mod tests;

@@ -10,7 +10,8 @@ pub(super) fn is_public(method: &Method, path: &str) -> bool {
     path == login::LOGIN || (reads && optional::is_page(path))
 }
 
-#[cfg(all(test, feature = "page"))]
+#[cfg(test)]
+#[cfg(feature = "page")]
 mod tests {
     use super::*;
 
