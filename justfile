@@ -24,6 +24,10 @@ build:
 test:
     cargo test --workspace
 
+# The tests of a build with ACP alone.
+test-acp:
+    cargo test -p harn-serve --no-default-features --features acp --lib --test it
+
 # Made-up input for every parser, so many seconds each, or with 0 only the build; what fails is kept in fuzz/artifacts.
 fuzz seconds="60" *targets:
     fuzz/run {{ seconds }} {{ targets }}
