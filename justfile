@@ -27,6 +27,7 @@ test:
 # The tests of a build with ACP alone.
 test-acp:
     cargo test -p harn-serve --no-default-features --features acp --lib --test it
+    cargo test -p harn-tools --no-default-features --lib every_server_is_given_up
 
 # Made-up input for every parser, so many seconds each, or with 0 only the build; what fails is kept in fuzz/artifacts.
 fuzz seconds="60" *targets:

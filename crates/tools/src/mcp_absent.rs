@@ -85,3 +85,41 @@ impl Servers {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use harn_model::McpTransport;
+
+    use super::*;
+    use crate::{LocalHost, McpDeadlines};
+
+    #[tokio::test]
+    async fn every_server_is_given_up_with_the_reason() {
+        let servers = Servers::new(McpSettings {
+            host: LocalHost::new(),
+            cwd: ".".into(),
+            env: Arc::default(),
+            deadlines: McpDeadlines::default(),
+        });
+        let transport = McpTransport::Stdio {
+            command: "server".into(),
+            args: Vec::new(),
+            env: Vec::new(),
+        };
+        servers.add(vec![McpServerSpec {
+            name: "files".to_owned(),
+            transport,
+        }]);
+        servers.settled().await;
+        let [status] = &servers.statuses()[..] else {
+            panic!("one server was added");
+        };
+        assert_eq!((&*status.name, status.state), ("files", McpState::GivenUp));
+        assert!(status.error.as_ref().unwrap().contains("feature `mcp`"));
+        assert!(servers.tools().is_empty());
+        let refused = servers.call("mcp__files__read", Value::Null).await;
+        assert!(refused.unwrap_err().message.contains("feature `mcp`"));
+        servers.remove("files");
+        assert!(servers.statuses().is_empty());
+    }
+}
