@@ -31,6 +31,11 @@ mod to_wire;
 pub mod transport;
 mod wire;
 
+#[cfg(not(feature = "schema"))]
+use harn_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub use agent_client_protocol::schema::ProtocolVersion;
 pub use connection::{AcpConfig, ConnectionError, LAST_ANSWERS, serve_connection};
 pub use ext::event_id::{BadEventId, EventId};

@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
+use crate::JsonSchema;
 use agent_client_protocol::v1::schema::InitializeRequest;
 use harn_model::HitlKind;
 use harn_runtime::EncodingSlot;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{

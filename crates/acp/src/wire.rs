@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use harn_model::{
     ContentBlock, Location, PlanEntryStatus, PlanPriority, ToolCallStatus, ToolContent, ToolKind,
 };
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 

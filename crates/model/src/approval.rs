@@ -1,7 +1,7 @@
 //! `ApprovalRequest`: the one record that hosts render, whether a tool waits or an agent asks a person. The
 //! names are the contract's.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The policy that a mutation session acts under, as hosts see it: the four lists of the contract.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The policy in a [`MutationSession`](crate::MutationSession).

@@ -1,6 +1,6 @@
 //! Who wants something of a running session, and what came of it: the record of every control.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{MessageId, SessionId, TurnId};

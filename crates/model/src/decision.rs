@@ -1,7 +1,7 @@
 //! The receipt of a policy decision: what was decided about a call, by which rule, and from what. Goes into
 //! the journal and, as it is, to hosts; the names are the contract's.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{SideEffectLevel, ToolKind};

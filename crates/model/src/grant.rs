@@ -1,6 +1,6 @@
 //! Grants: what somebody chose to have remembered, as narrow as what they were shown.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Handing work over to a person or another agent.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

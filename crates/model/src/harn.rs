@@ -1,6 +1,6 @@
 //! Activity beyond messages and tools: skills, reminders, artifacts, transcripts, search.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

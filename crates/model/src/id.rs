@@ -3,7 +3,7 @@
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! id {

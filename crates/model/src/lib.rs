@@ -41,6 +41,11 @@ mod visible;
 mod worker;
 mod worker_call;
 
+#[cfg(not(feature = "schema"))]
+use harn_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub use approval::{ApprovalEvidence, ApprovalRequest, UndoMetadata};
 pub use approval_policy::{ApprovalLists, ApprovalPolicy};
 pub use bridge::{

@@ -1,6 +1,6 @@
 //! Clients on a live session, as hosts receive them.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The mutation session: under whose name, and how far, tools may change things. Filled by the runtime.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApprovalPolicy, SessionId, TurnId, WorkerId};

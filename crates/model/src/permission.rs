@@ -1,6 +1,6 @@
 //! Questions about a tool call, what became of them, and the record of every decision.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

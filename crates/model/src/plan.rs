@@ -1,6 +1,6 @@
 //! Plans: a bare list of entries, or a document with its reasons around it.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! What describes a session as a whole: title, usage, modes, options, commands.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A title or other facts about the session changed. Absent means unchanged.

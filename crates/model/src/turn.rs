@@ -1,6 +1,6 @@
 //! The beginning and end of a turn.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AskId, ContentBlock, DeliveryMode, LiveAuthor, MessageId, ToolCallId};

@@ -1,8 +1,8 @@
 //! Our own fields, all under the key [`VENDOR`] of an `extensions` object: what a Shell decides about a run,
 //! and what it is told beyond the draft. No other file reads or writes that key.
 
+use crate::JsonSchema;
 use harn_model::{StopReason, ToolCallStatus, ToolKind};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{

@@ -25,4 +25,9 @@ mod told;
 mod version;
 mod wire;
 
+#[cfg(not(feature = "schema"))]
+use harn_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub use router::{OpenHarnessConfig, PATHS, refusal, routes};

@@ -18,6 +18,11 @@ mod rule;
 pub mod shell;
 mod unseen;
 
+#[cfg(not(feature = "schema"))]
+use harn_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub use decide::{Call, Policy};
 pub use error::PolicyError;
 pub use grant::{

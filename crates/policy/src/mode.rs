@@ -1,7 +1,7 @@
 //! Session modes: what happens where no rule speaks, and what no rule can lift.
 
+use crate::JsonSchema;
 use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Call, Located, Matcher, Rule, Standing, ToolApprovalPolicy, decide, shell};

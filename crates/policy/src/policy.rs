@@ -1,6 +1,6 @@
 //! `ToolApprovalPolicy`: the rules as people and hosts write them.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! One rule, as people and hosts write it: what it says, and of which calls. What is not understood is
 //! refused, never left out. Judges nothing.
 
+use crate::JsonSchema;
 use harn_model::{PolicyAction, SideEffectLevel, ToolKind};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::SessionMode;

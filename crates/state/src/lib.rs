@@ -24,6 +24,11 @@ mod timeline;
 mod to_wire;
 pub mod wire;
 
+#[cfg(not(feature = "schema"))]
+use harn_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub use changes::Changes;
 pub use page::is_page;
 pub use router::{StateConfig, routes};

@@ -16,6 +16,11 @@ mod thread;
 mod to_wire;
 pub mod wire;
 
+#[cfg(not(feature = "schema"))]
+use harn_schema::JsonSchema;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+
 pub use connection::{ThreadsConfig, serve_connection};
 pub use error::ThreadsError;
 pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver, outgoing};

@@ -12,8 +12,9 @@ enum May {
 
 /// One row a package. A new package needs a row, and so a thought about where it stands.
 const ROOMS: &[(&str, May)] = &[
-    ("harn-model", May::Use(&[])),
-    ("harn-policy", May::Use(&["harn-model"])),
+    ("harn-schema", May::Use(&[])),
+    ("harn-model", May::Use(&["harn-schema"])),
+    ("harn-policy", May::Use(&["harn-model", "harn-schema"])),
     ("harn-journal", May::Use(&["harn-model"])),
     (
         "harn-runtime",
@@ -30,19 +31,19 @@ const ROOMS: &[(&str, May)] = &[
     ("harn-lines", May::Use(&[])),
     (
         "harn-acp",
-        May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
+        May::Use(&["harn-lines", "harn-model", "harn-runtime", "harn-schema"]),
     ),
     (
         "harn-threads",
-        May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
+        May::Use(&["harn-lines", "harn-model", "harn-runtime", "harn-schema"]),
     ),
     (
         "harn-state",
-        May::Use(&["harn-lines", "harn-model", "harn-runtime"]),
+        May::Use(&["harn-lines", "harn-model", "harn-runtime", "harn-schema"]),
     ),
     (
         "harn-openharness",
-        May::Use(&["harn-model", "harn-runtime"]),
+        May::Use(&["harn-model", "harn-runtime", "harn-schema"]),
     ),
     ("harn-conformance", May::Use(&["harn-acp"])),
     (

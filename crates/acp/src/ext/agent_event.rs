@@ -9,11 +9,11 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use harn_model::{
     ChildCall, ChildResult, CompositionRun, Control, ControlOutcome, ControlTarget, LoopCheckpoint,
     PlanEntry, ProgressReport, Seam, StopReason, ToolsChange, TurnId, TurnOutcome,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! `agentCapabilities._meta.harn`: what of the extensions this program emits, taken from the tables that
 //! emit it.
 
+use crate::JsonSchema;
 use agent_client_protocol::v1::schema::Meta;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

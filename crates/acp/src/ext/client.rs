@@ -1,6 +1,6 @@
 //! What a client says about itself under `clientCapabilities._meta.harn`. Anything odd counts as unsaid.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 

@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for EventId {
 
 /// `_meta.harn` of the params of a line that has an id.
 #[cfg(test)]
-#[derive(Serialize, schemars::JsonSchema)]
+#[derive(Serialize, crate::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct StreamMeta {

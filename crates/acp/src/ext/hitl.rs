@@ -1,9 +1,9 @@
 //! `harn.hitl.requested` and `harn.hitl.respond`: what hosts that have the bridge are asked, and how they
 //! answer. The names are the contract's, in snake_case.
 
+use crate::JsonSchema;
 use harn_lines::rpc::RpcMessage;
 use harn_model::{HitlKind, HitlRequest, SessionId, rfc3339};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use harn_lines::rpc::RpcMessage;
 use harn_model::SessionId;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The notification's method.

@@ -5,7 +5,6 @@
 use std::{borrow::Cow, ops::Deref};
 
 use harn_model::{ErrorCategory, FailureCategory, SideEffectLevel, ToolCallStatus};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -75,7 +74,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lent<'_, T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Lent<'_, T> {
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Lent<'_, T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }
@@ -88,7 +88,7 @@ impl<T: JsonSchema> JsonSchema for Lent<'_, T> {
         T::schema_id()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         T::json_schema(generator)
     }
 }
@@ -132,7 +132,7 @@ macro_rules! wire_fields {
         }
     };
     ($(#[$doc:meta])* pub $name:ident { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }) => {
-        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(serde::Serialize, serde::Deserialize, crate::JsonSchema)]
         #[serde(rename_all = "camelCase")]
         $(#[$doc])*
         #[allow(missing_docs, reason = "the fields are the contract's; the model documents them")]

@@ -3,9 +3,9 @@
 
 use std::{borrow::Cow, time::Duration};
 
+use crate::JsonSchema;
 use harn_model::{LiveClient, LiveClientChange, LiveClientMode, rfc3339};
 use harn_runtime::{AttachClient, ListedSession, LiveState, Taking};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

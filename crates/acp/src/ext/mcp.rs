@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use agent_client_protocol::v1::schema::Meta;
 use harn_model::McpServerStatus;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::VENDOR;

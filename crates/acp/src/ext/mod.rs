@@ -43,7 +43,7 @@ pub(crate) mod tool;
 pub mod update;
 pub(crate) mod user;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `{"harn": …}`, the value of a `_meta` member.

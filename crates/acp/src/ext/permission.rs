@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use harn_model::{
     ApprovalEvidence, ApprovalRequest, GrantScope, Lineage, MutationSession, PermissionAsked,
     PermissionOption, PolicyDecision, rfc3339,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! A plan document beside the entries every client can show.
 
+use crate::JsonSchema;
 use harn_model::PlanDocument;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lend::Lent;

@@ -1,8 +1,8 @@
 //! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
 
-use harn_model::{DeliveryMode, PendingReminder, Propagate, RoleHint, SystemReminder};
 #[cfg(test)]
-use schemars::JsonSchema;
+use crate::JsonSchema;
+use harn_model::{DeliveryMode, PendingReminder, Propagate, RoleHint, SystemReminder};
 use serde_json::{Map, Value};
 
 use super::VENDOR;

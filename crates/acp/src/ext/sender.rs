@@ -1,30 +1,29 @@
 //! Who sends a request: what is said about it, and who it is where nothing is said.
 
-use std::borrow::Cow;
-
 use harn_model::Actor;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::VENDOR;
+use crate::JsonSchema;
 
 /// A word that says something.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Name(String);
 
-impl JsonSchema for Name {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Name {
     fn inline_schema() -> bool {
         true
     }
 
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Name".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "\\S" })
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "\\S" })
     }
 }
 

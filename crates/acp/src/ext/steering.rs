@@ -1,11 +1,11 @@
 //! Steering on the wire: what the methods take that reach a running turn, and what they answer. The names
 //! are the contract's. What they do is in `methods`.
 
+use crate::JsonSchema;
 use harn_model::{
     Actor, DeliveryMode, Pending, PendingMessage, PendingReminder, Propagate, ReminderSource,
     RoleHint,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use super::{
     agent_event::ActorFields,
     sender::{Name, Said, Sender, actor_of},
 };
-use crate::wire::{Blocks, Content};
+use crate::wire::Blocks;
 
 /// The contract's name of a method that may also be sent with an underscore before it: some SDKs send
 /// nothing of a host's own without one.
@@ -318,7 +318,7 @@ struct UserRow<'a> {
     /// The word of `session/inject` for it.
     sent_mode: &'static str,
     position: usize,
-    #[schemars(with = "Vec<Content<'_>>")]
+    #[schemars(with = "Vec<crate::wire::Content<'_>>")]
     content: Blocks<'a>,
 }
 

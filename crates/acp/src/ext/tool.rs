@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use harn_model::{
     ErrorCategory, MutationSession, ToolCallStatus, ToolCallUpdate, ToolExecutor, WorkerCall,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 meta_fields! {

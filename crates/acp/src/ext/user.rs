@@ -1,7 +1,7 @@
 //! `_meta.harn` of what a user said: which client of a live session said it.
 
+use crate::JsonSchema;
 use harn_model::LiveAuthor;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lend::Lent;

@@ -1,11 +1,11 @@
 //! The question: canonical ACP in every profile, the contract's fields beside it in the profile `harn`.
 
+use crate::JsonSchema;
 use agent_client_protocol::{Error, UntypedMessage};
 use harn_model::{
     ApprovalRequest, ContentBlock, PermissionAsked, PermissionOption, PermissionOptionKind,
     SessionId, ToolCallStatus, ToolContent, code_fence,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::METHOD;

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::JsonSchema;
 use harn_model::{HitlKind, PlanEntry, ToolKind};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

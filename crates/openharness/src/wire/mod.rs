@@ -5,7 +5,7 @@ pub(crate) mod directive;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -3,11 +3,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use crate::JsonSchema;
 use harn_model::{
     Cost, GrantScope, HitlKind, PermissionOptionKind, PlanEntryStatus, PlanPriority, RiskLabel,
     Timestamp, ToolKind, WorkerStatus,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

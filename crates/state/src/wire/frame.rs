@@ -1,6 +1,6 @@
 //! Frames, both ways, and the operations that change a document.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

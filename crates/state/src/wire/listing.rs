@@ -1,7 +1,7 @@
 //! The document of all sessions.
 
+use crate::JsonSchema;
 use harn_model::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Operation;

@@ -1,7 +1,7 @@
 //! The timeline: all that happened in a session, a row each, for people who look back.
 
+use crate::JsonSchema;
 use harn_model::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Part of a timeline, oldest first.

@@ -1,7 +1,7 @@
 //! Items: what a turn is made of, as it begins and as it ends.
 
+use crate::JsonSchema;
 use harn_model::{MessageId, SessionId, ToolCallId, ToolKind, TurnId};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

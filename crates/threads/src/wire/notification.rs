@@ -1,7 +1,7 @@
 //! What is told unasked.
 
+use crate::JsonSchema;
 use harn_model::{SessionId, StopReason, Timestamp, ToolCallId, TurnId};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

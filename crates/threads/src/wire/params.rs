@@ -1,6 +1,6 @@
 //! What methods take. Read by [`from_wire`](crate::from_wire), which says what is wrong with the rest.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::Serialize;
 
 /// Who the client is; nothing depends on it.

@@ -1,7 +1,7 @@
 //! What methods give.
 
+use crate::JsonSchema;
 use harn_model::{SessionId, Timestamp, TurnId};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Notification;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::JsonSchema;
 use harn_model::HostCapabilities;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -12,8 +12,8 @@ mod tools;
 
 use std::time::Duration;
 
+use crate::JsonSchema;
 use harn_runtime::HostDeadlines;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

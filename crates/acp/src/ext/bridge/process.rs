@@ -1,10 +1,10 @@
 //! Operations of a host that the agent may ask for with `host/call`: the one table of their names, of what
 //! they take and of what they give.
 
+use crate::JsonSchema;
 use harn_model::{
     ProcessExec, ProcessExit, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
 };
-use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::JsonSchema;
 use harn_model::{SkillCandidate, SkillMatchRequest};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::JsonSchema;
 use harn_model::HostTool;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -5,7 +5,7 @@
 
 mod fields;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use fields::*;
