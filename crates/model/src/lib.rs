@@ -86,7 +86,7 @@ pub use live::{
 pub use mcp::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
 pub use mutation::{ExecutionKind, MutationScope, MutationSession};
 pub use open_turn::{OpenCall, OpenChild, OpenQuestion, OpenRun, OpenTurn, OpenWorkerCall};
-pub use output::{CommandOutput, OutputText, code_fence};
+pub use output::{CallOutput, CommandOutput, OutputText, code_fence};
 pub use pending::{
     DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
 };
@@ -113,7 +113,7 @@ pub use tool::{
     ErrorCategory, Location, McpServerTag, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
     ToolExecutor, ToolKind,
 };
-pub use transcript::ClosedItem;
+pub use transcript::{AgentMessage, ClosedItems, OpenItems, ShownCall, TaggedItem, Transcript};
 pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
 pub use used::{Named, UsedIds};
 pub use view::{QueuedTurn, SessionView};

@@ -1,11 +1,10 @@
-//! What is open in the turn that runs: calls, questions and composition runs that have not been settled. The fold
-//! over events is in `transcript.rs`.
+//! What is open in the turn that runs: calls, questions and composition runs that have not been settled.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    AskId, CompositionRun, Lineage, MutationSession, PermissionAsked, Seq, SideEffectLevel,
-    Timestamp, ToolCallId, TurnId,
+    AskId, CompositionRun, Envelope, Lineage, MutationSession, PermissionAsked, PermissionEvent,
+    QuestionEvent, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, ToolEvent, TurnId,
 };
 
 /// A turn that has begun and not ended.
@@ -37,6 +36,69 @@ impl OpenTurn {
         }
     }
 
+    pub(crate) fn tool(&mut self, event: ToolEvent<'_>, envelope: &Envelope) {
+        let at = envelope.at;
+        match event {
+            ToolEvent::ToolCall(call) if call.status.is_terminal() => {}
+            ToolEvent::ToolCall(call) => {
+                let running = call.status == ToolCallStatus::InProgress;
+                let open = OpenCall {
+                    tool_name: call.tool_name.clone(),
+                    title: call.title.clone(),
+                    parsing: call.parsing == Some(true),
+                    audit: call.audit.clone(),
+                    seq: envelope.seq,
+                    announced_at: at,
+                    started_at: running.then_some(at),
+                };
+                self.calls.insert(call.tool_call_id.clone(), open);
+            }
+            ToolEvent::ToolCallUpdate(update) if update.status.is_terminal() => {
+                self.calls.remove(&update.tool_call_id);
+            }
+            ToolEvent::ToolCallUpdate(update) => {
+                let Some(call) = self.calls.get_mut(&update.tool_call_id) else {
+                    return;
+                };
+                if update.title.is_some() && update.title != call.title {
+                    call.title.clone_from(&update.title);
+                }
+                if update.status == ToolCallStatus::InProgress {
+                    call.started_at.get_or_insert(at);
+                }
+                call.parsing = update.parsing.unwrap_or(call.parsing);
+            }
+        }
+    }
+
+    pub(crate) fn permission(&mut self, event: PermissionEvent<'_>) {
+        match event {
+            PermissionEvent::PermissionAsked(ask) => {
+                let asked = Box::new(ask.clone());
+                self.asks.insert(ask.ask_id.clone(), asked);
+            }
+            PermissionEvent::PermissionResolved(resolved) => {
+                self.asks.remove(&resolved.ask_id);
+            }
+        }
+    }
+
+    pub(crate) fn question(&mut self, event: QuestionEvent<'_>, seq: Seq) {
+        match event {
+            QuestionEvent::HitlRequested {
+                request_id, kind, ..
+            } => {
+                let kind = kind.clone();
+                let question = OpenQuestion { kind, seq };
+                self.questions.insert(request_id.clone(), question);
+            }
+            QuestionEvent::HitlResolved { request_id, .. } => {
+                self.questions.remove(request_id);
+            }
+            QuestionEvent::HitlResponded(_) => {}
+        }
+    }
+
     /// The event that announced an open call or an open question to a person. The session announces a worker's
     /// call again before it asks about it; without `of_workers`, that second announcement counts.
     #[must_use]
@@ -56,8 +118,6 @@ impl OpenTurn {
 pub struct OpenQuestion {
     /// Its kind.
     pub kind: String,
-    /// What is asked, or the kind where the payload does not say it.
-    pub subject: String,
     /// The event that announced it.
     pub seq: Seq,
 }

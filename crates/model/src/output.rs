@@ -1,6 +1,9 @@
 //! The raw output of a command: the part of it that one event carries, and how a reader joins such parts.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ToolCallUpdate, ToolContent};
 
 /// A part of what a command printed, as it printed it.
 ///
@@ -126,6 +129,44 @@ impl OutputText {
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+}
+
+/// What a tool call has put out so far, folded from its events.
+#[derive(Clone, Debug, Default)]
+pub struct CallOutput {
+    /// What it shows.
+    pub content: Vec<ToolContent>,
+    /// Its result.
+    pub raw: Option<Value>,
+    /// What its command printed.
+    pub printed: Option<OutputText>,
+    /// What the last event added to that.
+    pub added: String,
+}
+
+impl CallOutput {
+    /// Takes over what the call shows, in the place of what it showed. Of what a command prints, the end is kept, up
+    /// to `limit` bytes.
+    pub fn show(&mut self, content: &[ToolContent], limit: usize) {
+        self.content = content.to_owned();
+        self.added.clear();
+        for part in content.iter().filter_map(ToolContent::printed) {
+            let printed = &mut self.printed;
+            let printed = printed.get_or_insert_with(|| OutputText::new(limit));
+            self.added.push_str(&printed.append(part));
+        }
+    }
+
+    /// Takes over what an update says of it.
+    pub fn update(&mut self, update: &ToolCallUpdate, limit: usize) {
+        match &update.content {
+            Some(content) => self.show(content, limit),
+            None => self.added.clear(),
+        }
+        if update.raw_output.is_some() {
+            self.raw.clone_from(&update.raw_output);
+        }
     }
 }
 

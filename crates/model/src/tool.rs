@@ -174,6 +174,15 @@ impl ToolContent {
         }
     }
 
+    /// What a command printed, where this is that.
+    #[must_use]
+    pub fn printed(&self) -> Option<&CommandOutput> {
+        match self {
+            Self::Output(output) => Some(output),
+            Self::Content { .. } | Self::Diff { .. } | Self::Terminal { .. } => None,
+        }
+    }
+
     /// About how many bytes this keeps alive.
     #[must_use]
     pub fn weight(&self) -> usize {

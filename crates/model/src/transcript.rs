@@ -1,46 +1,173 @@
-//! The one fold from events to what is open in a conversation: the turn, its calls, decisions and questions.
+//! The one fold from events to a conversation: which message is under way, and what each call, decision and question
+//! that is open has shown.
 //!
-//! [`SessionView`](crate::SessionView) and readers that print a conversation share it. An event itself says what it
-//! opens or changes; the fold adds what the event closes, so that a reader that streams keeps no list of its own.
+//! An event itself says what it opens or changes. The fold adds where a message ends, how far a call is, and what an
+//! event closes. Readers keep only the words of their wire, and may tag each item with where they put it.
+
+use std::{collections::BTreeMap, ops::Deref};
 
 use crate::{
-    Envelope, EventFamily, OpenCall, OpenQuestion, OpenTurn, PermissionAsked, PermissionEvent,
-    QuestionEvent, ToolCallStatus, ToolEvent, TurnEvent,
+    AgentEvent, AskId, CallOutput, EventFamily, MessageEvent, MessageId, PermissionAsked,
+    PermissionEvent, QuestionEvent, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
+    ToolEvent, TurnEvent,
 };
 
-/// What an event closed, as it was before.
-#[derive(Debug, PartialEq)]
-pub enum ClosedItem {
-    /// A turn, with what is still open in it. The runtime leaves nothing open; a log may have been cut.
-    Turn(Box<OpenTurn>),
-    /// A tool call.
-    Call(OpenCall),
-    /// The wait for a decision about a call.
-    Ask(Box<PermissionAsked>),
-    /// A question to a person.
-    Question(OpenQuestion),
+/// A conversation as far as it is open. `T` is what a reader notes at each item; it begins as the default.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript<T> {
+    /// The message of the agent that is under way.
+    pub message: Option<TaggedItem<AgentMessage, T>>,
+    /// Calls, decisions and questions that are open.
+    pub open: OpenItems<T>,
+    /// How many bytes of a command's output are kept; none if the reader does not show what calls put out.
+    output_bytes: Option<usize>,
 }
 
-impl OpenTurn {
-    /// Folds an event into the turn that runs, and returns what the event closed. Events come in the order of their
-    /// `Seq`. Calls and questions outside of a turn are not kept.
-    pub fn fold(open: &mut Option<Self>, envelope: &Envelope) -> Option<ClosedItem> {
-        match envelope.event.family() {
-            EventFamily::Turn(event) => match event {
-                TurnEvent::TurnStarted(_) => {
-                    let begun = envelope.turn.clone().map(Self::new);
-                    let broken_off = std::mem::replace(open, begun);
-                    broken_off.map(|turn| ClosedItem::Turn(Box::new(turn)))
-                }
-                TurnEvent::TurnEnded(_) | TurnEvent::Recovered(_) => {
-                    open.take().map(|turn| ClosedItem::Turn(Box::new(turn)))
-                }
-                TurnEvent::PromptQueued(_) | TurnEvent::PromptWithdrawn(_) => None,
-            },
-            EventFamily::Tool(event) => open.as_mut()?.tool(event, envelope),
-            EventFamily::Permission(event) => open.as_mut()?.permission(event),
-            EventFamily::Question(event) => open.as_mut()?.question(event, envelope),
-            EventFamily::Message(_)
+/// An item with what its reader notes at it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaggedItem<I, T> {
+    /// The item.
+    pub item: I,
+    /// The note of the reader.
+    pub tag: T,
+}
+
+impl<I, T: Default> TaggedItem<I, T> {
+    fn new(item: I) -> Self {
+        let tag = T::default();
+        Self { item, tag }
+    }
+}
+
+impl<I, T> Deref for TaggedItem<I, T> {
+    type Target = I;
+
+    fn deref(&self) -> &I {
+        &self.item
+    }
+}
+
+/// A message of the agent: one step of its answer, or of its reasoning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentMessage {
+    /// Its id, where the log has one.
+    pub id: Option<MessageId>,
+    /// Whether it is reasoning.
+    pub is_thought: bool,
+    /// All of it so far.
+    pub text: String,
+}
+
+/// A tool call as its events have shown it so far.
+#[derive(Clone, Debug)]
+pub struct ShownCall {
+    /// The tool.
+    pub tool_name: String,
+    /// What a person is shown, where it is not the tool's name.
+    pub title: Option<String>,
+    /// Where it stands.
+    pub status: ToolCallStatus,
+    /// What it put out, where the reader shows that.
+    pub output: CallOutput,
+}
+
+impl ShownCall {
+    /// What a person is shown.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.title.as_ref().unwrap_or(&self.tool_name)
+    }
+}
+
+/// Calls, decisions and questions that are open, by their ids.
+#[derive(Clone, Debug, Default)]
+pub struct OpenItems<T> {
+    /// Calls that have not ended.
+    pub calls: BTreeMap<ToolCallId, TaggedItem<ShownCall, T>>,
+    /// Decisions that are waited for.
+    pub asks: BTreeMap<AskId, TaggedItem<Box<PermissionAsked>, T>>,
+    /// Questions to a person without an answer, each by its subject.
+    pub questions: BTreeMap<String, TaggedItem<String, T>>,
+}
+
+/// What an event closed, as it was before; a call as the event left it.
+#[derive(Debug, Default)]
+pub struct ClosedItems<T> {
+    /// The message that was under way.
+    pub message: Option<TaggedItem<AgentMessage, T>>,
+    /// A call that ended, or whose id another call took.
+    pub call: Option<TaggedItem<ShownCall, T>>,
+    /// The wait for a decision, which came, or whose id another ask took.
+    pub ask: Option<TaggedItem<Box<PermissionAsked>, T>>,
+    /// The subject of a question that was settled, or whose id another question took.
+    pub question: Option<TaggedItem<String, T>>,
+    /// What was open when the turn ended. The runtime leaves nothing open; a log may have been cut.
+    pub left: OpenItems<T>,
+}
+
+impl<T: Default> Transcript<T> {
+    /// A transcript that keeps what calls put out: of what a command prints the end, up to this many bytes.
+    #[must_use]
+    pub fn with_output(bytes: usize) -> Self {
+        let output_bytes = Some(bytes);
+        Self {
+            output_bytes,
+            ..Self::default()
+        }
+    }
+
+    /// Folds an event in, and returns what it closed. Events come in the order of the log; a client that has
+    /// updates of a wire makes events of them.
+    pub fn apply(&mut self, event: &AgentEvent) -> ClosedItems<T> {
+        let mut closed = ClosedItems::default();
+        if event.ends_message() {
+            closed.message = self.message.take();
+        }
+        match event.family() {
+            EventFamily::Message(MessageEvent::AgentMessageChunk {
+                content,
+                message_id,
+            }) => closed.message = self.say(message_id.as_ref(), content, false),
+            EventFamily::Message(MessageEvent::AgentThoughtChunk {
+                content,
+                message_id,
+            }) => closed.message = self.say(message_id.as_ref(), content, true),
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => closed.call = self.announce(call),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
+                closed.call = self.update(update);
+            }
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
+                let item = TaggedItem::new(Box::new(ask.clone()));
+                closed.ask = self.open.asks.insert(ask.ask_id.clone(), item);
+            }
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
+                closed.ask = self.open.asks.remove(&resolved.ask_id);
+            }
+            EventFamily::Question(QuestionEvent::HitlRequested {
+                request_id,
+                kind,
+                payload,
+            }) => {
+                let mut names = ["prompt", "action", "reason"].into_iter();
+                let subject = names.find_map(|name| payload.get(name)?.as_str());
+                let item = TaggedItem::new(subject.unwrap_or(kind).to_owned());
+                closed.question = self.open.questions.insert(request_id.clone(), item);
+            }
+            EventFamily::Question(QuestionEvent::HitlResolved { request_id, .. }) => {
+                closed.question = self.open.questions.remove(request_id);
+            }
+            EventFamily::Turn(TurnEvent::TurnEnded(_) | TurnEvent::Recovered(_)) => {
+                closed.left = std::mem::take(&mut self.open);
+            }
+            // Nothing is open before a turn begins, and a prompt that waits or a person's answer ends nothing.
+            EventFamily::Turn(
+                TurnEvent::TurnStarted(_)
+                | TurnEvent::PromptQueued(_)
+                | TurnEvent::PromptWithdrawn(_),
+            )
+            | EventFamily::Message(MessageEvent::UserMessage { .. })
+            | EventFamily::Question(QuestionEvent::HitlResponded(_))
+            // Not part of what is said, called and asked; a reader shows them as it likes.
             | EventFamily::Record(_)
             | EventFamily::Report(_)
             | EventFamily::Delegation(_)
@@ -50,80 +177,77 @@ impl OpenTurn {
             | EventFamily::Context(_)
             | EventFamily::Steering(_)
             | EventFamily::Setting(_)
-            | EventFamily::Session(_) => None,
+            | EventFamily::Session(_) => {}
+        }
+        closed
+    }
+
+    /// Closes all that is open, because no event will do so.
+    pub fn break_off(&mut self) -> ClosedItems<T> {
+        ClosedItems {
+            message: self.message.take(),
+            left: std::mem::take(&mut self.open),
+            ..ClosedItems::default()
         }
     }
 
-    fn tool(&mut self, event: ToolEvent<'_>, envelope: &Envelope) -> Option<ClosedItem> {
-        let at = envelope.at;
-        match event {
-            ToolEvent::ToolCall(call) if call.status.is_terminal() => None,
-            ToolEvent::ToolCall(call) => {
-                let running = call.status == ToolCallStatus::InProgress;
-                let open = OpenCall {
-                    tool_name: call.tool_name.clone(),
-                    title: call.title.clone(),
-                    parsing: call.parsing == Some(true),
-                    audit: call.audit.clone(),
-                    seq: envelope.seq,
-                    announced_at: at,
-                    started_at: running.then_some(at),
-                };
-                self.calls.insert(call.tool_call_id.clone(), open);
-                None
-            }
-            ToolEvent::ToolCallUpdate(update) => {
-                let id = &update.tool_call_id;
-                let call = self.calls.get_mut(id)?;
-                if update.title.is_some() && update.title != call.title {
-                    call.title.clone_from(&update.title);
-                }
-                if update.status.is_terminal() {
-                    return self.calls.remove(id).map(ClosedItem::Call);
-                }
-                if update.status == ToolCallStatus::InProgress {
-                    call.started_at.get_or_insert(at);
-                }
-                call.parsing = update.parsing.unwrap_or(call.parsing);
-                None
-            }
+    /// A call as it is announced. One that ends with its announcement is never open.
+    #[must_use]
+    pub fn announced(&self, call: &ToolCall) -> TaggedItem<ShownCall, T> {
+        let mut output = CallOutput::default();
+        if let Some(limit) = self.output_bytes {
+            output.show(&call.content, limit);
+        }
+        TaggedItem::new(ShownCall {
+            tool_name: call.tool_name.clone(),
+            title: call.title.clone(),
+            status: call.status,
+            output,
+        })
+    }
+
+    /// The agent says more, or something else; returns the message that ends by it. A chunk without an id goes on
+    /// with the message under way.
+    fn say(
+        &mut self,
+        id: Option<&MessageId>,
+        text: &str,
+        is_thought: bool,
+    ) -> Option<TaggedItem<AgentMessage, T>> {
+        if let Some(TaggedItem { item: open, .. }) = &mut self.message
+            && open.is_thought == is_thought
+            && (id.is_none() || open.id.as_ref() == id)
+        {
+            open.text.push_str(text);
+            return None;
+        }
+        self.message.replace(TaggedItem::new(AgentMessage {
+            id: id.cloned(),
+            is_thought,
+            text: text.to_owned(),
+        }))
+    }
+
+    fn announce(&mut self, call: &ToolCall) -> Option<TaggedItem<ShownCall, T>> {
+        let id = &call.tool_call_id;
+        match call.status.is_terminal() {
+            true => self.open.calls.remove(id),
+            false => self.open.calls.insert(id.clone(), self.announced(call)),
         }
     }
 
-    fn permission(&mut self, event: PermissionEvent<'_>) -> Option<ClosedItem> {
-        match event {
-            PermissionEvent::PermissionAsked(ask) => {
-                let asked = Box::new(ask.clone());
-                self.asks.insert(ask.ask_id.clone(), asked);
-                None
-            }
-            PermissionEvent::PermissionResolved(resolved) => {
-                self.asks.remove(&resolved.ask_id).map(ClosedItem::Ask)
-            }
+    fn update(&mut self, update: &ToolCallUpdate) -> Option<TaggedItem<ShownCall, T>> {
+        let call = &mut self.open.calls.get_mut(&update.tool_call_id)?.item;
+        if update.title.is_some() {
+            call.title.clone_from(&update.title);
         }
-    }
-
-    fn question(&mut self, event: QuestionEvent<'_>, envelope: &Envelope) -> Option<ClosedItem> {
-        match event {
-            QuestionEvent::HitlRequested {
-                request_id,
-                kind,
-                payload,
-            } => {
-                let mut names = ["prompt", "action", "reason"].into_iter();
-                let subject = names.find_map(|name| payload.get(name)?.as_str());
-                let question = OpenQuestion {
-                    kind: kind.clone(),
-                    subject: subject.unwrap_or(kind).to_owned(),
-                    seq: envelope.seq,
-                };
-                self.questions.insert(request_id.clone(), question);
-                None
-            }
-            QuestionEvent::HitlResolved { request_id, .. } => {
-                self.questions.remove(request_id).map(ClosedItem::Question)
-            }
-            QuestionEvent::HitlResponded(_) => None,
+        call.status = update.status;
+        if let Some(limit) = self.output_bytes {
+            call.output.update(update, limit);
+        }
+        match update.status.is_terminal() {
+            true => self.open.calls.remove(&update.tool_call_id),
+            false => None,
         }
     }
 }
@@ -134,22 +258,22 @@ mod tests {
 
     use super::*;
     use crate::{
-        AgentEvent, Decision, HitlOutcome, PermissionResolved, Seq, StopReason, ToolCall,
-        ToolCallUpdate, TurnEnded, TurnOutcome, TurnStarted,
+        CommandOutput, Decision, HitlOutcome, PermissionResolved, StopReason, ToolContent,
+        TurnEnded, TurnOutcome, TurnStarted,
     };
 
-    /// Folds events of one turn, and returns what each closed.
-    fn closed(events: impl IntoIterator<Item = AgentEvent>) -> Vec<Option<ClosedItem>> {
-        let mut open = None;
-        let envelopes = (1..).zip(events).map(|(seq, event)| Envelope {
-            seq: Seq(seq),
-            at: 10 * seq,
-            turn: Some("t".into()),
-            event,
-        });
-        envelopes
-            .map(|envelope| OpenTurn::fold(&mut open, &envelope))
-            .collect()
+    /// Folds events of one turn, and returns what each closed. Each item is tagged with its event's number.
+    fn closed(events: impl IntoIterator<Item = AgentEvent>) -> Vec<ClosedItems<u64>> {
+        let mut transcript = Transcript::with_output(100);
+        let fold = |(number, event): (u64, AgentEvent)| {
+            let closed = transcript.apply(&event);
+            let messages = transcript.message.iter_mut().map(|item| &mut item.tag);
+            let calls = transcript.open.calls.values_mut().map(|item| &mut item.tag);
+            let new = messages.chain(calls).filter(|tag| **tag == 0);
+            new.for_each(|tag| *tag = number);
+            closed
+        };
+        (1..).zip(events).map(fold).collect()
     }
 
     fn started() -> AgentEvent {
@@ -176,24 +300,81 @@ mod tests {
         AgentEvent::ToolCallUpdate(Box::new(update))
     }
 
+    fn chunk(id: Option<&str>, content: &str) -> AgentEvent {
+        AgentEvent::AgentMessageChunk {
+            content: content.to_owned(),
+            message_id: id.map(Into::into),
+        }
+    }
+
+    #[test]
+    fn message_ends_where_another_begins_or_the_agent_acts() {
+        let thought = AgentEvent::AgentThoughtChunk {
+            content: "hm".to_owned(),
+            message_id: Some("a".into()),
+        };
+        let closed = closed([
+            started(),
+            thought,
+            chunk(Some("a"), "one "),
+            chunk(None, "two"),
+            chunk(Some("b"), "three"),
+            announced(),
+            chunk(Some("b"), "four"),
+            ended(),
+        ]);
+        let ends = closed.iter().map(|closed| {
+            let message = closed.message.as_ref()?;
+            Some((message.tag, message.is_thought, message.text.as_str()))
+        });
+        let ends: Vec<_> = ends.collect();
+        let expected = [
+            None,
+            None,
+            Some((2, true, "hm")),
+            None,
+            Some((3, false, "one two")),
+            Some((5, false, "three")),
+            None,
+            Some((7, false, "four")),
+        ];
+        assert_eq!(ends, expected);
+    }
+
     #[test]
     fn end_of_call_returns_what_its_updates_said() {
+        let mut printed = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
+        printed.title = Some("Look around".to_owned());
+        printed.content = Some(vec![ToolContent::Output(CommandOutput {
+            text: "a door".to_owned(),
+            ..CommandOutput::default()
+        })]);
         let events = [
             started(),
             announced(),
-            updated(ToolCallStatus::InProgress, Some("Look around")),
+            AgentEvent::ToolCallUpdate(Box::new(printed)),
             updated(ToolCallStatus::Completed, None),
             updated(ToolCallStatus::Completed, None),
         ];
         let closed = closed(events);
-        let Some(ClosedItem::Call(call)) = &closed[3] else {
-            panic!("{closed:?}");
-        };
-        assert_eq!(call.title.as_deref(), Some("Look around"));
-        assert_eq!((call.announced_at, call.started_at), (20, Some(30)));
+        let call = closed[3].call.as_ref().unwrap();
+        assert_eq!((call.title(), call.tag), ("Look around", 2));
+        assert_eq!(call.status, ToolCallStatus::Completed);
+        assert_eq!(call.output.printed.as_ref().unwrap().as_str(), "a door");
         // It ends once.
-        assert_eq!(closed[4], None);
-        assert!(closed[..3].iter().all(Option::is_none));
+        assert!(closed[4].call.is_none());
+        assert!(closed[..3].iter().all(|closed| closed.call.is_none()));
+    }
+
+    #[test]
+    fn call_that_takes_an_open_id_closes_the_call_before_it() {
+        let mut done = ToolCall::new("c", "look");
+        done.status = ToolCallStatus::Completed;
+        let done = AgentEvent::ToolCall(Box::new(done));
+        let closed = closed([started(), announced(), announced(), done, ended()]);
+        let tags = closed.iter().map(|closed| Some(closed.call.as_ref()?.tag));
+        assert!(tags.eq([None, None, Some(2), Some(3), None]));
+        assert!(closed[4].left.calls.is_empty());
     }
 
     #[test]
@@ -219,23 +400,14 @@ mod tests {
                 outcome: HitlOutcome::Answered,
             },
         ]);
-        assert_eq!(closed[3], Some(ClosedItem::Ask(Box::new(ask))));
-        let question = OpenQuestion {
-            kind: "approval".to_owned(),
-            subject: "Ship it".to_owned(),
-            seq: Seq(3),
-        };
-        assert_eq!(closed[4], Some(ClosedItem::Question(question)));
+        assert_eq!(*closed[3].ask.as_ref().unwrap().item, ask);
+        assert_eq!(closed[4].question.as_ref().unwrap().item, "Ship it");
     }
 
     #[test]
     fn end_of_turn_returns_what_is_left_open() {
-        let closed = closed([announced(), started(), announced(), ended(), ended()]);
-        let Some(ClosedItem::Turn(turn)) = &closed[3] else {
-            panic!("{closed:?}");
-        };
-        assert_eq!(turn.calls.len(), 1);
-        assert_eq!(turn.calls["c"].seq, Seq(3));
-        assert_eq!(closed[4], None);
+        let closed = closed([started(), announced(), ended(), ended()]);
+        assert_eq!(closed[2].left.calls["c"].tag, 2);
+        assert!(closed[3].left.calls.is_empty());
     }
 }

@@ -73,10 +73,8 @@ impl SessionView {
     pub fn apply(&mut self, envelope: &Envelope) {
         self.last_seq = envelope.seq;
         self.updated_at = envelope.at;
-        let was_open = self.open_turn.is_some();
-        OpenTurn::fold(&mut self.open_turn, envelope);
         match envelope.event.family() {
-            EventFamily::Turn(event) => self.turn(event, envelope, was_open),
+            EventFamily::Turn(event) => self.turn(event, envelope.turn.as_ref()),
             EventFamily::Message(event) => match event {
                 MessageEvent::UserMessage { message_id, .. } => {
                     if self.pending.take_message(message_id) {
@@ -88,23 +86,31 @@ impl SessionView {
                 MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
                 }
             },
-            EventFamily::Tool(event) => match event {
-                ToolEvent::ToolCall(call) => {
+            EventFamily::Tool(event) => {
+                if let ToolEvent::ToolCall(call) = event {
                     self.used.add(Named::Call, call.tool_call_id.as_str());
                 }
-                ToolEvent::ToolCallUpdate(_) => {}
-            },
-            EventFamily::Permission(event) => match event {
-                PermissionEvent::PermissionResolved(resolved) => {
-                    if let Some(remembered) = &resolved.remembered
-                        && remembered.scope == GrantScope::Session
-                    {
-                        self.grants.retain(|grant| grant.id != remembered.grant.id);
-                        self.grants.push(remembered.grant.clone());
-                    }
+                if let Some(turn) = &mut self.open_turn {
+                    turn.tool(event, envelope);
                 }
-                PermissionEvent::PermissionAsked(_) => {}
-            },
+            }
+            EventFamily::Permission(event) => {
+                if let PermissionEvent::PermissionResolved(resolved) = event
+                    && let Some(remembered) = &resolved.remembered
+                    && remembered.scope == GrantScope::Session
+                {
+                    self.grants.retain(|grant| grant.id != remembered.grant.id);
+                    self.grants.push(remembered.grant.clone());
+                }
+                if let Some(turn) = &mut self.open_turn {
+                    turn.permission(event);
+                }
+            }
+            EventFamily::Question(event) => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.question(event, envelope.seq);
+                }
+            }
             EventFamily::Record(event) => match event {
                 RecordEvent::GrantRevoked { grant_id } => {
                     self.grants.retain(|grant| grant.id != *grant_id);
@@ -114,7 +120,7 @@ impl SessionView {
                 | RecordEvent::PermissionEscalation(_)
                 | RecordEvent::LiveSessionPermissionRoute(_) => {}
             },
-            EventFamily::Question(_) | EventFamily::Detail(_) => {}
+            EventFamily::Detail(_) => {}
             EventFamily::Delegation(event) => match event {
                 DelegationEvent::WorkerUpdate(update) => {
                     let id = update.worker_id.clone();
@@ -141,10 +147,13 @@ impl SessionView {
         }
     }
 
-    fn turn(&mut self, event: TurnEvent<'_>, envelope: &Envelope, was_open: bool) {
-        let turn = envelope.turn.as_ref();
+    fn turn(&mut self, event: TurnEvent<'_>, turn: Option<&TurnId>) {
         match event {
-            TurnEvent::TurnStarted(_) | TurnEvent::PromptWithdrawn(_) => self.unqueue(turn),
+            TurnEvent::TurnStarted(_) => {
+                self.open_turn = turn.cloned().map(OpenTurn::new);
+                self.unqueue(turn);
+            }
+            TurnEvent::PromptWithdrawn(_) => self.unqueue(turn),
             TurnEvent::PromptQueued(prompt) => {
                 // Without a turn it could not be told which of them begins or is withdrawn.
                 if let Some(id) = turn.cloned() {
@@ -154,7 +163,7 @@ impl SessionView {
             }
             TurnEvent::TurnEnded(ended) => self.end_turn(Some(ended.outcome.clone())),
             TurnEvent::Recovered(_) => {
-                if was_open {
+                if self.open_turn.is_some() {
                     self.end_turn(None);
                 }
             }
@@ -365,6 +374,7 @@ impl SessionView {
     }
 
     fn end_turn(&mut self, outcome: Option<TurnOutcome>) {
+        self.open_turn = None;
         self.idle = None;
         self.ended_turns += 1;
         self.last_outcome = outcome;

@@ -1,27 +1,25 @@
-//! From events to notifications: one pure fold, live and replayed.
+//! From events to notifications: the words of this wire for what the transcript says, live and replayed. Pure.
 //!
-//! It keeps what is open: the turn, the message under way, calls and approvals. Item ids follow from ours,
-//! so that they are the same whenever the fold is made.
+//! Item ids follow from ours, so that they are the same whenever the fold is made.
 
 mod approval;
 mod content;
 mod names;
 mod tool;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use harn_model::{
-    AgentEvent, Artifact, AskId, ContentBlock, Envelope, EventFamily, MessageEvent, MessageId,
-    PermissionEvent, PermissionOption, ReportEvent, SessionId, StopReason, Timestamp, ToolCallId,
-    ToolEvent, TurnEvent, TurnId, TurnOutcome,
+    AgentEvent, AgentMessage, Artifact, AskId, ContentBlock, Envelope, EventFamily, MessageEvent,
+    MessageId, OpenItems, PermissionEvent, PermissionOption, ReportEvent, SessionId, StopReason,
+    TaggedItem, Timestamp, ToolEvent, Transcript, TurnEvent, TurnId, TurnOutcome,
 };
 
 use names::Names;
-use tool::OpenCall;
 
 use crate::wire::{
     ArtifactData, AssistantData, AssistantEnd, BrokenStatus, CompletedStatus, Delta, Item, ItemEnd,
-    ItemStart, Notification, Turn, TurnStatus, TurnTime, UserData,
+    ItemStart, Notification, ToolOutcome, Turn, TurnStatus, TurnTime, UserData,
 };
 
 /// What a crash left behind is told with these words.
@@ -31,6 +29,7 @@ const INTERRUPTED: &str = "the process ended in the middle of this turn";
 pub struct Projector {
     thread: SessionId,
     names: Names,
+    transcript: Transcript<ItemTag>,
     turn: Option<OpenTurn>,
     /// Every turn there was, told or not.
     turns: HashSet<TurnId>,
@@ -40,26 +39,16 @@ pub struct Projector {
 struct OpenTurn {
     id: TurnId,
     started: Timestamp,
-    /// The message under way.
-    message: Option<OpenMessage>,
-    calls: BTreeMap<ToolCallId, OpenCall>,
-    asks: BTreeMap<AskId, OpenAsk>,
     /// The last message, whoever said it.
     last_message: MessageId,
 }
 
-/// What the agent is saying.
-struct OpenMessage {
-    item: String,
-    id: MessageId,
-    reasoning: bool,
-    text: String,
-}
-
-/// What somebody has to decide.
-struct OpenAsk {
-    item: String,
-    options: Vec<PermissionOption>,
+/// The item of a message, a call or a decision.
+#[derive(Default)]
+struct ItemTag {
+    id: String,
+    /// What clients have of what a call shows, from the deltas.
+    appended: String,
 }
 
 impl Projector {
@@ -69,6 +58,7 @@ impl Projector {
         Self {
             thread,
             names: Names::default(),
+            transcript: Transcript::with_output(tool::OUTPUT_BYTES),
             turn: None,
             turns: HashSet::new(),
         }
@@ -95,8 +85,9 @@ impl Projector {
         {
             self.turns.extend(envelope.turn.clone());
         }
-        if envelope.event.ends_message() {
-            self.end_message(out);
+        let closed = self.transcript.apply(&envelope.event);
+        if let Some(message) = closed.message {
+            self.end_message(message, out);
         }
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
@@ -115,27 +106,30 @@ impl Projector {
                 }
                 Some(_) | None => {}
             },
-            EventFamily::Message(MessageEvent::AgentMessageChunk {
-                content,
-                message_id,
-            }) => self.say(message_id.as_ref(), content, false, out),
-            EventFamily::Message(MessageEvent::AgentThoughtChunk {
-                content,
-                message_id,
-            }) => self.say(message_id.as_ref(), content, true, out),
+            EventFamily::Message(
+                MessageEvent::AgentMessageChunk { content, .. }
+                | MessageEvent::AgentThoughtChunk { content, .. },
+            ) => self.say(content, out),
             EventFamily::Message(MessageEvent::UserMessage {
                 message_id,
                 content,
                 ..
             }) => self.user_message(message_id, content, out),
-            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, out),
-            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, out),
-            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, out),
-            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => self.resolve(resolved, out),
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, closed.call, out),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, closed.call, out),
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, closed.ask, out),
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
+                if let Some(ask) = closed.ask {
+                    let end = approval::decided(&resolved.decision, &ask.options);
+                    self.end_ask(ask, end, out);
+                }
+            }
             EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifact(artifact, out),
-            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.end(&ended.outcome, at, out),
+            EventFamily::Turn(TurnEvent::TurnEnded(ended)) => {
+                self.end(&ended.outcome, closed.left, at, out);
+            }
             EventFamily::Turn(TurnEvent::Recovered(_)) => {
-                self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
+                self.end_broken(BrokenStatus::Error, INTERRUPTED, closed.left, at, out);
             }
             // A turn is told when it begins; who wants to begin one while another runs is refused here.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
@@ -171,7 +165,22 @@ impl Projector {
         at: Timestamp,
         out: &mut Vec<Notification>,
     ) {
-        if let Some(turn) = self.settle(why, status.into(), at, out) {
+        let closed = self.transcript.break_off();
+        if let Some(message) = closed.message {
+            self.end_message(message, out);
+        }
+        self.end_broken(status, why, closed.left, at, out);
+    }
+
+    fn end_broken(
+        &mut self,
+        status: BrokenStatus,
+        why: &str,
+        left: OpenItems<ItemTag>,
+        at: Timestamp,
+        out: &mut Vec<Notification>,
+    ) {
+        if let Some(turn) = self.settle(why, status.into(), left, at, out) {
             out.push(Notification::TurnError {
                 turn_id: turn.turn_id.clone(),
                 thread_id: turn.thread_id.clone(),
@@ -186,13 +195,12 @@ impl Projector {
     /// The options of what somebody has to decide, while it is open.
     #[must_use]
     pub fn options(&self, ask: &AskId) -> Option<&[PermissionOption]> {
-        let ask = self.turn.as_ref()?.asks.get(ask)?;
-        Some(&ask.options)
+        Some(&self.transcript.open.asks.get(ask)?.options)
     }
 
     /// What somebody has to decide.
     pub fn open_asks(&self) -> impl Iterator<Item = &AskId> {
-        self.turn.iter().flat_map(|turn| turn.asks.keys())
+        self.transcript.open.asks.keys()
     }
 
     fn begin(
@@ -203,12 +211,11 @@ impl Projector {
         at: Timestamp,
         out: &mut Vec<Notification>,
     ) {
+        // What was said and done outside of a turn has no place here.
+        self.transcript.break_off();
         self.turn = Some(OpenTurn {
             id: turn.clone(),
             started: at,
-            message: None,
-            calls: BTreeMap::new(),
-            asks: BTreeMap::new(),
             last_message: message.clone(),
         });
         out.push(Notification::TurnStarted {
@@ -228,14 +235,23 @@ impl Projector {
         self.user_message(message, prompt, out);
     }
 
-    fn end(&mut self, outcome: &TurnOutcome, at: Timestamp, out: &mut Vec<Notification>) {
+    fn end(
+        &mut self,
+        outcome: &TurnOutcome,
+        left: OpenItems<ItemTag>,
+        at: Timestamp,
+        out: &mut Vec<Notification>,
+    ) {
         let why = "the turn ended before this did";
         match outcome {
             TurnOutcome::Stopped {
                 stop_reason: StopReason::Cancelled,
-            } => self.break_off(BrokenStatus::Cancelled, "the turn was cancelled", at, out),
+            } => {
+                let why = "the turn was cancelled";
+                self.end_broken(BrokenStatus::Cancelled, why, left, at, out);
+            }
             TurnOutcome::Stopped { stop_reason } => {
-                if let Some(turn) = self.settle(why, TurnStatus::Completed, at, out) {
+                if let Some(turn) = self.settle(why, TurnStatus::Completed, left, at, out) {
                     out.push(Notification::TurnCompleted {
                         turn_id: turn.turn_id.clone(),
                         thread_id: turn.thread_id.clone(),
@@ -247,7 +263,7 @@ impl Projector {
                 }
             }
             TurnOutcome::Failed { message } => {
-                self.break_off(BrokenStatus::Error, message, at, out);
+                self.end_broken(BrokenStatus::Error, message, left, at, out);
             }
         }
     }
@@ -257,12 +273,17 @@ impl Projector {
         &mut self,
         why: &str,
         status: TurnStatus,
+        left: OpenItems<ItemTag>,
         at: Timestamp,
         out: &mut Vec<Notification>,
     ) -> Option<Turn> {
-        self.end_message(out);
-        self.settle_asks(why, out);
-        self.settle_calls(why, out);
+        for ask in left.asks.into_values() {
+            self.end_ask(ask, approval::undecided(why), out);
+        }
+        for (id, call) in left.calls {
+            let error = why.to_owned();
+            self.end_call(id, call, ToolOutcome::Failed { error }, out);
+        }
         let OpenTurn { id, started, .. } = self.turn.take()?;
         Some(Turn {
             turn_id: id,
@@ -290,62 +311,35 @@ impl Projector {
     }
 
     /// The agent says more, or something else.
-    fn say(
-        &mut self,
-        id: Option<&MessageId>,
-        text: &str,
-        reasoning: bool,
-        out: &mut Vec<Notification>,
-    ) {
-        let open = self.turn.as_ref().and_then(|turn| turn.message.as_ref());
-        let goes_on = open
-            .is_some_and(|open| open.reasoning == reasoning && id.is_none_or(|id| *id == open.id));
-        if !goes_on {
-            self.end_message(out);
-            self.begin_message(id, reasoning, out);
-        }
-        let Some(open) = self.turn.as_mut().and_then(|turn| turn.message.as_mut()) else {
+    fn say(&mut self, text: &str, out: &mut Vec<Notification>) {
+        let (Some(turn), Some(message)) = (&mut self.turn, &mut self.transcript.message) else {
             return;
         };
-        open.text.push_str(text);
+        let reasoning = message.is_thought;
+        let begun = message.tag.id.is_empty().then(|| part_id(message, turn));
+        if let Some(part_id) = &begun {
+            message.tag.id = self.names.item(part_id.as_str());
+            turn.last_message = part_id.clone();
+        }
+        let item = message.tag.id.clone();
+        if let Some(part_id) = begun {
+            let start = ItemStart::AssistantMessage(AssistantData { part_id, reasoning });
+            self.started(&item, start, out);
+        }
         if !text.is_empty() {
-            let (item, delta) = (open.item.clone(), text.to_owned());
+            let delta = text.to_owned();
             self.delta(item, Delta::AssistantMessage { delta, reasoning }, out);
         }
     }
 
-    fn begin_message(
-        &mut self,
-        id: Option<&MessageId>,
-        reasoning: bool,
-        out: &mut Vec<Notification>,
-    ) {
-        let Some(turn) = &mut self.turn else { return };
-        // The runtime names every message; one without a name is called after its turn.
-        let id = id.cloned().unwrap_or_else(|| turn.id.as_str().into());
-        let item = self.names.item(id.as_str());
-        turn.last_message = id.clone();
-        turn.message = Some(OpenMessage {
-            item: item.clone(),
-            id: id.clone(),
-            reasoning,
-            text: String::new(),
-        });
-        let part_id = id;
-        let start = ItemStart::AssistantMessage(AssistantData { part_id, reasoning });
-        self.started(&item, start, out);
-    }
-
-    /// A message ends where another one begins, or a step of the agent.
-    fn end_message(&mut self, out: &mut Vec<Notification>) {
-        let turn = self.turn.as_mut();
-        if let Some(message) = turn.and_then(|turn| turn.message.take()) {
+    fn end_message(&self, message: TaggedItem<AgentMessage, ItemTag>, out: &mut Vec<Notification>) {
+        if let Some(turn) = &self.turn {
             let end = ItemEnd::AssistantMessage(AssistantEnd {
-                part_id: message.id,
-                reasoning: message.reasoning,
-                text: message.text,
+                part_id: part_id(&message, turn),
+                reasoning: message.is_thought,
+                text: message.item.text,
             });
-            self.completed(message.item, Some(end), out);
+            self.completed(message.tag.id, Some(end), out);
         }
     }
 
@@ -399,6 +393,12 @@ impl Projector {
             });
         }
     }
+}
+
+/// The runtime names every message; one without a name is called after its turn.
+fn part_id(message: &AgentMessage, turn: &OpenTurn) -> MessageId {
+    let id = message.id.clone();
+    id.unwrap_or_else(|| turn.id.as_str().into())
 }
 
 #[cfg(test)]

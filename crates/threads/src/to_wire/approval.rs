@@ -2,28 +2,33 @@
 
 use harn_model::{
     Decision, GrantScope, GrantSubject, PermissionAsked, PermissionOption, PermissionOptionKind,
-    PermissionResolved,
+    TaggedItem,
 };
 use serde_json::{Map, Value, json};
 
-use super::{OpenAsk, Projector, content};
+use super::{ItemTag, Projector, content};
 use crate::wire::{
     Approval, ApprovalData, ApprovalEnd, ApprovalReply, AskedCall, ItemEnd, ItemStart, Notification,
 };
 
+type Ask = TaggedItem<Box<PermissionAsked>, ItemTag>;
+
 impl Projector {
-    pub(super) fn ask(&mut self, ask: &PermissionAsked, out: &mut Vec<Notification>) {
-        let Some(turn) = &mut self.turn else { return };
-        // Asked once, whatever a log says.
-        if turn.asks.contains_key(&ask.ask_id) {
-            return;
+    pub(super) fn ask(
+        &mut self,
+        ask: &PermissionAsked,
+        before: Option<Ask>,
+        out: &mut Vec<Notification>,
+    ) {
+        if let Some(before) = before {
+            self.end_ask(before, undecided("it was asked again"), out);
         }
-        let item = self.names.item(ask.ask_id.as_str());
-        let open = OpenAsk {
-            item: item.clone(),
-            options: ask.options.clone(),
+        let open = self.transcript.open.asks.get_mut(&ask.ask_id);
+        let (Some(turn), Some(open)) = (&self.turn, open) else {
+            return;
         };
-        turn.asks.insert(ask.ask_id.clone(), open);
+        let item = self.names.item(ask.ask_id.as_str());
+        open.tag.id.clone_from(&item);
         let (turn_id, message_id) = (turn.id.clone(), turn.last_message.to_string());
         let data = ApprovalData {
             request_id: ask.ask_id.to_string(),
@@ -47,31 +52,21 @@ impl Projector {
         })));
     }
 
-    pub(super) fn resolve(&mut self, resolved: &PermissionResolved, out: &mut Vec<Notification>) {
-        let turn = self.turn.as_mut();
-        let Some(ask) = turn.and_then(|turn| turn.asks.remove(&resolved.ask_id)) else {
-            return;
-        };
-        let end = ItemEnd::Approval(decided(&resolved.decision, &ask.options));
-        self.completed(ask.item, Some(end), out);
+    pub(super) fn end_ask(&self, ask: Ask, end: ApprovalEnd, out: &mut Vec<Notification>) {
+        self.completed(ask.tag.id, Some(ItemEnd::Approval(end)), out);
     }
+}
 
-    /// Ends what nobody decided. The runtime leaves nothing; a log may have been cut.
-    pub(super) fn settle_asks(&mut self, why: &str, out: &mut Vec<Notification>) {
-        let turn = self.turn.as_mut();
-        let asks = turn.map(|turn| std::mem::take(&mut turn.asks));
-        for ask in asks.unwrap_or_default().into_values() {
-            let end = ItemEnd::Approval(ApprovalEnd {
-                reply: ApprovalReply::Reject,
-                reason: Some(why.to_owned()),
-            });
-            self.completed(ask.item, Some(end), out);
-        }
+/// Nobody will decide.
+pub(super) fn undecided(why: &str) -> ApprovalEnd {
+    ApprovalEnd {
+        reply: ApprovalReply::Reject,
+        reason: Some(why.to_owned()),
     }
 }
 
 /// A decision in three words: what does not allow is a no.
-fn decided(decision: &Decision, options: &[PermissionOption]) -> ApprovalEnd {
+pub(super) fn decided(decision: &Decision, options: &[PermissionOption]) -> ApprovalEnd {
     let (reply, reason) = match decision {
         Decision::Allowed { option_id, .. } => {
             let chosen = options.iter().find(|it| it.option_id == *option_id);

@@ -1,6 +1,6 @@
 //! Content in the words of this wire: parts of a prompt, and what a tool shows as text.
 
-use harn_model::{CommandOutput, ContentBlock, ToolContent};
+use harn_model::{ContentBlock, ToolContent};
 
 use crate::{
     from_wire::last_segment,
@@ -71,16 +71,6 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
         out.push_str(text);
     }
     out
-}
-
-/// What a command printed, among what its call shows.
-pub(super) fn output(content: &[ToolContent]) -> Option<&CommandOutput> {
-    content.iter().find_map(|part| match part {
-        ToolContent::Output(output) => Some(output),
-        ToolContent::Content { .. } | ToolContent::Diff { .. } | ToolContent::Terminal { .. } => {
-            None
-        }
-    })
 }
 
 /// The changes to files among what a tool shows.

@@ -1,92 +1,45 @@
 //! Tool calls: an item each, whose output grows.
 
-use harn_model::{OutputText, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent};
+use harn_model::{ShownCall, TaggedItem, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate};
 use serde_json::Value;
 
-use super::{Projector, content};
+use super::{ItemTag, Projector, content};
 use crate::wire::{
-    Delta, Diff, ItemEnd, ItemStart, Notification, Pending, ToolData, ToolEnd, ToolLogData,
-    ToolOutcome,
+    Delta, ItemEnd, ItemStart, Notification, Pending, ToolData, ToolEnd, ToolLogData, ToolOutcome,
 };
 
 /// How much of a command's output the end of its item repeats at most.
-const OUTPUT_BYTES: usize = 2 * 1024 * 1024;
+pub(super) const OUTPUT_BYTES: usize = 2 * 1024 * 1024;
 
-/// A call that was told to have begun.
-pub(super) struct OpenCall {
-    item: String,
-    tool: String,
-    title: Option<String>,
-    /// What it shows.
-    shown: String,
-    /// What clients have of that, from the deltas.
-    appended: String,
-    /// What its command printed.
-    printed: Option<OutputText>,
-    diffs: Vec<Diff>,
-}
-
-impl OpenCall {
-    /// Takes over what it shows now, and returns what clients append to what they have. A text that replaces
-    /// another has no delta: a client would append it to the one it replaces. The end of the item has it.
-    fn show(&mut self, content: &[ToolContent]) -> Option<String> {
-        self.diffs = content::diffs(content);
-        let new = match content::output(content) {
-            Some(part) => {
-                let printed = &mut self.printed;
-                let printed = printed.get_or_insert_with(|| OutputText::new(OUTPUT_BYTES));
-                printed.append(part)
-            }
-            None => {
-                self.shown = content::shown(content);
-                let new = self.shown.strip_prefix(self.appended.as_str());
-                let new = new.unwrap_or_default().to_owned();
-                self.appended.push_str(&new);
-                new
-            }
-        };
-        (!new.is_empty()).then_some(new)
-    }
-
-    /// What it shows in the end: what its command printed, else what it showed last, else its result.
-    fn output(&self, raw: Option<&Value>) -> String {
-        match (&self.printed, raw) {
-            (Some(printed), _) if printed.is_cut() => {
-                format!("[… the beginning is left out …]\n{}", printed.as_str())
-            }
-            (Some(printed), _) => printed.as_str().to_owned(),
-            (None, Some(raw)) if self.shown.is_empty() => as_text(raw),
-            (None, _) => self.shown.clone(),
-        }
-    }
-
-    fn title(&self) -> String {
-        self.title.clone().unwrap_or_else(|| self.tool.clone())
-    }
-}
+type Call = TaggedItem<ShownCall, ItemTag>;
 
 impl Projector {
-    pub(super) fn announce(&mut self, call: &ToolCall, out: &mut Vec<Notification>) {
-        let Some(turn) = &mut self.turn else { return };
-        // The runtime makes an update of a second announcement; a log that has one all the same told nothing
-        // new by it.
-        if turn.calls.contains_key(&call.tool_call_id) {
+    /// Tells a call, after the end of one whose id it takes: the runtime makes an update of a second announcement.
+    pub(super) fn announce(
+        &mut self,
+        call: &ToolCall,
+        before: Option<Call>,
+        out: &mut Vec<Notification>,
+    ) {
+        let id = &call.tool_call_id;
+        if let Some(before) = before {
+            let error = "another call took its id".to_owned();
+            self.end_call(id.clone(), before, ToolOutcome::Failed { error }, out);
+        }
+        if self.turn.is_none() {
             return;
         }
-        let item = self.names.item(call.tool_call_id.as_str());
-        let mut open = OpenCall {
-            item: item.clone(),
-            tool: call.tool_name.clone(),
-            title: call.title.clone(),
-            shown: String::new(),
-            appended: String::new(),
-            printed: None,
-            diffs: Vec::new(),
+        let item = self.names.item(id.as_str());
+        let ends = call.status.is_terminal();
+        let mut ended = ends.then(|| self.transcript.announced(call));
+        let open = self.transcript.open.calls.get_mut(id);
+        let Some(shown) = ended.as_mut().or(open) else {
+            return;
         };
-        let new = open.show(&call.content);
-        turn.calls.insert(call.tool_call_id.clone(), open);
+        shown.tag.id.clone_from(&item);
+        let new = new_text(shown);
         let data = ToolData {
-            call_id: call.tool_call_id.clone(),
+            call_id: id.clone(),
             tool: call.tool_name.clone(),
             status: Pending::Pending,
             title: call.title.clone(),
@@ -96,86 +49,103 @@ impl Projector {
         self.started(&item, ItemStart::ToolExec(Box::new(data)), out);
         if new.is_some() {
             let data = ToolLogData {
-                call_id: call.tool_call_id.clone(),
+                call_id: id.clone(),
                 tool: call.tool_name.clone(),
                 input: None,
             };
             self.delta(item, Delta::ToolLog { delta: new, data }, out);
         }
-        if call.status.is_terminal() {
-            let update = ToolCallUpdate::new(
-                call.tool_call_id.clone(),
-                call.tool_name.clone(),
-                call.status,
-            );
-            self.update(&update, out);
+        if let Some(ended) = ended {
+            let outcome = outcome(&ended, None, None);
+            self.end_call(id.clone(), ended, outcome, out);
         }
     }
 
     /// What only changes the status, the title or half of the arguments is told with the end of the call.
-    pub(super) fn update(&mut self, update: &ToolCallUpdate, out: &mut Vec<Notification>) {
-        let turn = self.turn.as_mut();
-        let Some(call) = turn.and_then(|turn| turn.calls.get_mut(&update.tool_call_id)) else {
+    pub(super) fn update(
+        &mut self,
+        update: &ToolCallUpdate,
+        mut ended: Option<Call>,
+        out: &mut Vec<Notification>,
+    ) {
+        let id = &update.tool_call_id;
+        let open = self.transcript.open.calls.get_mut(id);
+        let Some(call) = ended.as_mut().or(open) else {
             return;
         };
-        if update.title.is_some() {
-            call.title.clone_from(&update.title);
-        }
-        let new = update.content.as_ref();
-        let new = new.and_then(|content| call.show(content));
+        let shows = update.content.is_some();
+        let new = shows.then(|| new_text(call)).flatten();
         if new.is_some() || update.raw_input.is_some() {
-            let item = call.item.clone();
+            let item = call.tag.id.clone();
             let data = ToolLogData {
-                call_id: update.tool_call_id.clone(),
-                tool: call.tool.clone(),
+                call_id: id.clone(),
+                tool: call.tool_name.clone(),
                 input: update.raw_input.clone(),
             };
             self.delta(item, Delta::ToolLog { delta: new, data }, out);
         }
-        if update.status.is_terminal() {
-            self.end_call(update, out);
+        if let Some(ended) = ended {
+            let outcome = outcome(&ended, update.error.as_deref(), update.raw_output.as_ref());
+            self.end_call(id.clone(), ended, outcome, out);
         }
     }
 
-    fn end_call(&mut self, update: &ToolCallUpdate, out: &mut Vec<Notification>) {
-        let turn = self.turn.as_mut();
-        let Some(call) = turn.and_then(|turn| turn.calls.remove(&update.tool_call_id)) else {
-            return;
-        };
-        let outcome = if update.status == ToolCallStatus::Failed {
-            let error = update.error.clone();
-            let error = error.unwrap_or_else(|| "the tool failed".to_owned());
-            ToolOutcome::Failed { error }
-        } else {
-            ToolOutcome::Done {
-                output: call.output(update.raw_output.as_ref()),
-                title: call.title(),
-            }
-        };
+    pub(super) fn end_call(
+        &self,
+        call_id: ToolCallId,
+        call: Call,
+        outcome: ToolOutcome,
+        out: &mut Vec<Notification>,
+    ) {
+        let diffs = content::diffs(&call.output.content);
         let end = ToolEnd {
-            call_id: update.tool_call_id.clone(),
-            tool: call.tool,
+            call_id,
+            tool: call.item.tool_name,
             outcome,
-            diffs: call.diffs,
+            diffs,
         };
-        self.completed(call.item, Some(ItemEnd::ToolExec(Box::new(end))), out);
+        self.completed(call.tag.id, Some(ItemEnd::ToolExec(Box::new(end))), out);
     }
+}
 
-    /// Ends the calls that nobody ended. The runtime leaves none; a log may have been cut.
-    pub(super) fn settle_calls(&mut self, why: &str, out: &mut Vec<Notification>) {
-        let turn = self.turn.as_mut();
-        let calls = turn.map(|turn| std::mem::take(&mut turn.calls));
-        for (call_id, call) in calls.unwrap_or_default() {
-            let error = why.to_owned();
-            let end = ToolEnd {
-                call_id,
-                tool: call.tool,
-                outcome: ToolOutcome::Failed { error },
-                diffs: call.diffs,
-            };
-            self.completed(call.item, Some(ItemEnd::ToolExec(Box::new(end))), out);
+/// What clients append to what they have of a call. A text that replaces another has no delta: a client would append
+/// it to the one it replaces. The end of the item has it.
+fn new_text(call: &mut Call) -> Option<String> {
+    let output = &call.item.output;
+    let prints = output.content.iter().any(|part| part.printed().is_some());
+    let new = match prints {
+        true => output.added.clone(),
+        false => {
+            let appended = &mut call.tag.appended;
+            let shown = content::shown(&output.content);
+            let new = shown.strip_prefix(appended.as_str()).unwrap_or_default();
+            appended.push_str(new);
+            new.to_owned()
         }
+    };
+    (!new.is_empty()).then_some(new)
+}
+
+/// How a call ended, with what it shows in the end: what its command printed, else what it showed last, else its
+/// result.
+fn outcome(call: &ShownCall, error: Option<&str>, raw: Option<&Value>) -> ToolOutcome {
+    if call.status == ToolCallStatus::Failed {
+        let error = error.unwrap_or("the tool failed").to_owned();
+        return ToolOutcome::Failed { error };
     }
+    let output = match &call.output.printed {
+        Some(printed) if printed.is_cut() => {
+            format!("[… the beginning is left out …]\n{}", printed.as_str())
+        }
+        Some(printed) => printed.as_str().to_owned(),
+        None => {
+            let shown = content::shown(&call.output.content);
+            let raw = raw.filter(|_| shown.is_empty());
+            raw.map_or(shown, as_text)
+        }
+    };
+    let title = call.title().to_owned();
+    ToolOutcome::Done { output, title }
 }
 
 fn as_text(value: &Value) -> String {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    ClosedItem, DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope, EventFamily,
-    GrantScope, HitlOutcome, HitlResponse, MessageEvent, OpenCall, OpenQuestion, OpenTurn,
-    PermissionAsked, PermissionEvent, PermissionRecord, PermissionResolved, QuestionEvent,
-    RecordEvent, Remembered, ReminderChange, ReportEvent, SettingEvent, SteeringEvent, StopReason,
-    Timestamp, ToolCall, ToolCallStatus, ToolCallUpdate, ToolEvent, TurnEnded, TurnEvent,
-    TurnOutcome, WakeReason, WorkerEvent, WorkerUpdate, plain_text,
+    DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope, EventFamily, GrantScope,
+    HitlOutcome, HitlResponse, MessageEvent, PermissionAsked, PermissionEvent, PermissionRecord,
+    PermissionResolved, QuestionEvent, RecordEvent, Remembered, ReminderChange, ReportEvent,
+    SettingEvent, ShownCall, SteeringEvent, StopReason, Timestamp, ToolCall, ToolCallStatus,
+    ToolCallUpdate, ToolEvent, Transcript, TurnEnded, TurnEvent, TurnOutcome, WakeReason,
+    WorkerEvent, WorkerUpdate, plain_text,
 };
 use harn_terminal::{
     paint::{one_line, visible},
@@ -25,7 +25,7 @@ pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp
         page.event(envelope);
     }
     page.end_text();
-    if page.open.is_some() {
+    if page.in_turn {
         page.line("(a turn is running, or was cut short)");
     }
     page.out
@@ -37,8 +37,8 @@ struct Page {
     out: String,
     text: Option<Text>,
     plan: String,
-    /// The turn that runs.
-    open: Option<OpenTurn>,
+    in_turn: bool,
+    transcript: Transcript<()>,
 }
 
 /// Text that is still streaming in.
@@ -113,9 +113,10 @@ impl Page {
     }
 
     fn event(&mut self, envelope: &Envelope) {
-        let closed = OpenTurn::fold(&mut self.open, envelope);
+        let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(turn)) => {
+                self.in_turn = envelope.turn.is_some();
                 self.prompt(&plain_text(&turn.prompt));
             }
             EventFamily::Message(MessageEvent::UserMessage { content, .. }) => {
@@ -133,14 +134,14 @@ impl Page {
                 }
             }
             EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => {
-                if let Some(ClosedItem::Call(call)) = closed {
+                if let Some(call) = closed.call {
                     self.call_ended(&call, update);
                 }
             }
             // Told with the decision.
             EventFamily::Permission(PermissionEvent::PermissionAsked(_)) => {}
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
-                if let Some(ClosedItem::Ask(ask)) = closed {
+                if let Some(ask) = closed.ask {
                     self.resolved(&ask, resolved);
                 }
             }
@@ -151,6 +152,7 @@ impl Page {
             }
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.ended(ended),
             EventFamily::Turn(TurnEvent::Recovered(_)) => {
+                self.in_turn = false;
                 self.mark("! cut short by a crash, closed when the session was opened again");
             }
             EventFamily::Setting(SettingEvent::ModeChanged { mode_id }) => {
@@ -204,7 +206,7 @@ impl Page {
                 self.response(response)
             }
             EventFamily::Question(QuestionEvent::HitlResolved { outcome, .. }) => {
-                if let Some(ClosedItem::Question(question)) = closed {
+                if let Some(question) = closed.question {
                     self.settled(&question, *outcome);
                 }
             }
@@ -234,8 +236,8 @@ impl Page {
         }
     }
 
-    fn call_ended(&mut self, call: &OpenCall, update: &ToolCallUpdate) {
-        let title = one_line(call.title.as_deref().unwrap_or(&call.tool_name));
+    fn call_ended(&mut self, call: &ShownCall, update: &ToolCallUpdate) {
+        let title = one_line(call.title());
         let mut line = format!("- {title}: {}", word(update.status));
         if let Some(error) = &update.error {
             let _ = write!(line, ", {}", one_line(error));
@@ -317,8 +319,7 @@ impl Page {
         if record.escalated {
             return;
         }
-        let turn = self.open.as_ref();
-        let call = turn.and_then(|turn| turn.calls.get(&record.tool_call_id));
+        let call = self.transcript.open.calls.get(&record.tool_call_id);
         let title = call.and_then(|call| call.title.as_deref());
         let what = one_line(title.unwrap_or(&record.tool_name)).into_owned();
         let reason = one_line(&record.reason).into_owned();
@@ -350,9 +351,8 @@ impl Page {
 
     /// What a question is called by: itself, or its id where nothing else is known.
     fn asked(&self, id: &str) -> String {
-        let turn = self.open.as_ref();
-        let question = turn.and_then(|turn| turn.questions.get(id));
-        one_line(question.map_or(id, |question| &question.subject)).into_owned()
+        let question = self.transcript.open.questions.get(id);
+        one_line(question.map_or(id, |question| question)).into_owned()
     }
 
     fn response(&mut self, response: &HitlResponse) {
@@ -374,17 +374,18 @@ impl Page {
         self.mark(&line);
     }
 
-    fn settled(&mut self, question: &OpenQuestion, outcome: HitlOutcome) {
+    fn settled(&mut self, subject: &str, outcome: HitlOutcome) {
         let how = match outcome {
             HitlOutcome::Answered => "settled",
             HitlOutcome::Timeout => "nobody answered in time",
             HitlOutcome::Cancelled => "withdrawn",
         };
-        let asked = one_line(&question.subject);
+        let asked = one_line(subject);
         self.mark(&format!("? {asked}: {how}"));
     }
 
     fn ended(&mut self, ended: &TurnEnded) {
+        self.in_turn = false;
         match &ended.outcome {
             TurnOutcome::Stopped { stop_reason } => match stop_reason {
                 StopReason::EndTurn => self.end_text(),
