@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     Call, Standing,
     shell::{Doubt, Line},
+    word_table::WordTable,
 };
 
 pub use describe::{describe, describe_whole, quote_words, visible_line, visible_lines};
@@ -21,17 +22,8 @@ const LONGEST_ARGUMENTS: usize = 1024;
 /// How much of its digest a grant is named by: short enough to type, too long to be met by trying.
 const NAME_BYTES: usize = 8;
 /// Arguments of an edit that say what a file becomes, not what else is done.
-const CONTENT: [&str; 9] = [
-    "content",
-    "text",
-    "old_text",
-    "new_text",
-    "old_string",
-    "new_string",
-    "patch",
-    "diff",
-    "edits",
-];
+const CONTENT: WordTable =
+    WordTable("content text old_text new_text old_string new_string patch diff edits");
 
 /// The grant that covers exactly this call; none where nothing narrow enough can be said.
 #[must_use]
@@ -196,10 +188,9 @@ fn is_only_paths(call: &Call<'_>) -> bool {
 fn is_content(name: &str, value: &Value) -> bool {
     let is_edit = |edit: &Value| {
         let mut members = edit.as_object().into_iter().flatten();
-        edit.is_object()
-            && members.all(|(name, value)| CONTENT.contains(&name.as_str()) && value.is_string())
+        edit.is_object() && members.all(|(name, value)| CONTENT.has(name) && value.is_string())
     };
-    CONTENT.contains(&name)
+    CONTENT.has(name)
         && match value {
             Value::String(_) => true,
             Value::Array(edits) => name == "edits" && edits.iter().all(is_edit),

@@ -17,6 +17,7 @@ mod policy;
 mod rule;
 pub mod shell;
 mod unseen;
+mod word_table;
 
 #[cfg(not(feature = "schema"))]
 use harn_schema::JsonSchema;

@@ -10,44 +10,17 @@ use serde::{
 };
 
 use super::{Matcher, Rule};
+use crate::word_table::WordTable;
 
-const KEYS: [&str; 11] = [
-    "id",
-    "name",
-    "action",
-    "match",
-    "matches",
-    "when",
-    "reason",
-    "deny",
-    "ask",
-    "allow",
-    "require_approval",
-];
+const KEYS: WordTable =
+    WordTable("id name action match matches when reason deny ask allow require_approval");
 
-const MATCHERS: [&str; 9] = [
-    "tool",
-    "tool_kind",
-    "side_effect",
-    "path",
-    "command",
-    "command_identity",
-    "agent",
-    "mode",
-    "capability",
-];
+const MATCHERS: WordTable =
+    WordTable("tool tool_kind side_effect path command command_identity agent mode capability");
 
 /// What other readers of such rules judge and we do not.
-const UNJUDGED: [&str; 8] = [
-    "url",
-    "domain",
-    "http_method",
-    "mcp_server",
-    "mcp_tool",
-    "persona",
-    "env_mode",
-    "repeat_count_at_least",
-];
+const UNJUDGED: WordTable =
+    WordTable("url domain http_method mcp_server mcp_tool persona env_mode repeat_count_at_least");
 
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -86,7 +59,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
                                    `action = \"ask\"`";
                     return Err(de::Error::custom(message));
                 }
-                _ => return Err(unknown("a rule", &key, &KEYS)),
+                _ => return Err(unknown("a rule", &key, KEYS)),
             };
             if again {
                 let message = format!("`{key}` says again what this rule has said before");
@@ -176,14 +149,14 @@ impl<'de> Visitor<'de> for MatcherVisitor {
                 "agent" => matcher.agent = some(&mut map)?,
                 "mode" => matcher.mode = some(&mut map)?,
                 "capability" => matcher.capability = some(&mut map)?,
-                key if UNJUDGED.contains(&key) => {
+                key if UNJUDGED.has(key) => {
                     let message = format!(
                         "`{key}` cannot be judged yet, and a rule that is understood in part would mean \
                          something else"
                     );
                     return Err(de::Error::custom(message));
                 }
-                key => return Err(unknown("what a rule matches", key, &MATCHERS)),
+                key => return Err(unknown("what a rule matches", key, MATCHERS)),
             }
         }
         Ok(matcher)
@@ -272,16 +245,16 @@ impl<'de> Visitor<'de> for ShorthandVisitor {
 }
 
 /// A key nobody knows, with the one that was probably meant.
-fn unknown<E: de::Error>(place: &str, key: &str, known: &[&str]) -> E {
+fn unknown<E: de::Error>(place: &str, key: &str, known: WordTable) -> E {
     let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
-    let near = known.iter().find(|&&known| {
+    let near = known.words().find(|known| {
         let (key, known) = (plain(key), plain(known));
         let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
         key == known || plural(&key, &known) || is_one_off(&key, &known)
     });
     let hint = match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known are {}", known.join(", ")),
+        None => format!("known are {}", known.0.replace(' ', ", ")),
     };
     let shown: String = key.chars().take(40).collect();
     E::custom(format!("`{shown}` is nothing that {place} has; {hint}"))

@@ -1,83 +1,40 @@
 //! The forms of `git` that run or write what their words do not show, and those that only look.
 
-/// Flags before the subcommand that change which programs `git` runs, or whose configuration counts.
-const TOP: &[&str] = &[
-    "-c",
-    "-C",
-    "--config-env",
-    "--exec-path",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "-p",
-    "--paginate",
-    "--super-prefix",
-    "--attr-source",
-];
+use crate::word_table::WordTable;
+
+/// Flags before the subcommand that change nothing of what it does.
+const HARMLESS: WordTable = WordTable("--no-pager --version --help --no-optional-locks -P");
 
 /// Subcommands that run a program they are told, or what a repository's configuration says.
-const RUNNERS: &[&str] = &[
-    "bisect",
-    "config",
-    "credential",
-    "cvsserver",
-    "daemon",
-    "difftool",
-    "fast-import",
-    "filter-branch",
-    "for-each-repo",
-    "gui",
-    "help",
-    "hook",
-    "instaweb",
-    "maintenance",
-    "mergetool",
-    "send-email",
-    "shell",
-    "submodule",
-    "svn",
-    "upload-pack",
-    "receive-pack",
-    "web--browse",
-    "remote-ext",
-    "remote-fd",
-];
+const RUNNERS: WordTable = WordTable(
+    "bisect config credential cvsserver daemon difftool fast-import filter-branch for-each-repo \
+     gui help hook instaweb maintenance mergetool send-email shell submodule svn upload-pack \
+     receive-pack web--browse remote-ext remote-fd",
+);
 
 /// Flags behind a subcommand. `-O`, `-u` and `-x` are found among other letters too.
-const FLAGS: &[&str] = &[
-    "--exec",
-    "--upload-pack",
-    "--receive-pack",
-    "--ext-diff",
-    "--textconv",
-    "--output",
-    "--open-files-in-pager",
-    "--template",
-    "--separate-git-dir",
-    "--config",
-    "--extcmd",
-    "--tool",
-    "--strategy",
-    "--output-directory",
-];
+const FLAGS: WordTable = WordTable(
+    "--exec --upload-pack --receive-pack --ext-diff --textconv --output --open-files-in-pager \
+     --template --separate-git-dir --config --extcmd --tool --strategy --output-directory",
+);
+
+/// Flags with which `branch` only lists.
+const BRANCHES: WordTable =
+    WordTable("-a -r -v -vv --list --all --remotes --show-current --no-color");
 
 /// The flag or form, if there is one.
 pub(super) fn form(args: &[String]) -> Option<String> {
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
         let name = arg.split('=').next().unwrap_or(arg);
-        if TOP.contains(&name)
-            || !matches!(
-                name,
-                "--no-pager" | "--version" | "--help" | "--no-optional-locks" | "-P"
-            )
-        {
+        // Others change which programs `git` runs, or whose configuration counts.
+        if !HARMLESS.has(name) {
             return Some(arg.clone());
         }
         at += 1;
     }
     let subcommand = args.get(at)?;
-    if RUNNERS.contains(&subcommand.as_str()) {
+    if RUNNERS.has(subcommand) {
         return Some(subcommand.clone());
     }
     args.iter()
@@ -91,7 +48,7 @@ fn runs(subcommand: &str, arg: &str) -> bool {
         let given = long.split('=').next().unwrap_or(long);
         return !given.is_empty()
             && FLAGS
-                .iter()
+                .words()
                 .any(|flag| flag.get(2..).is_some_and(|flag| flag.starts_with(given)));
     }
     if let Some(letters) = arg.strip_prefix('-') {
@@ -125,10 +82,11 @@ pub(super) fn looks(args: &[String]) -> bool {
     let Some((subcommand, rest)) = args.split_first() else {
         return false;
     };
-    let known = |flags: &[&str]| {
+    let known = |flags: &'static str| {
+        let flags = WordTable(flags);
         rest.iter()
             .filter(|arg| *arg != "--")
-            .all(|arg| !arg.starts_with('-') || flags.contains(&arg.as_str()) || counts(arg, flags))
+            .all(|arg| !arg.starts_with('-') || flags.has(arg) || counts(arg, flags))
     };
     let given = |flag: &str| {
         rest.iter()
@@ -138,118 +96,40 @@ pub(super) fn looks(args: &[String]) -> bool {
     match subcommand.as_str() {
         "branch" | "diff" | "log" | "show" | "blame" if paged => false,
         "--version" | "version" => rest.is_empty(),
-        "status" => known(&[
-            "-s",
-            "-b",
-            "-sb",
-            "--short",
-            "--branch",
-            "--porcelain",
-            "--porcelain=v1",
-            "--porcelain=v2",
-            "--long",
-            "-z",
-            "--ignored",
-            "-uno",
-            "-uall",
-            "-unormal",
-            "--show-stash",
-        ]),
-        "ls-files" => known(&[
-            "-c",
-            "-d",
-            "-m",
-            "-o",
-            "-s",
-            "-u",
-            "-z",
-            "--cached",
-            "--deleted",
-            "--modified",
-            "--others",
-            "--stage",
-            "--unmerged",
-            "--exclude-standard",
-            "--error-unmatch",
-            "--full-name",
-        ]),
-        "rev-parse" => known(&[
-            "--show-toplevel",
-            "--show-prefix",
-            "--show-cdup",
-            "--abbrev-ref",
-            "--short",
-            "--verify",
-            "-q",
-            "--quiet",
-            "--is-inside-work-tree",
-            "--git-dir",
-            "--symbolic-full-name",
-            "--all",
-        ]),
-        "branch" => rest.iter().all(|arg| {
-            matches!(
-                arg.as_str(),
-                "-a" | "-r"
-                    | "-v"
-                    | "-vv"
-                    | "--list"
-                    | "--all"
-                    | "--remotes"
-                    | "--show-current"
-                    | "--no-color"
-            )
-        }),
+        "status" => known(
+            "-s -b -sb --short --branch --porcelain --porcelain=v1 --porcelain=v2 --long -z \
+             --ignored -uno -uall -unormal --show-stash",
+        ),
+        "ls-files" => known(
+            "-c -d -m -o -s -u -z --cached --deleted --modified --others --stage --unmerged \
+             --exclude-standard --error-unmatch --full-name",
+        ),
+        "rev-parse" => known(
+            "--show-toplevel --show-prefix --show-cdup --abbrev-ref --short --verify -q --quiet \
+             --is-inside-work-tree --git-dir --symbolic-full-name --all",
+        ),
+        "branch" => rest.iter().all(|arg| BRANCHES.has(arg)),
         "diff" | "log" | "show" => {
             given("--no-ext-diff")
                 && given("--no-textconv")
-                && known(&[
-                    "--no-ext-diff",
-                    "--no-textconv",
-                    "--stat",
-                    "--shortstat",
-                    "--numstat",
-                    "--name-only",
-                    "--name-status",
-                    "--oneline",
-                    "--graph",
-                    "--decorate",
-                    "--all",
-                    "--cached",
-                    "--staged",
-                    "-p",
-                    "--patch",
-                    "-w",
-                    "-b",
-                    "--no-color",
-                    "--no-patch",
-                    "-s",
-                    "--summary",
-                    "--merges",
-                    "--no-merges",
-                    "--first-parent",
-                    "--reverse",
-                    "--abbrev-commit",
-                    "--no-renames",
-                    "-M",
-                    "-U",
-                    "-n",
-                ])
+                && known(
+                    "--no-ext-diff --no-textconv --stat --shortstat --numstat --name-only --name-status \
+             --oneline --graph --decorate --all --cached --staged -p --patch -w -b --no-color \
+             --no-patch -s --summary --merges --no-merges --first-parent --reverse \
+             --abbrev-commit --no-renames -M -U -n",
+                )
         }
-        "blame" => {
-            given("--no-textconv")
-                && known(&["--no-textconv", "-w", "-s", "-e", "--porcelain", "-l"])
-        }
+        "blame" => given("--no-textconv") && known("--no-textconv -w -s -e --porcelain -l"),
         _ => false,
     }
 }
 
 /// `-5`, `-n5`, `-U3`: a count behind a letter that may have one.
-fn counts(arg: &str, flags: &[&str]) -> bool {
+fn counts(arg: &str, flags: WordTable) -> bool {
     let Some(rest) = arg.strip_prefix('-') else {
         return false;
     };
-    if rest.is_empty() || !flags.contains(&"-n") {
+    if rest.is_empty() || !flags.has("-n") {
         return false;
     }
     rest.trim_start_matches(['n', 'U'])

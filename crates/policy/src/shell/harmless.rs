@@ -1,38 +1,13 @@
 //! Programs without any flag that runs another, and scripts of `sed` that only print: what may stand behind
 //! `xargs` and `find -exec`, where some arguments are known only when it runs.
 
-/// Whether no argument whatever makes this program run another or write a file.
-pub(super) fn never_runs(name: &str) -> bool {
-    matches!(
-        name,
-        "basename"
-            | "cat"
-            | "cksum"
-            | "cmp"
-            | "cut"
-            | "dirname"
-            | "du"
-            | "echo"
-            | "egrep"
-            | "fgrep"
-            | "grep"
-            | "head"
-            | "ls"
-            | "md5sum"
-            | "nl"
-            | "od"
-            | "readlink"
-            | "realpath"
-            | "sha1sum"
-            | "sha256sum"
-            | "sha512sum"
-            | "stat"
-            | "tac"
-            | "tail"
-            | "tr"
-            | "wc"
-    )
-}
+use crate::word_table::WordTable;
+
+/// Programs that no argument whatever makes run another or write a file.
+pub(super) const NEVER_RUN: WordTable = WordTable(
+    "basename cat cksum cmp cut dirname du echo egrep fgrep grep head ls md5sum nl od readlink \
+     realpath sha1sum sha256sum sha512sum stat tac tail tr wc",
+);
 
 /// Whether `uniq` is given a second file, which it writes. A `-` is a file too, and so is all behind `--`.
 pub(super) fn second_file(args: &[String]) -> bool {

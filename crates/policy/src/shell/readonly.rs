@@ -2,265 +2,91 @@
 //! known. A flag that is not in the table, or a program by a path, is not read-only.
 
 use super::{Simple, git, harmless};
+use crate::word_table::WordTable;
 
-/// Programs whose letters and long flags are listed: `(program, letters, long flags)`. A letter that takes
-/// a value may take it attached; digits pass behind any flag.
-const TABLE: &[(&str, &str, &[&str])] = &[
-    ("basename", "asz", &["--multiple", "--suffix", "--zero"]),
-    (
-        "cat",
-        "AbeEnstTuv",
-        &[
-            "--show-all",
-            "--number",
-            "--number-nonblank",
-            "--show-ends",
-            "--show-tabs",
-            "--squeeze-blank",
-        ],
-    ),
-    ("cksum", "", &[]),
-    (
-        "cmp",
-        "bils",
-        &["--silent", "--quiet", "--verbose", "--print-bytes"],
-    ),
-    ("comm", "123z", &["--nocheck-order", "--check-order"]),
-    (
-        "cut",
-        "bcdfsz",
-        &[
-            "--bytes",
-            "--characters",
-            "--delimiter",
-            "--fields",
-            "--only-delimited",
-            "--complement",
-            "--output-delimiter",
-        ],
-    ),
-    ("df", "ahHiklTP", &["--human-readable", "--all"]),
-    (
-        "diff",
-        "abBcdeiNnpqrstTuUwyEZ",
-        &[
-            "--unified",
-            "--brief",
-            "--recursive",
-            "--side-by-side",
-            "--ignore-all-space",
-            "--ignore-case",
-            "--ignore-blank-lines",
-            "--new-file",
-            "--color",
-        ],
-    ),
-    ("dirname", "z", &["--zero"]),
-    (
-        "du",
-        "abcdhHkmsSx",
-        &[
-            "--human-readable",
-            "--summarize",
-            "--max-depth",
-            "--all",
-            "--total",
-            "--apparent-size",
-        ],
-    ),
-    ("egrep", GREP, GREP_LONG),
-    ("false", "", &[]),
-    ("fgrep", GREP, GREP_LONG),
-    (
-        "file",
-        "bhikLNr0",
-        &["--brief", "--mime", "--mime-type", "--mime-encoding"],
-    ),
-    ("grep", GREP, GREP_LONG),
-    ("groups", "", &[]),
-    (
-        "head",
-        "cnqvz",
-        &["--lines", "--bytes", "--quiet", "--verbose"],
-    ),
-    ("id", "Ggnruz", &["--user", "--group", "--groups", "--name"]),
-    (
-        "ls",
-        "1aAbBcCdfFgGhHiIklLmnNopqQrRsStTuUvwxXZ",
-        &[
-            "--all",
-            "--almost-all",
-            "--color",
-            "--human-readable",
-            "--group-directories-first",
-            "--recursive",
-            "--reverse",
-            "--size",
-            "--sort",
-            "--time",
-            "--time-style",
-            "--full-time",
-            "--inode",
-            "--directory",
-            "--classify",
-            "--file-type",
-            "--ignore",
-            "--hide",
-        ],
-    ),
-    ("md5sum", "btz", &[]),
-    ("nl", "abdfhilnpsvw", &[]),
-    ("nproc", "", &["--all"]),
-    ("od", "AjNtvwabcdfiloxs", &[]),
-    ("pwd", "LP", &["--logical", "--physical"]),
-    (
-        "readlink",
-        "efmnqsvz",
-        &[
-            "--canonicalize",
-            "--canonicalize-existing",
-            "--canonicalize-missing",
-            "--no-newline",
-        ],
-    ),
-    (
-        "realpath",
-        "eLmPqsz",
-        &[
-            "--relative-to",
-            "--relative-base",
-            "--no-symlinks",
-            "--canonicalize-existing",
-        ],
-    ),
-    (
-        "rg",
-        "ABCEFHILMNPSTUacegilmnopqrstuvwx",
-        &[
-            "--files",
-            "--type",
-            "--type-not",
-            "--glob",
-            "--hidden",
-            "--no-ignore",
-            "--count",
-            "--count-matches",
-            "--files-with-matches",
-            "--files-without-match",
-            "--line-number",
-            "--ignore-case",
-            "--smart-case",
-            "--fixed-strings",
-            "--word-regexp",
-            "--context",
-            "--max-count",
-            "--max-depth",
-            "--json",
-            "--no-heading",
-            "--color",
-            "--sort",
-            "--multiline",
-            "--only-matching",
-            "--invert-match",
-            "--regexp",
-            "--no-config",
-            "--type-list",
-            "--stats",
-        ],
-    ),
-    ("sha1sum", "btz", &[]),
-    ("sha256sum", "btz", &[]),
-    ("sha512sum", "btz", &[]),
-    (
-        "sort",
-        "bcCdfghikMnrRstuVz",
-        &[
-            "--unique",
-            "--reverse",
-            "--numeric-sort",
-            "--human-numeric-sort",
-            "--version-sort",
-            "--key",
-            "--field-separator",
-            "--ignore-case",
-            "--stable",
-            "--check",
-            "--zero-terminated",
-        ],
-    ),
-    (
-        "stat",
-        "cfLt",
-        &[
-            "--format",
-            "--printf",
-            "--terse",
-            "--dereference",
-            "--file-system",
-        ],
-    ),
-    ("tac", "brs", &[]),
-    (
-        "tail",
-        "cnqvz",
-        &["--lines", "--bytes", "--quiet", "--verbose"],
-    ),
-    (
-        "tr",
-        "cCdst",
-        &["--complement", "--delete", "--squeeze-repeats"],
-    ),
-    (
-        "tree",
-        "adfghiILnpPsuDCFtrv",
-        &[
-            "--dirsfirst",
-            "--gitignore",
-            "--noreport",
-            "--prune",
-            "--du",
-        ],
-    ),
-    ("true", "", &[]),
-    ("uname", "amnoprsv", &["--all", "--machine"]),
-    ("uptime", "ps", &[]),
-    ("wc", "cLlmw", &["--lines", "--words", "--bytes", "--chars"]),
-    ("which", "a", &["--all"]),
-    ("whoami", "", &[]),
-];
+/// The flags of a program that only looks: letters in one word, then long flags. A letter that takes a value
+/// may take it attached; digits pass behind any flag.
+fn flags(program: &str) -> Option<WordTable> {
+    Some(WordTable(match program {
+        "basename" => "-asz --multiple --suffix --zero",
+        "cat" => {
+            "-AbeEnstTuv --show-all --number --number-nonblank --show-ends --show-tabs \
+             --squeeze-blank"
+        }
+        "cksum" | "false" | "groups" | "true" | "whoami" => "",
+        "cmp" => "-bils --silent --quiet --verbose --print-bytes",
+        "comm" => "-123z --nocheck-order --check-order",
+        "cut" => {
+            "-bcdfsz --bytes --characters --delimiter --fields --only-delimited --complement \
+             --output-delimiter"
+        }
+        "df" => "-ahHiklTP --human-readable --all",
+        "diff" => {
+            "-abBcdeiNnpqrstTuUwyEZ --unified --brief --recursive --side-by-side \
+             --ignore-all-space --ignore-case --ignore-blank-lines --new-file --color"
+        }
+        "dirname" => "-z --zero",
+        "du" => {
+            "-abcdhHkmsSx --human-readable --summarize --max-depth --all --total --apparent-size"
+        }
+        "egrep" | "fgrep" | "grep" => {
+            "-ABCEFGHILPTUZabcefhilmnoqrRsvwxyz --color --colour --include --exclude \
+             --exclude-dir --recursive --ignore-case --line-number --files-with-matches \
+             --files-without-match --count --fixed-strings --extended-regexp --perl-regexp \
+             --word-regexp --invert-match --only-matching --max-count --context --after-context \
+             --before-context --no-filename --with-filename --quiet --silent --regexp --null \
+             --text --no-messages"
+        }
+        "file" => "-bhikLNr0 --brief --mime --mime-type --mime-encoding",
+        "head" | "tail" => "-cnqvz --lines --bytes --quiet --verbose",
+        "id" => "-Ggnruz --user --group --groups --name",
+        "ls" => {
+            "-1aAbBcCdfFgGhHiIklLmnNopqQrRsStTuUvwxXZ --all --almost-all --color --human-readable \
+             --group-directories-first --recursive --reverse --size --sort --time --time-style \
+             --full-time --inode --directory --classify --file-type --ignore --hide"
+        }
+        "md5sum" | "sha1sum" | "sha256sum" | "sha512sum" => "-btz",
+        "nl" => "-abdfhilnpsvw",
+        "nproc" => "--all",
+        "od" => "-AjNtvwabcdfiloxs",
+        "pwd" => "-LP --logical --physical",
+        "readlink" => {
+            "-efmnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline"
+        }
+        "realpath" => {
+            "-eLmPqsz --relative-to --relative-base --no-symlinks --canonicalize-existing"
+        }
+        "rg" => {
+            "-ABCEFHILMNPSTUacegilmnopqrstuvwx --files --type --type-not --glob --hidden \
+             --no-ignore --count --count-matches --files-with-matches --files-without-match \
+             --line-number --ignore-case --smart-case --fixed-strings --word-regexp --context \
+             --max-count --max-depth --json --no-heading --color --sort --multiline \
+             --only-matching --invert-match --regexp --no-config --type-list --stats"
+        }
+        "sort" => {
+            "-bcCdfghikMnrRstuVz --unique --reverse --numeric-sort --human-numeric-sort \
+             --version-sort --key --field-separator --ignore-case --stable --check \
+             --zero-terminated"
+        }
+        "stat" => "-cfLt --format --printf --terse --dereference --file-system",
+        "tac" => "-brs",
+        "tr" => "-cCdst --complement --delete --squeeze-repeats",
+        "tree" => "-adfghiILnpPsuDCFtrv --dirsfirst --gitignore --noreport --prune --du",
+        "uname" => "-amnoprsv --all --machine",
+        "uptime" => "-ps",
+        "wc" => "-cLlmw --lines --words --bytes --chars",
+        "which" => "-a --all",
+        _ => return None,
+    }))
+}
 
-const GREP: &str = "ABCEFGHILPTUZabcefhilmnoqrRsvwxyz";
-const GREP_LONG: &[&str] = &[
-    "--color",
-    "--colour",
-    "--include",
-    "--exclude",
-    "--exclude-dir",
-    "--recursive",
-    "--ignore-case",
-    "--line-number",
-    "--files-with-matches",
-    "--files-without-match",
-    "--count",
-    "--fixed-strings",
-    "--extended-regexp",
-    "--perl-regexp",
-    "--word-regexp",
-    "--invert-match",
-    "--only-matching",
-    "--max-count",
-    "--context",
-    "--after-context",
-    "--before-context",
-    "--no-filename",
-    "--with-filename",
-    "--quiet",
-    "--silent",
-    "--regexp",
-    "--null",
-    "--text",
-    "--no-messages",
-];
+const UNIQ: WordTable = WordTable("-cdfiDswuz --count --repeated --unique --ignore-case");
+
+/// What `find` may be given: tests alone.
+const FIND_TESTS: WordTable = WordTable(
+    "-name -iname -path -ipath -type -maxdepth -mindepth -not -print -print0 -size -empty -newer \
+     -mtime -mmin -prune -o -or -a -and -xdev -regex -iregex -user -group -perm -links -L -P -H",
+);
 
 /// Whether a command only looks: starts nothing else, writes nothing, changes no setting.
 ///
@@ -288,24 +114,23 @@ pub fn read_only(command: &Simple) -> bool {
                 || matches!(arg.as_str(), "-u" | "--utc" | "-R" | "-I" | "-Iseconds")
         }),
         "uniq" => {
-            known(args, "cdfiDswuz", &["--count", "--repeated", "--unique", "--ignore-case"])
+            known(args, UNIQ)
                 // A second file would be written; a value apart looks like one, and does not pass.
                 && !harmless::second_file(args)
         }
         "find" => finds(args),
-        _ => TABLE
-            .iter()
-            .find(|(name, ..)| name == program)
-            .is_some_and(|(_, letters, long)| known(args, letters, long)),
+        _ => flags(program).is_some_and(|flags| known(args, flags)),
     }
 }
 
-/// Whether all flags are among these. Behind `--` there are none, but what looks like it may be the value of
+/// Whether all flags are among these, letters in the first word. Behind `--` there are none, but what looks like it may be the value of
 /// a flag (`-e --`): words that look like flags are taken for flags there too.
-fn known(args: &[String], letters: &str, long: &[&str]) -> bool {
+fn known(args: &[String], flags: WordTable) -> bool {
+    let letters = flags.words().find(|word| !word.starts_with("--"));
+    let letters = letters.map_or("", |word| word.trim_start_matches('-'));
     args.iter().filter(|arg| *arg != "--").all(|arg| {
         if arg.starts_with("--") {
-            return long.contains(&arg.split('=').next().unwrap_or(arg));
+            return flags.has(arg.split('=').next().unwrap_or(arg));
         }
         match arg.strip_prefix('-') {
             // Whatever stands behind a letter may be a value or more letters: all have to be known.
@@ -320,40 +145,9 @@ fn known(args: &[String], letters: &str, long: &[&str]) -> bool {
 /// `find` with tests alone.
 fn finds(args: &[String]) -> bool {
     args.iter().filter(|arg| arg.starts_with('-')).all(|arg| {
-        matches!(
-            arg.as_str(),
-            "-name"
-                | "-iname"
-                | "-path"
-                | "-ipath"
-                | "-type"
-                | "-maxdepth"
-                | "-mindepth"
-                | "-not"
-                | "-print"
-                | "-print0"
-                | "-size"
-                | "-empty"
-                | "-newer"
-                | "-mtime"
-                | "-mmin"
-                | "-prune"
-                | "-o"
-                | "-or"
-                | "-a"
-                | "-and"
-                | "-xdev"
-                | "-regex"
-                | "-iregex"
-                | "-user"
-                | "-group"
-                | "-perm"
-                | "-links"
-                | "-L"
-                | "-P"
-                | "-H"
-        ) || arg
-            .get(1..)
-            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        FIND_TESTS.has(arg)
+            || arg
+                .get(1..)
+                .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     })
 }

@@ -1,24 +1,21 @@
 //! How the words of programs that start others look: which flags stand before the inner program, which have a
 //! value, and which values are programs. Tables only; nothing is followed here.
 
+use crate::word_table::WordTable;
+
 /// How the words before the inner program look.
 pub(super) struct Shape {
-    /// Flags by themselves.
-    solo: &'static [&'static str],
+    solo: WordTable,
     /// Flags with a value, attached or in the next word.
-    valued: &'static [&'static str],
+    valued: WordTable,
     /// Words before the program that are neither.
     operands: usize,
 }
 
-const fn shape(
-    solo: &'static [&'static str],
-    valued: &'static [&'static str],
-    operands: usize,
-) -> Shape {
+fn shape(solo: &'static str, valued: &'static str, operands: usize) -> Shape {
     Shape {
-        solo,
-        valued,
+        solo: WordTable(solo),
+        valued: WordTable(valued),
         operands,
     }
 }
@@ -26,95 +23,55 @@ const fn shape(
 /// The shape of a program that starts another and changes nothing of what it does.
 pub(super) fn known(name: &str) -> Option<Shape> {
     Some(match name {
-        "nice" => shape(&[], &["-n", "--adjustment"], 0),
-        "ionice" => shape(&["-t"], &["-c", "-n"], 0),
+        "nice" => shape("", "-n --adjustment", 0),
+        "ionice" => shape("-t", "-c -n", 0),
         "nohup" | "builtin" | "fakeroot" | "catchsegv" | "unbuffer" | "xvfb-run"
-        | "dbus-run-session" => shape(&[], &[], 0),
+        | "dbus-run-session" => shape("", "", 0),
         "timeout" => shape(
-            &["--foreground", "--preserve-status", "-v", "--verbose"],
-            &["-k", "--kill-after", "-s", "--signal"],
+            "--foreground --preserve-status -v --verbose",
+            "-k --kill-after -s --signal",
             1,
         ),
-        "stdbuf" => shape(
-            &[],
-            &["-i", "-o", "-e", "--input", "--output", "--error"],
-            0,
-        ),
-        "setsid" => shape(&["-c", "--ctty", "-f", "--fork", "-w", "--wait"], &[], 0),
-        "time" | "command" => shape(&["-p"], &[], 0),
-        "exec" => shape(&["-c", "-l"], &["-a"], 0),
-        "chrt" => shape(&["-b", "-f", "-i", "-o", "-r"], &[], 1),
-        "taskset" => shape(&[], &[], 1),
+        "stdbuf" => shape("", "-i -o -e --input --output --error", 0),
+        "setsid" => shape("-c --ctty -f --fork -w --wait", "", 0),
+        "time" | "command" => shape("-p", "", 0),
+        "exec" => shape("-c -l", "-a", 0),
+        "chrt" => shape("-b -f -i -o -r", "", 1),
+        "taskset" => shape("", "", 1),
         "sudo" => shape(
-            &[
-                "-A", "-b", "-E", "-H", "-k", "-n", "-P", "-S", "-i", "-s", "-B",
-            ],
-            &[
-                "-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user",
-                "--group",
-            ],
+            "-A -b -E -H -k -n -P -S -i -s -B",
+            "-u -g -h -p -C -r -t -T -U -D -R --user --group",
             0,
         ),
-        "doas" => shape(&["-n", "-s", "-L"], &["-u", "-C", "-a"], 0),
-        "pkexec" => shape(&["--disable-internal-agent"], &["--user"], 0),
-        "gosu" | "su-exec" => shape(&[], &[], 1),
-        "chroot" => shape(&["--skip-chdir"], &["--userspec", "--groups"], 1),
+        "doas" => shape("-n -s -L", "-u -C -a", 0),
+        "pkexec" => shape("--disable-internal-agent", "--user", 0),
+        "gosu" | "su-exec" => shape("", "", 1),
+        "chroot" => shape("--skip-chdir", "--userspec --groups", 1),
         "xargs" => shape(
-            &[
-                "-0",
-                "--null",
-                "-r",
-                "--no-run-if-empty",
-                "-t",
-                "--verbose",
-                "-x",
-                "--exit",
-            ],
-            &[
-                "-n",
-                "--max-args",
-                "-L",
-                "-P",
-                "--max-procs",
-                "-s",
-                "-d",
-                "--delimiter",
-                "-I",
-                "-a",
-                "-E",
-                "--arg-file",
-            ],
+            "-0 --null -r --no-run-if-empty -t --verbose -x --exit",
+            "-n --max-args -L -P --max-procs -s -d --delimiter -I -a -E --arg-file",
             0,
         ),
-        "strace" | "ltrace" => shape(&["-f", "-c", "-q"], &["-e", "-o", "-s"], 0),
-        "valgrind" | "rlwrap" | "perf" => shape(&["-q"], &[], 0),
+        "strace" | "ltrace" => shape("-f -c -q", "-e -o -s", 0),
+        "valgrind" | "rlwrap" | "perf" => shape("-q", "", 0),
         "ssh" | "mosh" => shape(
-            &[
-                "-4", "-6", "-A", "-a", "-C", "-f", "-N", "-n", "-q", "-T", "-t", "-v", "-X", "-x",
-                "-Y",
-            ],
-            &["-i", "-l", "-p"],
+            "-4 -6 -A -a -C -f -N -n -q -T -t -v -X -x -Y",
+            "-i -l -p",
             1,
         ),
-        "entr" => shape(&["-a", "-c", "-d", "-n", "-p", "-r", "-s", "-z"], &[], 0),
-        "parallel" => shape(&["-0", "-k", "-v"], &["-j", "-n", "-I"], 0),
+        "entr" => shape("-a -c -d -n -p -r -s -z", "", 0),
+        "parallel" => shape("-0 -k -v", "-j -n -I", 0),
         "systemd-run" => shape(
-            &[
-                "--user", "--scope", "-t", "-P", "--pty", "--pipe", "--wait", "-q",
-            ],
-            &["-p", "--unit"],
+            "--user --scope -t -P --pty --pipe --wait -q",
+            "-p --unit",
             0,
         ),
-        "watch" => shape(
-            &["-x", "-d", "-e", "-g", "-t", "-c", "-b"],
-            &["-n", "--interval"],
-            0,
-        ),
-        "flock" => shape(&["-n", "-s", "-x", "-u", "-o", "-F"], &["-w", "-E"], 1),
+        "watch" => shape("-x -d -e -g -t -c -b", "-n --interval", 0),
+        "flock" => shape("-n -s -x -u -o -F", "-w -E", 1),
         "unshare" | "nsenter" | "setpriv" | "bwrap" | "firejail" | "proot" | "direnv"
         | "numactl" | "rlimit" | "prlimit" | "caffeinate" | "torsocks" | "proxychains" | "tini"
-        | "dumb-init" => shape(&[], &[], 0),
-        "busybox" | "toybox" => shape(&[], &[], 0),
+        | "dumb-init" => shape("", "", 0),
+        "busybox" | "toybox" => shape("", "", 0),
         _ => return None,
     })
 }
@@ -136,9 +93,9 @@ pub(super) fn skip<'a>(args: &'a [String], shape: &Shape, numbers: bool) -> Resu
         } else {
             arg.get(..2).unwrap_or(arg)
         };
-        if shape.solo.contains(&arg.as_str()) {
+        if shape.solo.has(arg) {
             at += 1;
-        } else if shape.valued.contains(&flag) {
+        } else if shape.valued.has(flag) {
             let attached = if long {
                 arg.contains('=')
             } else {
@@ -159,22 +116,16 @@ pub(super) fn skip<'a>(args: &'a [String], shape: &Shape, numbers: bool) -> Resu
 }
 
 /// Flags whose value is a program, or a line.
-pub(super) fn carriers(name: &str) -> Option<&'static [&'static str]> {
-    Some(match name {
-        "tar" => &[
-            "--to-command",
-            "--checkpoint-action",
-            "--use-compress-program",
-            "-I",
-            "--rsh-command",
-        ],
-        "rsync" => &["-e", "--rsh", "--rsync-path"],
-        "rg" => &["--pre", "--hostname-bin"],
-        "sort" => &["--compress-program"],
-        "split" => &["--filter"],
-        "nc" | "ncat" => &["-e", "-c", "--exec", "--sh-exec"],
-        "tcpdump" => &["-z"],
-        "zip" => &["-TT", "--unzip-command"],
+pub(super) fn carriers(name: &str) -> Option<WordTable> {
+    Some(WordTable(match name {
+        "tar" => "--to-command --checkpoint-action --use-compress-program -I --rsh-command",
+        "rsync" => "-e --rsh --rsync-path",
+        "rg" => "--pre --hostname-bin",
+        "sort" => "--compress-program",
+        "split" => "--filter",
+        "nc" | "ncat" => "-e -c --exec --sh-exec",
+        "tcpdump" => "-z",
+        "zip" => "-TT --unzip-command",
         _ => return None,
-    })
+    }))
 }

@@ -1,19 +1,11 @@
 //! Variables that change how a program writes and not what it does. Any other may name a program, a
 //! library or a file, so the list is short and names what passes.
 
-const PASS: &[&str] = &[
-    "CI",
-    "CLICOLOR",
-    "COLUMNS",
-    "FORCE_COLOR",
-    "LANGUAGE",
-    "LINES",
-    "NO_COLOR",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TERM",
-    "TZ",
-];
+use crate::word_table::WordTable;
+
+const PASS: WordTable = WordTable(
+    "CI CLICOLOR COLUMNS FORCE_COLOR LANGUAGE LINES NO_COLOR RUST_BACKTRACE RUST_LOG TERM TZ",
+);
 
 /// Whether setting this variable is harmless with this value. A value with a slash or a colon could name a
 /// file (`TZ=:/some/file`, `LANG=/some/locale`), so those do not pass.
@@ -26,7 +18,7 @@ pub(super) fn harmless(name: &str, value: &str) -> bool {
                 matches!(coding, "UTF-8" | "utf-8" | "UTF8" | "utf8") && place.bytes().all(plain)
             });
     }
-    let known = PASS.contains(&name);
+    let known = PASS.has(name);
     let file = value.contains('/') || (name != "RUST_LOG" && value.contains(':'));
     known && !file
 }

@@ -8,6 +8,7 @@ use super::{
     shape::{Shape, carriers, known, skip},
     variable,
 };
+use crate::word_table::WordTable;
 
 /// Follows a program into what it starts.
 pub(super) fn open(reader: &mut Reader, argv: &[String]) {
@@ -50,10 +51,10 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
     if let Some(flags) = carriers(&name) {
         return carried(reader, args, flags);
     }
-    if shell(&name) {
+    if SHELLS.has(&name) {
         return quoted_shell(reader, &name, args);
     }
-    if interpreter(family(&name)) && reads_input(args) {
+    if INTERPRETERS.has(family(&name)) && reads_input(args) {
         reader.dynamic(&format!("what {name} reads from its input"));
     }
     if name.starts_with("ld-linux") || name == "ld.so" {
@@ -64,86 +65,33 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
     }
 }
 
-fn carried(reader: &mut Reader, args: &[String], flags: &[&str]) {
+fn carried(reader: &mut Reader, args: &[String], flags: WordTable) {
     for (at, arg) in args.iter().enumerate() {
         let (flag, value) = match arg.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
             None => (arg.as_str(), args.get(at + 1).map(String::as_str)),
         };
-        let means = |known: &&str| {
-            *known == flag || (flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag))
+        let means = |known: &str| {
+            known == flag || (flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag))
         };
-        if let Some(value) = value.filter(|_| flags.iter().any(means)) {
+        if let Some(value) = value.filter(|_| flags.words().any(means)) {
             reader.line_unless_empty(value.strip_prefix("exec=").unwrap_or(value));
         }
     }
 }
 
-fn shell(name: &str) -> bool {
-    matches!(
-        name,
-        "sh" | "bash"
-            | "dash"
-            | "ash"
-            | "zsh"
-            | "ksh"
-            | "mksh"
-            | "rbash"
-            | "yash"
-            | "fish"
-            | "csh"
-            | "tcsh"
-    )
-}
+const SHELLS: WordTable = WordTable("sh bash dash ash zsh ksh mksh rbash yash fish csh tcsh");
 
-fn interpreter(family: &str) -> bool {
-    matches!(
-        family,
-        "python"
-            | "pypy"
-            | "perl"
-            | "ruby"
-            | "irb"
-            | "node"
-            | "nodejs"
-            | "php"
-            | "lua"
-            | "luajit"
-            | "deno"
-            | "bun"
-            | "tclsh"
-            | "ed"
-            | "ex"
-            | "sqlite"
-            | "psql"
-            | "mysql"
-            | "gdb"
-            | "at"
-            | "batch"
-            | "crontab"
-            | "julia"
-            | "r"
-    )
-}
+const INTERPRETERS: WordTable = WordTable(
+    "python pypy perl ruby irb node nodejs php lua luajit deno bun tclsh ed ex sqlite psql mysql \
+     gdb at batch crontab julia r",
+);
 
 /// Whether an interpreter is given neither a program nor a file.
 fn reads_input(args: &[String]) -> bool {
-    let told = [
-        "-c",
-        "-e",
-        "-m",
-        "-r",
-        "-E",
-        "-p",
-        "-l",
-        "-h",
-        "--eval",
-        "--print",
-        "--version",
-        "--help",
-    ];
+    let told = WordTable("-c -e -m -r -E -p -l -h --eval --print --version --help");
     args.iter()
-        .all(|arg| arg.starts_with('-') && !told.iter().any(|told| arg.starts_with(told)))
+        .all(|arg| arg.starts_with('-') && !told.words().any(|told| arg.starts_with(told)))
 }
 
 fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
@@ -172,7 +120,7 @@ fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
             let Some(first) = inner.first() else {
                 return;
             };
-            if !harmless::never_runs(first) {
+            if !harmless::NEVER_RUN.has(first) {
                 reader.dynamic(&format!("what xargs gives {first}"));
             }
         }
