@@ -89,7 +89,7 @@ impl Policy {
         guard::paths(&facts, &self.layers.layers, &mut strongest);
         guard::command(call, &mut strongest);
         if let Some(grant) = grant::find(call, GrantEffect::Deny) {
-            strongest.say(Opinion::new(PolicyAction::Deny, Source::Grant(grant)));
+            strongest.say(PolicyAction::Deny, Source::Grant(grant));
         }
         let mut given = None;
         let mut agreed = true;
@@ -103,7 +103,7 @@ impl Policy {
         let (action, why) = call.mode.word(call);
         let mode = Opinion::new(action, Source::Mode(why));
         if action == PolicyAction::Deny {
-            strongest.say(mode);
+            strongest.say(mode.action, mode.source);
         }
         let said = strongest.opinion.or(given.filter(|_| agreed));
         let opinion = said.unwrap_or(mode);

@@ -7,11 +7,9 @@
 
 mod overlap;
 
-use std::path::Path;
-
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder};
 use harn_model::{ApprovalLists, WorkspacePathInfo};
-use regex::bytes::{RegexSet, RegexSetBuilder, SetMatches};
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches};
 
 pub(crate) use self::overlap::may_overlap;
 use crate::{Located, PolicyError, named, path::as_worded};
@@ -79,14 +77,7 @@ impl<'a> Form<'a> {
 
 /// A pattern for the name of a worker or of what a tool needs, by itself.
 #[derive(Debug)]
-pub(crate) enum Name {
-    All,
-    Nothing,
-    Exact(String),
-    Prefix(String),
-    Suffix(String),
-    Glob(GlobMatcher),
-}
+pub(crate) struct Name(Regex);
 
 impl Name {
     pub(crate) fn all(patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
@@ -94,25 +85,16 @@ impl Name {
     }
 
     fn read(pattern: &str) -> Result<Self, PolicyError> {
-        Ok(match Form::read(pattern, false)? {
-            Form::All => Self::All,
-            Form::Nothing => Self::Nothing,
-            Form::Exact(text) => Self::Exact(text.to_owned()),
-            Form::Prefix(text) => Self::Prefix(text.to_owned()),
-            Form::Suffix(text) => Self::Suffix(text.to_owned()),
-            Form::Glob(glob) => Self::Glob(glob.compile_matcher()),
-        })
+        // As globs are matched: a wildcard stands for a newline, too.
+        let regex = RegexBuilder::new(&Form::read(pattern, false)?.regex())
+            .dot_matches_new_line(true)
+            .build();
+        let regex = regex.map_err(|error| bad(pattern, &error.to_string()))?;
+        Ok(Self(regex))
     }
 
     pub(crate) fn matches(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Nothing => false,
-            Self::Exact(exact) => exact == name,
-            Self::Prefix(prefix) => name.starts_with(prefix.as_str()),
-            Self::Suffix(suffix) => name.ends_with(suffix.as_str()),
-            Self::Glob(glob) => glob.is_match(Path::new(name)),
-        }
+        self.0.is_match(name.as_bytes())
     }
 }
 

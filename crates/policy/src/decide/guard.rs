@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use harn_model::{PolicyAction, RiskLabel};
 
-use super::{Call, Facts, Opinion, Source, Strongest, layer};
+use super::{Call, Facts, Source, Strongest, layer};
 use crate::{
     Standing,
     compile::Layer,
@@ -17,32 +17,30 @@ use crate::{
 /// Files that swallow what is written, or show it.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
-/// Declared paths.
 pub(super) fn paths<'a>(facts: &Facts<'a>, layers: &[Layer], strongest: &mut Strongest<'a>) {
     for target in &facts.paths.targets {
         let path = target.located;
         match path.standing {
             Standing::Inside => {}
             Standing::Dangling | Standing::Invalid => {
-                strongest.label(RiskLabel::InvalidPath);
-                strongest.say(Opinion::new(PolicyAction::Deny, Source::Untold(path)));
+                let label = RiskLabel::InvalidPath;
+                strongest.say_risk(label, PolicyAction::Deny, Source::Untold(path));
             }
             Standing::Outside => {
-                strongest.label(RiskLabel::ExternalPath);
+                strongest.labels.push(RiskLabel::ExternalPath);
                 let mut giving = layers.iter().filter(|layer| layer.gives);
                 let named = giving.any(|layer| {
                     let mut rules = layer.rules.iter();
                     rules.any(|rule| layer::names_outside(rule, facts, target))
                 });
                 if !named {
-                    strongest.say(Opinion::new(PolicyAction::Deny, Source::Outside(path)));
+                    strongest.say(PolicyAction::Deny, Source::Outside(path));
                 }
             }
         }
         if path.protected && facts.call.writes() {
-            strongest.label(RiskLabel::ProtectedPath);
             let source = Source::Protected(path.info.display());
-            strongest.say(Opinion::new(PolicyAction::Deny, source));
+            strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
         }
     }
 }
@@ -59,12 +57,11 @@ pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
     {
         let path = redirect.path.as_str();
         if names(path).any(|name| is_protected_name(OsStr::new(name))) {
-            strongest.label(RiskLabel::ProtectedPath);
-            strongest.say(Opinion::new(PolicyAction::Deny, Source::Protected(path)));
+            let source = Source::Protected(path);
+            strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
         } else if may_leave(path) {
-            strongest.label(RiskLabel::ExternalPath);
             let source = Source::OutsideRedirect(path);
-            strongest.say(Opinion::new(PolicyAction::Ask, source));
+            strongest.say_risk(RiskLabel::ExternalPath, PolicyAction::Ask, source);
         }
     }
     for command in &line.commands {
@@ -72,9 +69,8 @@ pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
         let found = words.find_map(|word| named::protected(word, call.workspace));
         // Which words a program writes only it knows, unless it is known to write none.
         if let Some(path) = found.filter(|_| !shell::read_only(command)) {
-            strongest.label(RiskLabel::ProtectedPath);
             let source = Source::ProtectedWord(path);
-            strongest.say(Opinion::new(PolicyAction::Ask, source));
+            strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Ask, source);
         }
     }
     for doubt in &line.doubts {
@@ -85,18 +81,18 @@ pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
                 "it has more parts than are followed",
             ),
             Doubt::Unparsable => (RiskLabel::UnparsableCommand, "it could not be read"),
-            Doubt::Dynamic(what) => (RiskLabel::DynamicCommand, what.as_str()),
-            Doubt::Environment(what) => (RiskLabel::DynamicCommand, what.as_str()),
+            Doubt::Dynamic(what) | Doubt::Environment(what) => {
+                (RiskLabel::DynamicCommand, what.as_str())
+            }
         };
-        strongest.label(label);
-        strongest.say(Opinion::new(PolicyAction::Ask, Source::Doubt(about)));
+        strongest.say_risk(label, PolicyAction::Ask, Source::Doubt(about));
     }
     if line
         .commands
         .iter()
         .any(|command| command.exec_capable.is_some())
     {
-        strongest.label(RiskLabel::ExecCapable);
+        strongest.labels.push(RiskLabel::ExecCapable);
     }
 }
 

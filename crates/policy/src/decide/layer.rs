@@ -104,13 +104,11 @@ pub(super) fn speak<'a>(
 ) -> Option<Opinion<'a>> {
     let tool = &facts.tool;
     if let Some((at, pattern)) = layer.auto_deny.find(tool) {
-        let source = Source::AutoDeny(at, pattern);
-        strongest.say(Opinion::new(PolicyAction::Deny, source));
+        strongest.say(PolicyAction::Deny, Source::AutoDeny(at, pattern));
     }
     if let Some(path) = unlisted(layer, facts) {
-        strongest.label(RiskLabel::WritePathNotAllowed);
-        let source = Source::WritePaths(path);
-        strongest.say(Opinion::new(PolicyAction::Deny, source));
+        let (label, source) = (RiskLabel::WritePathNotAllowed, Source::WritePaths(path));
+        strongest.say_risk(label, PolicyAction::Deny, source);
     }
     let mut allowed = None;
     for (index, rule) in layer.rules.iter().enumerate() {
@@ -131,14 +129,13 @@ pub(super) fn speak<'a>(
             }
             action @ (PolicyAction::Ask | PolicyAction::Deny) => {
                 if holds(rule, facts) {
-                    strongest.say(Opinion::new(action, Source::Rule(index, rule)));
+                    strongest.say(action, Source::Rule(index, rule));
                 }
             }
         }
     }
     if let Some((at, pattern)) = layer.require_approval.find(tool) {
-        let source = Source::RequireApproval(at, pattern);
-        strongest.say(Opinion::new(PolicyAction::Ask, source));
+        strongest.say(PolicyAction::Ask, Source::RequireApproval(at, pattern));
     }
     allowed.or_else(|| {
         let (at, pattern) = layer.auto_approve.find(tool)?;

@@ -11,7 +11,6 @@ pub(super) struct Opinion<'a> {
     pub(super) source: Source<'a>,
 }
 
-/// Who speaks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     AutoDeny(usize, &'a str),
@@ -51,13 +50,15 @@ pub(super) struct Strongest<'a> {
 
 impl<'a> Strongest<'a> {
     /// Hears an opinion; of equals the first stays.
-    pub(super) fn say(&mut self, opinion: Opinion<'a>) {
-        if self.opinion.is_none_or(|said| opinion.action > said.action) {
-            self.opinion = Some(opinion);
+    pub(super) fn say(&mut self, action: PolicyAction, source: Source<'a>) {
+        if self.opinion.is_none_or(|said| action > said.action) {
+            self.opinion = Some(Opinion::new(action, source));
         }
     }
 
-    pub(super) fn label(&mut self, label: RiskLabel) {
+    /// Hears an opinion because of a risk.
+    pub(super) fn say_risk(&mut self, label: RiskLabel, action: PolicyAction, source: Source<'a>) {
         self.labels.push(label);
+        self.say(action, source);
     }
 }

@@ -8,7 +8,6 @@ use harn_model::{
 use super::{Call, Opinion, Source};
 use crate::{Located, compile::CompiledRule, grant};
 
-/// Writes it.
 pub(super) fn write(
     call: &Call<'_>,
     opinion: &Opinion<'_>,
@@ -19,21 +18,16 @@ pub(super) fn write(
     if action == PolicyAction::Ask {
         labels.push(RiskLabel::ApprovalRequired);
     }
-    match opinion.source {
-        Source::AutoDeny(..) => labels.push(RiskLabel::MatchedDenyRule),
-        Source::Grant(_) if action == PolicyAction::Deny => labels.push(RiskLabel::MatchedDenyRule),
-        Source::Rule(_, rule) => label_rule(rule, &mut labels),
-        Source::AutoApprove(..)
-        | Source::RequireApproval(..)
-        | Source::WritePaths(_)
-        | Source::Grant(_)
-        | Source::Protected(_)
-        | Source::ProtectedWord(_)
-        | Source::Untold(_)
-        | Source::Outside(_)
-        | Source::OutsideRedirect(_)
-        | Source::Doubt(_)
-        | Source::Mode(_) => {}
+    let is_rule = matches!(
+        opinion.source,
+        Source::AutoDeny(..) | Source::Grant(_) | Source::Rule(..)
+    );
+    if is_rule && action == PolicyAction::Deny {
+        labels.push(RiskLabel::MatchedDenyRule);
+    }
+    if let Source::Rule(_, rule) = opinion.source {
+        labels.extend((!rule.path.is_empty()).then_some(RiskLabel::PathRule));
+        labels.extend(rule.is_of_commands().then_some(RiskLabel::CommandRule));
     }
     labels.sort_unstable();
     labels.dedup();
@@ -49,18 +43,6 @@ pub(super) fn write(
         }),
         risk_labels: labels,
         context: context(call),
-    }
-}
-
-fn label_rule(rule: &CompiledRule, labels: &mut Vec<RiskLabel>) {
-    if rule.action == PolicyAction::Deny {
-        labels.push(RiskLabel::MatchedDenyRule);
-    }
-    if !rule.path.is_empty() {
-        labels.push(RiskLabel::PathRule);
-    }
-    if rule.is_of_commands() {
-        labels.push(RiskLabel::CommandRule);
     }
 }
 

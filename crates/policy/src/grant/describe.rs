@@ -83,16 +83,9 @@ fn show_word(text: &str, first: bool, shown: &mut String) {
 /// A text in one line with nothing in it that could move a cursor, hide or reorder what is read.
 #[must_use]
 pub fn visible_line(text: &str) -> String {
-    let mut visible = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => visible.push_str("\\n"),
-            '\t' => visible.push_str("\\t"),
-            c if is_unseen(c) => visible.extend(c.escape_unicode()),
-            c => visible.push(c),
-        }
-    }
-    visible
+    visible_lines(text)
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
 }
 
 /// The same of a text that may have several lines, and tabs.
