@@ -16,7 +16,6 @@ pub(crate) struct ControlRequest {
     pub(crate) reply: oneshot::Sender<Result<Controlled, ControlError>>,
 }
 
-/// What is wanted.
 pub(crate) enum Wanted {
     Inject {
         id: MessageId,
@@ -219,31 +218,26 @@ impl Controller {
     /// Wakes an agent that waits for more to do, once: now, or when it next begins to wait in the turn that
     /// runs.
     pub async fn resume(&self) {
-        // A closed session has nobody to wake.
-        let _ = self.inbox.send(Msg::Resume).await;
+        self.notify(Msg::Resume).await;
     }
 
     /// What the session above has its workers keep in mind.
     pub(crate) async fn inherit(&self, reminders: Vec<SystemReminder>) {
-        // A closed session has nobody to remind.
-        let _ = self.inbox.send(Msg::Inherit(reminders)).await;
+        self.notify(Msg::Inherit(reminders)).await;
     }
 
     /// What the session above took back.
     pub(crate) async fn forget(&self, forgotten: Forgotten) {
-        // A closed session keeps nothing in mind.
-        let _ = self.inbox.send(Msg::Forget(forgotten)).await;
+        self.notify(Msg::Forget(forgotten)).await;
     }
 
     async fn control(&self, wanted: Wanted, actor: Actor) -> Result<Controlled, ControlError> {
-        let (reply, done) = oneshot::channel();
-        let request = ControlRequest {
+        let request = |reply| ControlRequest {
             actor,
             wanted,
             reply,
         };
-        let sent = self.inbox.send(Msg::Control(Box::new(request))).await;
-        sent.map_err(|_| ControlError::Closed)?;
-        done.await.map_err(|_| ControlError::Closed)?
+        let done = self.request(|reply| Msg::Control(Box::new(request(reply))));
+        done.await.unwrap_or(Err(ControlError::Closed))
     }
 }

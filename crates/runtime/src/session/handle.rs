@@ -14,6 +14,7 @@ use super::{
     control::{ControlRequest, Forgotten},
     live::LiveRequest,
     roster::SeatId,
+    settings::Setting,
     shared::{Shared, lock},
 };
 use crate::{
@@ -53,9 +54,7 @@ pub(crate) enum Msg {
     Equipped(EquipmentChange),
     /// An agent that waits is to go on.
     Resume,
-    SetMode(String, oneshot::Sender<Seq>),
-    SetOption(String, String, oneshot::Sender<Seq>),
-    SetTitle(String, oneshot::Sender<Seq>),
+    Set(Setting, oneshot::Sender<Seq>),
     Unarchive(oneshot::Sender<Result<(), JournalError>>),
     /// The directories beside its own that it is to have.
     SetDirectories(Vec<PathBuf>),
@@ -276,8 +275,7 @@ impl Controller {
     /// Replaces the directories beside the session's own, for what is asked of the session after this.
     /// Absolute paths.
     pub async fn set_directories(&self, additional: Vec<PathBuf>) {
-        // A closed session searches nothing.
-        let _ = self.inbox.send(Msg::SetDirectories(additional)).await;
+        self.notify(Msg::SetDirectories(additional)).await;
     }
 
     /// The session's host has other skills than before: they are looked at before the agent goes on.
@@ -335,14 +333,12 @@ impl Controller {
 
     /// Cancels a turn, running or waiting, and no other. Nothing happens if it has ended.
     pub async fn cancel(&self, turn: TurnId) {
-        // A closed session has no turn to cancel.
-        let _ = self.inbox.send(Msg::Cancel(turn)).await;
+        self.notify(Msg::Cancel(turn)).await;
     }
 
     /// Answers a question. The first answer wins; later ones are ignored.
     pub async fn answer(&self, ask: AskId, decision: Decision) {
-        // A closed session has settled its questions.
-        let _ = self.inbox.send(Msg::Answer(ask, decision, None)).await;
+        self.notify(Msg::Answer(ask, decision, None)).await;
     }
 
     /// Answers what a person is asked; written and published when this returns, with the place of its last
@@ -356,11 +352,10 @@ impl Controller {
         response: HitlResponse,
         term: Option<Term>,
     ) -> Result<Seq, HitlError> {
-        let (reply, done) = oneshot::channel();
-        let msg = Msg::HitlRespond(Box::new(response), term, reply);
-        let sent = self.inbox.send(msg).await;
-        sent.map_err(|_| HitlError::Closed)?;
-        done.await.map_err(|_| HitlError::Closed)?
+        let responded = self
+            .request(|reply| Msg::HitlRespond(Box::new(response), term, reply))
+            .await;
+        responded.unwrap_or(Err(HitlError::Closed))
     }
 
     /// Tells that nobody can be asked this. The question is said as text, and who asked goes on without an
@@ -383,37 +378,47 @@ impl Controller {
         said: bool,
         term: Option<Term>,
     ) {
-        let msg = Msg::HitlEnd {
-            id: request_id.to_owned(),
+        let id = request_id.to_owned();
+        self.notify(Msg::HitlEnd {
+            id,
             end,
             said,
             term,
-        };
-        // A closed session has settled what was open.
-        let _ = self.inbox.send(msg).await;
+        })
+        .await;
     }
 
     /// Tells that a question was put to a client; stays in the transcript.
     pub async fn routed(&self, route: PermissionRoute) {
-        // A closed session has settled its questions.
-        let _ = self.inbox.send(Msg::Routed(Box::new(route))).await;
+        self.notify(Msg::Routed(Box::new(route))).await;
     }
 
     /// Waits until what was asked of the session before this is dealt with: a prompt has begun or waits, an
     /// answer is taken. The last event that was published then; none where the session has ended.
     pub async fn dealt_with(&self) -> Option<Seq> {
-        let (reply, done) = oneshot::channel();
-        self.inbox.send(Msg::DealtWith(reply)).await.ok()?;
-        done.await.ok()
+        self.request(Msg::DealtWith).await
     }
 
     /// Cancels what runs, settles it, and gives the session's lock back.
     pub(crate) async fn close(&self, told: bool) {
+        // No reply means that the task ended on its own, which is as closed.
+        let _ = self.request(|reply| Msg::Close { reply, told }).await;
+    }
+
+    /// Sends the session's task a message without a reply. A session that has ended needs none: nothing runs or
+    /// waits in it, and its questions are settled.
+    pub(super) async fn notify(&self, msg: Msg) {
+        let _ = self.inbox.send(msg).await;
+    }
+
+    /// Sends a message and waits for the reply to it; none where the session has ended.
+    pub(super) async fn request<T>(
+        &self,
+        msg: impl FnOnce(oneshot::Sender<T>) -> Msg,
+    ) -> Option<T> {
         let (reply, done) = oneshot::channel();
-        if self.inbox.send(Msg::Close { reply, told }).await.is_ok() {
-            // An error means that the task ended on its own, which is as closed.
-            let _ = done.await;
-        }
+        self.inbox.send(msg(reply)).await.ok()?;
+        done.await.ok()
     }
 }
 

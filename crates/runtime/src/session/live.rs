@@ -2,11 +2,12 @@
 //! asked, and whose files and terminals an agent uses.
 
 use std::{
+    ops::Deref,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-use harn_model::{LiveClientChange, Seq};
+use harn_model::{LiveClientChange, LiveClientLeft, Seq};
 use serde_json::Value;
 use tokio::{
     sync::{Notify, oneshot, watch},
@@ -14,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    roster::{Asked, AttachClient, Change, DetachClient, Now, Roster, SeatId},
+    roster::{Asked, AttachClient, Change, Now, Roster, SeatId},
     shared::{Shared, lock},
 };
 use crate::{LiveClientError, NoHost};
@@ -28,7 +29,7 @@ pub(crate) struct LiveRequest {
 
 pub(crate) enum LiveWanted {
     Attach(AttachClient),
-    Detach(DetachClient),
+    Detach(LiveClientLeft),
     Heartbeat(String, Option<Value>),
 }
 
@@ -69,8 +70,8 @@ impl Default for Live {
 }
 
 impl Live {
-    pub(crate) fn roster(&self) -> impl std::ops::Deref<Target = Roster> + '_ {
-        Kept::of(lock(&self.roster))
+    pub(crate) fn roster(&self) -> RosterGuard<'_> {
+        RosterGuard(lock(&self.roster))
     }
 
     /// Resolves when control has passed and somebody has to be told of it.
@@ -83,16 +84,10 @@ impl Live {
     }
 }
 
-/// A look at the roster.
-struct Look<'a>(MutexGuard<'a, Kept>);
+/// The roster, to be looked at.
+pub(crate) struct RosterGuard<'a>(MutexGuard<'a, Kept>);
 
-impl Kept {
-    fn of(guard: MutexGuard<'_, Self>) -> Look<'_> {
-        Look(guard)
-    }
-}
-
-impl std::ops::Deref for Look<'_> {
+impl Deref for RosterGuard<'_> {
     type Target = Roster;
 
     fn deref(&self) -> &Roster {
@@ -101,7 +96,6 @@ impl std::ops::Deref for Look<'_> {
 }
 
 impl Shared {
-    /// This moment.
     pub(crate) fn instant(&self) -> Now {
         Now {
             at: self.config.clock.now(),

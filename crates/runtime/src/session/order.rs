@@ -10,18 +10,14 @@ use harn_model::{
     WorkerMetadata, WorkerUpdate,
 };
 
-/// What becomes of an event.
-pub(crate) enum Verdict {
-    /// It is written, after these.
-    Write(Vec<AgentEvent>),
-    /// It is left out, because of this.
-    LeaveOut(&'static str),
-}
+/// What becomes of an event: it is written after these, or left out because of this.
+pub(crate) type Placement = Result<Vec<AgentEvent>, &'static str>;
 
-impl Verdict {
-    fn as_is() -> Self {
-        Self::Write(Vec::new())
-    }
+/// The event is written where it stands.
+const AS_IS: Placement = Ok(Vec::new());
+
+fn only_if(is_legal: bool, why_not: &'static str) -> Placement {
+    is_legal.then(Vec::new).ok_or(why_not)
 }
 
 /// Names that were given anew in the turn that runs.
@@ -34,18 +30,18 @@ pub(crate) struct Order {
 
 impl Order {
     /// Judges an event, and mends what can be mended. `view` is the fold of everything before it.
-    pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> Verdict {
+    pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> Placement {
         let turn = view.open_turn.as_ref();
         // Any other event stands by itself: nothing has to come before it, and anything may follow.
         let Some(ordered) = event.ordered_mut() else {
-            return Verdict::as_is();
+            return AS_IS;
         };
         match ordered {
             OrderedEvent::TurnStarted(_) => {
                 self.calls.clear();
                 self.worker_calls.clear();
                 self.runs.clear();
-                Verdict::as_is()
+                AS_IS
             }
             OrderedEvent::ToolCall(call) => {
                 if is_open(turn, self.call(&call.tool_call_id)) {
@@ -55,16 +51,16 @@ impl Order {
                 } else {
                     self.announce(call, view);
                 }
-                Verdict::as_is()
+                AS_IS
             }
             OrderedEvent::ToolCallUpdate(update) => {
                 let id = self.call(&update.tool_call_id).clone();
                 let verdict = if is_open(turn, &id) {
-                    Verdict::as_is()
+                    AS_IS
                 } else if view.used.contains(Named::Call, id.as_str()) {
-                    Verdict::LeaveOut("the tool call has ended")
+                    Err("the tool call has ended")
                 } else {
-                    Verdict::Write(vec![AgentEvent::ToolCall(Box::new(call_of(update)))])
+                    Ok(vec![AgentEvent::ToolCall(Box::new(call_of(update)))])
                 };
                 update.tool_call_id = id;
                 verdict
@@ -73,20 +69,20 @@ impl Order {
                 let id = self.call(&ask.tool_call.tool_call_id).clone();
                 if is_open(turn, &id) {
                     ask.tool_call.tool_call_id = id;
-                    return Verdict::as_is();
+                    return AS_IS;
                 }
                 // The agent asks about a call that it did not announce.
                 let mut call = Box::new(ask.tool_call.clone());
                 call.status = ToolCallStatus::Pending;
                 self.announce(&mut call, view);
                 ask.tool_call.tool_call_id = call.tool_call_id.clone();
-                Verdict::Write(vec![AgentEvent::ToolCall(call)])
+                Ok(vec![AgentEvent::ToolCall(call)])
             }
             OrderedEvent::PermissionAsked(ask) => {
                 let id = &ask.tool_call.tool_call_id;
                 let id = self.worker_calls.get(id).unwrap_or(id);
                 ask.tool_call.tool_call_id = id.clone();
-                Verdict::as_is()
+                AS_IS
             }
             OrderedEvent::WorkerCall(call) => self.worker_call(call, view),
             OrderedEvent::WorkerUpdate(update) => worker(
@@ -95,74 +91,60 @@ impl Order {
             ),
             OrderedEvent::CompositionStart(run) => {
                 if turn.is_some_and(|turn| turn.runs.contains_key(self.run(&run.run_id))) {
-                    return Verdict::LeaveOut("the composition has begun already");
+                    return Err("the composition has begun already");
                 }
                 let fresh = view.used.fresh(Named::Run, &run.run_id);
                 let given = std::mem::replace(&mut run.run_id, fresh.clone());
                 self.runs.insert(given, fresh);
-                Verdict::as_is()
+                AS_IS
             }
             OrderedEvent::CompositionChildCall(call) => {
                 call.run_id = self.run(&call.run_id).to_owned();
-                match turn.and_then(|turn| turn.runs.get(&call.run_id)) {
-                    None => Verdict::LeaveOut("the composition has not begun, or has ended"),
-                    Some(run) if run.children.contains_key(&call.tool_call_id) => {
-                        Verdict::LeaveOut("the composition's child has begun already")
-                    }
-                    Some(_) => Verdict::as_is(),
-                }
+                let run = turn.and_then(|turn| turn.runs.get(&call.run_id));
+                let run = run.ok_or("the composition has not begun, or has ended")?;
+                only_if(
+                    !run.children.contains_key(&call.tool_call_id),
+                    "the composition's child has begun already",
+                )
             }
             OrderedEvent::CompositionChildResult(result) => {
                 result.run_id = self.run(&result.run_id).to_owned();
                 let run = turn.and_then(|turn| turn.runs.get(&result.run_id));
-                if run.is_some_and(|run| run.children.contains_key(&result.tool_call_id)) {
-                    Verdict::as_is()
-                } else {
-                    Verdict::LeaveOut("the composition's child has not begun, or has ended")
-                }
+                only_if(
+                    run.is_some_and(|run| run.children.contains_key(&result.tool_call_id)),
+                    "the composition's child has not begun, or has ended",
+                )
             }
             OrderedEvent::CompositionFinish(run) | OrderedEvent::CompositionError(run) => {
                 run.run_id = self.run(&run.run_id).to_owned();
-                match turn.and_then(|turn| turn.runs.get(&run.run_id)) {
-                    None => Verdict::LeaveOut("the composition has not begun, or has ended"),
-                    Some(open) => Verdict::Write(abandoned(&run.run_id, &open.children).collect()),
-                }
+                let open = turn.and_then(|turn| turn.runs.get(&run.run_id));
+                let open = open.ok_or("the composition has not begun, or has ended")?;
+                Ok(abandoned(&run.run_id, &open.children).collect())
             }
             OrderedEvent::HitlRequested { request_id, .. } => {
-                if turn.is_some_and(|turn| turn.questions.contains_key(request_id)) {
-                    Verdict::LeaveOut("the question is open already")
-                } else {
-                    Verdict::as_is()
-                }
+                let is_open = turn.is_some_and(|turn| turn.questions.contains_key(request_id));
+                only_if(!is_open, "the question is open already")
             }
             OrderedEvent::HitlResolved {
                 request_id, kind, ..
-            } => match turn.and_then(|turn| turn.questions.get(request_id)) {
-                Some(asked) => {
-                    kind.clone_from(&asked.kind);
-                    Verdict::as_is()
-                }
-                None => Verdict::LeaveOut("the question was not put, or is settled"),
-            },
+            } => {
+                let asked = turn.and_then(|turn| turn.questions.get(request_id));
+                let asked = asked.ok_or("the question was not put, or is settled")?;
+                kind.clone_from(&asked.kind);
+                AS_IS
+            }
             OrderedEvent::SkillDeactivated {
                 skill_name,
                 skill_id,
                 ..
             } => {
                 let id = skill_id.as_ref().unwrap_or(skill_name);
-                if view.skills.contains_key(id) {
-                    Verdict::as_is()
-                } else {
-                    Verdict::LeaveOut("the skill is not active")
-                }
+                only_if(view.skills.contains_key(id), "the skill is not active")
             }
             OrderedEvent::UserMessage { message_id, .. } => {
                 let id = message_id.as_str();
-                if view.used.contains(Named::DeliveredMessage, id) {
-                    Verdict::LeaveOut("the message was delivered already")
-                } else {
-                    Verdict::as_is()
-                }
+                let is_delivered = view.used.contains(Named::DeliveredMessage, id);
+                only_if(!is_delivered, "the message was delivered already")
             }
         }
     }
@@ -181,7 +163,7 @@ impl Order {
     }
 
     /// The worker's own session has put its calls in order; only a name may be taken here.
-    fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> Verdict {
+    fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> Placement {
         let given = call.id().clone();
         match &call.step {
             WorkerCallStep::Announced(_) => {
@@ -190,7 +172,7 @@ impl Order {
                     self.worker_calls.insert(given, fresh.clone());
                     *call.id_mut() = fresh;
                 }
-                Verdict::as_is()
+                AS_IS
             }
             WorkerCallStep::Asked(asked) => {
                 let step = WorkerCallStep::Announced(asked.clone());
@@ -198,7 +180,7 @@ impl Order {
                     *call.id_mut() = fresh.clone();
                 }
                 if is_open_of_worker(view, call.id()) {
-                    return Verdict::as_is();
+                    return AS_IS;
                 }
                 // The worker asks about a call that it did not announce.
                 let lineage = call.lineage.clone();
@@ -207,18 +189,18 @@ impl Order {
                     step,
                     asked: false,
                 });
-                self.worker_call(&mut announced, view);
+                self.worker_call(&mut announced, view)?;
                 *call.id_mut() = announced.id().clone();
-                Verdict::Write(vec![AgentEvent::WorkerCall(announced)])
+                Ok(vec![AgentEvent::WorkerCall(announced)])
             }
             WorkerCallStep::Changed(_) => {
                 if let Some(fresh) = self.worker_calls.get(&given) {
                     *call.id_mut() = fresh.clone();
                 }
-                match is_open_of_worker(view, call.id()) {
-                    true => Verdict::as_is(),
-                    false => Verdict::LeaveOut("the worker's call has not begun, or has ended"),
-                }
+                only_if(
+                    is_open_of_worker(view, call.id()),
+                    "the worker's call has not begun, or has ended",
+                )
             }
         }
     }
@@ -264,7 +246,7 @@ fn call_of(update: &ToolCallUpdate) -> ToolCall {
 }
 
 /// A worker's life: cycles that begin with a spawn, and one end.
-fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Verdict {
+fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Placement {
     use WorkerEvent::{
         WorkerCancelled, WorkerCompleted, WorkerFailed, WorkerProgressed, WorkerSpawned,
         WorkerStopped, WorkerWaitingForInput,
@@ -272,18 +254,18 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Verdict {
     let spawned = |known: &WorkerUpdate| {
         let mut spawned = known.then(WorkerSpawned);
         spawned.metadata.error = None;
-        Verdict::Write(vec![AgentEvent::WorkerUpdate(Box::new(spawned))])
+        Ok(vec![AgentEvent::WorkerUpdate(Box::new(spawned))])
     };
     match (last.map(|last| last.event), update.event) {
         (Some(WorkerCompleted | WorkerFailed | WorkerStopped | WorkerCancelled), _) => {
-            Verdict::LeaveOut("the worker has ended")
+            Err("the worker has ended")
         }
-        (Some(WorkerSpawned), WorkerSpawned) => Verdict::LeaveOut("the worker is running already"),
+        (Some(WorkerSpawned), WorkerSpawned) => Err("the worker is running already"),
         (Some(WorkerWaitingForInput), WorkerWaitingForInput) => {
-            Verdict::LeaveOut("the worker is waiting already")
+            Err("the worker is waiting already")
         }
         (None | Some(WorkerSpawned | WorkerProgressed), WorkerProgressed) => {
-            Verdict::LeaveOut("the worker is not waiting for a trigger")
+            Err("the worker is not waiting for a trigger")
         }
         // Nobody heard of its beginning, or of the cycle after its trigger.
         (
@@ -307,7 +289,7 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Verdict {
         | (
             Some(WorkerSpawned | WorkerWaitingForInput),
             WorkerCompleted | WorkerFailed | WorkerStopped | WorkerCancelled,
-        ) => Verdict::as_is(),
+        ) => AS_IS,
     }
 }
 

@@ -11,13 +11,15 @@ mod tests;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use harn_model::{LiveAuthor, LiveClient, LiveClientAction, LiveClientMode, Timestamp};
+use harn_model::{
+    LiveAuthor, LiveClient, LiveClientAction, LiveClientLeft, LiveClientMode, Timestamp,
+};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use change::CLIENT_EXIT;
+pub(crate) use change::Change;
 pub use change::{AttachClient, Taking};
-pub(crate) use change::{Change, DetachClient};
+use change::{CLIENT_EXIT, left_silently};
 
 use crate::{HostPort, LiveClientError, NotInControl};
 
@@ -120,7 +122,6 @@ enum Holder {
 }
 
 impl Roster {
-    /// A connection comes.
     pub(crate) fn sit(
         &mut self,
         name: &str,
@@ -159,8 +160,7 @@ impl Roster {
     pub(crate) fn leave(&mut self, seat: SeatId) -> Vec<Change> {
         let own = self.rows.iter().filter(|row| row.seat == seat);
         let own: Vec<_> = own.map(|row| row.client.client_id.clone()).collect();
-        let gone = own.into_iter().map(DetachClient::exit);
-        let changes = gone.filter_map(|gone| self.remove(gone)).collect();
+        let changes = self.remove_all(own, CLIENT_EXIT);
         self.changing(|roster| {
             if roster.holder() == Some(&Holder::Seat(seat)) {
                 roster.control = None;
@@ -170,11 +170,10 @@ impl Roster {
         changes
     }
 
-    /// A client leaves.
     pub(crate) fn detach(
         &mut self,
         seat: SeatId,
-        wanted: DetachClient,
+        wanted: LiveClientLeft,
     ) -> Result<Change, LiveClientError> {
         let unknown = LiveClientError::NotAttached {
             client_id: wanted.client_id.clone(),
@@ -209,8 +208,7 @@ impl Roster {
         let late = |row: &&Row| row.promise.is_some_and(|it| it.due <= now.tick);
         let late = self.rows.iter().filter(late);
         let late: Vec<_> = late.map(|row| row.client.client_id.clone()).collect();
-        let missed = late.into_iter().map(DetachClient::missed);
-        missed.filter_map(|gone| self.remove(gone)).collect()
+        self.remove_all(late, "heartbeat_missed")
     }
 
     /// When somebody is next overdue.
@@ -268,12 +266,17 @@ impl Roster {
     }
 
     /// Takes a row away; what there is to tell of it.
-    fn remove(&mut self, gone: DetachClient) -> Option<Change> {
+    fn remove(&mut self, gone: LiveClientLeft) -> Option<Change> {
         let before = self.controller_id();
         self.row(&gone.client_id)?;
         self.changing(|roster| roster.take_out(&gone.client_id));
-        let left = Some(Box::new(gone.left()));
+        let left = Some(Box::new(gone));
         Some(self.told(LiveClientAction::Detached, None, before, left))
+    }
+
+    fn remove_all(&mut self, clients: Vec<String>, reason: &str) -> Vec<Change> {
+        let gone = clients.into_iter().map(|id| left_silently(id, reason));
+        gone.filter_map(|gone| self.remove(gone)).collect()
     }
 
     /// Takes a row away, and control with it. Within a change.

@@ -7,11 +7,7 @@ use harn_model::{
     binding_manifest_hash, snippet_hash,
 };
 
-use super::{
-    order::{Order, Verdict},
-    split_sequence::SplitSequence,
-    stamp::Stamper,
-};
+use super::{order::Order, split_sequence::SplitSequence, stamp::Stamper};
 use crate::Ids;
 
 /// See the module. One a session; folds what it enters into the session's view.
@@ -72,8 +68,8 @@ impl Scribe {
         let events = events.into_iter().flat_map(|event| self.split.pass(event));
         for mut event in events.collect::<Vec<_>>() {
             let before = match self.order.judge(&mut event, view) {
-                Verdict::Write(before) => before,
-                Verdict::LeaveOut(why) => {
+                Ok(before) => before,
+                Err(why) => {
                     self.left_out(why);
                     continue;
                 }

@@ -5,16 +5,17 @@ use std::{ops::Deref, path::PathBuf, sync::Arc};
 
 use harn_model::{
     Actor, AskId, ContentBlock, Decision, DeliveryMode, HitlResponse, LiveAuthor, LiveClient,
-    LiveClientChange, McpServerSpec, MessageId, PermissionRoute, Seq, Timestamp, TurnId,
+    LiveClientChange, LiveClientLeft, McpServerSpec, MessageId, PermissionRoute, Seq, Timestamp,
+    TurnId,
 };
 use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::{
     Controller, Msg, Observer, Submission,
     control::Controlled,
     live::{LiveRequest, LiveWanted, Standing},
-    roster::{Act, AttachClient, Claim, DetachClient, SeatId},
+    roster::{Act, AttachClient, Claim, SeatId},
     shared::lock,
 };
 use crate::{
@@ -201,8 +202,7 @@ impl Seat {
     /// Answers a question that was put here in this term. Dropped where somebody else is asked by now.
     pub async fn answer(&self, ask: AskId, decision: Decision, term: Term) {
         let msg = Msg::Answer(ask, decision, Some(term));
-        // A closed session has settled its questions.
-        let _ = self.session.inbox.send(msg).await;
+        self.session.notify(msg).await;
     }
 
     /// Answers what a person was asked here in this term, as [`Controller::hitl_respond`].
@@ -242,7 +242,7 @@ impl Seat {
         reason: &str,
         metadata: Value,
     ) -> Result<(LiveClientChange, Seq), LiveClientError> {
-        let gone = DetachClient {
+        let gone = LiveClientLeft {
             client_id: client_id.to_owned(),
             reason: reason.to_owned(),
             metadata,
@@ -265,12 +265,9 @@ impl Seat {
         if self.get_up() {
             return;
         }
-        let (reply, done) = oneshot::channel();
-        let msg = Msg::Leave(self.id, Some(reply));
-        if self.session.inbox.send(msg).await.is_ok() {
-            // A session that ends has no clients any more.
-            let _ = done.await;
-        }
+        let left = |reply| Msg::Leave(self.id, Some(reply));
+        // Without a reply the session has ended, and has no clients any more.
+        let _ = self.session.request(left).await;
     }
 
     /// Leaves, if nobody has to be told of it.
@@ -285,15 +282,15 @@ impl Seat {
     }
 
     async fn live(&self, wanted: LiveWanted) -> Result<(LiveClientChange, Seq), LiveClientError> {
-        let (reply, done) = oneshot::channel();
-        let request = LiveRequest {
+        let request = |reply| LiveRequest {
             seat: self.id,
             wanted,
             reply,
         };
-        let sent = self.session.inbox.send(Msg::Live(Box::new(request))).await;
-        sent.map_err(|_| LiveClientError::Closed)?;
-        done.await.map_err(|_| LiveClientError::Closed)?
+        let done = self
+            .session
+            .request(|reply| Msg::Live(Box::new(request(reply))));
+        done.await.unwrap_or(Err(LiveClientError::Closed))
     }
 }
 
@@ -302,13 +299,10 @@ impl Drop for Seat {
         if self.get_up() {
             return;
         }
-        let (inbox, msg) = (self.session.inbox.clone(), Msg::Leave(self.id, None));
+        let (session, msg) = (self.session.clone(), Msg::Leave(self.id, None));
         // Without a runtime the session is gone as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                // A session that has ended has no clients any more.
-                let _ = inbox.send(msg).await;
-            });
+            runtime.spawn(async move { session.notify(msg).await });
         }
     }
 }

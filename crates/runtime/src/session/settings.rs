@@ -3,10 +3,17 @@
 use harn_journal::JournalError;
 use harn_model::Seq;
 use harn_policy::SessionMode;
-use tokio::sync::oneshot;
 
 use super::handle::{Controller, Msg, find};
 use crate::{SettingError, mode};
+
+/// What is set, and to what.
+pub(crate) enum Setting {
+    Mode(String),
+    /// An option of the agent, and its value.
+    Option(String, String),
+    Title(String),
+}
 
 impl Controller {
     /// Chooses a mode; written and published when this returns, with the place of its event.
@@ -17,9 +24,7 @@ impl Controller {
                 known: join(mode::modes().iter().map(|m| m.id.as_str())),
             });
         }
-        let (reply, done) = oneshot::channel();
-        self.request(Msg::SetMode(mode.to_owned(), reply), done)
-            .await
+        self.set(Setting::Mode(mode.to_owned())).await
     }
 
     /// Sets an option of the agent; written and published when this returns, with the place of its
@@ -39,30 +44,24 @@ impl Controller {
                 known: join(option.choices.iter().map(|c| c.value.as_str())),
             });
         }
-        let (reply, done) = oneshot::channel();
-        let msg = Msg::SetOption(id.to_owned(), value.to_owned(), reply);
-        self.request(msg, done).await
+        self.set(Setting::Option(id.to_owned(), value.to_owned()))
+            .await
     }
 
     /// Gives the session a title, which no title of its agent replaces; written and published when this returns,
     /// with the place of its event.
     pub async fn set_title(&self, title: &str) -> Result<Seq, SettingError> {
-        let (reply, done) = oneshot::channel();
-        self.request(Msg::SetTitle(title.to_owned(), reply), done)
-            .await
+        self.set(Setting::Title(title.to_owned())).await
     }
 
     /// Has listings show the session again; none where it has ended.
     pub(crate) async fn unarchive(&self) -> Option<Result<(), JournalError>> {
-        let (reply, done) = oneshot::channel();
-        self.inbox.send(Msg::Unarchive(reply)).await.ok()?;
-        done.await.ok()
+        self.request(Msg::Unarchive).await
     }
 
-    async fn request(&self, msg: Msg, done: oneshot::Receiver<Seq>) -> Result<Seq, SettingError> {
-        let sent = self.inbox.send(msg).await;
-        sent.map_err(|_| SettingError::Closed)?;
-        done.await.map_err(|_| SettingError::Closed)
+    async fn set(&self, setting: Setting) -> Result<Seq, SettingError> {
+        let set = self.request(|reply| Msg::Set(setting, reply)).await;
+        set.ok_or(SettingError::Closed)
     }
 }
 

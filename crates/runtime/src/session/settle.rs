@@ -1,7 +1,7 @@
 //! Settling: what a turn leaves open is closed, so that no host waits for something that never comes.
 
 use harn_model::{
-    AgentEvent, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
+    AgentEvent, AskId, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
     HitlOutcome, PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, TurnId,
     WorkerCall, WorkerEvent, plain_text,
 };
@@ -9,12 +9,33 @@ use harn_model::{
 /// How a turn came to leave things open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leftover {
-    /// It was cancelled.
     Cancelled,
     /// The agent returned without ending them.
     Abandoned,
-    /// The process died.
     Crashed,
+}
+
+impl Leftover {
+    /// Why a tool call failed that was left open, with the reason for one that was abandoned.
+    fn call_failure(self, abandoned: &'static str) -> (&'static str, ErrorCategory) {
+        match self {
+            Self::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
+            Self::Abandoned => (abandoned, ErrorCategory::AbandonedAtLoopExit),
+            Self::Crashed => (
+                "interrupted: the agent stopped before this tool ended; it may have had effects",
+                ErrorCategory::Cancelled,
+            ),
+        }
+    }
+}
+
+/// The end of a question about a tool call that nobody answers.
+pub(crate) fn cancelled_ask(ask_id: AskId) -> AgentEvent {
+    AgentEvent::PermissionResolved(Box::new(PermissionResolved {
+        ask_id,
+        decision: Decision::Cancelled,
+        remembered: None,
+    }))
 }
 
 /// Events that close everything that the turn under way leaves open: asks, calls, compositions,
@@ -23,13 +44,7 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
     let Some(turn) = &view.open_turn else {
         return Vec::new();
     };
-    let asks = turn.asks.keys().map(|ask_id| {
-        AgentEvent::PermissionResolved(Box::new(PermissionResolved {
-            ask_id: ask_id.clone(),
-            decision: Decision::Cancelled,
-            remembered: None,
-        }))
-    });
+    let asks = turn.asks.keys().cloned().map(cancelled_ask);
     let questions = turn.questions.iter().map(|(request_id, question)| {
         let (request_id, kind) = (request_id.clone(), question.kind.clone());
         let outcome = HitlOutcome::Cancelled;
@@ -40,33 +55,15 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
         }
     });
     let calls = turn.calls.iter().map(|(id, call)| {
-        let (error, category) = match how {
-            _ if call.parsing => ("its arguments never came", ErrorCategory::ParseAborted),
-            Leftover::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
-            Leftover::Abandoned => (
-                "the turn ended before this tool did",
-                ErrorCategory::AbandonedAtLoopExit,
-            ),
-            Leftover::Crashed => (
-                "interrupted: the agent stopped before this tool ended; it may have had effects",
-                ErrorCategory::Cancelled,
-            ),
+        let (error, category) = match call.parsing {
+            true => ("its arguments never came", ErrorCategory::ParseAborted),
+            false => how.call_failure("the turn ended before this tool did"),
         };
         let update = ToolCallUpdate::failed(id.clone(), call.tool_name.clone(), error, category);
         AgentEvent::ToolCallUpdate(Box::new(update))
     });
     let worker_calls = turn.worker_calls.iter().map(|(id, call)| {
-        let (error, category) = match how {
-            Leftover::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
-            Leftover::Abandoned => (
-                "the turn ended before this worker's tool did",
-                ErrorCategory::AbandonedAtLoopExit,
-            ),
-            Leftover::Crashed => (
-                "interrupted: the agent stopped before this tool ended; it may have had effects",
-                ErrorCategory::Cancelled,
-            ),
-        };
+        let (error, category) = how.call_failure("the turn ended before this worker's tool did");
         let named = (id.clone(), call.tool_name.clone(), call.title.clone());
         let failed = WorkerCall::failed(call.lineage.clone(), named, error, category);
         AgentEvent::WorkerCall(Box::new(failed))

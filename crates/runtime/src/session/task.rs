@@ -16,14 +16,13 @@ mod workers;
 
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
-use harn_journal::{JournalError, Log};
+use harn_journal::{JournalError, Log, MetaChange};
 use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, TurnId};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
 };
 
-use asks::resolved;
 use controls::withdrawn_by;
 use live::overdue;
 use workers::OnTheWay;
@@ -35,6 +34,7 @@ use super::{
     handle::QueuedPrompt,
     running::{Carried, PendingAsk, RunningTurn, TurnWake},
     scribe::Scribe,
+    settle::cancelled_ask,
     shared::lock,
 };
 use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
@@ -50,7 +50,6 @@ pub(crate) struct SessionTask {
     on_the_way: OnTheWay,
     /// The slash commands of its equipment, as they were last told.
     commands_told: Vec<Command>,
-    /// Reused between batches.
     items: Vec<TurnItem>,
 }
 
@@ -98,48 +97,35 @@ impl SessionTask {
         forget();
         shared.feed.end(end);
         for closed in closed {
-            // Nobody may be waiting for the close any more.
-            let _ = closed.send(());
+            send_reply(closed, ());
         }
     }
 
     async fn serve(&mut self) -> Result<Vec<oneshot::Sender<()>>, JournalError> {
         loop {
-            let due = self.next_due();
-            let next = if let Some(turn) = &mut self.turn {
-                tokio::select! {
-                    biased;
-                    msg = self.inbox.recv() => self.handle(msg).await?,
-                    () = overdue(due) => {
-                        self.missed().await?;
-                        Next::Continue
-                    }
-                    () = self.shared.live.stirred() => {
-                        self.control_passed().await?;
-                        Next::Continue
-                    }
-                    wake = turn.wake(&mut self.items) => {
-                        let more = matches!(wake, TurnWake::Items);
-                        self.advance(wake).await?;
-                        if more { self.pace().await? } else { Next::Continue }
-                    }
+            if self.turn.is_none() {
+                if let Some(prompt) = self.waiting.pop_front() {
+                    self.start(prompt).await?;
+                    continue;
                 }
-            } else if let Some(prompt) = self.waiting.pop_front() {
-                self.start(prompt).await?;
-                Next::Continue
-            } else {
                 self.shared.feed.rest();
-                tokio::select! {
-                    biased;
-                    msg = self.inbox.recv() => self.handle(msg).await?,
-                    () = overdue(due) => {
-                        self.missed().await?;
-                        Next::Continue
-                    }
-                    () = self.shared.live.stirred() => {
-                        self.control_passed().await?;
-                        Next::Continue
-                    }
+            }
+            let due = self.next_due();
+            let next = tokio::select! {
+                biased;
+                msg = self.inbox.recv() => self.handle(msg).await?,
+                () = overdue(due) => {
+                    self.missed().await?;
+                    Next::Continue
+                }
+                () = self.shared.live.stirred() => {
+                    self.control_passed().await?;
+                    Next::Continue
+                }
+                Some(wake) = next_wake(&mut self.turn, &mut self.items) => {
+                    let more = matches!(wake, TurnWake::Items);
+                    self.advance(wake).await?;
+                    if more { self.pace().await? } else { Next::Continue }
                 }
             };
             if let Next::Close(closed) = next {
@@ -149,33 +135,36 @@ impl SessionTask {
     }
 
     async fn handle(&mut self, msg: Option<Msg>) -> Result<Next, JournalError> {
+        let Some(msg) = msg else {
+            // Every handle is gone.
+            return self.wind_up(Vec::new(), false).await;
+        };
         match msg {
-            Some(Msg::Prompt(prompt)) => self.queue(prompt).await?,
-            Some(Msg::Cancel(turn)) => self.cancel(&turn).await?,
-            Some(Msg::Answer(ask, decision, term)) => {
+            Msg::Prompt(prompt) => self.queue(prompt).await?,
+            Msg::Cancel(turn) => self.cancel(&turn).await?,
+            Msg::Answer(ask, decision, term) => {
                 if self.counts(term) {
                     self.answer(&ask, decision).await?;
                 }
             }
-            Some(Msg::HitlRespond(response, term, reply)) => {
+            Msg::HitlRespond(response, term, reply) => {
                 if self.counts(term) {
                     self.hitl_respond(*response, reply).await?;
                 } else {
-                    // The caller may have gone.
-                    let _ = reply.send(Err(HitlError::Unknown(response.request_id)));
+                    send_reply(reply, Err(HitlError::Unknown(response.request_id)));
                 }
             }
-            Some(Msg::HitlEnd {
+            Msg::HitlEnd {
                 id,
                 end,
                 said,
                 term,
-            }) => {
+            } => {
                 if self.counts(term) {
                     self.end_hitl(&id, end, said).await?;
                 }
             }
-            Some(Msg::Routed(route)) => {
+            Msg::Routed(route) => {
                 // One that is settled by now was put to nobody.
                 let open = |ask| {
                     self.turn
@@ -187,25 +176,20 @@ impl SessionTask {
                     self.write(vec![routed]).await?;
                 }
             }
-            Some(Msg::Control(request)) => self.control(*request).await?,
-            Some(Msg::Live(request)) => self.live(*request).await?,
-            Some(Msg::Leave(seat, reply)) => self.leave(seat, reply).await?,
-            Some(Msg::Inherit(reminders)) => self.inherit(reminders).await?,
-            Some(Msg::Forget(forgotten)) => self.forget(forgotten).await?,
-            Some(Msg::Equipped(change)) => self.equipped(change).await?,
-            Some(Msg::Resume) => self.resume().await?,
-            Some(Msg::SetMode(mode_id, reply)) => self.set_mode(mode_id, reply).await?,
-            Some(Msg::SetOption(id, value, reply)) => self.set_option(id, value, reply).await?,
-            Some(Msg::SetTitle(title, reply)) => self.set_title(title, reply).await?,
-            Some(Msg::Unarchive(reply)) => self.unarchive(reply),
-            Some(Msg::SetDirectories(additional)) => self.set_directories(additional),
-            Some(Msg::DealtWith(reply)) => {
-                // The caller may have gone.
-                let _ = reply.send(self.shared.view().last_seq);
+            Msg::Control(request) => self.control(*request).await?,
+            Msg::Live(request) => self.live(*request).await?,
+            Msg::Leave(seat, reply) => self.leave(seat, reply).await?,
+            Msg::Inherit(reminders) => self.inherit(reminders).await?,
+            Msg::Forget(forgotten) => self.forget(forgotten).await?,
+            Msg::Equipped(change) => self.equipped(change).await?,
+            Msg::Resume => self.resume().await?,
+            Msg::Set(setting, reply) => send_reply(reply, self.set(setting).await?),
+            Msg::Unarchive(reply) => {
+                send_reply(reply, self.log.amend(MetaChange::Archived(false)));
             }
-            Some(Msg::Close { reply, told }) => return self.wind_up(vec![reply], told).await,
-            // Every handle is gone.
-            None => return self.wind_up(Vec::new(), false).await,
+            Msg::SetDirectories(additional) => self.set_directories(additional),
+            Msg::DealtWith(reply) => send_reply(reply, self.shared.view().last_seq),
+            Msg::Close { reply, told } => return self.wind_up(vec![reply], told).await,
         }
         Ok(Next::Continue)
     }
@@ -328,13 +312,13 @@ impl SessionTask {
                 TurnItem::Withdraw(ask) => {
                     let turn = self.turn.as_mut();
                     if turn.is_some_and(|turn| turn.asks.remove(&ask).is_some()) {
-                        events.push(resolved(ask, Decision::Cancelled, None));
+                        events.push(cancelled_ask(ask));
                     }
                 }
                 TurnItem::Ask(ask, reply) => {
                     events.push(AgentEvent::PermissionAsked(ask.clone()));
                     if let Some(by) = self.interrupter_of(&ask) {
-                        events.push(resolved(ask.ask_id, Decision::Cancelled, None));
+                        events.push(cancelled_ask(ask.ask_id));
                         withdrawn.push((reply, by));
                         continue;
                     }
@@ -351,7 +335,7 @@ impl SessionTask {
                             };
                             turn.asks.insert(id, pending);
                         }
-                        _ => events.push(resolved(ask.ask_id, Decision::Cancelled, None)),
+                        _ => events.push(cancelled_ask(ask.ask_id)),
                     }
                 }
             }
@@ -359,12 +343,10 @@ impl SessionTask {
         self.items = items;
         self.write(events).await?;
         for reply in flushes {
-            // The agent may have stopped waiting.
-            let _ = reply.send(());
+            send_reply(reply, ());
         }
         for (reply, by) in withdrawn {
-            // The agent may have stopped waiting.
-            let _ = reply.send(withdrawn_by(by));
+            send_reply(reply, withdrawn_by(by));
         }
         Ok(())
     }
@@ -376,18 +358,13 @@ impl SessionTask {
             turn.cancel(self.shared.config.cancel_deadline);
             let asks: Vec<_> = turn.asks.drain().collect();
             let (mut events, asked) = self.cancel_hitl();
-            let decided = asks
-                .iter()
-                .map(|(id, _)| resolved(id.clone(), Decision::Cancelled, None));
-            events.extend(decided);
+            events.extend(asks.iter().map(|(id, _)| cancelled_ask(id.clone())));
             self.write(events).await?;
             for (_, pending) in asks {
-                // The agent may have stopped waiting.
-                let _ = pending.reply.send(Decision::Cancelled);
+                send_reply(pending.reply, Decision::Cancelled);
             }
             for reply in asked {
-                // The agent may have stopped waiting.
-                let _ = reply.send(HitlEnd::Cancelled);
+                send_reply(reply, HitlEnd::Cancelled);
             }
         } else if let Some(at) = self.waiting.iter().position(|prompt| prompt.turn == *id)
             && let Some(prompt) = self.waiting.remove(at)
@@ -480,4 +457,17 @@ impl SessionTask {
             tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not sync the journal");
         }
     }
+}
+
+/// What the turn that runs wakes the task with; never, where none does. Cancel safe.
+async fn next_wake(turn: &mut Option<RunningTurn>, items: &mut Vec<TurnItem>) -> Option<TurnWake> {
+    match turn {
+        Some(turn) => Some(turn.wake(items).await),
+        None => None,
+    }
+}
+
+/// Replies to a caller or an agent, which may have stopped waiting; what is written stands.
+fn send_reply<T>(reply: oneshot::Sender<T>, answer: T) {
+    let _ = reply.send(answer);
 }

@@ -4,8 +4,8 @@ use harn_model::{LiveClient, LiveClientAction, LiveClientMode};
 use serde_json::json;
 
 use super::{
-    AttachClient, Change, Control, DetachClient, Holder, MOST_CLIENTS, Now, Promise, Roster, Row,
-    SeatId, Taking, seconds,
+    AttachClient, Change, Control, Holder, MOST_CLIENTS, Now, Promise, Roster, Row, SeatId, Taking,
+    change::left_silently, seconds,
 };
 use crate::LiveClientError;
 
@@ -62,7 +62,7 @@ impl Roster {
         self.changing(|roster| {
             if elsewhere {
                 roster.take_out(&id);
-                let left = Some(Box::new(DetachClient::replaced(id.clone()).left()));
+                let left = Some(Box::new(left_silently(id.clone(), "replaced")));
                 let told = roster.told(LiveClientAction::Detached, None, before.take(), left);
                 before.clone_from(&told.state.active_controller_id);
                 replaced = Some(told);

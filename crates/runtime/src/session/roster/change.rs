@@ -74,43 +74,12 @@ impl AttachClient {
 /// Why a client left whose connection ended, as the runtime and brokers report it.
 pub(super) const CLIENT_EXIT: &str = "client_exit";
 
-/// A client that leaves.
-pub(crate) struct DetachClient {
-    pub(crate) client_id: String,
-    pub(crate) reason: String,
-    pub(crate) metadata: Value,
-}
-
-impl DetachClient {
-    /// Its connection ended.
-    pub(super) fn exit(client_id: String) -> Self {
-        Self::unsaid(client_id, CLIENT_EXIT)
-    }
-
-    /// It came again over another connection.
-    pub(super) fn replaced(client_id: String) -> Self {
-        Self::unsaid(client_id, "replaced")
-    }
-
-    /// It did not keep its promise.
-    pub(super) fn missed(client_id: String) -> Self {
-        Self::unsaid(client_id, "heartbeat_missed")
-    }
-
-    fn unsaid(client_id: String, reason: &str) -> Self {
-        Self {
-            client_id,
-            reason: reason.to_owned(),
-            metadata: Value::Null,
-        }
-    }
-
-    pub(super) fn left(self) -> LiveClientLeft {
-        LiveClientLeft {
-            client_id: self.client_id,
-            reason: self.reason,
-            metadata: self.metadata,
-        }
+/// A client that leaves without a word, and why.
+pub(super) fn left_silently(client_id: String, reason: &str) -> LiveClientLeft {
+    LiveClientLeft {
+        client_id,
+        reason: reason.to_owned(),
+        metadata: Value::Null,
     }
 }
 

@@ -26,7 +26,6 @@ impl Roster {
         self.epoch
     }
 
-    /// Who is asked.
     pub(crate) fn asked(&self) -> Option<Asked> {
         let seat = self.asked_seat()?;
         let term = self.term;

@@ -314,7 +314,7 @@ impl Pair {
                 self.told(&change, before);
             }
             Op::Detach(at, client) => {
-                let gone = DetachClient {
+                let gone = LiveClientLeft {
                     client_id: name(client),
                     reason: "bye".to_owned(),
                     metadata: serde_json::Value::Null,

@@ -8,7 +8,7 @@ use harn_model::{
     PermissionResolved, Remembered,
 };
 
-use super::SessionTask;
+use super::{SessionTask, send_reply};
 use crate::session::{Shared, running::PendingAsk};
 
 impl SessionTask {
@@ -49,8 +49,7 @@ impl SessionTask {
         }
         self.write(events).await?;
         for answered in covered.into_iter().chain([pending]) {
-            // The agent may have stopped waiting.
-            let _ = answered.reply.send(decision.clone());
+            send_reply(answered.reply, decision.clone());
         }
         Ok(())
     }
@@ -101,12 +100,9 @@ async fn remember(
         let config = shared.config.clone();
         let (kept, at) = (grant.clone(), config.clock.now());
         let kept = tokio::task::spawn_blocking(move || config.rules.remember(&kept, at)).await;
-        let error = match kept {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(error) => Some(error.to_string()),
-        };
-        if let Some(error) = error {
+        let kept = kept.map_err(|error| error.to_string());
+        let kept = kept.and_then(|kept| kept.map_err(|error| error.to_string()));
+        if let Err(error) = kept {
             let session = &shared.meta.thread_id;
             tracing::warn!(%session, error, "an answer could not be kept; it holds for the session");
             scope = GrantScope::Session;
@@ -115,11 +111,7 @@ async fn remember(
     Some(Remembered { scope, grant })
 }
 
-pub(super) fn resolved(
-    ask_id: AskId,
-    decision: Decision,
-    remembered: Option<Remembered>,
-) -> AgentEvent {
+fn resolved(ask_id: AskId, decision: Decision, remembered: Option<Remembered>) -> AgentEvent {
     AgentEvent::PermissionResolved(Box::new(PermissionResolved {
         ask_id,
         decision,

@@ -7,35 +7,59 @@ use harn_model::{
     SystemReminder, TurnId, WakeReason,
 };
 
-use super::{SessionTask, asks::resolved};
+use super::{SessionTask, send_reply};
 use crate::{
-    ControlError, IdKind, Observer,
+    ControlError, IdKind, Observer, PromptError,
     session::{
         control::{ControlRequest, Controlled, Wanted},
         running::{PendingAsk, RunningTurn},
+        settle::cancelled_ask,
     },
 };
 
-/// What comes of something that is wanted.
-enum Verdict {
-    Done(ControlResult),
-    Refused(ControlResult),
-    /// It is somebody else's.
-    Theirs(Actor),
+/// Why something that is wanted is not done.
+enum Refusal {
+    /// The journal says so, with the owner of what is not the actor's.
+    Written(ControlResult, Option<Actor>),
     /// Nothing runs that it could be for, and it is to leave no trace.
     Idle,
     /// What was said cannot be taken.
     Unfit(String),
 }
 
+impl From<ControlResult> for Refusal {
+    fn from(result: ControlResult) -> Self {
+        Self::Written(result, None)
+    }
+}
+
+impl From<PromptError> for Refusal {
+    fn from(unfit: PromptError) -> Self {
+        Self::Unfit(unfit.to_string())
+    }
+}
+
+type Verdict = Result<ControlResult, Refusal>;
+
 impl SessionTask {
-    /// The owner of a message, where it is not this actor's to change. What waits goes with control: a client
-    /// that came by its name may change what whoever was in control before it has said.
-    fn whose(&self, view: &SessionView, id: &MessageId, actor: &Actor) -> Option<Actor> {
-        let owner = &view.pending.message(id)?.owner;
+    /// Refuses a message that is not this actor's to change. What waits goes with control: a client that came by
+    /// its name may change what whoever was in control before it has said.
+    fn check_owner(
+        &self,
+        view: &SessionView,
+        id: &MessageId,
+        actor: &Actor,
+    ) -> Result<(), Refusal> {
+        let Some(message) = view.pending.message(id) else {
+            return Ok(());
+        };
+        let owner = &message.owner;
         let controls = || self.shared.live.roster().is_controller(&actor.client_id);
-        let theirs = owner != actor && !actor.is_host_owner() && !controls();
-        theirs.then(|| owner.clone())
+        if owner == actor || actor.is_host_owner() || controls() {
+            return Ok(());
+        }
+        let result = ControlResult::NotOwnerOrNotAuthorized;
+        Err(Refusal::Written(result, Some(owner.clone())))
     }
 
     pub(super) async fn control(&mut self, request: ControlRequest) -> Result<(), JournalError> {
@@ -61,22 +85,19 @@ impl SessionTask {
             other => self.judge(other, &actor),
         };
         let (result, owner) = match verdict {
-            Verdict::Done(result) => (Ok(result), None),
-            Verdict::Refused(result) => (Err(result), None),
-            Verdict::Theirs(owner) => (Err(ControlResult::NotOwnerOrNotAuthorized), Some(owner)),
-            Verdict::Idle => {
+            Ok(result) => (Ok(result), None),
+            Err(Refusal::Written(result, owner)) => (Err(result), owner),
+            Err(Refusal::Idle) => {
                 let refused = ControlError::Refused {
                     result: ControlResult::NoActivePrompt,
                     actor,
                     owner: None,
                 };
-                // The caller may have gone.
-                let _ = reply.send(Err(refused));
+                send_reply(reply, Err(refused));
                 return Ok(None);
             }
-            Verdict::Unfit(why) => {
-                // The caller may have gone.
-                let _ = reply.send(Err(ControlError::Unfit(why)));
+            Err(Refusal::Unfit(why)) => {
+                send_reply(reply, Err(ControlError::Unfit(why)));
                 return Ok(None);
             }
         };
@@ -109,8 +130,7 @@ impl SessionTask {
                 owner,
             }),
         };
-        // The caller may have gone; what is written stands.
-        let _ = reply.send(answer);
+        send_reply(reply, answer);
         Ok(effect)
     }
 
@@ -122,73 +142,62 @@ impl SessionTask {
                 only_running,
                 ..
             } => {
-                if let Err(unfit) = self.shared.check(content) {
-                    return Verdict::Unfit(unfit.to_string());
-                }
+                self.shared.check(content)?;
                 let stops = |turn: &RunningTurn| turn.is_cancelled();
                 let goes_on = !self.waiting.is_empty() || !self.turn.as_ref().is_none_or(stops);
                 if *only_running && !goes_on {
-                    return Verdict::Idle;
+                    return Err(Refusal::Idle);
                 }
                 if self.turn.is_none() && self.waiting.is_empty() {
-                    return Verdict::Refused(ControlResult::NoActivePrompt);
+                    return Err(ControlResult::NoActivePrompt.into());
                 }
                 self.room(&view, 1, weigh(content))
             }
-            Wanted::RevokeInject(id) => match self.whose(&view, id, actor) {
-                Some(owner) => Verdict::Theirs(owner),
-                None => match standing(&view, id) {
-                    Standing::Pending => Verdict::Done(ControlResult::Revoked),
-                    Standing::Revoked => Verdict::Done(ControlResult::AlreadyRevoked),
-                    Standing::Delivered => Verdict::Refused(ControlResult::AlreadyDelivered),
-                    Standing::Unknown => Verdict::Refused(ControlResult::UnknownMessageId),
-                },
-            },
+            Wanted::RevokeInject(id) => {
+                self.check_owner(&view, id, actor)?;
+                match check_waits(&view, id) {
+                    Ok(()) => Ok(ControlResult::Revoked),
+                    Err(done @ ControlResult::AlreadyRevoked) => Ok(done),
+                    Err(refused) => Err(refused.into()),
+                }
+            }
             Wanted::ReplaceInject { id, content } => {
-                if let Some(owner) = self.whose(&view, id, actor) {
-                    return Verdict::Theirs(owner);
+                self.check_owner(&view, id, actor)?;
+                let content = content.as_ref();
+                let content = content.map_err(|unreadable| Refusal::Unfit(unreadable.clone()))?;
+                self.shared.check(content)?;
+                check_waits(&view, id)?;
+                // What does not grow has its room.
+                let now = view.pending.message(id).map_or(0, |it| weigh(&it.content));
+                let more = weigh(content).saturating_sub(now);
+                if more > 0 {
+                    self.room(&view, 0, more)?;
                 }
-                let content = match content {
-                    Ok(content) => content,
-                    Err(unreadable) => return Verdict::Unfit(unreadable.clone()),
-                };
-                if let Err(unfit) = self.shared.check(content) {
-                    return Verdict::Unfit(unfit.to_string());
-                }
-                match standing(&view, id) {
-                    Standing::Pending => self.room_instead(&view, id, content),
-                    Standing::Revoked => Verdict::Refused(ControlResult::AlreadyRevoked),
-                    Standing::Delivered => Verdict::Refused(ControlResult::AlreadyDelivered),
-                    Standing::Unknown => Verdict::Refused(ControlResult::UnknownMessageId),
-                }
+                Ok(ControlResult::Replaced)
             }
             Wanted::Remind(pending) => {
                 let PendingReminder { reminder, .. } = &**pending;
-                let id = &reminder.id;
-                if view.knows_reminder(id) {
-                    return Verdict::Refused(ControlResult::IdInUse);
+                if view.knows_reminder(&reminder.id) {
+                    return Err(ControlResult::IdInUse.into());
                 }
-                match self.has_room_for(&view, 1, reminder.weight()) {
-                    true => Verdict::Done(ControlResult::Accepted),
-                    false => Verdict::Refused(ControlResult::QueueFull),
-                }
+                self.room_for_reminders(&view, 1, reminder.weight())
             }
             Wanted::RevokeReminder(id) => {
                 if view.pending.reminder(id).is_some() {
-                    Verdict::Done(ControlResult::Revoked)
+                    Ok(ControlResult::Revoked)
                 } else if view.reminders.contains(id) {
                     // Whatever became of others that had its name before.
-                    Verdict::Refused(ControlResult::AlreadyDelivered)
+                    Err(ControlResult::AlreadyDelivered.into())
                 } else if view.used.contains(Named::RevokedReminder, id) {
-                    Verdict::Done(ControlResult::AlreadyRevoked)
+                    Ok(ControlResult::AlreadyRevoked)
                 } else if view.used.contains(Named::DeliveredReminder, id) {
-                    Verdict::Refused(ControlResult::AlreadyDelivered)
+                    Err(ControlResult::AlreadyDelivered.into())
                 } else {
-                    Verdict::Refused(ControlResult::UnknownReminderId)
+                    Err(ControlResult::UnknownReminderId.into())
                 }
             }
             // Not judged but done; see `control`.
-            Wanted::Cancel(_) => Verdict::Refused(ControlResult::NoActivePrompt),
+            Wanted::Cancel(_) => Err(ControlResult::NoActivePrompt.into()),
         }
     }
 
@@ -198,51 +207,36 @@ impl SessionTask {
         let full = view.pending.len().saturating_add(rows) > config.max_pending
             || view.pending.bytes().saturating_add(bytes) > config.max_pending_bytes;
         match full {
-            true => Verdict::Refused(ControlResult::QueueFull),
-            false => Verdict::Done(ControlResult::Accepted),
+            true => Err(ControlResult::QueueFull.into()),
+            false => Ok(ControlResult::Accepted),
         }
     }
 
     /// Whether so many more reminders may come: those that are in force count like those that wait.
-    pub(super) fn has_room_for(&self, view: &SessionView, rows: usize, bytes: usize) -> bool {
+    fn room_for_reminders(&self, view: &SessionView, rows: usize, bytes: usize) -> Verdict {
         let rows = view.reminders.len().saturating_add(rows);
         let bytes = view.reminders.bytes().saturating_add(bytes);
-        matches!(self.room(view, rows, bytes), Verdict::Done(_))
+        self.room(view, rows, bytes)
     }
 
-    /// Whether a message that waits may say this instead. What does not grow has its room.
-    fn room_instead(
-        &self,
-        view: &SessionView,
-        id: &MessageId,
-        content: &[ContentBlock],
-    ) -> Verdict {
-        let now = view.pending.message(id).map_or(0, |it| weigh(&it.content));
-        let more = weigh(content).saturating_sub(now);
-        match self.room(view, 0, more) {
-            Verdict::Refused(full) if more > 0 => Verdict::Refused(full),
-            _ => Verdict::Done(ControlResult::Replaced),
-        }
+    pub(super) fn has_room_for(&self, view: &SessionView, rows: usize, bytes: usize) -> bool {
+        self.room_for_reminders(view, rows, bytes).is_ok()
     }
 
     async fn cancel_wanted(&mut self, turn: Option<&TurnId>) -> Result<Verdict, JournalError> {
-        let Some(turn) = turn else {
-            return Ok(Verdict::Refused(ControlResult::NoActivePrompt));
+        let running = self
+            .turn
+            .as_ref()
+            .filter(|running| Some(&running.id) == turn);
+        let waits = |turn: &&TurnId| self.waiting.iter().any(|prompt| prompt.turn == **turn);
+        if running.is_some_and(RunningTurn::is_cancelled) {
+            return Ok(Ok(ControlResult::AlreadyCancelled));
+        }
+        let Some(turn) = turn.filter(|turn| running.is_some() || waits(turn)) else {
+            return Ok(Err(ControlResult::NoActivePrompt.into()));
         };
-        let running = self.turn.as_ref().filter(|running| running.id == *turn);
-        let waits = self.waiting.iter().any(|prompt| prompt.turn == *turn);
-        let cancelled = match running {
-            Some(running) => Some(running.is_cancelled()),
-            None => waits.then_some(false),
-        };
-        Ok(match cancelled {
-            None => Verdict::Refused(ControlResult::NoActivePrompt),
-            Some(true) => Verdict::Done(ControlResult::AlreadyCancelled),
-            Some(false) => {
-                self.cancel(turn).await?;
-                Verdict::Done(ControlResult::Cancelled)
-            }
-        })
+        self.cancel(turn).await?;
+        Ok(Ok(ControlResult::Cancelled))
     }
 
     async fn take_effect(&mut self, effect: Effect) -> Result<(), JournalError> {
@@ -272,14 +266,10 @@ impl SessionTask {
         };
         let own = |_: &AskId, pending: &mut PendingAsk| pending.is_own();
         let asks: Vec<_> = turn.asks.extract_if(own).collect();
-        let withdrawn = asks
-            .iter()
-            .map(|(id, _)| resolved(id.clone(), Decision::Cancelled, None));
-        let withdrawn = withdrawn.collect();
-        self.write(withdrawn).await?;
+        let withdrawn = asks.iter().map(|(id, _)| cancelled_ask(id.clone()));
+        self.write(withdrawn.collect()).await?;
         for (_, pending) in asks {
-            // The agent may have stopped waiting.
-            let _ = pending.reply.send(withdrawn_by(by));
+            send_reply(pending.reply, withdrawn_by(by));
         }
         Ok(())
     }
@@ -399,23 +389,16 @@ fn weigh(content: &[ContentBlock]) -> usize {
     content.iter().map(ContentBlock::weight).sum()
 }
 
-/// What became of a message so far.
-enum Standing {
-    Pending,
-    Revoked,
-    Delivered,
-    Unknown,
-}
-
-fn standing(view: &SessionView, id: &MessageId) -> Standing {
+/// Whether a message waits; else what became of it.
+fn check_waits(view: &SessionView, id: &MessageId) -> Result<(), ControlResult> {
     let was = |named| view.used.contains(named, id.as_str());
     if view.pending.message(id).is_some() {
-        Standing::Pending
+        Ok(())
     } else if was(Named::RevokedMessage) {
-        Standing::Revoked
+        Err(ControlResult::AlreadyRevoked)
     } else if was(Named::DeliveredMessage) {
-        Standing::Delivered
+        Err(ControlResult::AlreadyDelivered)
     } else {
-        Standing::Unknown
+        Err(ControlResult::UnknownMessageId)
     }
 }

@@ -9,7 +9,7 @@ use harn_model::{
 };
 use tokio::sync::oneshot;
 
-use super::SessionTask;
+use super::{SessionTask, send_reply};
 use crate::turn::Wait;
 
 /// How an agent's waits went so far. Several waits at once are one: what ends it ends all of them.
@@ -174,8 +174,7 @@ impl SessionTask {
         let woke = AgentEvent::Daemon(DaemonChange::Woke { reason });
         self.write(vec![woke]).await?;
         for reply in waiting {
-            // The agent may have stopped waiting.
-            let _ = reply.send(reason);
+            send_reply(reply, reason);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use harn_journal::JournalError;
 use harn_model::{AgentEvent, HitlRequest, HitlResponse, MessageId, Seq};
 use tokio::sync::oneshot;
 
-use super::{SessionTask, lock};
+use super::{SessionTask, lock, send_reply};
 use crate::{
     HitlError, IdKind,
     hitl::{Counted, HitlEnd, Pending},
@@ -70,8 +70,7 @@ impl SessionTask {
         let counted = match counted {
             Ok(counted) => counted,
             Err(error) => {
-                // The caller may have gone.
-                let _ = reply.send(Err(error));
+                send_reply(reply, Err(error));
                 return Ok(());
             }
         };
@@ -87,11 +86,9 @@ impl SessionTask {
         };
         let seq = self.write(events).await?;
         if let Some((asker, end)) = settled {
-            // The agent may have stopped waiting.
-            let _ = asker.send(end);
+            send_reply(asker, end);
         }
-        // The caller may have gone; the answer stands.
-        let _ = reply.send(Ok(seq));
+        send_reply(reply, Ok(seq));
         Ok(())
     }
 
@@ -119,8 +116,7 @@ impl SessionTask {
         }
         events.push(resolved(&pending.request, &end));
         self.write(events).await?;
-        // The agent may have stopped waiting.
-        let _ = pending.reply.send(end);
+        send_reply(pending.reply, end);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::SessionTask;
+use super::{SessionTask, send_reply};
 use crate::{
     LiveClientError, Term,
     session::{
@@ -43,8 +43,7 @@ impl SessionTask {
                 Err(refused)
             }
         };
-        // The caller may have gone; what is written stands.
-        let _ = reply.send(told);
+        send_reply(reply, told);
         Ok(())
     }
 
@@ -57,8 +56,7 @@ impl SessionTask {
         let gone = self.shared.begin_amend(|roster, _| roster.leave(seat));
         self.tell(&gone).await?;
         if let Some(reply) = reply {
-            // The caller may have gone.
-            let _ = reply.send(());
+            send_reply(reply, ());
         }
         Ok(())
     }

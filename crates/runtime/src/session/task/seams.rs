@@ -5,12 +5,12 @@ use std::{collections::HashSet, sync::Arc};
 use harn_journal::JournalError;
 use harn_model::{
     ActiveReminders, AgentEvent, ComingReminders, DeliveryMode, ErrorCategory, LoopCheckpoint,
-    MessageId, Named, Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView,
+    Named, Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView,
     SystemReminder, ToolCallId, ToolCallUpdate,
 };
 use tokio::sync::oneshot;
 
-use super::SessionTask;
+use super::{SessionTask, send_reply};
 use crate::{AgentError, Delivered, IdKind, Steering};
 
 /// What an agent, or the runtime in its place, gets where it stops, and the events that say so.
@@ -231,8 +231,7 @@ impl SessionTask {
             (events, in_force.collect())
         };
         self.write(events).await?;
-        // The agent may have stopped waiting.
-        let _ = reply.send(in_force);
+        send_reply(reply, in_force);
         Ok(())
     }
 
@@ -245,8 +244,7 @@ impl SessionTask {
         reminder.source = ReminderSource::InPipeline;
         if !self.has_room_for(&self.shared.view(), 1, reminder.weight()) {
             let full = "too many reminders are in force or wait already; let some expire";
-            // The agent may have stopped waiting.
-            let _ = reply.send(Err(AgentError::Failed(full.to_owned())));
+            send_reply(reply, Err(AgentError::failed(full)));
             return Ok(());
         }
         let events = {
@@ -259,8 +257,7 @@ impl SessionTask {
             drain.events
         };
         self.write(events).await?;
-        // The agent may have stopped waiting.
-        let _ = reply.send(Ok(()));
+        send_reply(reply, Ok(()));
         self.pass_on(DeliveryMode::FinishStep, &reminder);
         Ok(())
     }
@@ -329,11 +326,9 @@ fn interrupter(row: &Pending) -> &'static str {
 }
 
 fn delivered(message: &PendingMessage) -> AgentEvent {
-    let (message_id, content): (MessageId, _) =
-        (message.message_id.clone(), message.content.clone());
     AgentEvent::UserMessage {
-        message_id,
-        content,
+        message_id: message.message_id.clone(),
+        content: message.content.clone(),
         live_session: message.live_session.clone(),
     }
 }
