@@ -11,6 +11,7 @@ mod grep;
 #[cfg(feature = "mcp")]
 mod http;
 mod local;
+mod lock;
 pub mod markdown;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use harn_model::{McpServerSpec, McpServerStatus, McpState, ToolSpec};
@@ -10,7 +10,7 @@ use harn_runtime::{ToolError, ToolOutput};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::McpSettings;
+use crate::{McpSettings, lock::lock};
 
 const REASON: &str =
     "this program was built without the MCP client; build it with the cargo feature `mcp`";
@@ -34,13 +34,13 @@ impl Servers {
 
     /// Takes the names of these servers, which are given up.
     pub fn add(&self, specs: Vec<McpServerSpec>) {
-        self.names().extend(specs.into_iter().map(|spec| spec.name));
+        lock(&self.names).extend(specs.into_iter().map(|spec| spec.name));
         self.changes.send_modify(|count| *count += 1);
     }
 
     /// Forgets a server.
     pub fn remove(&self, name: &str) {
-        self.names().remove(name);
+        lock(&self.names).remove(name);
         self.changes.send_modify(|count| *count += 1);
     }
 
@@ -53,7 +53,7 @@ impl Servers {
             tools: None,
             error: Some(REASON.to_owned()),
         };
-        self.names().iter().map(given_up).collect()
+        lock(&self.names).iter().map(given_up).collect()
     }
 
     /// They have no tools.
@@ -78,11 +78,7 @@ impl Servers {
 
     /// Forgets all servers.
     pub fn close(&self) {
-        self.names().clear();
-    }
-
-    fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.names).clear();
     }
 }
 

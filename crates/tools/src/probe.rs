@@ -43,7 +43,8 @@ impl PathProbe for DiskProbe {
     }
 }
 
-fn is_absent(error: &io::Error) -> bool {
+/// Whether an error says that there is nothing at a path.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory

@@ -7,7 +7,7 @@
 use std::{
     collections::HashSet,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -19,6 +19,8 @@ use tokio::{
     runtime::Handle,
     signal::unix::{SignalKind, signal},
 };
+
+use crate::lock::lock;
 
 /// How long a group may take to end when it is asked to, before it is made to.
 const GRACE: Duration = Duration::from_millis(250);
@@ -40,7 +42,7 @@ impl Groups {
     pub(crate) fn spawn(&self, mut command: Command) -> io::Result<Group> {
         command.process_group(0);
         // Held while the command starts: `end_all` must not miss it.
-        let mut live = self.lock();
+        let mut live = lock(&self.live);
         if live.closed {
             return Err(io::Error::other("this process is going down"));
         }
@@ -62,15 +64,11 @@ impl Groups {
 
     /// Kills all groups and lets none start any more.
     pub(super) fn end_all(&self) {
-        let mut live = self.lock();
+        let mut live = lock(&self.live);
         live.closed = true;
         for id in &live.ids {
             kill(*id, Signal::KILL);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,7 +120,7 @@ struct Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         kill(self.id, Signal::KILL);
-        self.groups.lock().ids.remove(&self.id);
+        lock(&self.groups.live).ids.remove(&self.id);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use harn_model::{McpServerSpec, McpServerStatus, McpState};
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
 use super::{catalogue::Catalogue, link::Link, listing::Offered, redact::Secrets};
+use crate::lock::lock;
 
 /// The servers of a session.
 pub(super) struct Book {
@@ -66,14 +67,14 @@ impl Book {
 
     /// Whether a server is there already in the same way, and not given up.
     pub(super) fn has(&self, spec: &McpServerSpec) -> bool {
-        let pages = self.lock();
+        let pages = lock(&self.pages);
         let page = pages.servers.get(&spec.name);
         page.is_some_and(|page| page.spec == *spec && page.state != McpState::GivenUp)
     }
 
     /// Puts a server in, in the place of one of its name. None is taken once the book is closed.
     pub(super) fn put(&self, spec: McpServerSpec, task: DropGuard) -> Option<Ticket> {
-        let mut pages = self.lock();
+        let mut pages = lock(&self.pages);
         if pages.closed {
             return None;
         }
@@ -97,7 +98,7 @@ impl Book {
     }
 
     pub(super) fn remove(&self, name: &str) {
-        let mut pages = self.lock();
+        let mut pages = lock(&self.pages);
         if pages.servers.remove(name).is_some() {
             self.changed(pages);
         }
@@ -105,7 +106,7 @@ impl Book {
 
     /// Removes all, and takes no more.
     pub(super) fn close(&self) {
-        let mut pages = self.lock();
+        let mut pages = lock(&self.pages);
         pages.closed = true;
         pages.servers.clear();
         self.changed(pages);
@@ -113,7 +114,7 @@ impl Book {
 
     /// Changes the page of a server, unless another has its place.
     pub(super) fn update(&self, ticket: &Ticket, change: impl FnOnce(&mut Page)) {
-        let mut pages = self.lock();
+        let mut pages = lock(&self.pages);
         let page = pages.servers.get_mut(&ticket.name);
         if let Some(page) = page.filter(|page| page.ticket == ticket.number) {
             change(page);
@@ -132,11 +133,11 @@ impl Book {
     }
 
     pub(super) fn catalogue(&self) -> Arc<Catalogue> {
-        self.lock().catalogue.clone()
+        lock(&self.pages).catalogue.clone()
     }
 
     pub(super) fn statuses(&self) -> Vec<McpServerStatus> {
-        let pages = self.lock();
+        let pages = lock(&self.pages);
         let status = |(name, page): (&String, &Page)| McpServerStatus {
             name: name.clone(),
             state: page.state,
@@ -147,12 +148,12 @@ impl Book {
     }
 
     pub(super) fn is_settled(&self) -> bool {
-        let pages = self.lock();
+        let pages = lock(&self.pages);
         pages.servers.values().all(|page| page.state.is_settled())
     }
 
     pub(super) fn standing(&self, name: &str) -> Standing {
-        let pages = self.lock();
+        let pages = lock(&self.pages);
         let Some(page) = pages.servers.get(name) else {
             return Standing::Lost(None);
         };
@@ -167,16 +168,12 @@ impl Book {
 
     /// What must not be told of a server.
     pub(super) fn secrets(&self, name: &str) -> Secrets {
-        let pages = self.lock();
+        let pages = lock(&self.pages);
         let page = pages.servers.get(name);
         page.map(|page| Secrets::of(&page.spec)).unwrap_or_default()
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pages> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     io::{self, PipeReader, PipeWriter},
     os::fd::OwnedFd,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -21,7 +21,10 @@ use super::{
     redact::{Secrets, one_line},
     trouble::Trouble,
 };
-use crate::local::{Group, SECRET};
+use crate::{
+    local::{Group, SECRET},
+    lock::lock,
+};
 
 /// How long a line of its stderr is told.
 const LONGEST: usize = 1024;
@@ -113,34 +116,17 @@ impl Process {
         }
         // What it printed is in the pipe; somebody it started may hold that open.
         let _ = tokio::time::timeout(AFTERMATH, &mut self.listener).await;
-        let said = self.said.lock();
+        let said = lock(&self.said);
         if !said.is_empty() {
-            let last = Vec::from_iter(said.iter().map(String::as_str)).join(" | ");
+            let last = Vec::from_iter(said.iter().rev().map(String::as_str)).join(" | ");
             facts.push(format!("stderr: {last}"));
         }
         facts.join("; ")
     }
 }
 
-/// The last lines of a server's stderr, fit to be told.
-#[derive(Clone, Default)]
-struct Said {
-    lines: Arc<Mutex<VecDeque<String>>>,
-}
-
-impl Said {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn push(&self, line: String) {
-        let mut lines = self.lock();
-        if lines.len() == KEPT {
-            lines.pop_front();
-        }
-        lines.push_back(line);
-    }
-}
+/// The last lines of a server's stderr, the latest first, fit to be told.
+type Said = Arc<Mutex<VecDeque<String>>>;
 
 /// Reads a server's stderr to its end, line by line, as much as is told of each.
 async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, said: Said) {
@@ -174,7 +160,9 @@ async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, s
                 tracing::debug!(server, "stderr: there is more, which is not logged");
             }
             logged += 1;
-            said.push(text);
+            let mut said = lock(&said);
+            said.truncate(KEPT - 1);
+            said.push_front(text);
         }
         if last {
             return;

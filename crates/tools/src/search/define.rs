@@ -1,50 +1,5 @@
 //! Which name a line of source code defines, in the usual languages.
 
-/// Words after which the next word is the name of a new thing.
-const DEFINES: &[&str] = &[
-    "class",
-    "const",
-    "def",
-    "enum",
-    "fn",
-    "func",
-    "function",
-    "interface",
-    "macro_rules",
-    "mod",
-    "module",
-    "namespace",
-    "protocol",
-    "record",
-    "static",
-    "struct",
-    "trait",
-    "type",
-    "union",
-];
-
-/// Words that may stand before those.
-const BEFORE: &[&str] = &[
-    "abstract",
-    "async",
-    "crate",
-    "data",
-    "declare",
-    "default",
-    "export",
-    "extern",
-    "final",
-    "inline",
-    "internal",
-    "private",
-    "protected",
-    "pub",
-    "public",
-    "sealed",
-    "super",
-    "unsafe",
-];
-
 /// The name that `line` defines, such as `read_text` for `pub async fn read_text(`.
 ///
 /// ```
@@ -62,14 +17,23 @@ pub fn defined_name(line: &str) -> Option<&str> {
             rest = inside.split_once(')')?.1.trim_start();
         }
         let (word, after) = next_word(rest)?;
-        if DEFINES.contains(&word) {
-            keyword = word;
-        } else if !keyword.is_empty() {
-            // `mod name;` says that it is elsewhere.
-            let elsewhere = keyword == "mod" && after.starts_with(';');
-            return (!elsewhere).then_some(word);
-        } else if !BEFORE.contains(&word) {
-            return None;
+        match word {
+            // The next word is the name of a new thing.
+            "class" | "const" | "def" | "enum" | "fn" | "func" | "function" | "interface"
+            | "macro_rules" | "mod" | "module" | "namespace" | "protocol" | "record" | "static"
+            | "struct" | "trait" | "type" | "union" => {
+                keyword = word;
+            }
+            _ if !keyword.is_empty() => {
+                // `mod name;` says that it is elsewhere.
+                let elsewhere = keyword == "mod" && after.starts_with(';');
+                return (!elsewhere).then_some(word);
+            }
+            // These may stand before such a word.
+            "abstract" | "async" | "crate" | "data" | "declare" | "default" | "export"
+            | "extern" | "final" | "inline" | "internal" | "private" | "protected" | "pub"
+            | "public" | "sealed" | "super" | "unsafe" => {}
+            _ => return None,
         }
         let after = after.strip_prefix(['!', '*']).unwrap_or(after).trim_start();
         // The `"C"` of `extern "C" fn`.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use harn_model::{SessionId, Shell, ShellCommand, ShellInvocation, ShellList};
@@ -10,6 +10,7 @@ use harn_model::{SessionId, Shell, ShellCommand, ShellInvocation, ShellList};
 use super::{
     LocalShellWorld, ShellError, ShellWorld, default_id, discover, invocation, invocation::find,
 };
+use crate::lock::lock;
 
 /// Shells of this machine. Clones share the choices of sessions.
 #[derive(Clone)]
@@ -34,17 +35,17 @@ impl LocalShells {
 
     /// The id of the shell that a session chose.
     pub(crate) fn chosen(&self, session: &SessionId) -> Option<String> {
-        self.lock().get(session).cloned()
+        lock(&self.chosen).get(session).cloned()
     }
 
     /// A session uses this shell from now on, of this machine or of its host.
     pub(super) fn choose(&self, session: &SessionId, id: String) {
-        self.lock().insert(session.clone(), id);
+        lock(&self.chosen).insert(session.clone(), id);
     }
 
     /// The session has ended.
     pub(super) fn forget(&self, session: &SessionId) {
-        self.lock().remove(session);
+        lock(&self.chosen).remove(session);
     }
 
     /// Which there are, and which one the session is to use. Looks at the disk: call it where blocking is fine.
@@ -68,10 +69,6 @@ impl LocalShells {
         command: &ShellCommand,
     ) -> Result<ShellInvocation, ShellError> {
         invocation(&*self.world, &self.list(session), command)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
-        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

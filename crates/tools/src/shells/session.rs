@@ -1,6 +1,6 @@
 //! The shells of a session: those of its host where it has some, else those of this machine.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use harn_model::{
     HostCapabilities, SessionId, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
@@ -11,6 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{LocalShells, ShellError, default_id, invocation, local::available};
+use crate::lock::lock;
 
 /// The capability of a host that shells belong to.
 const CAPABILITY: &str = "process";
@@ -140,7 +141,7 @@ impl Shells {
         if !cx.host().client_offers().tools {
             return false;
         }
-        if let Some((turn, heard)) = &*self.heard()
+        if let Some((turn, heard)) = &*lock(&self.heard)
             && turn == cx.turn_id()
         {
             return heard.has(CAPABILITY, operation);
@@ -160,7 +161,7 @@ impl Shells {
     }
 
     fn hear(&self, cx: &TurnContext, told: HostCapabilities) {
-        *self.heard() = Some((cx.turn_id().clone(), told));
+        *lock(&self.heard) = Some((cx.turn_id().clone(), told));
     }
 
     /// Looks at this machine, so not on this thread.
@@ -171,10 +172,6 @@ impl Shells {
         let (local, session) = (self.local.clone(), self.session.clone());
         let looked = tokio::task::spawn_blocking(move || look(&local, &session));
         looked.await.ok()
-    }
-
-    fn heard(&self) -> MutexGuard<'_, Option<(TurnId, HostCapabilities)>> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -57,7 +57,7 @@ impl Skill {
 pub(super) const ANY_TOOL: &str = "*";
 
 /// What a skill says of itself: the front matter of its file, or a host's manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
     /// Its name.
     pub name: String,
@@ -103,23 +103,8 @@ impl Card {
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            short: String::new(),
-            description: String::new(),
-            when_to_use: String::new(),
-            disable_model_invocation: false,
-            allowed_tools: Vec::new(),
             user_invocable: true,
-            paths: Vec::new(),
-            context: None,
-            agent: None,
-            model: None,
-            effort: None,
-            shell: None,
-            argument_hint: None,
-            hooks: Vec::new(),
-            require_signature: false,
-            trusted_signers: Vec::new(),
-            mcp_servers: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -9,23 +9,16 @@ pub(super) use self::servers::server;
 use super::{
     card::{Card, Hook, check_name},
     front::Split,
-    problem::Severity,
+    problem::{Problem, Severity},
 };
 use crate::yaml::{Data, Entry, Fault, Node, Pos};
-
-/// Something wrong at a line of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Remark {
-    pub(super) line: usize,
-    pub(super) severity: Severity,
-    pub(super) message: String,
-}
 
 /// A card, if what was given makes one, and what is wrong with it.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) card: Option<Card>,
-    pub(super) remarks: Vec<Remark>,
+    /// By line; no path is known here.
+    pub(super) problems: Vec<Problem>,
 }
 
 const KEYS: &str = "name, short, description, when_to_use, disable_model_invocation, allowed_tools, \
@@ -34,12 +27,7 @@ const KEYS: &str = "name, short, description, when_to_use, disable_model_invocat
 
 /// The card of a file. `folder` is the name of the folder it lies in, which counts where the file has none.
 pub(super) fn file(split: &Split<'_>, folder: &str) -> Decoded {
-    let mut reader = Reader {
-        card: Card::named(folder),
-        remarks: Vec::new(),
-        before: 0,
-        named: false,
-    };
+    let mut reader = Reader::of(folder);
     match split.front {
         None => reader.card.short = first_line(split.body),
         Some((front, before)) => {
@@ -52,12 +40,7 @@ pub(super) fn file(split: &Split<'_>, folder: &str) -> Decoded {
 
 /// The card of a host's skill: its manifest is read like front matter, and needs no `short`.
 pub(super) fn host(skill: &HostSkill) -> Decoded {
-    let mut reader = Reader {
-        card: Card::named(skill.name.clone()),
-        remarks: Vec::new(),
-        before: 0,
-        named: false,
-    };
+    let mut reader = Reader::of(&skill.name);
     reader.card.description = skill.description.clone();
     reader.card.short = first_line(&skill.description);
     let node = Node::of_value(&Value::Object(skill.manifest.clone()), Pos::START);
@@ -77,7 +60,7 @@ fn first_line(text: &str) -> String {
 
 struct Reader {
     card: Card,
-    remarks: Vec<Remark>,
+    problems: Vec<Problem>,
     /// How many lines come before what is read.
     before: usize,
     /// Whether it says its name itself.
@@ -85,21 +68,27 @@ struct Reader {
 }
 
 impl Reader {
+    fn of(name: &str) -> Self {
+        Self {
+            card: Card::named(name),
+            problems: Vec::new(),
+            before: 0,
+            named: false,
+        }
+    }
+
     fn finish(mut self) -> Decoded {
         if !self.named
             && let Err(wrong) = check_name(&self.card.name)
         {
-            self.remarks.push(Remark {
-                line: self.before.max(1),
-                severity: Severity::Error,
-                message: format!("{wrong}; or give the skill another name than its folder's"),
-            });
+            let wrong = format!("{wrong}; or give the skill another name than its folder's");
+            self.problem(self.before.max(1), Severity::Error, wrong);
         }
-        self.remarks.sort_by_key(|remark| remark.line);
-        let wrong = |remark: &Remark| remark.severity == Severity::Error;
+        self.problems.sort_by_key(|problem| problem.line);
+        let wrong = |problem: &Problem| problem.severity == Severity::Error;
         Decoded {
-            card: (!self.remarks.iter().any(wrong)).then_some(self.card),
-            remarks: self.remarks,
+            card: (!self.problems.iter().any(wrong)).then_some(self.card),
+            problems: self.problems,
         }
     }
 
@@ -108,37 +97,27 @@ impl Reader {
             let line = line.trim();
             line.is_empty() || line.starts_with('#')
         });
-        let node = match empty {
-            true => Ok(Node {
-                at: Pos::START,
-                data: Data::Null,
-            }),
-            false => Node::parse(front),
-        };
-        match node {
-            Err(fault) => return self.error(fault.at, fault.reason),
-            Ok(Node {
-                data: Data::Null, ..
-            }) => {}
-            Ok(Node {
-                data: Data::Map(entries),
-                ..
-            }) => self.entries(&entries),
-            Ok(other) => {
-                let kind = other.kind();
-                let wrong = format!("front matter must be a map of keys and values, not {kind}");
-                return self.error(other.at, wrong);
+        if !empty {
+            let node = match Node::parse(front) {
+                Ok(node) => node,
+                Err(fault) => return self.error(fault),
+            };
+            match &node.data {
+                Data::Null => {}
+                Data::Map(entries) => self.entries(entries),
+                _ => {
+                    let kind = node.kind();
+                    let wrong =
+                        format!("front matter must be a map of keys and values, not {kind}");
+                    return self.error(Fault::new(node.at, wrong));
+                }
             }
         }
-        let told = |remark: &Remark| remark.message.starts_with("short ");
-        if self.card.short.is_empty() && !self.remarks.iter().any(told) {
+        let told = |problem: &Problem| problem.message.starts_with("short ");
+        if self.card.short.is_empty() && !self.problems.iter().any(told) {
             let wrong = "short is required: one line that says what the skill is for";
             // The fence above: there is no line to blame.
-            self.remarks.push(Remark {
-                line: self.before,
-                severity: Severity::Error,
-                message: wrong.to_owned(),
-            });
+            self.problem(self.before, Severity::Error, wrong.to_owned());
         }
     }
 
@@ -150,17 +129,17 @@ impl Reader {
                     "a key must be text, not {}; put it in quotes if it is meant so",
                     entry.key
                 );
-                self.error(entry.key_at, wrong);
+                self.error(Fault::new(entry.key_at, wrong));
                 continue;
             }
             let key = entry.key.replace('-', "_");
             if seen.contains(&key) {
                 let wrong = format!("{key} is given twice; `-` and `_` are the same in a key");
-                self.error(entry.key_at, wrong);
+                self.error(Fault::new(entry.key_at, wrong));
                 continue;
             }
             if let Err(fault) = self.entry(&key, entry) {
-                self.error(fault.at, fault.reason);
+                self.error(fault);
             }
             seen.push(key);
         }
@@ -208,22 +187,22 @@ impl Reader {
             "mcp_servers" => card.mcp_servers = servers::read(value)?,
             _ => {
                 let message = format!("unknown key {:?}; the keys are {KEYS}", entry.key);
-                let line = self.before + entry.key_at.line;
-                self.remarks.push(Remark {
-                    line,
-                    severity: Severity::Warning,
-                    message,
-                });
+                self.problem(self.before + entry.key_at.line, Severity::Warning, message);
             }
         }
         Ok(())
     }
 
-    fn error(&mut self, at: Pos, message: impl Into<String>) {
-        self.remarks.push(Remark {
-            line: self.before + at.line,
-            severity: Severity::Error,
-            message: message.into(),
+    fn error(&mut self, fault: Fault) {
+        self.problem(self.before + fault.at.line, Severity::Error, fault.reason);
+    }
+
+    fn problem(&mut self, line: usize, severity: Severity, message: String) {
+        self.problems.push(Problem {
+            path: None,
+            line: Some(line),
+            severity,
+            message,
         });
     }
 }
@@ -241,9 +220,7 @@ fn hooks(node: &Node) -> Result<Vec<Hook>, Fault> {
             })
             .collect(),
         Data::List(items) => items.iter().map(hook).collect(),
-        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {
-            Err(wrong(node, "hooks", FORMS))
-        }
+        _ => Err(wrong(node, "hooks", FORMS)),
     }
 }
 
@@ -278,9 +255,7 @@ fn hook(node: &Node) -> Result<Hook, Fault> {
 fn text(node: &Node, what: &str) -> Result<String, Fault> {
     match &node.data {
         Data::Text(text) => Ok(text.clone()),
-        Data::Null | Data::Bool(_) | Data::Number(_) | Data::List(_) | Data::Map(_) => {
-            Err(wrong(node, what, "text, in quotes if need be"))
-        }
+        _ => Err(wrong(node, what, "text, in quotes if need be")),
     }
 }
 
@@ -295,22 +270,25 @@ fn filled(node: &Node, what: &str) -> Result<String, Fault> {
 fn truth(node: &Node, what: &str) -> Result<bool, Fault> {
     match &node.data {
         Data::Bool(value) => Ok(*value),
-        Data::Null | Data::Number(_) | Data::Text(_) | Data::List(_) | Data::Map(_) => {
-            Err(wrong(node, what, "true or false"))
-        }
+        _ => Err(wrong(node, what, "true or false")),
     }
 }
 
 fn texts(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
-    match &node.data {
-        Data::List(items) => {
-            let what = format!("each of {what}");
-            items.iter().map(|item| filled(item, &what)).collect()
-        }
-        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) | Data::Map(_) => {
-            Err(wrong(node, what, "a list, such as [a, b]"))
-        }
-    }
+    each(node, what, filled)
+}
+
+/// The entries of a list, each as `read` takes it.
+fn each<T>(
+    node: &Node,
+    what: &str,
+    read: fn(&Node, &str) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let Data::List(items) = &node.data else {
+        return Err(wrong(node, what, "a list, such as [a, b]"));
+    };
+    let what = format!("each of {what}");
+    items.iter().map(|item| read(item, &what)).collect()
 }
 
 /// Globs are held against every file that is read, so there are few and they are short.
@@ -322,13 +300,11 @@ fn globs(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
         let reason = format_args!("{what} must be at most {MOST} globs, not {}", globs.len());
         return Err(Fault::new(node.at, reason));
     }
-    match globs.iter().any(|glob| glob.len() > LONGEST) {
-        true => {
-            let reason = format_args!("each of {what} must be at most {LONGEST} bytes long");
-            Err(Fault::new(node.at, reason))
-        }
-        false => Ok(globs),
+    if globs.iter().any(|glob| glob.len() > LONGEST) {
+        let reason = format_args!("each of {what} must be at most {LONGEST} bytes long");
+        return Err(Fault::new(node.at, reason));
     }
+    Ok(globs)
 }
 
 fn wrong(node: &Node, what: &str, wanted: &str) -> Fault {

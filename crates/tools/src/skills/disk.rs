@@ -3,18 +3,22 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
 
-use crate::Stamp;
+use crate::{Stamp, probe::is_absent};
 
 /// A larger file is refused: nobody wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
+
 /// How far a look may reach.
 #[derive(Debug)]
 pub(super) enum Ground {
@@ -49,22 +53,24 @@ impl Ground {
 
     /// The folders in a folder, links that may lead to one included, sorted.
     pub(super) fn folders(&self, path: &Path) -> io::Result<Option<Vec<OsString>>> {
-        let names = match self {
-            Self::Anywhere => fs::read_dir(path).and_then(|entries| {
-                names(entries.map(|entry| entry.map(|e| (e.file_type().ok(), e.file_name()))))
-            }),
-            Self::Within { dir, .. } => self.inside(path).and_then(|inside| {
-                let entries = dir.read_dir(inside)?.map(|entry| {
-                    let entry = entry?;
-                    let kind = entry.file_type().ok();
-                    // Only a kind of the same words as the standard library's is needed.
-                    let kind = kind.map(|kind| (kind.is_dir(), kind.is_symlink()));
-                    Ok((kind, entry.file_name()))
-                });
-                kept(entries)
-            }),
+        let entries = match self {
+            Self::Anywhere => {
+                Dir::open_ambient_dir(path, ambient_authority()).and_then(|folder| folder.entries())
+            }
+            Self::Within { dir, .. } => self.inside(path).and_then(|inside| dir.read_dir(inside)),
         };
-        present(names)
+        present(entries.and_then(|entries| {
+            let mut names = Vec::new();
+            for entry in entries {
+                let entry = entry?;
+                let kind = entry.file_type();
+                if kind.map_or(true, |kind| kind.is_dir() || kind.is_symlink()) {
+                    names.push(entry.file_name());
+                }
+            }
+            names.sort();
+            Ok(names)
+        }))
     }
 
     /// What a file says, and its stamp when it was read; none where there is no file.
@@ -88,26 +94,16 @@ impl Ground {
     }
 
     fn open(&self, path: &Path) -> io::Result<File> {
-        match self {
+        let mut options = OpenOptions::new();
+        // A pipe must not keep us waiting for a writer.
+        options.read(true).nonblock(true);
+        let file = match self {
             Self::Anywhere => {
-                let mut options = OpenOptions::new();
-                options.read(true);
-                #[cfg(unix)]
-                {
-                    use std::os::unix::fs::OpenOptionsExt;
-                    // A pipe must not keep us waiting for a writer.
-                    let flags = rustix::fs::OFlags::NONBLOCK;
-                    options.custom_flags(flags.bits().cast_signed());
-                }
-                options.open(path)
+                cap_std::fs::File::open_ambient_with(path, &options, ambient_authority())
             }
-            Self::Within { dir, .. } => {
-                let mut options = cap_std::fs::OpenOptions::new();
-                options.read(true).nonblock(true);
-                let file = dir.open_with(self.inside(path)?, &options)?;
-                Ok(file.into_std())
-            }
-        }
+            Self::Within { dir, .. } => dir.open_with(self.inside(path)?, &options),
+        };
+        Ok(file?.into_std())
     }
 
     /// The path from the root.
@@ -130,41 +126,10 @@ pub(super) fn leads_out(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-fn names(
-    entries: impl Iterator<Item = io::Result<(Option<fs::FileType>, OsString)>>,
-) -> io::Result<Vec<OsString>> {
-    kept(entries.map(|entry| {
-        let (kind, name) = entry?;
-        Ok((kind.map(|kind| (kind.is_dir(), kind.is_symlink())), name))
-    }))
-}
-
-/// The names of folders and links, of which it is told whether each is either.
-fn kept(
-    entries: impl Iterator<Item = io::Result<(Option<(bool, bool)>, OsString)>>,
-) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in entries {
-        let (kind, name) = entry?;
-        if kind.is_none_or(|(folder, link)| folder || link) {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
 fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
+        Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }

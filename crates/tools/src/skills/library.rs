@@ -7,7 +7,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -26,6 +26,7 @@ use super::{
     registry::{Found, Registry},
     walk::{self, Interest, Memory},
 };
+use crate::lock::lock;
 
 /// How long it must be quiet before a change is looked at: files are seldom written alone.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -239,8 +240,4 @@ impl Attendant {
         // Nobody waits for this; what is left would only wake somebody who is not there.
         drop(tokio::task::spawn_blocking(move || lookout.forget(number)));
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

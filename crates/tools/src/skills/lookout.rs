@@ -11,7 +11,8 @@ use std::{
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
-use super::{library::lock, walk::Interest};
+use super::walk::Interest;
+use crate::lock::lock;
 
 /// How many folders are watched in all; the system has not many to give.
 const MAX_FOLDERS: usize = 8192;

@@ -115,17 +115,14 @@ impl Reader<'_> {
             sources.extend(self.source(&path, None));
         }
         for table in file.skill.source {
-            let namespace = match table.namespace {
-                Some(namespace) => match check_id(namespace.get_ref()) {
-                    Ok(()) => Some(namespace.into_inner()),
-                    Err(wrong) => {
-                        let wrong = format!("namespace: {wrong}");
-                        self.problem(namespace.span().start, Severity::Error, &wrong);
-                        continue;
-                    }
-                },
-                None => None,
-            };
+            if let Some(namespace) = &table.namespace
+                && let Err(wrong) = check_id(namespace.get_ref())
+            {
+                let wrong = format!("namespace: {wrong}");
+                self.problem(namespace.span().start, Severity::Error, &wrong);
+                continue;
+            }
+            let namespace = table.namespace.map(Spanned::into_inner);
             sources.extend(self.source(&table.path, namespace));
         }
         let first = self.layers(&file.skills.lookup_order);

@@ -62,6 +62,7 @@ struct Outcome {
 pub(super) type Interest = (PathBuf, Option<OsString>);
 
 /// What a pass did.
+#[derive(Default)]
 pub(super) struct Walked {
     pub(super) found: Found,
     pub(super) memory: Memory,
@@ -72,18 +73,7 @@ pub(super) struct Walked {
 
 /// Walks all layers.
 pub(super) fn walk(places: &SkillPlaces, cwd: &Path, before: &Memory, now: Timestamp) -> Walked {
-    let mut pass = Pass {
-        before,
-        now,
-        walked: Walked {
-            found: Found::default(),
-            memory: Memory::default(),
-            interests: BTreeSet::new(),
-            files_read: 0,
-            folders_read: 0,
-        },
-        packages: 0,
-    };
+    let mut pass = Pass::new(before, now);
     pass.layers(places, cwd);
     pass.walked
 }
@@ -91,23 +81,8 @@ pub(super) fn walk(places: &SkillPlaces, cwd: &Path, before: &Memory, now: Times
 /// What one file or folder says, whatever layers there are: for a check of it alone.
 pub(super) fn look_at(path: &Path) -> Found {
     let memory = Memory::default();
-    let mut pass = Pass {
-        before: &memory,
-        now: 0,
-        walked: Walked {
-            found: Found::default(),
-            memory: Memory::default(),
-            interests: BTreeSet::new(),
-            files_read: 0,
-            folders_read: 0,
-        },
-        packages: 0,
-    };
-    let shelf = Shelf {
-        layer: Layer::Cli,
-        namespace: None,
-        ground: Arc::new(Ground::Anywhere),
-    };
+    let mut pass = Pass::new(&memory, 0);
+    let shelf = Shelf::of(Layer::Cli, Arc::new(Ground::Anywhere));
     match path.file_name() == Some(OsStr::new(SKILL_FILE)) {
         true => drop(pass.skill(&shelf, path)),
         false => pass.shelf(&shelf, path),
@@ -118,7 +93,8 @@ pub(super) fn look_at(path: &Path) -> Found {
 
 struct Pass<'m> {
     before: &'m Memory,
-    now: Timestamp,
+    /// As files carry it.
+    now: SystemTime,
     walked: Walked,
     /// How many folders of packages were looked at.
     packages: usize,
@@ -132,13 +108,28 @@ struct Shelf {
     ground: Arc<Ground>,
 }
 
-impl Pass<'_> {
-    fn layers(&mut self, places: &SkillPlaces, cwd: &Path) {
-        let own = |layer| Shelf {
+impl Shelf {
+    fn of(layer: Layer, ground: Arc<Ground>) -> Self {
+        Self {
             layer,
             namespace: None,
-            ground: Arc::new(Ground::Anywhere),
-        };
+            ground,
+        }
+    }
+}
+
+impl<'m> Pass<'m> {
+    fn new(before: &'m Memory, now: Timestamp) -> Self {
+        Self {
+            before,
+            now: SystemTime::UNIX_EPOCH + Duration::from_millis(now),
+            walked: Walked::default(),
+            packages: 0,
+        }
+    }
+
+    fn layers(&mut self, places: &SkillPlaces, cwd: &Path) {
+        let anywhere = Arc::new(Ground::Anywhere);
         let ancestry = Ancestry::of(cwd, places.home.as_deref());
         let ground = match Ground::within(&ancestry.root) {
             Ok(ground) => Some(Arc::new(ground)),
@@ -152,11 +143,8 @@ impl Pass<'_> {
             None => Manifest::none(),
         };
         for layer in &manifest.order {
-            let shelf = own(*layer);
-            let of_workspace = ground.as_ref().map(|ground| Shelf {
-                ground: ground.clone(),
-                ..shelf.clone()
-            });
+            let shelf = Shelf::of(*layer, anywhere.clone());
+            let of_workspace = ground.clone().map(|ground| Shelf::of(*layer, ground));
             match (layer, of_workspace) {
                 (Layer::Cli, _) => self.named(&shelf, &places.cli, "--skill-dir"),
                 (Layer::Env, _) => self.named(&shelf, &places.env, "HARN_SKILLS_PATH"),
@@ -285,7 +273,7 @@ impl Pass<'_> {
         let found = &mut self.walked.found;
         found.skills.extend(outcome.skill.clone());
         found.problems.extend(outcome.problems.iter().cloned());
-        if stamp.is_settled(time(self.now)) {
+        if stamp.is_settled(self.now) {
             self.walked.memory.files.insert(lying, (stamp, outcome));
         }
     }
@@ -314,7 +302,7 @@ impl Pass<'_> {
             };
             self.walked.found.problems.extend(read.2.iter().cloned());
             let manifest = read.1.clone();
-            if read.0.is_settled(time(self.now)) {
+            if read.0.is_settled(self.now) {
                 self.walked.memory.manifests.insert(path, read);
             }
             return manifest;
@@ -337,28 +325,25 @@ impl Pass<'_> {
             }
         };
         self.walked.interests.insert((folder.to_owned(), None));
-        if let Some((known, names)) = self.before.folders.get(folder)
-            && *known == stamp
-        {
+        let known = self.before.folders.get(folder);
+        let names = match known.filter(|(known, _)| *known == stamp) {
+            Some((_, names)) => names.clone(),
+            None => {
+                self.walked.folders_read += 1;
+                match ground.folders(folder) {
+                    Ok(names) => names.unwrap_or_default().into(),
+                    Err(error) => {
+                        self.unreadable(folder, &error);
+                        return none;
+                    }
+                }
+            }
+        };
+        if stamp.is_settled(self.now) {
             let kept = (stamp, names.clone());
             self.walked.memory.folders.insert(folder.to_owned(), kept);
-            return names.clone();
         }
-        self.walked.folders_read += 1;
-        match ground.folders(folder) {
-            Ok(names) => {
-                let names: Arc<[OsString]> = names.unwrap_or_default().into();
-                if stamp.is_settled(time(self.now)) {
-                    let kept = (stamp, names.clone());
-                    self.walked.memory.folders.insert(folder.to_owned(), kept);
-                }
-                names
-            }
-            Err(error) => {
-                self.unreadable(folder, &error);
-                none
-            }
-        }
+        names
     }
 
     /// A folder that is not there may come: the nearest one above it tells.
@@ -392,13 +377,10 @@ impl Pass<'_> {
 /// What the text of a skill's file comes to.
 fn outcome(shelf: &Shelf, path: &Path, text: &str) -> Outcome {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let decoded = decode::file(&front::split(text), &folder.to_string_lossy());
-    let problem = |remark: decode::Remark| Problem {
-        path: Some(path.to_owned()),
-        line: Some(remark.line),
-        severity: remark.severity,
-        message: remark.message,
-    };
+    let mut decoded = decode::file(&front::split(text), &folder.to_string_lossy());
+    for problem in &mut decoded.problems {
+        problem.path = Some(path.to_owned());
+    }
     let skill = decoded.card.map(|card| {
         let id = match &shelf.namespace {
             Some(namespace) => format!("{namespace}/{}", card.name),
@@ -413,11 +395,6 @@ fn outcome(shelf: &Shelf, path: &Path, text: &str) -> Outcome {
     });
     Outcome {
         skill,
-        problems: decoded.remarks.into_iter().map(problem).collect(),
+        problems: decoded.problems,
     }
-}
-
-/// A time as files carry it.
-fn time(now: Timestamp) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_millis(now)
 }

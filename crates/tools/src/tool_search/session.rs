@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use harn_model::{
@@ -17,6 +17,7 @@ use super::{
     Promotions, SearchMode, SearchOutcome, Switch, ToolIndex, ToolSearchError, ToolSearchOptions,
     catalogue_tokens, needed, tool_tokens,
 };
+use crate::lock::lock;
 
 /// Who searches here, as events tell it.
 const MODE: &str = "client";
@@ -76,7 +77,7 @@ impl ToolSearch {
         context_tokens: u64,
     ) -> Result<(), ToolSearchError> {
         let index = self.indexed(tools, context_tokens);
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.tokens.clear();
         let index = match index {
             Ok(index) => index,
@@ -138,13 +139,13 @@ impl ToolSearch {
 
     /// A turn or an iteration begins: what was found is told of from now on.
     pub fn boundary(&self) {
-        self.state().promotions.boundary();
+        lock(&self.state).promotions.boundary();
     }
 
     /// What a model sees of these tools. The search tool itself is not among them.
     #[must_use]
     pub fn visible<'a>(&self, tools: &'a [ToolSpec]) -> Visible<'a> {
-        let state = self.state();
+        let state = lock(&self.state);
         let on = state.index.is_some();
         let (deferred, loaded) = tools
             .iter()
@@ -155,7 +156,7 @@ impl ToolSearch {
     /// The search tool, while there is something to find.
     #[must_use]
     pub fn spec(&self) -> Option<ToolSpec> {
-        let state = self.state();
+        let state = lock(&self.state);
         let index = state.index.as_ref()?;
         let mut description = format!(
             "Finds tools by what they do. {} more tools are there than you see; those it finds can be \
@@ -190,7 +191,7 @@ impl ToolSearch {
         call_id: &str,
         args: Value,
     ) -> Result<ToolOutput, ToolError> {
-        let Some(index) = self.state().index.clone() else {
+        let Some(index) = lock(&self.state).index.clone() else {
             return Err(ToolError::new("every tool is there; none has to be found"));
         };
         let misfit = |e: serde_json::Error| ToolError {
@@ -225,7 +226,7 @@ impl ToolSearch {
 
     /// Promotes what was found and returns what is promoted now; what does not fit is told.
     fn promote(&self, outcome: &mut SearchOutcome) -> Vec<String> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let State {
             tokens, promotions, ..
         } = &mut *state;
@@ -245,10 +246,6 @@ impl ToolSearch {
             });
         }
         promoted
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

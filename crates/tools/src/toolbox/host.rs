@@ -1,9 +1,11 @@
 //! The host's part of a toolbox: the tools it lends and the operations it has, asked for once a turn.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use harn_model::{HostCapabilities, HostTool, ToolSource, ToolSpec, TurnId};
 use harn_runtime::{AgentError, HostDeadlines, HostError, HostOffers, TurnContext, answer_within};
+
+use crate::lock::lock;
 
 /// What the host lends, as it was last told.
 #[derive(Default)]
@@ -21,11 +23,11 @@ struct Seen {
 
 impl HostPart {
     pub(super) fn tools(&self) -> Vec<ToolSpec> {
-        self.lock().tools.clone()
+        lock(&self.0).tools.clone()
     }
 
     pub(super) fn capabilities(&self) -> Arc<HostCapabilities> {
-        self.lock().capabilities.clone()
+        lock(&self.0).capabilities.clone()
     }
 
     /// Asks the host again, if this is another turn than the last time, or the host offers something else: another
@@ -38,7 +40,7 @@ impl HostPart {
         let host = cx.host();
         let offers = host.client_offers();
         let asked = (cx.turn_id().clone(), offers);
-        if self.lock().asked.as_ref() == Some(&asked) {
+        if lock(&self.0).asked.as_ref() == Some(&asked) {
             return Ok(Vec::new());
         }
         let (tools, capabilities) = if offers.tools {
@@ -53,7 +55,7 @@ impl HostPart {
         if cx.is_cancelled() {
             return Err(AgentError::Cancelled);
         }
-        let mut seen = self.lock();
+        let mut seen = lock(&self.0);
         seen.asked = Some(asked);
         seen.capabilities = Arc::new(capabilities.unwrap_or_default());
         let (tools, failed) = match tools {
@@ -70,10 +72,6 @@ impl HostPart {
             .filter(|_| told != seen.warned)
             .into_iter()
             .collect())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

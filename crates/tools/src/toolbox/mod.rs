@@ -13,7 +13,7 @@ mod toolboxes;
 use std::{
     collections::BTreeSet,
     mem,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use async_trait::async_trait;
@@ -28,6 +28,7 @@ use harn_runtime::{
 use crate::{
     builtin::{Builtin, Kit},
     catalogue::Catalogue,
+    lock::lock,
     shells::Shells,
     skills::{NewSessionSkills, SessionSkills},
     tool_search::ToolSearch,
@@ -73,12 +74,11 @@ impl Toolbox {
         let servers = Arc::new(ServerPart::new(&config, &session.cwd));
         let skills = config.skills.as_ref().map(|library| {
             let skills = library.workspace(&session.cwd);
+            let (trust, workspace) = (config.trust.clone(), skills.clone());
             SessionSkills::new(NewSessionSkills {
                 session: session.session.clone(),
-                trust: Arc::new(toolboxes::TrustOf {
-                    trust: config.trust.clone(),
-                    skills: skills.clone(),
-                }),
+                // All of it: what lies above a folder that somebody trusts is not what they trust.
+                trust: Arc::new(move || trust.is_trusted(&workspace.root())),
                 skills,
                 servers: servers.clone(),
                 matching: config.matching,
@@ -152,7 +152,7 @@ impl Toolbox {
     /// The tools there are now.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        self.lock().catalogue.clone()
+        lock(&self.state).catalogue.clone()
     }
 
     /// What a model is to be told of: the tools that active skills leave in reach, less those that it has to
@@ -217,7 +217,7 @@ impl Toolbox {
             return None;
         }
         self.servers.set_workspace(Vec::new());
-        if mem::replace(&mut self.lock().untrusted_told, true) {
+        if mem::replace(&mut lock(&self.state).untrusted_told, true) {
             return None;
         }
         let names: Vec<_> = servers.iter().map(|it| it.name.as_str()).collect();
@@ -232,10 +232,10 @@ impl Toolbox {
     async fn rebuild(&self, context_tokens: Option<u64>) {
         let _alone = self.rebuilding.lock().await;
         let specs = self.specs();
-        let context = context_tokens.unwrap_or_else(|| self.lock().context_tokens);
+        let context = context_tokens.unwrap_or_else(|| lock(&self.state).context_tokens);
         let now = specs.iter().cloned().chain(self.search.spec());
         {
-            let state = self.lock();
+            let state = lock(&self.state);
             let new = state.catalogue.with(now);
             let told = new.warnings().iter().all(|it| state.told.contains(it));
             let same = new.change_from(&state.catalogue).is_none() && told;
@@ -254,7 +254,7 @@ impl Toolbox {
         };
         specs.extend(self.search.spec());
         let change = {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             let new = state.catalogue.with(specs);
             let change = new.change_from(&state.catalogue);
             let mut warnings = new.warnings().to_vec();
@@ -270,10 +270,6 @@ impl Toolbox {
         if let Some(change) = change {
             self.link.tell(EquipmentChange::Tools(change)).await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -335,7 +331,7 @@ impl Equipment for Toolbox {
         self.search.boundary();
         let context = cx.context_tokens().unwrap_or(self.config.context_tokens);
         self.rebuild(Some(context)).await;
-        warnings.append(&mut self.lock().untold);
+        warnings.append(&mut lock(&self.state).untold);
         for message in warnings {
             warn(cx, message).await?;
         }

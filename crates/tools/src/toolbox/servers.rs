@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::{Toolbox, ToolboxConfig};
 use crate::{
+    lock::lock,
     mcp::Servers,
     mcp_settings::McpSettings,
     skills::{SessionSkills, SkillServers},
@@ -60,7 +61,7 @@ impl ServerPart {
     /// Has these of the client, whose word on a name is the last.
     pub(super) fn add(&self, servers: Vec<McpServerSpec>) {
         {
-            let mut owners = self.owners();
+            let mut owners = lock(&self.owners);
             for McpServerSpec { name, .. } in &servers {
                 let bound = owners.skills.values_mut();
                 bound.for_each(|names| names.retain(|known| known != name));
@@ -77,7 +78,7 @@ impl ServerPart {
     pub(super) fn set_workspace(&self, servers: Vec<McpServerSpec>) {
         let there = self.names();
         let (new, gone) = {
-            let mut owners = self.owners();
+            let mut owners = lock(&self.owners);
             let before = owners.workspace.take().unwrap_or_default();
             // One that is there under the name is somebody else's.
             let may =
@@ -100,7 +101,7 @@ impl ServerPart {
 
     /// Whether those of the workspace were set.
     fn knows_workspace(&self) -> bool {
-        self.owners().workspace.is_some()
+        lock(&self.owners).workspace.is_some()
     }
 
     fn connect(&self, servers: Vec<McpServerSpec>) {
@@ -147,10 +148,6 @@ impl ServerPart {
     fn names(&self) -> Vec<String> {
         self.statuses().into_iter().map(|it| it.name).collect()
     }
-
-    fn owners(&self) -> MutexGuard<'_, Owners> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl SkillServers for ServerPart {
@@ -160,12 +157,12 @@ impl SkillServers for ServerPart {
         let free = |server: &McpServerSpec| !taken.contains(&server.name);
         let new: Vec<_> = servers.into_iter().filter(free).collect();
         let names = new.iter().map(|server| server.name.clone()).collect();
-        self.owners().skills.insert(skill.to_owned(), names);
+        lock(&self.owners).skills.insert(skill.to_owned(), names);
         self.connect(new);
     }
 
     fn unbind(&self, skill: &str) {
-        let names = self.owners().skills.remove(skill);
+        let names = lock(&self.owners).skills.remove(skill);
         for name in names.unwrap_or_default() {
             self.servers.remove(&name);
         }

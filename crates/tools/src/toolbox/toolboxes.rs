@@ -8,7 +8,7 @@ use super::Toolbox;
 use crate::{
     LocalHost,
     mcp_settings::McpDeadlines,
-    skills::{SkillLibrary, SkillMatching, SkillTrust, Skills},
+    skills::{SkillLibrary, SkillMatching},
     tool_search::ToolSearchOptions,
 };
 
@@ -67,19 +67,6 @@ pub struct NothingTrusted;
 impl Trust for NothingTrusted {
     fn is_trusted(&self, _: &Path) -> bool {
         false
-    }
-}
-
-/// Whether one workspace is trusted.
-pub(super) struct TrustOf {
-    pub(super) trust: Arc<dyn Trust>,
-    pub(super) skills: Arc<Skills>,
-}
-
-impl SkillTrust for TrustOf {
-    fn is_trusted(&self) -> bool {
-        // All of it: what lies above a folder that somebody trusts is not what they trust.
-        self.trust.is_trusted(&self.skills.root())
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     path::PathBuf,
     pin::Pin,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use super::pending::Pending;
+use crate::lock::lock;
 
 /// How long it must be quiet before a burst counts as over.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -44,27 +45,22 @@ impl Shared {
 
     /// Adds changes, and wakes who waits if there are any.
     pub(super) fn add(&self, change: impl FnOnce(&mut Pending)) {
-        let fresh = self.with(|pending| {
-            change(pending);
-            pending.fresh()
-        });
-        if fresh {
+        let mut pending = lock(&self.pending);
+        change(&mut pending);
+        if pending.fresh() {
             self.came.notify_one();
         }
     }
 
-    /// Looks at the files that match, or changes them.
-    pub(super) fn files<T>(&self, work: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
-        work(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The files that match.
+    pub(super) fn files(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        lock(&self.files)
     }
 
     /// The files that match, as changes of them are told.
     pub(super) fn named(&self) -> Vec<PathBuf> {
-        self.files(|files| files.iter().map(|path| self.root.join(path)).collect())
-    }
-
-    fn with<T>(&self, work: impl FnOnce(&mut Pending) -> T) -> T {
-        work(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+        let files = self.files();
+        files.iter().map(|path| self.root.join(path)).collect()
     }
 }
 
@@ -81,7 +77,7 @@ impl Burst {
     /// The next changes, once they settled. Cancel safe: nothing is taken before the last await is over.
     pub(super) async fn next(&mut self, shared: &Shared) -> Vec<FsWatchEvent> {
         loop {
-            while shared.with(|pending| pending.is_empty()) {
+            while lock(&shared.pending).is_empty() {
                 shared.came.notified().await;
             }
             let timers = self.0.get_or_insert_with(|| Timers {
@@ -97,7 +93,7 @@ impl Burst {
                 }
             }
             self.0 = None;
-            let events = shared.with(|pending| pending.take(&shared.root));
+            let events = lock(&shared.pending).take(&shared.root);
             // A file that came and went leaves nothing to tell.
             if !events.is_empty() {
                 return events;

@@ -122,7 +122,7 @@ impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Watch");
         shown
-            .field("files", &self.shared.files(|files| files.len()))
+            .field("files", &self.shared.files().len())
             .finish_non_exhaustive()
     }
 }

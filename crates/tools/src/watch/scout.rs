@@ -165,9 +165,9 @@ impl Scout {
             if self.is_full() && !self.knows(path) {
                 return self.shared.add(|pending| pending.missed());
             }
-            !self.shared.files(|files| files.insert(path.to_owned()))
+            !self.shared.files().insert(path.to_owned())
         } else {
-            self.shared.files(|files| files.remove(path))
+            self.shared.files().remove(path)
         };
         if was || is {
             // First, so that who is told of the file finds it counted.
@@ -181,7 +181,8 @@ impl Scout {
         for path in below(&self.folders, folder) {
             self.unwatch(&path);
         }
-        for path in self.shared.files(|files| below(files, folder)) {
+        let files = below(&self.shared.files(), folder);
+        for path in files {
             self.settle(&path, false, kind);
         }
     }
@@ -234,7 +235,8 @@ impl Scout {
             // Now that all are watched, nothing more can appear unheard.
             found = self.walk(folder);
         }
-        for gone in self.shared.files(|files| below(files, folder)) {
+        let before = below(&self.shared.files(), folder);
+        for gone in before {
             if !found.files.contains(&gone) {
                 self.let_go(&gone, difference);
             }
@@ -251,7 +253,7 @@ impl Scout {
             Difference::Change(kind) => self.settle(file, false, kind),
             // Still there, only no longer meant.
             Difference::Rules if self.full(file).is_file() => {
-                self.shared.files(|files| files.remove(file));
+                self.shared.files().remove(file);
                 self.unheard.remove(file);
             }
             Difference::Start | Difference::Rules => {
@@ -269,7 +271,7 @@ impl Scout {
     ) -> Result<(), WatchError> {
         if let Difference::Change(kind) = difference {
             if self.unheard.remove(&file) {
-                self.shared.files(|files| files.remove(&file));
+                self.shared.files().remove(&file);
             }
             if !self.knows(&file) {
                 self.settle(&file, true, kind);
@@ -280,7 +282,7 @@ impl Scout {
             return Err(WatchError::TooManyFiles { limit: MAX_FILES });
         }
         let new_folder = file.parent().is_some_and(|folder| !known.contains(folder));
-        let new = self.shared.files(|files| files.insert(file.clone()));
+        let new = self.shared.files().insert(file.clone());
         if new && new_folder && difference == Difference::Rules {
             self.unheard.insert(file);
         }
@@ -382,11 +384,11 @@ impl Scout {
     }
 
     fn knows(&self, file: &Path) -> bool {
-        self.shared.files(|files| files.contains(file))
+        self.shared.files().contains(file)
     }
 
     fn is_full(&self) -> bool {
-        self.shared.files(|files| files.len() >= MAX_FILES)
+        self.shared.files().len() >= MAX_FILES
     }
 }
 

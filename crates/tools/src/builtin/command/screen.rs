@@ -3,7 +3,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use harn_runtime::{AgentError, CommandSink, ToolHandle};
 use tokio::sync::Notify;
 
 use super::super::outputs::{Kept, Outputs};
+use crate::lock::lock;
 
 /// How much of the output one update shows at most, and the last one.
 pub(super) const KEPT: usize = 32 * 1024;
@@ -66,7 +67,7 @@ impl Screen {
     pub(super) fn keeping(place: Option<(Outputs, PathBuf)>) -> Self {
         let screen = Self::default();
         if let Some((outputs, place)) = place {
-            screen.lock().file = Spill::Ready(outputs, place);
+            lock(&screen.seen).file = Spill::Ready(outputs, place);
         }
         screen
     }
@@ -97,7 +98,7 @@ impl Screen {
     }
 
     fn next_content(&self) -> Option<ToolContent> {
-        let mut seen = self.lock();
+        let mut seen = lock(&self.seen);
         if let Some(terminal_id) = seen.terminal.clone() {
             let is_new = !std::mem::replace(&mut seen.terminal_shown, true);
             return is_new.then_some(ToolContent::Terminal { terminal_id });
@@ -106,7 +107,7 @@ impl Screen {
     }
 
     fn next_of_rest(&self) -> Option<CommandOutput> {
-        let mut seen = self.lock();
+        let mut seen = lock(&self.seen);
         let is_short = seen.printed - seen.shown <= KEPT as u64;
         let is_shown = seen.terminal.is_some() || is_short || seen.printed > STREAMED;
         (!is_shown).then(|| seen.next_part())
@@ -114,7 +115,7 @@ impl Screen {
 
     /// What was printed, as the host reports it in the end where it ran in a terminal of its own.
     pub(super) fn finish(&self, reported: Option<(String, bool)>) -> Printed {
-        let mut seen = self.lock();
+        let mut seen = lock(&self.seen);
         if let Some((text, missing)) = reported.filter(|_| seen.terminal.is_some()) {
             seen.missing = missing;
             seen.take(&text);
@@ -131,11 +132,7 @@ impl Screen {
 
     /// Something that was printed never came.
     pub(super) fn miss(&self) {
-        self.lock().missing = true;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.seen).missing = true;
     }
 }
 
@@ -210,12 +207,12 @@ impl Seen {
 
 impl CommandSink for Screen {
     fn terminal(&mut self, terminal_id: &str) {
-        self.lock().terminal = Some(terminal_id.to_owned());
+        lock(&self.seen).terminal = Some(terminal_id.to_owned());
         self.changed.notify_one();
     }
 
     fn output(&mut self, chunk: &str) {
-        let mut seen = self.lock();
+        let mut seen = lock(&self.seen);
         // A terminal shows its output itself.
         if seen.terminal.is_some() {
             return;

@@ -2,7 +2,7 @@
 
 use harn_model::{McpServerSpec, McpTransport, Secret};
 
-use super::{filled, text, texts, wrong};
+use super::{each, filled, text, wrong};
 use crate::{
     skills::card::check_name,
     yaml::{Data, Entry, Fault, Node},
@@ -33,7 +33,8 @@ pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
         let name = format!("{what}.{}", field.key);
         match field.key.as_str() {
             "command" => command = Some(filled(&field.value, &name)?),
-            "args" => args = Some(arguments(&field.value, &name)?),
+            // Arguments may be empty, other than the entries of other lists.
+            "args" => args = Some(each(&field.value, &name, text)?),
             "env" => env = Some(secrets(&field.value, &name)?),
             "url" => url = Some(address(&field.value, &name)?),
             "headers" => headers = Some(secrets(&field.value, &name)?),
@@ -62,17 +63,6 @@ pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
         name: entry.key.clone(),
         transport,
     })
-}
-
-/// Arguments may be empty, other than the entries of other lists.
-fn arguments(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
-    match &node.data {
-        Data::List(items) => {
-            let what = format!("each of {what}");
-            items.iter().map(|item| text(item, &what)).collect()
-        }
-        _ => texts(node, what),
-    }
 }
 
 fn address(node: &Node, what: &str) -> Result<String, Fault> {

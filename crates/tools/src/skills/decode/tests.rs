@@ -11,12 +11,12 @@ use crate::skills::front::split;
 fn check(text: &str, expected: Expect) {
     let decoded = file(&split(text), "folder");
     let mut out = String::new();
-    for remark in &decoded.remarks {
-        let severity = remark.severity.as_str();
-        out += &format!("{}: {severity}: {}\n", remark.line, remark.message);
+    for problem in &decoded.problems {
+        let (line, severity) = (problem.line.unwrap(), problem.severity.as_str());
+        out += &format!("{line}: {severity}: {}\n", problem.message);
     }
     let errors = decoded
-        .remarks
+        .problems
         .iter()
         .any(|r| r.severity == Severity::Error);
     assert_eq!(decoded.card.is_none(), errors);
@@ -25,7 +25,7 @@ fn check(text: &str, expected: Expect) {
 
 fn card(text: &str) -> Card {
     let decoded = file(&split(text), "folder");
-    assert_eq!(decoded.remarks, []);
+    assert_eq!(decoded.problems, []);
     decoded.card.unwrap()
 }
 
@@ -325,7 +325,7 @@ fn a_hosts_manifest_is_read_alike() {
     let decoded = host(&skill);
     assert!(decoded.card.is_none());
     assert!(
-        decoded.remarks[0]
+        decoded.problems[0]
             .message
             .starts_with("paths must be a list")
     );
@@ -342,9 +342,9 @@ fn whatever_a_file_is_cut_to_is_read_or_refused() {
             for text in [text.to_owned(), format!("---\n{text}\n---\n")] {
                 let decoded = file(&split(&text), "folder");
                 let lines = text.lines().count() + 1;
-                let placed = |remark: &Remark| (1..=lines).contains(&remark.line);
-                assert!(decoded.remarks.iter().all(placed), "{text:?} {decoded:?}");
-                assert!(decoded.card.is_some() || !decoded.remarks.is_empty());
+                let placed = |problem: &Problem| (1..=lines).contains(&problem.line.unwrap());
+                assert!(decoded.problems.iter().all(placed), "{text:?} {decoded:?}");
+                assert!(decoded.card.is_some() || !decoded.problems.is_empty());
             }
         }
     }
@@ -360,7 +360,7 @@ fn globs_are_few_and_short() {
             manifest: serde_json::Map::new(),
         };
         skill.manifest.insert("paths".to_owned(), json!(paths));
-        host(&skill).remarks.remove(0).message
+        host(&skill).problems.remove(0).message
     };
     let many = (0..65).map(|n| format!("a{n}/**")).collect();
     assert_eq!(refused(many), "paths must be at most 64 globs, not 65");

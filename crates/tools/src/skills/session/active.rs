@@ -174,36 +174,20 @@ impl SessionSkills {
         let Some(ActiveSkill { skill, name, .. }) = lock(&self.state).active.remove(id) else {
             return Ok(false);
         };
-        let (skill_name, skill_id) = name_and_id(&name, id);
-        cx.emit(AgentEvent::SkillDeactivated {
-            skill_name,
-            skill_id,
-            iteration: cx.iteration(),
-        })
-        .await?;
+        tell_inactive(cx, &name, id).await?;
         self.left(cx, &skill).await?;
         Ok(true)
     }
 
     /// What the journal says is active was so when the session was closed, and still is.
     pub(super) async fn adopt(&self, cx: &TurnContext) -> Result<(), AgentError> {
-        let before = {
-            let mut state = lock(&self.state);
-            if std::mem::replace(&mut state.adopted, true) {
-                return Ok(());
-            }
-            cx.active_skills()
-        };
-        for (id, name) in before {
+        if std::mem::replace(&mut lock(&self.state).adopted, true) {
+            return Ok(());
+        }
+        for (id, name) in cx.active_skills() {
             let known = lock(&self.state).registry.get(&id).cloned();
             let Some(mut skill) = known else {
-                let (skill_name, skill_id) = name_and_id(&name, &id);
-                cx.emit(AgentEvent::SkillDeactivated {
-                    skill_name,
-                    skill_id,
-                    iteration: cx.iteration(),
-                })
-                .await?;
+                tell_inactive(cx, &name, &id).await?;
                 continue;
             };
             match self.whole(cx, &skill).await {
@@ -263,6 +247,16 @@ impl SessionSkills {
         })
         .await
     }
+}
+
+async fn tell_inactive(cx: &TurnContext, name: &str, id: &str) -> Result<(), AgentError> {
+    let (skill_name, skill_id) = name_and_id(name, id);
+    cx.emit(AgentEvent::SkillDeactivated {
+        skill_name,
+        skill_id,
+        iteration: cx.iteration(),
+    })
+    .await
 }
 
 /// A skill as events have it: its name, and its id where that is another.

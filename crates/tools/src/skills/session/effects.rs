@@ -1,7 +1,10 @@
 //! What a skill does beside being read: commands when it comes and goes, and servers while it is there. A workspace's
 //! skills do neither until somebody trusts the workspace.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use harn_model::{ErrorCategory, McpServerSpec, ToolContent};
 use harn_runtime::{
@@ -10,7 +13,10 @@ use harn_runtime::{
 use serde_json::Value;
 
 use super::{SessionSkills, warn};
-use crate::{Builtin, skills::card::Skill};
+use crate::{
+    builtin::{Builtin, built_in, unless_cancelled},
+    skills::card::Skill,
+};
 
 const LOGGER: &str = "agent.skills";
 const ACTIVATE: &str = "activate";
@@ -20,17 +26,8 @@ const KEPT: usize = 8 * 1024;
 /// How long a hook may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Says whether the workspace of a session is trusted.
-pub trait SkillTrust: Send + Sync + 'static {
-    /// Whether it is now. May look at the disk; asked once a turn.
-    fn is_trusted(&self) -> bool;
-}
-
-impl SkillTrust for bool {
-    fn is_trusted(&self) -> bool {
-        *self
-    }
-}
+/// Says whether the workspace of a session is trusted now. May look at the disk; asked once a turn.
+pub type SkillTrust = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Connects the servers that skills bring.
 pub trait SkillServers: Send + Sync + 'static {
@@ -39,13 +36,6 @@ pub trait SkillServers: Send + Sync + 'static {
 
     /// It is no longer active.
     fn unbind(&self, skill: &str);
-}
-
-/// Connects nothing.
-impl SkillServers for () {
-    fn bind(&self, _: &str, _: Vec<McpServerSpec>) {}
-
-    fn unbind(&self, _: &str) {}
 }
 
 impl SessionSkills {
@@ -100,12 +90,9 @@ impl SessionSkills {
                 return untrusted(cx, skill, &format!("its {event} hook is not run")).await;
             }
             let line = self.line(skill, &hook.command);
-            let call = cx
-                .tool(Builtin::RunCommand.name())
-                .annotations(Builtin::RunCommand.annotations())
-                .title(format!("{} ({event} hook): {}", skill.id, hook.command))
-                .command(&line);
-            match call.ask().await {
+            let title = format!("{} ({event} hook): {}", skill.id, hook.command);
+            let call = built_in(cx, Builtin::RunCommand).title(title);
+            match call.command(&line).ask().await {
                 Ok(call) => run(cx, call).await?,
                 // The call says why.
                 Err(AgentError::Denied { .. }) => {}
@@ -154,12 +141,7 @@ async fn run(cx: &TurnContext, call: ToolHandle) -> Result<(), AgentError> {
     let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
     let mut unheard = Unheard;
     let run = tokio::time::timeout(PATIENCE, call.host().run(spec, &mut unheard));
-    let exit = tokio::select! {
-        biased;
-        () = cx.cancelled() => return Err(AgentError::Cancelled),
-        exit = run => exit,
-    };
-    match exit {
+    match unless_cancelled(cx, run).await? {
         Ok(Ok(exit)) if exit.code == Some(0) => call.complete(output(exit)).await,
         Ok(Ok(exit)) => {
             let error = match (&exit.code, &exit.signal) {

@@ -142,9 +142,9 @@ impl SessionSkills {
         };
         let mut decoded = decode::host(&fetched);
         let Some(card) = decoded.card.take() else {
-            let wrong = decoded.remarks.into_iter();
-            let wrong = wrong.filter(|remark| remark.severity == Severity::Error);
-            let wrong: Vec<_> = wrong.map(|remark| remark.message).collect();
+            let wrong = decoded.problems.into_iter();
+            let wrong = wrong.filter(|problem| problem.severity == Severity::Error);
+            let wrong: Vec<_> = wrong.map(|problem| problem.message).collect();
             return Err(SkillError::Refused {
                 id: skill.id.clone(),
                 reason: wrong.join("; "),

@@ -31,11 +31,8 @@ pub use self::{
     matching::{SkillMatching, Strategy},
     using::LOAD_SKILL,
 };
-use super::{
-    library::{Skills, lock},
-    problem::Problem,
-    registry::Registry,
-};
+use super::{library::Skills, problem::Problem, registry::Registry};
+use crate::lock::lock;
 
 /// The session to have skills.
 pub struct NewSessionSkills {
@@ -44,7 +41,7 @@ pub struct NewSessionSkills {
     /// Those of its workspace.
     pub skills: Arc<Skills>,
     /// Whether the workspace may run commands and add servers through its skills.
-    pub trust: Arc<dyn SkillTrust>,
+    pub trust: SkillTrust,
     /// Who connects servers.
     pub servers: Arc<dyn SkillServers>,
     /// How skills are matched.
@@ -61,7 +58,7 @@ pub struct NewSessionSkills {
 pub struct SessionSkills {
     session: SessionId,
     skills: Arc<Skills>,
-    trust: Arc<dyn SkillTrust>,
+    trust: SkillTrust,
     /// What it said at the beginning of the turn.
     trusted: AtomicBool,
     servers: Arc<dyn SkillServers>,
@@ -141,7 +138,7 @@ impl SessionSkills {
             let Some(servers) = found.ok().filter(|servers| !servers.is_empty()) else {
                 return Vec::new();
             };
-            let trusted = tokio::task::spawn_blocking(move || trust.is_trusted());
+            let trusted = tokio::task::spawn_blocking(move || trust());
             match trusted.await {
                 Ok(true) => servers,
                 Ok(false) | Err(_) => Vec::new(),
@@ -206,7 +203,7 @@ impl SessionSkills {
     /// something changes.
     async fn look_at_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let (skills, trust) = (self.skills.clone(), self.trust.clone());
-        let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust.is_trusted()));
+        let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust()));
         // One that panicked has seen nothing.
         let (looked, trusted) = looked.await.unwrap_or_default();
         tracing::debug!(?looked, trusted, "looked for skills");

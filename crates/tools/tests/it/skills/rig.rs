@@ -24,7 +24,6 @@ use harn_tools::{
     DiskProbe, LocalHost,
     skills::{
         NewSessionSkills, SessionSkills, SkillLibrary, SkillMatching, SkillPlaces, SkillServers,
-        SkillTrust,
     },
 };
 use tempfile::TempDir;
@@ -189,19 +188,11 @@ impl SkillServers for Bound {
     }
 }
 
-/// Whether somebody trusts the workspace, which may change.
-struct Trusted(AtomicBool);
-
-impl SkillTrust for Trusted {
-    fn is_trusted(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
 struct Kits {
     library: SkillLibrary,
     matching: SkillMatching,
-    trusted: Arc<Trusted>,
+    /// Whether somebody trusts the workspace, which may change.
+    trusted: Arc<AtomicBool>,
     servers: Arc<Bound>,
     made: Mutex<Option<Arc<SessionSkills>>>,
 }
@@ -211,7 +202,10 @@ impl Equip for Kits {
         let skills = SessionSkills::new(NewSessionSkills {
             session: session.session,
             skills: self.library.workspace(&session.cwd),
-            trust: self.trusted.clone(),
+            trust: {
+                let trusted = self.trusted.clone();
+                Arc::new(move || trusted.load(Ordering::SeqCst))
+            },
             servers: self.servers.clone(),
             matching: self.matching,
             deadlines: HostDeadlines::default(),
@@ -245,7 +239,7 @@ impl Rig {
         let kits = Arc::new(Kits {
             library: SkillLibrary::new(disk.places(), Arc::new(LateClock)),
             matching,
-            trusted: Arc::new(Trusted(AtomicBool::new(trusted))),
+            trusted: Arc::new(AtomicBool::new(trusted)),
             servers: servers.clone(),
             made: Mutex::default(),
         });
@@ -278,7 +272,7 @@ impl Rig {
 
     /// Somebody trusts the workspace, or does not any more.
     pub(crate) fn trust(&self, trusted: bool) {
-        self.kits.trusted.0.store(trusted, Ordering::SeqCst);
+        self.kits.trusted.store(trusted, Ordering::SeqCst);
     }
 
     /// Closes the session and opens it again.
