@@ -346,9 +346,14 @@ pub struct ToolError {
 impl ToolError {
     /// The tool itself failed.
     pub fn new(message: impl std::fmt::Display) -> Self {
+        Self::of(ErrorCategory::ToolError, message)
+    }
+
+    /// A failure of this category.
+    pub fn of(category: ErrorCategory, message: impl std::fmt::Display) -> Self {
         Self {
             message: message.to_string(),
-            category: ErrorCategory::ToolError,
+            category,
         }
     }
 }
@@ -361,10 +366,7 @@ impl From<HostError> for ToolError {
             HostError::Host(_) | HostError::Unsupported(_) => ErrorCategory::HostBridgeError,
             HostError::Failed(_) => ErrorCategory::ToolError,
         };
-        Self {
-            message: error.to_string(),
-            category,
-        }
+        Self::of(category, error)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use crate::{search::SearchError, workspace::Walked};
+use crate::{markdown::clip, search::SearchError, workspace::Walked};
 
 /// The most lines that are found.
 const MAX_LINES: usize = 200;
@@ -68,11 +68,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, SearchError> {
 
 /// A line without the space around it, cut when it is long.
 pub(crate) fn shorten(line: &str) -> String {
-    let line = line.trim();
-    match line.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    clip(line.trim(), MAX_SHOWN).into_owned()
 }
 
 #[cfg(test)]

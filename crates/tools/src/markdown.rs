@@ -1,6 +1,6 @@
 //! Small pieces of Markdown. Pure.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use harn_model::code_fence;
 
@@ -51,6 +51,24 @@ pub fn shorten(text: &str, max: usize) -> String {
         _ => cut,
     };
     format!("{}…", cut.trim_end_matches([' ', ',', ';', ':']))
+}
+
+/// At most `width` characters of a line.
+pub(crate) fn clip(line: &str, width: usize) -> Cow<'_, str> {
+    match line.char_indices().nth(width) {
+        Some((end, _)) => format!("{}…", &line[..end]).into(),
+        None => line.into(),
+    }
+}
+
+/// At most `most` bytes of a text, with a mark where it was cut.
+pub(crate) fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+    text
 }
 
 /// What a code block of this file is called.

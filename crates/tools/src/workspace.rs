@@ -10,19 +10,21 @@ use std::{
     fmt, fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
 };
 
 use ignore::WalkBuilder;
+use tokio_util::sync::CancellationToken;
 
 use self::roots::WalkRoot;
 use crate::{
     grep::{self, Grepped},
     search::{Corpus, Found, Query, SearchError},
+    watch::Pattern,
 };
+
+/// The folder of git.
+pub(crate) const GIT: &str = ".git";
 
 /// A folder to search, and the directories a client added to it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -224,7 +226,7 @@ impl Workspace {
         readable(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))
     }
 
-    fn survey_now(&self, query: &Query, stop: &AtomicBool) -> Result<Survey, SearchError> {
+    fn survey_now(&self, query: &Query, stop: &CancellationToken) -> Result<Survey, SearchError> {
         self.readable()?;
         let mut corpus = Corpus::new(query);
         let walked = self.walk(stop, |path, text| {
@@ -268,15 +270,13 @@ impl Workspace {
 
     /// Visits the text files, folder by folder in the order of their paths, until `visit` says no. Every
     /// folder has limits of its own, so that a large one does not hide those after it.
-    fn walk(&self, stop: &AtomicBool, mut visit: impl FnMut(&str, &str) -> bool) -> Walked {
+    fn walk(&self, stop: &CancellationToken, mut visit: impl FnMut(&str, &str) -> bool) -> Walked {
         let mut walked = Walked::default();
         for root in self.walk_roots() {
-            match self.walk_root(&root, stop, &mut visit) {
-                (more, ControlFlow::Continue(())) => walked.join(more),
-                (more, ControlFlow::Break(())) => {
-                    walked.join(more);
-                    break;
-                }
+            let (more, flow) = self.walk_root(&root, stop, &mut visit);
+            walked.join(more);
+            if flow.is_break() {
+                break;
             }
         }
         walked
@@ -285,7 +285,7 @@ impl Workspace {
     fn walk_root(
         &self,
         root: &WalkRoot,
-        stop: &AtomicBool,
+        stop: &CancellationToken,
         visit: &mut impl FnMut(&str, &str) -> bool,
     ) -> (Walked, ControlFlow<()>) {
         let mut walked = Walked::default();
@@ -303,7 +303,7 @@ impl Workspace {
             builder.max_depth(Some(1));
         }
         for entry in builder.build().filter_map(Result::ok) {
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_cancelled() {
                 return (walked, ControlFlow::Break(()));
             }
             let file = entry.file_type().is_some_and(|kind| kind.is_file());
@@ -330,6 +330,20 @@ impl Workspace {
         (walked, ControlFlow::Continue(()))
     }
 
+    /// A walk through the folders that can hold files of a pattern. What git keeps for itself is never meant,
+    /// whatever the pattern says of hidden files.
+    pub(crate) fn matching(&self, start: &Path, pattern: &Pattern) -> WalkBuilder {
+        let mut builder = self.builder(start);
+        builder.hidden(!pattern.hidden());
+        let (root, pattern) = (self.root.clone(), pattern.clone());
+        builder.filter_entry(move |entry| {
+            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let inside = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+            entry.file_name() != GIT && (!folder || pattern.may_hold(inside))
+        });
+        builder
+    }
+
     /// How every walk goes.
     pub(crate) fn builder(&self, start: &Path) -> WalkBuilder {
         let mut builder = WalkBuilder::new(start);
@@ -350,10 +364,15 @@ fn readable(folder: &Path) -> io::Result<()> {
 
 /// A path from the root; the whole path where it is outside.
 fn relative(root: &Path, path: &Path) -> String {
-    let Ok(inside) = path.strip_prefix(root) else {
-        return path.display().to_string();
-    };
-    let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+    match path.strip_prefix(root) {
+        Ok(inside) => slashed(inside),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+/// A path with `/` between its parts.
+pub(crate) fn slashed(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
@@ -373,18 +392,12 @@ fn read_text(path: &Path, limit: u64) -> Option<String> {
     })
 }
 
-/// Works on a thread that may block. When the caller goes away, `stop` becomes true.
+/// Works on a thread that may block. When the caller goes away, `stop` is cancelled.
 async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
 ) -> Result<T, SearchError> {
-    struct StopOnDrop(Arc<AtomicBool>);
-    impl Drop for StopOnDrop {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let stop = Arc::new(AtomicBool::new(false));
-    let _guard = StopOnDrop(stop.clone());
+    let stop = CancellationToken::new();
+    let _guard = stop.clone().drop_guard();
     let work = tokio::task::spawn_blocking(move || work(&stop));
     work.await.map_err(|_| SearchError::Interrupted)
 }

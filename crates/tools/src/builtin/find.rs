@@ -22,7 +22,7 @@ const MAX_PLACES: usize = 50;
 
 /// What a search found, and how its call shows it.
 #[derive(Clone)]
-struct Searched<T> {
+pub(super) struct Searched<T> {
     found: T,
     output: ToolOutput,
 }
@@ -174,11 +174,6 @@ fn query_of(text: &str) -> Query {
     }
 }
 
-/// `grep`, for a model.
-pub(super) async fn grep_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
-    grepped(cx, input).await.map(|searched| searched.output)
-}
-
 /// Finds the lines that match.
 pub(crate) async fn grep(cx: &TurnContext, pattern: &str) -> Result<Grepped, AgentError> {
     let input = value(GrepInput {
@@ -187,7 +182,10 @@ pub(crate) async fn grep(cx: &TurnContext, pattern: &str) -> Result<Grepped, Age
     grepped(cx, input).await.map(|searched| searched.found)
 }
 
-async fn grepped(cx: &TurnContext, input: Value) -> Result<Searched<Grepped>, AgentError> {
+pub(super) async fn grepped(
+    cx: &TurnContext,
+    input: Value,
+) -> Result<Searched<Grepped>, AgentError> {
     let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
     let filter = cx.host().read_filter().await;
     let workspace = session_files(cx).only(move |path| filter.allows(path));

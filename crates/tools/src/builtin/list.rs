@@ -36,7 +36,6 @@ struct ListInput {
     path: Option<String>,
 }
 
-/// Lists a folder.
 pub(crate) async fn list(cx: &TurnContext, input: Value) -> Result<Listed, AgentError> {
     const NO_FOLDER: &str = "the arguments name no folder";
     let ListInput { path } = parse(&input, NO_FOLDER)?;
@@ -67,47 +66,10 @@ pub(crate) fn everything(cx: &TurnContext) -> Value {
     value(ListInput { path })
 }
 
-/// Files that match.
-#[derive(Clone, Debug)]
-pub(crate) struct Matched {
-    files: Vec<String>,
-    more: bool,
-    locations: Vec<Location>,
-}
-
 #[derive(Serialize)]
 struct GlobOutput<'a> {
     files: &'a [String],
     more: bool,
-}
-
-impl From<Matched> for ToolOutput {
-    fn from(matched: Matched) -> Self {
-        let Matched {
-            files,
-            more,
-            locations,
-        } = matched;
-        let mut shown = match files.len() {
-            0 => "No file matches.\n".to_owned(),
-            _ => files.join("\n") + "\n",
-        };
-        if more {
-            shown.push_str(&format!(
-                "\nThese are the first {}; there are more.\n",
-                files.len()
-            ));
-        }
-        Self {
-            content: Some(vec![ToolContent::text(shown)]),
-            raw: Some(value(GlobOutput {
-                files: &files,
-                more,
-            })),
-            locations: Some(locations),
-            ..Self::default()
-        }
-    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -119,7 +81,7 @@ struct GlobInput {
 }
 
 /// Lists the files that match a glob.
-pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<Matched, AgentError> {
+pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
     const NO_GLOB: &str = "the arguments have no pattern";
     let GlobInput { pattern, .. } = parse(&input, NO_GLOB)?;
     let filter = cx.host().read_filter().await;
@@ -139,10 +101,22 @@ pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<Matched, Agen
             path: cx.cwd().join(file).display().to_string(),
             line: None,
         };
-        Ok::<_, ToolError>(Matched {
-            locations: files.iter().map(location).collect(),
-            files,
-            more,
+        let mut shown = match files.len() {
+            0 => "No file matches.\n".to_owned(),
+            _ => files.join("\n") + "\n",
+        };
+        if more {
+            let count = files.len();
+            shown += &format!("\nThese are the first {count}; there are more.\n");
+        }
+        Ok::<_, ToolError>(ToolOutput {
+            content: Some(vec![ToolContent::text(shown)]),
+            raw: Some(value(GlobOutput {
+                files: &files,
+                more,
+            })),
+            locations: Some(files.iter().map(location).collect()),
+            ..ToolOutput::default()
         })
     };
     run_by(cx, call, ToolExecutor::HarnBuiltin, work).await

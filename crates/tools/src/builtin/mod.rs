@@ -32,6 +32,7 @@ use serde_json::{Value, json};
 pub use command::{CommandEnd, CommandResult, Ran, run_for_call};
 pub use find::{Part, short_item};
 pub use read::FileRead;
+pub(crate) use work::warn;
 pub use work::{fail_by, run_by, shown_path, unless_cancelled};
 
 use crate::shells::Shells;
@@ -74,20 +75,37 @@ impl Builtin {
         Self::Fetch,
     ];
 
+    /// Its name; what it does, and how far that reaches; the capability it is of, and the operation.
+    fn facts(self) -> (&'static str, ToolKind, SideEffectLevel, [&'static str; 2]) {
+        use SideEffectLevel::{Network, ProcessExec, ReadOnly, WorkspaceWrite};
+        use ToolKind::{Edit, Execute, Fetch, Read, Search};
+        match self {
+            Self::ReadFile => ("read_file", Read, ReadOnly, ["workspace", "read_text"]),
+            Self::WriteFile => (
+                "write_file",
+                Edit,
+                WorkspaceWrite,
+                ["workspace", "write_text"],
+            ),
+            Self::EditFile => (
+                "edit_file",
+                Edit,
+                WorkspaceWrite,
+                ["workspace", "write_text"],
+            ),
+            Self::RunCommand => ("run_command", Execute, ProcessExec, ["process", "exec"]),
+            Self::Search => ("search", Search, ReadOnly, ["workspace", "search"]),
+            Self::Grep => ("grep", Search, ReadOnly, ["workspace", "search"]),
+            Self::Glob => ("glob", Search, ReadOnly, ["workspace", "list"]),
+            Self::ListFiles => ("list_files", Search, ReadOnly, ["workspace", "list"]),
+            Self::Fetch => ("fetch", Fetch, Network, ["network", "fetch"]),
+        }
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ReadFile => "read_file",
-            Self::WriteFile => "write_file",
-            Self::EditFile => "edit_file",
-            Self::RunCommand => "run_command",
-            Self::Search => "search",
-            Self::Grep => "grep",
-            Self::Glob => "glob",
-            Self::ListFiles => "list_files",
-            Self::Fetch => "fetch",
-        }
+        self.facts().0
     }
 
     /// The one of this name.
@@ -99,17 +117,7 @@ impl Builtin {
     /// What is known of it.
     #[must_use]
     pub fn annotations(self) -> ToolAnnotations {
-        use SideEffectLevel::{Network, ProcessExec, ReadOnly, WorkspaceWrite};
-        let (kind, side_effect_level, capability, operation) = match self {
-            Self::ReadFile => (ToolKind::Read, ReadOnly, "workspace", "read_text"),
-            Self::WriteFile | Self::EditFile => {
-                (ToolKind::Edit, WorkspaceWrite, "workspace", "write_text")
-            }
-            Self::RunCommand => (ToolKind::Execute, ProcessExec, "process", "exec"),
-            Self::Search | Self::Grep => (ToolKind::Search, ReadOnly, "workspace", "search"),
-            Self::Glob | Self::ListFiles => (ToolKind::Search, ReadOnly, "workspace", "list"),
-            Self::Fetch => (ToolKind::Fetch, Network, "network", "fetch"),
-        };
+        let (_, kind, side_effect_level, [capability, operation]) = self.facts();
         ToolAnnotations {
             kind,
             side_effect_level,
@@ -149,8 +157,8 @@ impl Builtin {
             Self::EditFile => edit::edit(cx, arguments).await.map(Into::into),
             Self::RunCommand => kit.call_command(cx, arguments).await,
             Self::Search => find::search_for(cx, arguments).await,
-            Self::Grep => find::grep_for(cx, arguments).await,
-            Self::Glob => list::glob(cx, arguments).await.map(Into::into),
+            Self::Grep => find::grepped(cx, arguments).await.map(Into::into),
+            Self::Glob => list::glob(cx, arguments).await,
             Self::ListFiles => list::list(cx, arguments).await.map(Into::into),
             Self::Fetch => kit.fetch(cx, arguments).await,
         }

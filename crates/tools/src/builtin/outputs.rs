@@ -104,23 +104,14 @@ fn is_plain(name: &str) -> bool {
 
 /// An output that is being kept. What cannot be written ends it early; a command is not failed for that.
 pub(super) struct Kept {
-    place: String,
+    pub(super) place: String,
     /// Gone once nothing more is kept.
     file: Option<File>,
-    bytes: u64,
+    /// How much of it is there.
+    pub(super) bytes: u64,
 }
 
 impl Kept {
-    /// Where.
-    pub(super) fn place(&self) -> &str {
-        &self.place
-    }
-
-    /// How much of it is there.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Whether all of it is there.
     pub(super) fn is_whole(&self) -> bool {
         self.file.is_some()
@@ -158,7 +149,7 @@ mod tests {
         kept.push("one\n");
         kept.push("two\n");
         assert!(kept.is_whole());
-        assert_eq!((kept.place(), kept.bytes()), (place.to_str().unwrap(), 8));
+        assert_eq!((&*kept.place, kept.bytes), (place.to_str().unwrap(), 8));
         assert_eq!(outputs.read(&place).await.unwrap(), "one\ntwo\n");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&place), 0o600);

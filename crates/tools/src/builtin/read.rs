@@ -1,6 +1,6 @@
 //! `read_file`: a text file through the host, shown in part.
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use harn_model::{ToolAnnotations, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
@@ -11,7 +11,7 @@ use super::{
     Builtin, Kit, built_in,
     work::{executor, parse, run_by, shown_path, value},
 };
-use crate::markdown::{fence, language};
+use crate::markdown::{clip, fence, language};
 
 /// How many lines somebody who looks at one line is shown.
 const WINDOW: usize = 40;
@@ -193,13 +193,6 @@ fn page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> Stri
         false => String::new(),
     };
     format!("{block}\nThese are lines {first} to {end} of {total}{more}.\n")
-}
-
-fn clip(line: &str, width: usize) -> Cow<'_, str> {
-    match line.char_indices().nth(width) {
-        Some((end, _)) => format!("{}…", &line[..end]).into(),
-        None => line.into(),
-    }
 }
 
 /// Arguments for a person who looks at a file.

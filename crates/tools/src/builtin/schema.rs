@@ -1,16 +1,13 @@
 //! The built-in tools as a model reads of them: what each does, and its arguments as a JSON Schema.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Builtin, command, fetch, list, read};
 
 /// What a tool does, and the schema of its arguments.
 pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
-    let path = json!({
-        "type": "string",
-        "minLength": 1,
-        "description": "A path, from the working directory unless it is absolute",
-    });
+    let path = text("A path, from the working directory unless it is absolute");
     match builtin {
         Builtin::ReadFile => (
             "Read a text file, or some lines of it. Also reads the files in which run_command keeps long output.",
@@ -18,10 +15,8 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 &["path"],
                 json!({
                     "path": path,
-                    "line": {"type": "integer", "minimum": 1, "maximum": u32::MAX,
-                        "description": "The first line to show, from 1"},
-                    "lines": {"type": "integer", "minimum": 1, "maximum": read::MAX_LINES,
-                        "description": "How many lines to show; 2000 unless said otherwise"},
+                    "line": number(u32::MAX, "The first line to show, from 1"),
+                    "lines": number(read::MAX_LINES, "How many lines to show; 2000 unless said otherwise"),
                 }),
             ),
         ),
@@ -48,11 +43,12 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
             object(
                 &["command"],
                 json!({
-                    "command": {"type": "string", "minLength": 1, "description": "The command line"},
-                    "shell": {"type": "string", "minLength": 1,
-                        "description": "The id of the shell to run it with, such as bash"},
-                    "timeout_ms": {"type": "integer", "minimum": 1, "maximum": command::MAX_TIMEOUT_MS,
-                        "description": "When to end it with all it started; 120000 unless said otherwise"},
+                    "command": text("The command line"),
+                    "shell": text("The id of the shell to run it with, such as bash"),
+                    "timeout_ms": number(
+                        command::MAX_TIMEOUT_MS,
+                        "When to end it with all it started; 120000 unless said otherwise",
+                    ),
                 }),
             ),
         ),
@@ -61,9 +57,8 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
             object(
                 &["query"],
                 json!({
-                    "query": {"type": "string", "minLength": 1, "description": "Words, or a question"},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": 50,
-                        "description": "How many places; 10 unless said otherwise"},
+                    "query": text("Words, or a question"),
+                    "limit": number(50, "How many places; 10 unless said otherwise"),
                 }),
             ),
         ),
@@ -71,10 +66,7 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
             "Find the lines of the workspace's files that match a regular expression.",
             object(
                 &["pattern"],
-                json!({
-                    "pattern": {"type": "string", "minLength": 1,
-                        "description": "A regular expression, as Rust's regex crate reads them"},
-                }),
+                json!({"pattern": text("A regular expression, as Rust's regex crate reads them")}),
             ),
         ),
         Builtin::Glob => (
@@ -83,10 +75,8 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
             object(
                 &["pattern"],
                 json!({
-                    "pattern": {"type": "string", "minLength": 1,
-                        "description": "A path from the working directory with *, ?, [ab], {a,b} and **"},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": list::MAX_MATCHES,
-                        "description": "How many files; 200 unless said otherwise"},
+                    "pattern": text("A path from the working directory with *, ?, [ab], {a,b} and **"),
+                    "limit": number(list::MAX_MATCHES, "How many files; 200 unless said otherwise"),
                 }),
             ),
         ),
@@ -103,12 +93,21 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 json!({
                     "url": {"type": "string", "pattern": "^https?://",
                         "description": "The address, without a user or a password in it"},
-                    "timeout_ms": {"type": "integer", "minimum": 1, "maximum": fetch::MAX_TIMEOUT_MS,
-                        "description": "How long to wait; 30000 unless said otherwise"},
+                    "timeout_ms": number(fetch::MAX_TIMEOUT_MS, "How long to wait; 30000 unless said otherwise"),
                 }),
             ),
         ),
     }
+}
+
+/// A text that is not empty.
+fn text(description: &str) -> Value {
+    json!({"type": "string", "minLength": 1, "description": description})
+}
+
+/// A number from 1 on.
+fn number(most: impl Serialize, description: &str) -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": most, "description": description})
 }
 
 fn object(required: &[&str], properties: Value) -> Value {
@@ -127,23 +126,16 @@ fn edit_schema(path: &Value) -> Value {
         &["path"],
         json!({
             "path": path,
-            "old_text": {"type": "string", "minLength": 1,
-                "description": "What stands there, letter by letter"},
+            "old_text": text("What stands there, letter by letter"),
             "new_text": {"type": "string", "description": "What is to stand there"},
             "replace_all": {"type": "boolean", "description": "Whether to replace every old_text"},
-            "patch": {"type": "string", "minLength": 1,
-                "description": "A unified diff of this file, with @@ lines that count right"},
+            "patch": text("A unified diff of this file, with @@ lines that count right"),
         }),
     );
-    if let Value::Object(members) = &mut schema {
-        members.insert(
-            "dependentRequired".to_owned(),
-            json!({
-                "old_text": ["new_text"],
-                "new_text": ["old_text"],
-                "replace_all": ["old_text"],
-            }),
-        );
-    }
+    schema["dependentRequired"] = json!({
+        "old_text": ["new_text"],
+        "new_text": ["old_text"],
+        "replace_all": ["old_text"],
+    });
     schema
 }

@@ -2,7 +2,7 @@
 
 use std::{future::Future, path::Path};
 
-use harn_model::{ErrorCategory, ToolExecutor};
+use harn_model::{AgentEvent, ErrorCategory, LogRecord, ToolExecutor};
 use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -75,10 +75,26 @@ pub(super) fn value(value: impl Serialize) -> Value {
 /// Arguments of a tool. They were held against its schema, unless whoever was asked put others in their
 /// place; `unfit` is what to say of those.
 pub(super) fn parse<T: DeserializeOwned>(arguments: &Value, unfit: &str) -> Result<T, ToolError> {
-    T::deserialize(arguments).map_err(|error| ToolError {
-        message: format!("{unfit}: {error}"),
-        category: ErrorCategory::SchemaValidation,
+    T::deserialize(arguments).map_err(|error| {
+        ToolError::of(
+            ErrorCategory::SchemaValidation,
+            format_args!("{unfit}: {error}"),
+        )
     })
+}
+
+/// Warns whoever reads the session's log.
+pub(crate) async fn warn(
+    cx: &TurnContext,
+    message: String,
+    fields: Option<Value>,
+) -> Result<(), AgentError> {
+    let record = LogRecord {
+        level: "warn".to_owned(),
+        message,
+        fields,
+    };
+    cx.emit(AgentEvent::Log(Box::new(record))).await
 }
 
 /// A path inside the workspace as a person reads it.

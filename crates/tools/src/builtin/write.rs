@@ -23,13 +23,9 @@ pub(crate) struct Written {
 }
 
 impl From<Written> for ToolOutput {
-    fn from(
-        Written {
-            diff, otherwise, ..
-        }: Written,
-    ) -> Self {
-        let mut content = vec![diff];
-        if otherwise {
+    fn from(written: Written) -> Self {
+        let mut content = vec![written.diff];
+        if written.otherwise {
             content.push(ToolContent::text(
                 "The client saved it otherwise than it was given; the change shows what is there now.\n",
             ));
@@ -58,73 +54,67 @@ pub(crate) fn input(path: &str, text: &str) -> Value {
 
 /// Writes a file, if it may.
 pub(crate) async fn write(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
-    let change = Change {
-        builtin: Builtin::WriteFile,
-        make: |input: &Value, _: Option<&str>| {
-            let input: WriteInput = parse(input, NOT_A_FILE)?;
-            Ok(input.content)
-        },
+    let make = |input: &Value, _: Option<&str>| {
+        let input: WriteInput = parse(input, NOT_A_FILE)?;
+        Ok(input.content)
     };
-    change.ask(cx, input).await
+    change(cx, Builtin::WriteFile, make, input).await
 }
 
 /// What to say of arguments that are not those of a change.
 pub(super) const NOT_A_FILE: &str = "the arguments are not those of a file";
 
-/// A tool that changes a file.
-pub(super) struct Change<M> {
-    pub(super) builtin: Builtin,
-    /// Makes its new text of the arguments and of what it says now, where there is one.
-    pub(super) make: M,
-}
+/// Makes the new text of a file out of the arguments and of what it says now, where there is one.
+type Make = fn(&Value, Option<&str>) -> Result<String, ToolError>;
 
 #[derive(Deserialize)]
 struct Target {
     path: String,
 }
 
-impl<M> Change<M>
-where
-    M: Fn(&Value, Option<&str>) -> Result<String, ToolError>,
-{
-    pub(super) async fn ask(self, cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
-        let Target { path } = parse(&input, NOT_A_FILE)?;
-        let target = cx.host().absolute(&path);
-        let shown = shown_path(cx.cwd(), &target);
-        let old = match old_text(cx.host(), &target, false).await {
-            Ok(old) => Some(old),
-            // Whether it may be written is decided about the call itself, and told there.
-            Err(HostError::Denied(_)) => None,
-            Err(error) => return Err(unread(cx, &path, error).await?),
-        };
-        let verb = match (self.builtin, &old) {
-            (Builtin::EditFile, _) => "Edit",
-            (_, Some(None)) => "Create",
-            (_, Some(Some(_)) | None) => "Write",
-        };
-        let tool = built_in(cx, self.builtin).input(input.clone());
-        let mut tool = tool
-            .title(format!("{verb} {shown}"))
-            .location(&target, None);
-        if let Some(old) = &old {
-            match (self.make)(&input, old.as_deref()) {
-                Ok(new) => tool = tool.content(diff(&target, old.clone(), &new)),
-                // Nobody is asked about what cannot be done.
-                Err(error) => return Err(tool.refuse(error).await?),
-            }
+/// Changes a file with one of the tools that do, if it may.
+pub(super) async fn change(
+    cx: &TurnContext,
+    builtin: Builtin,
+    make: Make,
+    input: Value,
+) -> Result<Written, AgentError> {
+    let Target { path } = parse(&input, NOT_A_FILE)?;
+    let target = cx.host().absolute(&path);
+    let shown = shown_path(cx.cwd(), &target);
+    let old = match old_text(cx.host(), &target, false).await {
+        Ok(old) => Some(old),
+        // Whether it may be written is decided about the call itself, and told there.
+        Err(HostError::Denied(_)) => None,
+        Err(error) => return Err(unread(cx, &path, error).await?),
+    };
+    let verb = match (builtin, &old) {
+        (Builtin::EditFile, _) => "Edit",
+        (_, Some(None)) => "Create",
+        (_, Some(Some(_)) | None) => "Write",
+    };
+    let tool = built_in(cx, builtin).input(input.clone());
+    let mut tool = tool
+        .title(format!("{verb} {shown}"))
+        .location(&target, None);
+    if let Some(old) = &old {
+        match make(&input, old.as_deref()) {
+            Ok(new) => tool = tool.content(diff(&target, old.clone(), &new)),
+            // Nobody is asked about what cannot be done.
+            Err(error) => return Err(tool.refuse(error).await?),
         }
-        let call = tool.ask().await?;
-        // Asked for now: a decision can outlast a client.
-        let through_client = cx.host().client_offers().write_text;
-        let asked = Asked {
-            target,
-            old,
-            through_client,
-        };
-        let (host, input) = (call.host().clone(), call.input().clone());
-        let work = asked.write(&host, &input, &self.make);
-        run_by(cx, call, executor(through_client), work).await
     }
+    let call = tool.ask().await?;
+    // Asked for now: a decision can outlast a client.
+    let through_client = cx.host().client_offers().write_text;
+    let asked = Asked {
+        target,
+        old,
+        through_client,
+    };
+    let (host, input) = (call.host().clone(), call.input().clone());
+    let work = asked.write(&host, &input, make);
+    run_by(cx, call, executor(through_client), work).await
 }
 
 /// What was shown to whoever decided.
@@ -137,10 +127,7 @@ struct Asked {
 
 impl Asked {
     /// Makes the change that the arguments say, which may not be what was asked for.
-    async fn write<M>(self, host: &Host, input: &Value, make: &M) -> Result<Written, ToolError>
-    where
-        M: Fn(&Value, Option<&str>) -> Result<String, ToolError>,
-    {
+    async fn write(self, host: &Host, input: &Value, make: Make) -> Result<Written, ToolError> {
         let Target { path } = parse(input, NOT_A_FILE)?;
         let target = host.absolute(path);
         let known_missing = target == self.target && self.old == Some(None);

@@ -3,12 +3,14 @@
 //!
 //! Looks at shapes alone; what is right and wrong is for the validator to say.
 
-use std::{borrow::Cow, collections::HashMap, io};
+use std::{collections::HashMap, io};
 
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// How long a schema may be, written out, in bytes.
-const SCHEMA_BYTES: usize = 256 * 1024;
+const SCHEMA_BYTES: u64 = 256 * 1024;
 /// How many values it may be made of.
 const SCHEMA_NODES: u64 = 20_000;
 /// How deep it may be nested.
@@ -20,7 +22,7 @@ const EXPANDED: u64 = 100_000;
 /// How deep arguments may be nested.
 const ARGUMENT_DEPTH: usize = 128;
 /// How long arguments may be, written out, in bytes.
-const ARGUMENT_BYTES: usize = 16 * 1024 * 1024;
+const ARGUMENT_BYTES: u64 = 16 * 1024 * 1024;
 /// How many schemas may be held against how many values.
 const STEPS: usize = 500_000;
 /// How many schemas may be at work within each other.
@@ -35,7 +37,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
     if depth_over(schema, SCHEMA_DEPTH) {
         return Err(format!("it is nested deeper than {SCHEMA_DEPTH}"));
     }
-    if longer_than(schema, SCHEMA_BYTES) {
+    if json_length(schema) > SCHEMA_BYTES {
         return Err(format!("it is longer than {SCHEMA_BYTES} bytes"));
     }
     let mut walk = Walk {
@@ -72,7 +74,7 @@ pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String>
     if depth_over(arguments, ARGUMENT_DEPTH) {
         return Err(format!("they are nested deeper than {ARGUMENT_DEPTH}"));
     }
-    if longer_than(arguments, ARGUMENT_BYTES) {
+    if json_length(arguments) > ARGUMENT_BYTES {
         return Err(format!("they are longer than {ARGUMENT_BYTES} bytes"));
     }
     let mut rehearsal = Rehearsal { schema, steps: 0 };
@@ -290,32 +292,7 @@ fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
     if !base.is_empty() && Some(base) != own {
         return None;
     }
-    schema.pointer(&decoded(fragment))
-}
-
-/// A fragment with its percent signs read.
-fn decoded(fragment: &str) -> Cow<'_, str> {
-    if !fragment.contains('%') {
-        return Cow::Borrowed(fragment);
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment;
-    while let Some((before, after)) = rest.split_once('%') {
-        bytes.extend_from_slice(before.as_bytes());
-        let read = after.get(..2).map(|digits| u8::from_str_radix(digits, 16));
-        rest = match read {
-            Some(Ok(byte)) => {
-                bytes.push(byte);
-                after.get(2..).unwrap_or_default()
-            }
-            Some(Err(_)) | None => {
-                bytes.push(b'%');
-                after
-            }
-        };
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+    schema.pointer(&percent_decode_str(fragment).decode_utf8_lossy())
 }
 
 fn references(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
@@ -336,13 +313,12 @@ fn depth_over(value: &Value, limit: usize) -> bool {
     children(value).any(|child| depth_over(child, limit - 1))
 }
 
-/// Whether it takes more bytes than this to write a value out.
-fn longer_than(value: &Value, limit: usize) -> bool {
-    struct Room(usize);
-    impl io::Write for Room {
+/// How many bytes it takes to write a value out.
+pub(crate) fn json_length(value: &impl Serialize) -> u64 {
+    struct Count(u64);
+    impl io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let left = self.0.checked_sub(bytes.len());
-            self.0 = left.ok_or(io::ErrorKind::StorageFull)?;
+            self.0 += bytes.len() as u64;
             Ok(bytes.len())
         }
 
@@ -350,5 +326,8 @@ fn longer_than(value: &Value, limit: usize) -> bool {
             Ok(())
         }
     }
-    serde_json::to_writer(Room(limit), value).is_err()
+    let mut count = Count(0);
+    // Counting does not fail, and neither do keys that are text.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }

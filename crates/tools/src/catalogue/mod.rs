@@ -12,6 +12,7 @@ use harn_runtime::ToolError;
 use serde_json::Value;
 
 use arguments::Arguments;
+pub(crate) use bounds::json_length;
 
 /// How many names are offered in the place of one that is not there.
 const NEAR: usize = 3;
@@ -126,9 +127,9 @@ impl Catalogue {
     pub fn check(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
         let tool = self.find(name).ok_or_else(|| self.unknown(name))?;
         let checked = tool.arguments.check(tool.spec.schema.as_ref(), arguments);
-        checked.map_err(|problem| ToolError {
-            message: format!("the arguments of {name} do not fit: {problem}"),
-            category: ErrorCategory::SchemaValidation,
+        checked.map_err(|problem| {
+            let message = format!("the arguments of {name} do not fit: {problem}");
+            ToolError::of(ErrorCategory::SchemaValidation, message)
         })
     }
 
@@ -142,10 +143,7 @@ impl Catalogue {
             [one] => format!("near is {one}"),
             _ => format!("near are {}", near.join(", ")),
         };
-        ToolError {
-            message: format!("there is no tool {name:?}; {hint}"),
-            category: ErrorCategory::ToolError,
-        }
+        ToolError::new(format_args!("there is no tool {name:?}; {hint}"))
     }
 
     fn find(&self, name: &str) -> Option<&Arc<Tool>> {

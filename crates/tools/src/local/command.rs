@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::{FusedFuture as _, FutureExt as _, join_all};
 use harn_model::ProcessExit;
 use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError};
 use rustix::process::{Signal, WaitIdStatus};
@@ -39,24 +40,14 @@ pub(super) async fn run(
     // One pipe for both, so that lines come in the order they were printed.
     let (reader, writer) = io::pipe().map_err(failed)?;
     let group = start(groups, &spec, writer.try_clone().map_err(failed)?, writer)?;
-    let mut output = Output::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
-    let (code, signal) = {
-        let mut exited = pin!(group.exited());
-        let status = loop {
-            tokio::select! {
-                status = &mut exited => break status.map_err(failed)?,
-                () = output.read(), if output.pipe.is_some() => {}
-            }
-        };
-        (status.exit_status(), status.terminating_signal())
-    };
-    drop(group);
-    // A time-out is fine: what the command itself printed is in the pipe and was read.
-    let _ = tokio::time::timeout(DRAIN, output.drain()).await;
+    let output = Output::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
+    let mut outputs = [output];
+    let status = ended(group, &mut outputs, None).await.map_err(failed)?;
+    let [output] = outputs;
     let (output, truncated) = output.finish();
     Ok(CommandExit {
-        code,
-        signal: signal.map(signal_name),
+        code: status.as_ref().and_then(WaitIdStatus::exit_status),
+        signal: signal_of(status.as_ref()),
         output,
         truncated,
     })
@@ -72,39 +63,52 @@ pub(super) async fn exec(
     let (out_reader, out_writer) = io::pipe().map_err(failed)?;
     let (err_reader, err_writer) = io::pipe().map_err(failed)?;
     let group = start(groups, &spec, out_writer, err_writer)?;
-    let mut out = Output::new(out_reader, spec.output_limit, None).map_err(failed)?;
-    let mut err = Output::new(err_reader, spec.output_limit, None).map_err(failed)?;
-    let status = {
-        let mut exited = pin!(group.exited());
-        let mut time_up = pin!(async {
-            match limit {
-                Some(limit) => tokio::time::sleep(limit).await,
-                None => std::future::pending().await,
-            }
-        });
-        loop {
-            tokio::select! {
-                status = &mut exited => break Some(status.map_err(failed)?),
-                () = &mut time_up => break None,
-                () = out.read(), if out.pipe.is_some() => {}
-                () = err.read(), if err.pipe.is_some() => {}
-            }
-        }
-    };
-    drop(group);
-    let rest = async { tokio::join!(out.drain(), err.drain()) };
-    // As above.
-    let _ = tokio::time::timeout(DRAIN, rest).await;
-    let ((stdout, out_cut), (stderr, err_cut)) = (out.finish(), err.finish());
-    let signal = status.as_ref().and_then(WaitIdStatus::terminating_signal);
+    let output = |reader| Output::new(reader, spec.output_limit, None).map_err(failed);
+    let mut outputs = [output(out_reader)?, output(err_reader)?];
+    let status = ended(group, &mut outputs, limit).await.map_err(failed)?;
+    let [(stdout, out_cut), (stderr, err_cut)] = outputs.map(Output::finish);
     Ok(ProcessExit {
         exit_code: status.as_ref().and_then(WaitIdStatus::exit_status),
-        signal: signal.map(signal_name),
+        signal: signal_of(status.as_ref()),
         stdout,
         stderr,
         truncated: out_cut || err_cut,
         timed_out: status.is_none(),
     })
+}
+
+/// Waits until a command has ended, while its outputs are read; ends it at its limit, where it has no status.
+async fn ended(
+    group: Group,
+    outputs: &mut [Output<'_>],
+    limit: Option<Duration>,
+) -> io::Result<Option<WaitIdStatus>> {
+    let mut printed = pin!(join_all(outputs.iter_mut().map(Output::drain)).fuse());
+    let status = {
+        let mut exited = pin!(group.exited());
+        let mut time_up = pin!(time_up(limit));
+        loop {
+            tokio::select! {
+                status = &mut exited => break Some(status?),
+                () = &mut time_up => break None,
+                _ = &mut printed, if !printed.is_terminated() => {}
+            }
+        }
+    };
+    drop(group);
+    if !printed.is_terminated() {
+        // A time-out is fine: what the command itself printed is in the pipe and was read.
+        let _ = tokio::time::timeout(DRAIN, printed).await;
+    }
+    Ok(status)
+}
+
+/// Resolves when the time is over, if there is a limit.
+pub(crate) async fn time_up(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Starts a command that prints into these.
@@ -135,8 +139,7 @@ fn start(
 }
 
 struct Output<'a> {
-    /// Gone once everyone who could print is.
-    pipe: Option<ChildStdout>,
+    pipe: ChildStdout,
     decoder: Decoder,
     tail: Tail,
     sink: Option<&'a mut dyn CommandSink>,
@@ -151,32 +154,25 @@ impl<'a> Output<'a> {
     ) -> io::Result<Self> {
         let reader: OwnedFd = reader.into();
         Ok(Self {
-            pipe: Some(ChildStdout::from_std(reader.into())?),
+            pipe: ChildStdout::from_std(reader.into())?,
             decoder: Decoder::default(),
             tail: Tail::new(limit),
             sink,
         })
     }
 
-    /// Reads what is there, waiting for something. Cancel safe.
-    async fn read(&mut self) {
-        const PIECE: usize = 16 * 1024;
-        let Some(pipe) = &mut self.pipe else {
-            return;
-        };
-        let mut piece = Vec::with_capacity(PIECE);
-        match pipe.read_buf(&mut piece).await {
-            Ok(0) | Err(_) => self.pipe = None,
-            Ok(_) => {
-                let text = self.decoder.decode(&piece);
-                self.take(&text);
-            }
-        }
-    }
-
+    /// Reads until everyone who could print is gone.
     async fn drain(&mut self) {
-        while self.pipe.is_some() {
-            self.read().await;
+        const PIECE: usize = 16 * 1024;
+        loop {
+            let mut piece = Vec::with_capacity(PIECE);
+            match self.pipe.read_buf(&mut piece).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {
+                    let text = self.decoder.decode(&piece);
+                    self.take(&text);
+                }
+            }
         }
     }
 
@@ -196,7 +192,8 @@ impl<'a> Output<'a> {
     }
 }
 
-fn signal_name(number: i32) -> String {
+fn signal_of(status: Option<&WaitIdStatus>) -> Option<String> {
+    let number = status?.terminating_signal()?;
     let name = match Signal::from_named_raw(number) {
         Some(Signal::HUP) => "SIGHUP",
         Some(Signal::INT) => "SIGINT",
@@ -211,7 +208,7 @@ fn signal_name(number: i32) -> String {
         Some(Signal::PIPE) => "SIGPIPE",
         Some(Signal::ALARM) => "SIGALRM",
         Some(Signal::TERM) => "SIGTERM",
-        _ => return format!("signal {number}"),
+        _ => return Some(format!("signal {number}")),
     };
-    name.to_owned()
+    Some(name.to_owned())
 }

@@ -3,10 +3,10 @@
 //! Opens a place as it was located, and nothing that took its place since; whether it may is the caller's
 //! part. A command runs as told.
 
-mod command;
+pub(crate) mod command;
 mod files;
 mod group;
-mod output;
+pub(crate) mod output;
 mod process;
 
 use std::sync::Arc;

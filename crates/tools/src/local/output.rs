@@ -76,12 +76,17 @@ impl Tail {
     fn cut(&mut self) {
         let surplus = self.text.len().saturating_sub(self.limit);
         if surplus > 0 {
-            let rest = surplus..self.text.len();
-            let from = rest.into_iter().find(|at| self.text.is_char_boundary(*at));
-            self.text.drain(..from.unwrap_or(self.text.len()));
+            self.text.drain(..boundary(&self.text, surplus));
             self.truncated = true;
         }
     }
+}
+
+/// The first place from here on that is between two characters.
+pub(crate) fn boundary(text: &str, at: usize) -> usize {
+    let mut places = at..text.len();
+    let place = places.find(|at| text.is_char_boundary(*at));
+    place.unwrap_or(text.len())
 }
 
 #[cfg(test)]

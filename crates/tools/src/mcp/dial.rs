@@ -17,12 +17,8 @@ use super::{
 };
 use crate::http;
 
-/// A server that was reached, and not greeted yet.
-pub(super) struct Dialed {
-    pub(super) wire: Wire,
-    /// The process behind it, where we started one.
-    pub(super) process: Option<Process>,
-}
+/// A server that was reached and not greeted yet, and the process behind it, where we started one.
+pub(super) type Dialed = (Wire, Option<Process>);
 
 /// Whoever reaches servers; tests have their own.
 #[async_trait]
@@ -37,15 +33,9 @@ impl Dial for McpSettings {
             McpTransport::Stdio { command, args, env } => {
                 let what = (command.as_str(), args.as_slice(), env.as_slice());
                 let (lines, process) = stdio::start(self, &spec.name, what, secrets)?;
-                Ok(Dialed {
-                    wire: Wire::Lines(lines),
-                    process: Some(process),
-                })
+                Ok((Wire::Lines(lines), Some(process)))
             }
-            McpTransport::Http { url, headers } => Ok(Dialed {
-                wire: http_wire(url, headers, secrets)?,
-                process: None,
-            }),
+            McpTransport::Http { url, headers } => Ok((http_wire(url, headers, secrets)?, None)),
             McpTransport::Unsupported(name) => Err(Trouble::Unsupported(name)),
         }
     }
@@ -66,7 +56,11 @@ fn http_wire(url: &str, headers: &[(String, Secret)], secrets: &Secrets) -> Resu
         sent.push((key, value));
     }
     let client = http::client().map_err(|error| Trouble::NoClient(error.to_string()))?;
-    let requests = Requests::new(client, sent, secrets.clone());
+    let requests = Requests {
+        client,
+        headers: sent.into(),
+        secrets: secrets.clone(),
+    };
     let config = StreamableHttpClientTransportConfig::with_uri(url);
     let transport = StreamableHttpClientTransport::with_client(requests, config);
     Ok(Wire::Http(Box::new(transport)))

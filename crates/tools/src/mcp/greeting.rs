@@ -25,15 +25,7 @@ pub(super) struct Home {
     root: Option<Root>,
 }
 
-/// What matters of a server's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Greeted {
-    /// Whether it has tools at all.
-    pub(super) tools: bool,
-}
-
 impl Home {
-    /// This folder.
     pub(super) fn new(cwd: &Path) -> Self {
         let url = reqwest::Url::from_file_path(cwd).ok();
         Self {
@@ -41,8 +33,8 @@ impl Home {
         }
     }
 
-    /// Greets a server, which has to answer before anything else is asked.
-    pub(super) async fn greet(&self, wire: &mut Wire) -> Result<Greeted, Trouble> {
+    /// Greets a server, which has to answer before anything else is asked. Says whether it has tools at all.
+    pub(super) async fn greet(&self, wire: &mut Wire) -> Result<bool, Trouble> {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.is_some().then(RootsCapabilities::default);
         let us = Implementation::new("harn-serve", env!("CARGO_PKG_VERSION"));
@@ -52,19 +44,15 @@ impl Home {
         let first = RequestId::Number(FIRST);
         let sent = wire.send(JsonRpcMessage::request(request, first.clone()));
         sent.await.map_err(unreachable)?;
-        let greeted = loop {
+        let has_tools = loop {
             match wire.receive().await.map_err(Trouble::Ended)? {
-                JsonRpcMessage::Response(response) => match response.result {
-                    ServerResult::InitializeResult(result) => {
-                        break Greeted {
-                            tools: result.capabilities.tools.is_some(),
-                        };
-                    }
-                    _ => {
+                JsonRpcMessage::Response(response) => {
+                    let ServerResult::InitializeResult(result) = response.result else {
                         let why = "it answered `initialize` with something else";
                         return Err(Trouble::Ended(why.to_owned()));
-                    }
-                },
+                    };
+                    break result.capabilities.tools.is_some();
+                }
                 JsonRpcMessage::Error(error) => {
                     return Err(Trouble::Refused(error.error.message.into_owned()));
                 }
@@ -79,18 +67,17 @@ impl Home {
         let ready = ClientNotification::InitializedNotification(InitializedNotification::default());
         let sent = wire.send(JsonRpcMessage::notification(ready));
         sent.await.map_err(unreachable)?;
-        Ok(greeted)
+        Ok(has_tools)
     }
 
     /// What a server is answered: a ping, and where the session works. Models and people are not lent.
     pub(super) fn reply(&self, request: &ServerRequest, id: RequestId) -> ClientJsonRpcMessage {
+        let respond = |result| JsonRpcMessage::response(result, id.clone());
         let method = match request {
-            ServerRequest::PingRequest(_) => {
-                return JsonRpcMessage::response(ClientResult::empty(()), id);
-            }
+            ServerRequest::PingRequest(_) => return respond(ClientResult::empty(())),
             ServerRequest::ListRootsRequest(_) => {
                 let roots = ListRootsResult::new(self.root.iter().cloned().collect());
-                return JsonRpcMessage::response(ClientResult::ListRootsResult(roots), id);
+                return respond(ClientResult::ListRootsResult(roots));
             }
             ServerRequest::CreateMessageRequest(_) => "sampling/createMessage",
             ServerRequest::ElicitRequest(_) => "elicitation/create",

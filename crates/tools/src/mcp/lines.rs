@@ -11,6 +11,8 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
+use super::wire::{CLOSED, NotSent};
+
 /// The longest line that is read, with room for pictures.
 const LONGEST: usize = 16 * 1024 * 1024;
 /// How many lines in a row may be no messages, before it is clear that this is no server.
@@ -27,30 +29,7 @@ pub(super) struct Lines {
     _writer: AbortOnDropHandle<()>,
 }
 
-/// Why nothing more is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Closed,
-    LongLine,
-    NoMessages,
-}
-
-impl End {
-    /// In words.
-    pub(super) fn words(self) -> String {
-        match self {
-            Self::Closed => "it closed the connection".to_owned(),
-            Self::LongLine => {
-                let most = LONGEST / (1024 * 1024);
-                format!("it sent a message larger than {most} MiB")
-            }
-            Self::NoMessages => "what it prints to stdout is not MCP".to_owned(),
-        }
-    }
-}
-
 impl Lines {
-    /// Speaks on these.
     pub(super) fn new(
         read: impl AsyncRead + Send + Unpin + 'static,
         mut to: impl AsyncWrite + Send + Unpin + 'static,
@@ -77,7 +56,7 @@ impl Lines {
     pub(super) fn send(
         &mut self,
         message: &ClientJsonRpcMessage,
-    ) -> BoxFuture<'static, Result<(), End>> {
+    ) -> BoxFuture<'static, Result<(), NotSent>> {
         let write = self.write.clone();
         let line = serde_json::to_vec(message).map(|mut line| {
             line.push(b'\n');
@@ -85,13 +64,13 @@ impl Lines {
         });
         Box::pin(async move {
             // Our own messages can be encoded; if not, the request fails like on a closed pipe.
-            let line = line.map_err(|_| End::Closed)?;
-            write.send(line).await.map_err(|_| End::Closed)
+            let line = line.map_err(|_| NotSent::closed())?;
+            write.send(line).await.map_err(|_| NotSent::closed())
         })
     }
 
-    /// The next message. Cancel safe: what was read of a line stays.
-    pub(super) async fn receive(&mut self) -> Result<ServerJsonRpcMessage, End> {
+    /// The next message, or why there is none. Cancel safe: what was read of a line stays.
+    pub(super) async fn receive(&mut self) -> Result<ServerJsonRpcMessage, String> {
         loop {
             self.read_line().await?;
             let message = serde_json::from_slice(self.line.trim_ascii());
@@ -108,24 +87,25 @@ impl Lines {
                 Err(_) => {
                     self.stray += 1;
                     if self.stray > MOST_STRAY {
-                        return Err(End::NoMessages);
+                        return Err("what it prints to stdout is not MCP".to_owned());
                     }
                 }
             }
         }
     }
 
-    async fn read_line(&mut self) -> Result<(), End> {
+    async fn read_line(&mut self) -> Result<(), String> {
         loop {
             // An error of the pipe is its end as well.
-            let piece = self.read.fill_buf().await.map_err(|_| End::Closed)?;
+            let piece = self.read.fill_buf().await.unwrap_or_default();
             if piece.is_empty() {
-                return Err(End::Closed);
+                return Err(CLOSED.to_owned());
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(piece.len(), |at| at + 1);
             if self.line.len() + taken > LONGEST {
-                return Err(End::LongLine);
+                let most = LONGEST / (1024 * 1024);
+                return Err(format!("it sent a message larger than {most} MiB"));
             }
             self.line.extend_from_slice(&piece[..taken]);
             self.read.consume(taken);

@@ -1,6 +1,6 @@
 //! What a server offers: its tools, asked for page by page, within bounds.
 
-use harn_model::{McpTransport, SideEffectLevel, ToolAnnotations, ToolKind};
+use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind};
 use rmcp::model::{
     ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
     ToolAnnotations as Hints,
@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{
     link::{Link, Unanswered},
-    redact::cut,
     trouble::Trouble,
 };
+use crate::markdown::cut;
 
 const MOST_PAGES: usize = 100;
 const MOST_TOOLS: usize = 1000;
@@ -37,26 +37,8 @@ pub(super) struct Listed {
     pub(super) cut: bool,
 }
 
-/// How far it is to a server.
-#[derive(Clone, Copy)]
-pub(super) enum Reach {
-    /// It runs on this machine.
-    Machine,
-    /// What it is asked leaves the machine, as far as we can tell.
-    Network,
-}
-
-impl Reach {
-    pub(super) fn of(transport: &McpTransport) -> Self {
-        match transport {
-            McpTransport::Stdio { .. } => Self::Machine,
-            McpTransport::Http { .. } | McpTransport::Unsupported(_) => Self::Network,
-        }
-    }
-}
-
-/// Asks for all of them.
-pub(super) async fn list(link: &Link, reach: Reach) -> Result<Listed, Trouble> {
+/// Asks for all of them. What a server that does not run on this machine is asked leaves it, as far as we can tell.
+pub(super) async fn list(link: &Link, is_local: bool) -> Result<Listed, Trouble> {
     let mut listed = Listed::default();
     let mut bytes = 0;
     let mut cursor = None;
@@ -77,7 +59,7 @@ pub(super) async fn list(link: &Link, reach: Reach) -> Result<Listed, Trouble> {
             Err(Unanswered::Gone) => return Err(Trouble::Ended("it went away".to_owned())),
         };
         for tool in page.tools {
-            let offered = offered(tool, reach);
+            let offered = offered(tool, is_local);
             bytes += offered.description.len() + offered.schema.to_string().len();
             if listed.tools.len() == MOST_TOOLS || bytes > MOST_BYTES {
                 listed.cut = true;
@@ -94,29 +76,25 @@ pub(super) async fn list(link: &Link, reach: Reach) -> Result<Listed, Trouble> {
     Ok(listed)
 }
 
-fn offered(tool: Tool, reach: Reach) -> Offered {
+fn offered(tool: Tool, is_local: bool) -> Offered {
     let hints = tool.annotations.unwrap_or_default();
     let described = tool.description.map(|text| text.into_owned());
     let titled = || tool.title.or_else(|| hints.title.clone());
-    let mut description = described.or_else(titled).unwrap_or_default();
-    cut(&mut description, LONGEST_DESCRIPTION);
+    let description = described.or_else(titled).unwrap_or_default();
     let schema = std::sync::Arc::unwrap_or_clone(tool.input_schema);
     Offered {
         name: tool.name.into_owned(),
-        description,
+        description: cut(description, LONGEST_DESCRIPTION),
         schema: Value::Object(schema),
-        annotations: annotations(&hints, reach),
+        annotations: annotations(&hints, is_local),
     }
 }
 
 /// What a server says of a tool, in our words. It is the server's word and no more: rules and modes decide what
 /// it is worth. Silence counts for the worst, which is writing, and somewhere else at that; so MCP has it too.
-fn annotations(hints: &Hints, reach: Reach) -> ToolAnnotations {
+fn annotations(hints: &Hints, is_local: bool) -> ToolAnnotations {
     let reads = hints.read_only_hint == Some(true);
-    let closed = match reach {
-        Reach::Machine => hints.open_world_hint == Some(false),
-        Reach::Network => false,
-    };
+    let closed = is_local && hints.open_world_hint == Some(false);
     let (kind, side_effect_level) = match (reads, closed) {
         (true, true) => (ToolKind::Read, SideEffectLevel::ReadOnly),
         (true, false) => (ToolKind::Fetch, SideEffectLevel::Network),
@@ -146,10 +124,10 @@ mod tests {
             (Some(true), Some(true), ToolKind::Fetch, Network),
         ] {
             let hints = Hints::from_raw(None, reads, None, None, open);
-            let known = annotations(&hints, Reach::Machine);
+            let known = annotations(&hints, true);
             assert_eq!((known.kind, known.side_effect_level), (kind, level));
             // What is asked of another machine leaves this one, whatever is said of it.
-            let known = annotations(&hints, Reach::Network);
+            let known = annotations(&hints, false);
             assert_eq!(known.side_effect_level, Network);
             assert_eq!(known.kind == ToolKind::Fetch, reads == Some(true));
         }

@@ -131,10 +131,8 @@ impl Servers {
             Value::Object(args) => Some(args),
             Value::Null => None,
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                return Err(ToolError {
-                    message: format!("the arguments of `{tool}` have to be a JSON object"),
-                    category: ErrorCategory::SchemaValidation,
-                });
+                let message = format!("the arguments of `{tool}` have to be a JSON object");
+                return Err(ToolError::of(ErrorCategory::SchemaValidation, message));
             }
         };
         let server = entry.server.as_str();
@@ -143,10 +141,8 @@ impl Servers {
         let deadline = self.settings.deadlines.call;
         let Ok(answer) = timeout(deadline, link.ask(request)).await else {
             let seconds = deadline.as_secs();
-            return Err(ToolError {
-                message: format!("MCP server `{server}`: no answer within {seconds} s"),
-                category: ErrorCategory::Timeout,
-            });
+            let message = format!("MCP server `{server}`: no answer within {seconds} s");
+            return Err(ToolError::of(ErrorCategory::Timeout, message));
         };
         let secrets = self.book.secrets(server);
         let told = |what: &str| {

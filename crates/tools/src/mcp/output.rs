@@ -5,7 +5,8 @@ use harn_runtime::{ToolError, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock as Given, ResourceContents};
 use serde_json::Value;
 
-use super::redact::{Secrets, cut};
+use super::redact::Secrets;
+use crate::markdown::cut;
 
 /// How much text is shown; a model reads no more at once.
 const MOST_TEXT: usize = 256 * 1024;
@@ -35,13 +36,12 @@ pub(super) fn output(
     }
     let text = harn_model::plain_text(&blocks);
     if failed {
-        let mut text = match (text.is_empty(), &structured) {
+        let text = match (text.is_empty(), &structured) {
             (false, _) => text,
             (true, Some(value)) => value.to_string(),
             (true, None) => "the tool failed and does not say why".to_owned(),
         };
-        text = secrets.redact(&text);
-        cut(&mut text, LONGEST_ERROR);
+        let text = cut(secrets.redact(&text), LONGEST_ERROR);
         return Err(failure(server, &text));
     }
     let structured = structured.filter(|value| value.to_string().len() <= MOST_TEXT);
@@ -64,10 +64,8 @@ pub(super) fn output(
 
 /// A failure of a server or of its tool.
 pub(super) fn failure(server: &str, what: &str) -> ToolError {
-    ToolError {
-        message: format!("MCP server `{server}`: {what}"),
-        category: ErrorCategory::McpServerError,
-    }
+    let message = format!("MCP server `{server}`: {what}");
+    ToolError::of(ErrorCategory::McpServerError, message)
 }
 
 /// How much more is shown.
@@ -140,8 +138,8 @@ impl Room {
         }
     }
 
-    fn text(&mut self, mut text: String) -> String {
-        cut(&mut text, self.text);
+    fn text(&mut self, text: String) -> String {
+        let text = cut(text, self.text);
         self.text = self.text.saturating_sub(text.len());
         text
     }

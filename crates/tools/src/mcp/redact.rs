@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use harn_model::{McpServerSpec, McpTransport};
 
+use crate::markdown::cut;
+
 /// Shorter values are not looked for: they are switches and numbers, and stand in any text.
 const SHORTEST: usize = 4;
 const MARK: &str = "<secret>";
@@ -100,17 +102,7 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         }
         line.push_str(part);
     }
-    cut(&mut line, most);
-    line
-}
-
-/// Cuts a text to at most `most` bytes and a mark that says so.
-pub(super) fn cut(text: &mut String, most: usize) {
-    if text.len() > most {
-        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or_default());
-        text.push('…');
-    }
+    cut(line, most)
 }
 
 #[cfg(test)]

@@ -3,15 +3,15 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use harn_model::{McpServerSpec, McpState};
+use harn_model::{McpServerSpec, McpState, McpTransport};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
     book::{Book, Ticket},
-    dial::{Dial, Dialed},
+    dial::Dial,
     greeting::{FIRST, Home},
     link::{self, Link},
-    listing::{self, Listed, Reach},
+    listing::{self, Listed},
     redact::{Secrets, one_line},
     stdio::Process,
     trouble::Trouble,
@@ -56,7 +56,6 @@ struct Connection {
     listed: Listed,
     /// Whether it has tools, now or later.
     tools: bool,
-    process: Option<Process>,
 }
 
 impl Keeper {
@@ -66,8 +65,8 @@ impl Keeper {
         loop {
             self.stand(McpState::Connecting, None);
             let trouble = match self.connect_in_time().await {
-                Ok(connection) => {
-                    let (trouble, steady) = self.hold(connection).await;
+                Ok((connection, process)) => {
+                    let (trouble, steady) = self.hold(connection, process).await;
                     if steady {
                         failures = 0;
                     }
@@ -101,15 +100,12 @@ impl Keeper {
         });
     }
 
-    async fn connect_in_time(&self) -> Result<Connection, Trouble> {
+    async fn connect_in_time(&self) -> Result<(Connection, Option<Process>), Trouble> {
         // Nothing is waited for here.
-        let Dialed { wire, process } = self.dial.dial(&self.spec, &self.secrets).await?;
+        let (wire, process) = self.dial.dial(&self.spec, &self.secrets).await?;
         let connecting = unless_dead(process.as_ref(), self.connect(wire));
         let trouble = match timeout(self.connect, connecting).await {
-            Ok(Some(Ok(mut connection))) => {
-                connection.process = process;
-                return Ok(connection);
-            }
+            Ok(Some(Ok(connection))) => return Ok((connection, process)),
             Ok(Some(Err(trouble))) => trouble,
             Ok(None) => Trouble::Ended(DEAD.to_owned()),
             Err(_) => Trouble::Late(self.connect),
@@ -118,11 +114,11 @@ impl Keeper {
     }
 
     async fn connect(&self, mut wire: Wire) -> Result<Connection, Trouble> {
-        let greeted = self.home.greet(&mut wire).await?;
+        let tools = self.home.greet(&mut wire).await?;
         let changed = Arc::new(Notify::new());
         let (link, ends) = Link::new(self.home.clone(), changed.clone(), FIRST);
         let mut carry: BoxFuture<'static, String> = Box::pin(link::carry(wire, ends));
-        let listed = if greeted.tools {
+        let listed = if tools {
             tokio::select! {
                 listed = self.list(&link) => listed?,
                 why = &mut carry => return Err(Trouble::Ended(why)),
@@ -135,29 +131,20 @@ impl Keeper {
             carry,
             changed,
             listed,
-            tools: greeted.tools,
-            process: None,
+            tools,
         })
     }
 
     /// Holds a connection until it ends: why, and whether it lasted.
-    async fn hold(&self, connection: Connection) -> (Trouble, bool) {
-        let Connection {
-            link,
-            mut carry,
-            changed,
-            listed,
-            tools,
-            process,
-        } = connection;
-        self.ready(&link, listed);
+    async fn hold(&self, mut held: Connection, process: Option<Process>) -> (Trouble, bool) {
+        self.ready(&held.link, held.listed);
         let mut steady = false;
         let mut lasted = pin!(tokio::time::sleep(STEADY));
-        let mut listing = pin!(self.list_again(&link, &changed, tools));
+        let mut listing = pin!(self.list_again(&held.link, &held.changed, held.tools));
         let ended = unless_dead(process.as_ref(), async {
             loop {
                 tokio::select! {
-                    why = &mut carry => break why,
+                    why = &mut held.carry => break why,
                     () = &mut lasted, if !steady => steady = true,
                     () = &mut listing => {}
                 }
@@ -165,7 +152,7 @@ impl Keeper {
         });
         let why = ended.await.unwrap_or_else(|| DEAD.to_owned());
         // Requests that are open fail now, not when the process was buried.
-        drop(carry);
+        drop(held.carry);
         (with_obituary(Trouble::Ended(why), process).await, steady)
     }
 
@@ -182,7 +169,8 @@ impl Keeper {
     }
 
     async fn list(&self, link: &Link) -> Result<Listed, Trouble> {
-        listing::list(link, Reach::of(&self.spec.transport)).await
+        let is_local = matches!(self.spec.transport, McpTransport::Stdio { .. });
+        listing::list(link, is_local).await
     }
 
     /// Lists tools again whenever the server says that they changed; never ends.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, PipeReader, PipeWriter},
+    io,
     os::fd::OwnedFd,
     sync::{Arc, Mutex},
     time::Duration,
@@ -42,7 +42,6 @@ pub(super) struct Process {
     listener: AbortOnDropHandle<()>,
 }
 
-/// Starts a server.
 pub(super) fn start(
     settings: &McpSettings,
     name: &str,
@@ -77,7 +76,9 @@ pub(super) fn start(
         .stdout(stdout)
         .stderr(stderr);
     let group = settings.host.groups().spawn(command).map_err(failed)?;
-    let lines = Lines::new(reader(from).map_err(failed)?, writer(to).map_err(failed)?);
+    let to = ChildStdin::from_std(OwnedFd::from(to).into()).map_err(failed)?;
+    let from = ChildStdout::from_std(OwnedFd::from(from).into()).map_err(failed)?;
+    let lines = Lines::new(from, to);
     let said = Said::default();
     let log = ChildStderr::from_std(OwnedFd::from(log).into()).map_err(failed)?;
     let listener = tokio::spawn(listen(log, name.to_owned(), secrets.clone(), said.clone()));
@@ -87,14 +88,6 @@ pub(super) fn start(
         listener: AbortOnDropHandle::new(listener),
     };
     Ok((lines, process))
-}
-
-fn reader(pipe: PipeReader) -> io::Result<ChildStdout> {
-    ChildStdout::from_std(OwnedFd::from(pipe).into())
-}
-
-fn writer(pipe: PipeWriter) -> io::Result<ChildStdin> {
-    ChildStdin::from_std(OwnedFd::from(pipe).into())
 }
 
 impl Process {

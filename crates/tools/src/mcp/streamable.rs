@@ -40,9 +40,10 @@ const TOLD: usize = 512;
 /// Sends requests to one server.
 #[derive(Clone)]
 pub(super) struct Requests {
-    client: reqwest::Client,
-    headers: Arc<[(HeaderName, HeaderValue)]>,
-    secrets: Secrets,
+    pub(super) client: reqwest::Client,
+    /// Sent with each.
+    pub(super) headers: Arc<[(HeaderName, HeaderValue)]>,
+    pub(super) secrets: Secrets,
 }
 
 /// A request failed.
@@ -57,19 +58,6 @@ pub(super) struct Failed {
 type Result<T> = std::result::Result<T, StreamableHttpError<Failed>>;
 
 impl Requests {
-    /// Sends these headers with each.
-    pub(super) fn new(
-        client: reqwest::Client,
-        headers: Vec<(HeaderName, HeaderValue)>,
-        secrets: Secrets,
-    ) -> Self {
-        Self {
-            client,
-            headers: headers.into(),
-            secrets,
-        }
-    }
-
     async fn send(
         &self,
         mut request: RequestBuilder,
@@ -80,11 +68,9 @@ impl Requests {
             ACCEPT,
             format!("{EVENT_STREAM_MIME_TYPE}, {JSON_MIME_TYPE}"),
         );
-        for (name, value) in self.headers.iter() {
-            request = request.header(name, value);
-        }
-        // The protocol's own.
-        for (name, value) in headers {
+        let own = self.headers.iter().cloned();
+        // The protocol's own come after ours.
+        for (name, value) in own.chain(headers) {
             request = request.header(name, value);
         }
         if let Some(session) = session {

@@ -11,28 +11,37 @@ use rmcp::{
 };
 
 use super::{
-    lines::{End, Lines},
+    lines::Lines,
     streamable::{Failed, Requests},
 };
 
 /// A way to a server.
 pub(super) enum Wire {
     Lines(Lines),
-    Http(Box<Http>),
+    Http(Box<StreamableHttpClientTransport<Requests>>),
 }
 
-/// A server that is spoken to by HTTP.
-pub(super) type Http = StreamableHttpClientTransport<Requests>;
+/// Why nothing more comes of a server that is gone.
+pub(super) const CLOSED: &str = "it closed the connection";
 
 /// A message did not get there.
 #[derive(Debug)]
 pub(super) struct NotSent {
-    /// Why, in words.
     pub(super) why: String,
     /// Whether there is nobody to send another one to.
     pub(super) gone: bool,
     /// Whether we are not let in.
     pub(super) forbidden: bool,
+}
+
+impl NotSent {
+    pub(super) fn closed() -> Self {
+        Self {
+            why: CLOSED.to_owned(),
+            gone: true,
+            forbidden: false,
+        }
+    }
 }
 
 impl Wire {
@@ -42,10 +51,7 @@ impl Wire {
         message: ClientJsonRpcMessage,
     ) -> BoxFuture<'static, Result<(), NotSent>> {
         match self {
-            Self::Lines(lines) => {
-                let sent = lines.send(&message);
-                Box::pin(async move { sent.await.map_err(NotSent::from) })
-            }
+            Self::Lines(lines) => lines.send(&message),
             Self::Http(http) => {
                 let sent = http.send(message);
                 Box::pin(async move { sent.await.map_err(NotSent::from) })
@@ -56,42 +62,29 @@ impl Wire {
     /// The next message, or why there is none. Cancel safe.
     pub(super) async fn receive(&mut self) -> Result<ServerJsonRpcMessage, String> {
         match self {
-            Self::Lines(lines) => lines.receive().await.map_err(End::words),
+            Self::Lines(lines) => lines.receive().await,
             Self::Http(http) => {
                 let message = rmcp::transport::Transport::<RoleClient>::receive(&mut **http).await;
-                message.ok_or_else(|| End::Closed.words())
+                message.ok_or_else(|| CLOSED.to_owned())
             }
-        }
-    }
-}
-
-impl From<End> for NotSent {
-    fn from(end: End) -> Self {
-        Self {
-            why: end.words(),
-            gone: true,
-            forbidden: false,
         }
     }
 }
 
 impl From<StreamableHttpError<Failed>> for NotSent {
     fn from(error: StreamableHttpError<Failed>) -> Self {
-        let (gone, forbidden) = match &error {
-            StreamableHttpError::Client(failed) => (failed.gone, false),
-            StreamableHttpError::TransportChannelClosed => (true, false),
-            StreamableHttpError::AuthRequired(_) => (false, true),
+        match error {
+            StreamableHttpError::Client(failed) => Self {
+                why: failed.to_string(),
+                gone: failed.gone,
+                forbidden: false,
+            },
             // One request may fail and the next be answered.
-            _ => (false, false),
-        };
-        let why = match error {
-            StreamableHttpError::Client(failed) => failed.to_string(),
-            other => other.to_string(),
-        };
-        Self {
-            why,
-            gone,
-            forbidden,
+            other => Self {
+                gone: matches!(other, StreamableHttpError::TransportChannelClosed),
+                forbidden: matches!(other, StreamableHttpError::AuthRequired(_)),
+                why: other.to_string(),
+            },
         }
     }
 }

@@ -68,13 +68,9 @@ impl SkillLibrary {
         let skills = Skills::of(self.places.clone(), cwd, self.clock.clone());
         let skills = Arc::new(skills);
         workspaces.insert(cwd.to_owned(), Arc::downgrade(&skills));
-        let attendant = Attendant {
-            skills: Arc::downgrade(&skills),
-            wake: skills.wake.clone(),
-            lookout: self.lookout.clone(),
-            number: self.count.fetch_add(1, Ordering::Relaxed),
-        };
-        tokio::spawn(attendant.attend());
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let (wake, lookout) = (skills.wake.clone(), self.lookout.clone());
+        tokio::spawn(attend(Arc::downgrade(&skills), wake, lookout, number));
         skills
     }
 }
@@ -206,38 +202,28 @@ impl Drop for Skills {
 }
 
 /// Keeps the skills of a workspace up to date, until nobody has them any more.
-struct Attendant {
-    skills: Weak<Skills>,
-    wake: Arc<Notify>,
-    lookout: Arc<Lookout>,
-    number: u64,
-}
-
-impl Attendant {
-    async fn attend(self) {
-        while let Some(skills) = self.skills.upgrade() {
-            let (lookout, wake, number) = (self.lookout.clone(), self.wake.clone(), self.number);
-            let looked = tokio::task::spawn_blocking(move || {
-                let mut watched = None;
-                for _ in 0..MAX_LOOKS {
-                    // Also after all is watched: what changed just before, nobody told.
-                    skills.refresh();
-                    let interests = lock(&skills.interests).clone();
-                    if watched.as_ref() == Some(&interests) {
-                        break;
-                    }
-                    lookout.set(number, &interests, &wake);
-                    watched = Some(interests);
+async fn attend(skills: Weak<Skills>, wake: Arc<Notify>, lookout: Arc<Lookout>, number: u64) {
+    while let Some(skills) = skills.upgrade() {
+        let (lookout, waker) = (lookout.clone(), wake.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let mut watched = None;
+            for _ in 0..MAX_LOOKS {
+                // Also after all is watched: what changed just before, nobody told.
+                skills.refresh();
+                let interests = lock(&skills.interests).clone();
+                if watched.as_ref() == Some(&interests) {
+                    break;
                 }
-            });
-            if looked.await.is_err() {
-                break;
+                lookout.set(number, &interests, &waker);
+                watched = Some(interests);
             }
-            self.wake.notified().await;
-            tokio::time::sleep(SETTLE).await;
+        });
+        if looked.await.is_err() {
+            break;
         }
-        let (lookout, number) = (self.lookout, self.number);
-        // Nobody waits for this; what is left would only wake somebody who is not there.
-        drop(tokio::task::spawn_blocking(move || lookout.forget(number)));
+        wake.notified().await;
+        tokio::time::sleep(SETTLE).await;
     }
+    // Nobody waits for this; what is left would only wake somebody who is not there.
+    drop(tokio::task::spawn_blocking(move || lookout.forget(number)));
 }

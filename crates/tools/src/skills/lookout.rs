@@ -51,17 +51,17 @@ impl Lookout {
     /// may have told. Blocks.
     pub(super) fn set(&self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) {
         let mut eyes = lock(&self.eyes);
-        let change = lock(&self.interests).replace(who, wanted, wake);
+        let (gone, wanted) = lock(&self.interests).replace(who, wanted, wake);
         self.open(&mut eyes);
         let Eyes::Open(watcher) = &mut *eyes else {
             return;
         };
         // The interests are not held here: the watcher's thread, which has to answer, may be waiting for them.
-        for gone in &change.gone {
+        for gone in &gone {
             // An error means that it is not watched, which is what is wanted.
             let _ = watcher.unwatch(gone);
         }
-        for folder in &change.wanted {
+        for folder in &wanted {
             // Always, even if it is watched: it may be another folder of the same name.
             if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive)
                 && matches!(error.kind, notify::ErrorKind::MaxFilesWatch)
@@ -118,16 +118,9 @@ impl Lookout {
 
 type Folders = BTreeSet<PathBuf>;
 
-/// What follows from somebody's interests.
-struct Change {
-    /// Folders that matter to nobody any more.
-    gone: Folders,
-    /// Those that matter to them.
-    wanted: Folders,
-}
-
 impl Interests {
-    fn replace(&mut self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) -> Change {
+    /// Returns the folders that matter to nobody any more, and those that matter to this one.
+    fn replace(&mut self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) -> (Folders, Folders) {
         let mut gone = self.remove(who);
         let mut own = Folders::new();
         for (folder, name) in wanted {
@@ -145,7 +138,7 @@ impl Interests {
             gone.remove(folder);
         }
         self.by_whom.insert(who, own.clone());
-        Change { gone, wanted: own }
+        (gone, own)
     }
 
     /// Forgets somebody; returns the folders that matter to nobody any more.

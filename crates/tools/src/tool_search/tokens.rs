@@ -1,10 +1,10 @@
 //! How much of a model's context tools take, near enough to decide by.
 
-use std::io;
-
 use harn_model::ToolSpec;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::catalogue::json_length;
 
 /// A tool as a model is told of it.
 #[derive(Serialize)]
@@ -18,15 +18,12 @@ struct Told<'a> {
 /// About how many tokens a tool takes: a quarter of the bytes of its JSON, and one.
 #[must_use]
 pub fn tool_tokens(tool: &ToolSpec) -> u64 {
-    let mut bytes = Count(0);
     let told = Told {
         name: &tool.name,
         description: &tool.description,
         parameters: tool.schema.as_ref(),
     };
-    // Counting does not fail, and neither do keys that are text.
-    let _ = serde_json::to_writer(&mut bytes, &told);
-    bytes.0 / 4 + 1
+    json_length(&told) / 4 + 1
 }
 
 /// About how many tokens all of them take.
@@ -39,18 +36,4 @@ pub fn catalogue_tokens(tools: &[ToolSpec]) -> u64 {
 #[must_use]
 pub fn needed(catalogue_tokens: u64, context_tokens: u64) -> bool {
     catalogue_tokens > context_tokens / 10
-}
-
-/// Counts what is written to it.
-struct Count(u64);
-
-impl io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

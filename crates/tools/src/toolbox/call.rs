@@ -10,7 +10,7 @@ use super::Toolbox;
 use crate::{
     builtin::{Builtin, fail_by, run_by},
     catalogue::Catalogue,
-    markdown::fence,
+    markdown::{cut, fence},
     skills::LOAD_SKILL,
 };
 
@@ -77,13 +77,13 @@ impl Toolbox {
                     let limit = self.config.host_deadlines.call;
                     let answer = host.call_tool(tool.name.as_str(), input);
                     let answer = tokio::time::timeout(limit, answer).await;
-                    let answer = answer.map_err(|_| ToolError {
-                        message: format!("the host did not answer within {} s", limit.as_secs()),
-                        category: ErrorCategory::Timeout,
+                    let answer = answer.map_err(|_| {
+                        let late = format!("the host did not answer within {} s", limit.as_secs());
+                        ToolError::of(ErrorCategory::Timeout, late)
                     })?;
                     Ok(shown(answer?))
                 }
-                ToolSource::Mcp(_) => self.servers.call(&tool.name, input).await,
+                ToolSource::Mcp(_) => self.servers.all.call(&tool.name, input).await,
                 ToolSource::Builtin if tool.name == LOAD_SKILL => self.load_skill(cx, &input).await,
                 ToolSource::Builtin => {
                     let call = call_id.as_str();
@@ -103,14 +103,12 @@ impl Toolbox {
         let active = self.skills.iter().flat_map(|skills| skills.active());
         let active = active.filter(|skill| skill.restricts_tools());
         let names: Vec<_> = active.map(|skill| skill.id.clone()).collect();
-        ToolError {
-            message: format!(
-                "{} is not among the tools that active skills leave in reach; end {} to have it",
-                tool.name,
-                names.join(", ")
-            ),
-            category: ErrorCategory::PermissionDenied,
-        }
+        let message = format!(
+            "{} is not among the tools that active skills leave in reach; end {} to have it",
+            tool.name,
+            names.join(", ")
+        );
+        ToolError::of(ErrorCategory::PermissionDenied, message)
     }
 
     async fn load_skill(&self, cx: &TurnContext, input: &Value) -> Result<ToolOutput, ToolError> {
@@ -158,10 +156,10 @@ fn described(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder
 fn shown(answer: Value) -> ToolOutput {
     let text = match &answer {
         Value::Null => "No result.\n".to_owned(),
-        Value::String(text) => cut(text.clone()),
+        Value::String(text) => cut(text.clone(), SHOWN),
         other => {
             let pretty = serde_json::to_string_pretty(other).unwrap_or_default();
-            fence("json", &cut(pretty), 0)
+            fence("json", &cut(pretty, SHOWN), 0)
         }
     };
     ToolOutput {
@@ -169,13 +167,4 @@ fn shown(answer: Value) -> ToolOutput {
         raw: Some(answer),
         ..ToolOutput::default()
     }
-}
-
-fn cut(mut text: String) -> String {
-    if text.len() > SHOWN {
-        let end = (0..=SHOWN).rev().find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or_default());
-        text.push('…');
-    }
-    text
 }

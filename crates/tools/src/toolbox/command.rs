@@ -12,12 +12,11 @@ use harn_runtime::{Agent, AgentError, AgentProfile, Equipment, TurnContext};
 use super::{Toolbox, servers::ServerPart};
 use crate::markdown::code;
 
-/// Its name.
 const NAME: &str = "mcp";
 
 /// The command, where there are servers.
 pub(super) fn commands(servers: &ServerPart) -> Vec<Command> {
-    if servers.statuses().is_empty() {
+    if servers.all.statuses().is_empty() {
         return Vec::new();
     }
     vec![Command {
@@ -27,7 +26,6 @@ pub(super) fn commands(servers: &ServerPart) -> Vec<Command> {
     }]
 }
 
-/// Who answers it.
 pub(super) fn command(
     servers: &Arc<ServerPart>,
     prompt: &[ContentBlock],
@@ -64,7 +62,8 @@ impl Agent for McpCommand {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         // As any first prompt does: somebody who looks at once wants to see what came of it.
         self.0.wait(cx).await?;
-        cx.say(shown(&self.0.statuses(), &self.0.tools())).await?;
+        cx.say(shown(&self.0.all.statuses(), &self.0.all.tools()))
+            .await?;
         Ok(StopReason::EndTurn)
     }
 }

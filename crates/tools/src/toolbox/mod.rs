@@ -18,15 +18,14 @@ use std::{
 
 use async_trait::async_trait;
 use harn_model::{
-    AgentEvent, Command, ContentBlock, HostCapabilities, LogRecord, McpServerSpec, McpServerStatus,
-    SessionId, ToolSpec,
+    Command, ContentBlock, HostCapabilities, McpServerSpec, McpServerStatus, SessionId, ToolSpec,
 };
 use harn_runtime::{
     Agent, AgentError, Equipment, EquipmentChange, EquipmentLink, NewEquipment, TurnContext,
 };
 
 use crate::{
-    builtin::{Builtin, Kit},
+    builtin::{Builtin, Kit, warn},
     catalogue::Catalogue,
     lock::lock,
     shells::Shells,
@@ -204,7 +203,7 @@ impl Toolbox {
             specs.push(SessionSkills::load_skill_spec());
         }
         specs.extend(self.host.tools());
-        specs.extend(self.servers.tools());
+        specs.extend(self.servers.all.tools());
         specs
     }
 
@@ -280,7 +279,7 @@ impl Equipment for Toolbox {
     }
 
     fn servers(&self) -> Vec<McpServerStatus> {
-        self.servers.statuses()
+        self.servers.all.statuses()
     }
 
     fn skills_updated(&self) {
@@ -333,7 +332,7 @@ impl Equipment for Toolbox {
         self.rebuild(Some(context)).await;
         warnings.append(&mut lock(&self.state).untold);
         for message in warnings {
-            warn(cx, message).await?;
+            warn(cx, message, None).await?;
         }
         Ok(())
     }
@@ -342,7 +341,7 @@ impl Equipment for Toolbox {
         if let Some(skills) = &self.skills {
             skills.close();
         }
-        self.servers.close();
+        self.servers.all.close();
     }
 }
 
@@ -351,14 +350,4 @@ fn built_in() -> Arc<Catalogue> {
     static BUILT_IN: OnceLock<Arc<Catalogue>> = OnceLock::new();
     let made = || Arc::new(Catalogue::new(Builtin::ALL.iter().map(|it| it.spec())));
     BUILT_IN.get_or_init(made).clone()
-}
-
-/// A line for the host's log.
-async fn warn(cx: &TurnContext, message: String) -> Result<(), AgentError> {
-    let record = LogRecord {
-        level: "warn".to_owned(),
-        message,
-        fields: None,
-    };
-    cx.emit(AgentEvent::Log(Box::new(record))).await
 }

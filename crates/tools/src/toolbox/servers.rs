@@ -11,9 +11,8 @@ use std::{
     time::Duration,
 };
 
-use harn_model::{McpServerSpec, McpServerStatus, ToolSpec};
-use harn_runtime::{AgentError, EquipmentChange, ToolError, ToolOutput, TurnContext};
-use serde_json::Value;
+use harn_model::McpServerSpec;
+use harn_runtime::{AgentError, EquipmentChange, TurnContext};
 
 use super::{Toolbox, ToolboxConfig};
 use crate::{
@@ -23,9 +22,8 @@ use crate::{
     skills::{SessionSkills, SkillServers},
 };
 
-/// See the module.
 pub(super) struct ServerPart {
-    servers: Servers,
+    pub(super) all: Servers,
     owners: Mutex<Owners>,
     /// Servers came that no turn has waited for.
     awaited: AtomicBool,
@@ -51,7 +49,7 @@ impl ServerPart {
             deadlines: config.mcp_deadlines,
         };
         Self {
-            servers: Servers::new(settings),
+            all: Servers::new(settings),
             owners: Mutex::default(),
             awaited: AtomicBool::new(false),
             first_prompt: config.mcp_deadlines.first_prompt,
@@ -95,7 +93,7 @@ impl ServerPart {
             owners.workspace = Some(now);
             (new, gone)
         };
-        gone.iter().for_each(|name| self.servers.remove(name));
+        gone.iter().for_each(|name| self.all.remove(name));
         self.connect(new);
     }
 
@@ -109,23 +107,7 @@ impl ServerPart {
             return;
         }
         self.awaited.store(true, Ordering::Relaxed);
-        self.servers.add(servers);
-    }
-
-    pub(super) fn statuses(&self) -> Vec<McpServerStatus> {
-        self.servers.statuses()
-    }
-
-    pub(super) fn tools(&self) -> Vec<ToolSpec> {
-        self.servers.tools()
-    }
-
-    pub(super) async fn call(&self, tool: &str, input: Value) -> Result<ToolOutput, ToolError> {
-        self.servers.call(tool, input).await
-    }
-
-    pub(super) fn close(&self) {
-        self.servers.close();
+        self.all.add(servers);
     }
 
     /// Waits until servers that came are ready or failed, for so long, once for each time that some came.
@@ -141,12 +123,12 @@ impl ServerPart {
                 Err(AgentError::Cancelled)
             }
             // Those that are late are there when they come.
-            _ = tokio::time::timeout(self.first_prompt, self.servers.settled()) => Ok(()),
+            _ = tokio::time::timeout(self.first_prompt, self.all.settled()) => Ok(()),
         }
     }
 
     fn names(&self) -> Vec<String> {
-        self.statuses().into_iter().map(|it| it.name).collect()
+        self.all.statuses().into_iter().map(|it| it.name).collect()
     }
 }
 
@@ -164,7 +146,7 @@ impl SkillServers for ServerPart {
     fn unbind(&self, skill: &str) {
         let names = lock(&self.owners).skills.remove(skill);
         for name in names.unwrap_or_default() {
-            self.servers.remove(&name);
+            self.all.remove(&name);
         }
     }
 }
@@ -186,7 +168,7 @@ pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
 
 /// Tells the session whenever its servers stand otherwise, or have other tools, for as long as it is open.
 pub(super) fn follow(toolbox: &Arc<Toolbox>) {
-    let mut changes = toolbox.servers.servers.changes();
+    let mut changes = toolbox.servers.all.changes();
     let this = Arc::downgrade(toolbox);
     tokio::spawn(async move {
         let mut told = Vec::new();
@@ -194,7 +176,7 @@ pub(super) fn follow(toolbox: &Arc<Toolbox>) {
             let Some(toolbox) = this.upgrade() else {
                 return;
             };
-            let statuses = toolbox.servers.statuses();
+            let statuses = toolbox.servers.all.statuses();
             let came = told.is_empty() != statuses.is_empty();
             if statuses != told {
                 told.clone_from(&statuses);

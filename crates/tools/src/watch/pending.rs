@@ -10,6 +10,8 @@ use std::{
 use harn_model::FsWatchEvent;
 use notify::EventKind;
 
+use crate::workspace::slashed;
+
 /// How many changed paths are kept until somebody takes them. One message tells of them all.
 pub(super) const MAX_PATHS: usize = 1024;
 
@@ -191,14 +193,10 @@ fn event(
     error: Option<String>,
 ) -> FsWatchEvent {
     let absolute = |path: &&Path| root.join(path).to_string_lossy().into_owned();
-    let relative = |path: &&Path| {
-        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-        parts.join("/")
-    };
     FsWatchEvent {
         kind: kind.to_owned(),
         paths: paths.iter().map(absolute).collect(),
-        relative_paths: paths.iter().map(relative).collect(),
+        relative_paths: paths.iter().map(|path| slashed(path)).collect(),
         raw_kind,
         error,
     }

@@ -13,14 +13,14 @@ use std::{
     },
 };
 
-use ignore::{IncrementalIgnore, WalkBuilder};
+use ignore::IncrementalIgnore;
 use notify::{
     Event, EventKind, RecursiveMode, Watcher,
     event::{ModifyKind, RemoveKind, RenameMode},
 };
 
 use super::{WatchError, error, gather::Shared, pattern::Pattern};
-use crate::Workspace;
+use crate::workspace::{GIT, Workspace};
 
 /// How many matching files are kept in mind.
 pub(super) const MAX_FILES: usize = 100_000;
@@ -28,13 +28,11 @@ pub(super) const MAX_FILES: usize = 100_000;
 /// How often a folder is walked again because folders appeared in it meanwhile.
 const MAX_WALKS: usize = 8;
 
-const GIT: &str = ".git";
-
 /// Folders and files, by their paths from the root.
 pub(super) struct Scout {
     /// The real path: the system tells of changes by it.
     root: PathBuf,
-    pattern: Arc<Pattern>,
+    pattern: Pattern,
     rules: Option<IncrementalIgnore>,
     watcher: Box<dyn Watcher + Send>,
     folders: BTreeSet<PathBuf>,
@@ -73,7 +71,7 @@ impl Scout {
     ) -> Result<Self, WatchError> {
         let mut scout = Self {
             root,
-            pattern: Arc::new(pattern),
+            pattern,
             rules: None,
             watcher,
             folders: BTreeSet::new(),
@@ -327,13 +325,7 @@ impl Scout {
 
     fn walk(&self, folder: &Path) -> Walked {
         let mut walked = Walked::default();
-        let (root, pattern) = (self.root.clone(), self.pattern.clone());
-        let mut builder = self.builder(&self.full(folder));
-        builder.filter_entry(move |entry| {
-            let path = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.file_name() != GIT && (!folder || pattern.may_hold(path))
-        });
+        let builder = Workspace::new(&self.root).matching(&self.full(folder), &self.pattern);
         for entry in builder.build().filter_map(Result::ok) {
             if self.stop.load(Ordering::Relaxed) {
                 break;
@@ -357,17 +349,12 @@ impl Scout {
             return true;
         }
         if self.rules.is_none() {
-            self.rules = self.builder(&self.root).build_matchers().pop();
+            let mut builder = Workspace::new(&self.root).builder(&self.root);
+            builder.hidden(!self.pattern.hidden());
+            self.rules = builder.build_matchers().pop();
         }
         let rules = self.rules.as_mut();
         rules.is_some_and(|rules| rules.matched(path, folder).is_ignore())
-    }
-
-    /// The rules of every walk through a workspace.
-    fn builder(&self, start: &Path) -> WalkBuilder {
-        let mut builder = Workspace::new(&self.root).builder(start);
-        builder.hidden(!self.pattern.hidden());
-        builder
     }
 
     fn full(&self, path: &Path) -> PathBuf {

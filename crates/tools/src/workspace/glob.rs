@@ -1,12 +1,7 @@
 //! Files of a workspace by their names.
 
-use std::sync::atomic::Ordering;
-
 use super::{Workspace, off_thread, relative};
 use crate::{search::SearchError, watch::Pattern};
-
-/// What git keeps for itself is never meant, whatever the glob says of hidden files.
-const GIT: &str = ".git";
 
 impl Workspace {
     /// The first `limit` files that match a glob, in the order of their paths, and whether there are more.
@@ -16,17 +11,10 @@ impl Workspace {
         off_thread(move |stop| {
             workspace.readable()?;
             let pattern = Pattern::parse(&glob, &workspace.root)?;
-            let mut builder = workspace.builder(workspace.start());
-            builder.hidden(!pattern.hidden());
-            let (root, holds) = (workspace.root.clone(), pattern.clone());
-            builder.filter_entry(move |entry| {
-                let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                let inside = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-                entry.file_name() != GIT && (!folder || holds.may_hold(inside))
-            });
+            let builder = workspace.matching(workspace.start(), &pattern);
             let mut found = Vec::new();
             for entry in builder.build().filter_map(Result::ok) {
-                if stop.load(Ordering::Relaxed) {
+                if stop.is_cancelled() {
                     break;
                 }
                 let file = entry.file_type().is_some_and(|kind| kind.is_file());

@@ -17,7 +17,7 @@ fn workspace(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Workspace) {
 
 fn visited(workspace: &Workspace) -> (Vec<String>, Walked) {
     let mut paths = Vec::new();
-    let walked = workspace.walk(&AtomicBool::new(false), |path, _| {
+    let walked = workspace.walk(&CancellationToken::new(), |path, _| {
         paths.push(path.to_owned());
         true
     });
@@ -112,11 +112,11 @@ fn limits_are_told() {
 #[test]
 fn a_walk_stops_when_told() {
     let (_dir, workspace) = workspace(&[("a", b"1"), ("b", b"2"), ("c", b"3")]);
-    let stop = AtomicBool::new(false);
+    let stop = CancellationToken::new();
     let mut seen = 0;
     workspace.walk(&stop, |_, _| {
         seen += 1;
-        stop.store(true, Ordering::Relaxed);
+        stop.cancel();
         true
     });
     assert_eq!(seen, 1);

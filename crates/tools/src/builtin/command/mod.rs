@@ -21,6 +21,7 @@ use super::{
     Builtin, Kit, built_in,
     work::{executor, fail_by, parse, unless_cancelled, value},
 };
+use crate::local::command::time_up;
 
 /// How long a command of a model may take unless it says otherwise, and at most.
 const TIMEOUT: Duration = Duration::from_secs(2 * 60);
@@ -256,12 +257,7 @@ async fn watch(
 ) -> Result<Option<Result<CommandExit, HostError>>, AgentError> {
     let mut sink = screen.clone();
     let mut run = pin!(call.host().run(spec, &mut sink));
-    let mut over = pin!(async {
-        match limit {
-            Some(limit) => tokio::time::sleep(limit).await,
-            None => std::future::pending().await,
-        }
-    });
+    let mut over = pin!(time_up(limit));
     let mut shown: u32 = 0;
     loop {
         let pause = match shown {
@@ -307,7 +303,7 @@ impl Ended {
         let truncated = output.is_partial();
         let mut notes = String::new();
         if let Some(kept) = &kept {
-            let (place, bytes) = (kept.place(), kept.bytes());
+            let (place, bytes) = (&kept.place, kept.bytes);
             let much = match (kept.is_whole(), output.incomplete) {
                 (true, false) => "The whole output",
                 (true, true) => "What came of the output",
@@ -322,8 +318,8 @@ impl Ended {
                 signal: exit.and_then(|exit| exit.signal.as_deref()),
                 truncated,
                 timed_out: exit.is_none(),
-                output_file: kept.as_ref().map(|kept| kept.place()),
-                output_bytes: kept.as_ref().map(|kept| kept.bytes()),
+                output_file: kept.as_ref().map(|kept| &*kept.place),
+                output_bytes: kept.as_ref().map(|kept| kept.bytes),
             })),
             content: Some(vec![ToolContent::Output(output), ToolContent::text(notes)]),
             executor: Some(by),

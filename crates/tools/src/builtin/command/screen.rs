@@ -12,7 +12,7 @@ use harn_runtime::{AgentError, CommandSink, ToolHandle};
 use tokio::sync::Notify;
 
 use super::super::outputs::{Kept, Outputs};
-use crate::lock::lock;
+use crate::{local::output::boundary, lock::lock};
 
 /// How much of the output one update shows at most, and the last one.
 pub(super) const KEPT: usize = 32 * 1024;
@@ -221,13 +221,6 @@ impl CommandSink for Screen {
         drop(seen);
         self.changed.notify_one();
     }
-}
-
-/// The first place from here on that is between two characters.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut places = at..text.len();
-    let place = places.find(|at| text.is_char_boundary(*at));
-    place.unwrap_or(text.len())
 }
 
 #[cfg(test)]

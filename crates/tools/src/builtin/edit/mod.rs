@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     Builtin,
     work::parse,
-    write::{Change, NOT_A_FILE, Written},
+    write::{NOT_A_FILE, Written, change},
 };
 
 #[derive(Deserialize)]
@@ -27,11 +27,7 @@ struct EditInput {
 
 /// Edits a file, if it may.
 pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
-    let change = Change {
-        builtin: Builtin::EditFile,
-        make: edited,
-    };
-    change.ask(cx, input).await
+    change(cx, Builtin::EditFile, edited, input).await
 }
 
 /// The text of a file after an edit.
@@ -53,8 +49,5 @@ fn edited(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
 }
 
 fn unfit(message: &str) -> ToolError {
-    ToolError {
-        message: message.to_owned(),
-        category: ErrorCategory::SchemaValidation,
-    }
+    ToolError::of(ErrorCategory::SchemaValidation, message)
 }

@@ -12,21 +12,15 @@ pub(super) struct Address(Url);
 impl Address {
     /// Reads an address as it is given. What is wrong is told without repeating it.
     pub(super) fn parse(given: &str) -> Result<Self, ToolError> {
-        let unfit = |message: String| ToolError {
-            message,
-            category: ErrorCategory::SchemaValidation,
-        };
+        let unfit = |message: &str| ToolError::of(ErrorCategory::SchemaValidation, message);
         let parsed = Url::parse(given.trim());
-        let mut url = parsed.map_err(|error| unfit(format!("`url` is no address: {error}")))?;
+        let mut url = parsed.map_err(|error| unfit(&format!("`url` is no address: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(unfit(
-                "`url` must begin with http:// or https://".to_owned(),
-            ));
+            return Err(unfit("`url` must begin with http:// or https://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(unfit(
-                "`url` holds a user or a password; such addresses are not fetched".to_owned(),
-            ));
+            let wrong = "`url` holds a user or a password; such addresses are not fetched";
+            return Err(unfit(wrong));
         }
         url.set_fragment(None);
         Ok(Self(url))
@@ -64,26 +58,19 @@ impl Address {
 pub(super) fn is_text(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default().trim();
     let kind = kind.to_ascii_lowercase();
-    let Some((family, name)) = kind.split_once('/') else {
-        return false;
-    };
-    let named = [
-        "json",
-        "xml",
-        "javascript",
-        "ecmascript",
-        "yaml",
-        "x-yaml",
-        "toml",
-        "x-ndjson",
-        "x-sh",
-        "sql",
-        "graphql",
-    ];
-    let ends = ["+json", "+xml", "+yaml", "+text"];
-    family == "text"
-        || family == "application" && named.contains(&name)
-        || ends.iter().any(|end| name.ends_with(end))
+    match kind.split_once('/') {
+        None => false,
+        Some(("text", _)) => true,
+        Some((
+            "application",
+            "json" | "xml" | "javascript" | "ecmascript" | "yaml" | "x-yaml" | "toml" | "x-ndjson"
+            | "x-sh" | "sql" | "graphql",
+        )) => true,
+        Some((_, name)) => {
+            let ends = ["+json", "+xml", "+yaml", "+text"];
+            ends.iter().any(|end| name.ends_with(end))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, error::Error, time::Duration};
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
 use reqwest::{
-    Client, NoProxy, Proxy, Response,
+    Client, NoProxy, Proxy, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, LOCATION},
     redirect::Policy,
 };
@@ -39,23 +39,19 @@ struct FetchInput {
     timeout_ms: Option<u64>,
 }
 
+/// What a server answered, and what a log keeps of it.
 #[derive(Serialize)]
-struct FetchOutput<'a> {
+struct Answer {
     status: u16,
-    url: &'a str,
+    url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    content_type: Option<&'a str>,
+    content_type: Option<String>,
     bytes: usize,
     truncated: bool,
-}
-
-/// What a server answered.
-struct Answer {
-    status: reqwest::StatusCode,
-    url: String,
-    content_type: Option<String>,
+    #[serde(skip)]
     text: String,
-    truncated: bool,
+    #[serde(skip)]
+    full_status: StatusCode,
 }
 
 impl Kit {
@@ -83,10 +79,8 @@ impl Kit {
             let limit = given.unwrap_or(TIMEOUT);
             let answer = tokio::time::timeout(limit, self.get(address)).await;
             answer.unwrap_or_else(|_| {
-                Err(ToolError {
-                    message: format!("no whole answer within {} ms", limit.as_millis()),
-                    category: ErrorCategory::Timeout,
-                })
+                let late = format!("no whole answer within {} ms", limit.as_millis());
+                Err(ToolError::of(ErrorCategory::Timeout, late))
             })
         };
         match unless_cancelled(cx, work).await? {
@@ -101,15 +95,12 @@ impl Kit {
             let request = client.get(address.url());
             let request = request.header(ACCEPT, "text/*, application/json;q=0.9, */*;q=0.1");
             let response = request.send().await.map_err(network)?;
-            if !response.status().is_redirection() {
-                return read(response).await;
-            }
             let location = response.headers().get(LOCATION);
             let location = location.and_then(|location| location.to_str().ok());
-            let Some(location) = location else {
-                return read(response).await;
-            };
-            address = address.follow(location)?;
+            match location.filter(|_| response.status().is_redirection()) {
+                Some(location) => address = address.follow(location)?,
+                None => return read(response).await,
+            }
         }
         Err(ToolError::new(format!(
             "the server redirects more than {MAX_HOPS} times"
@@ -136,12 +127,15 @@ async fn read(mut response: Response) -> Result<Answer, ToolError> {
     if bytes.contains(&0) {
         return Err(ToolError::new("the answer is binary, not text"));
     }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Answer {
-        status: response.status(),
+        status: response.status().as_u16(),
         url: response.url().to_string(),
         content_type,
-        text: String::from_utf8_lossy(&bytes).into_owned(),
+        bytes: text.len(),
         truncated,
+        text,
+        full_status: response.status(),
     })
 }
 
@@ -156,22 +150,16 @@ impl Answer {
             shown.push_str(&format!("\nThese are its first {MAX_BYTES} bytes.\n"));
         }
         let output = ToolOutput {
-            raw: Some(value(FetchOutput {
-                status: self.status.as_u16(),
-                url: &self.url,
-                content_type: self.content_type.as_deref(),
-                bytes: self.text.len(),
-                truncated: self.truncated,
-            })),
+            raw: Some(value(&self)),
             content: Some(vec![ToolContent::text(shown.clone())]),
             executor: Some(ToolExecutor::HarnBuiltin),
             ..ToolOutput::default()
         };
-        if self.status.is_success() {
+        if self.full_status.is_success() {
             call.complete(output.clone()).await?;
             return Ok(output);
         }
-        let failed = format!("the server answered {}", self.status);
+        let failed = format!("the server answered {}", self.full_status);
         call.fail_with(&failed, ErrorCategory::ToolError, output)
             .await?;
         Err(AgentError::Tool(format!("{failed}\n\n{shown}")))
@@ -220,8 +208,5 @@ fn network(error: reqwest::Error) -> ToolError {
         message = format!("{message}: {deeper}");
         cause = deeper.source();
     }
-    ToolError {
-        message,
-        category: ErrorCategory::Network,
-    }
+    ToolError::of(ErrorCategory::Network, message)
 }

@@ -67,13 +67,13 @@ impl SessionSkills {
             let what = format!("its MCP servers ({}) are not connected", names.join(", "));
             return untrusted(cx, skill, &what).await;
         }
-        self.servers.bind(&skill.id, servers.clone());
+        self.config.servers.bind(&skill.id, servers.clone());
         Ok(())
     }
 
     pub(super) fn unbind(&self, skill: &Skill) {
         if !skill.card.mcp_servers.is_empty() {
-            self.servers.unbind(&skill.id);
+            self.config.servers.unbind(&skill.id);
         }
     }
 
@@ -107,7 +107,7 @@ impl SessionSkills {
         let folder = skill.folder().map(|folder| folder.display().to_string());
         let known = [
             ("HARN_SKILL_DIR", folder),
-            ("HARN_SESSION_ID", Some(self.session.to_string())),
+            ("HARN_SESSION_ID", Some(self.config.session.to_string())),
         ];
         let mut line = String::new();
         for (name, value) in known {

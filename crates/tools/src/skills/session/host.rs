@@ -73,7 +73,7 @@ impl SessionSkills {
             return Ok(());
         }
         let listed = match answer_within(
-            self.deadlines.list,
+            self.config.deadlines.list,
             "skills/list",
             cx.host().list_skills(),
         )
@@ -124,7 +124,7 @@ impl SessionSkills {
             true => Err(HostError::TimedOut("skills/fetch")),
             false => {
                 let fetched = cx.host().fetch_skill(id);
-                answer_within(self.deadlines.skill, "skills/fetch", fetched).await
+                answer_within(self.config.deadlines.skill, "skills/fetch", fetched).await
             }
         };
         let fetched = match fetched {
@@ -185,7 +185,7 @@ impl SessionSkills {
         if unknown.is_empty() {
             return Ok(());
         }
-        let fetched = tokio::time::timeout(self.deadlines.list, async {
+        let fetched = tokio::time::timeout(self.config.deadlines.list, async {
             while let Some(skill) = unknown.first() {
                 match self.whole(cx, skill).await {
                     Ok(_) => {}
@@ -204,7 +204,7 @@ impl SessionSkills {
         let late = unknown.iter().map(|skill| skill.id.clone());
         lock(&self.state).host.missing.extend(late);
         if self.renew() {
-            self.link.tell(EquipmentChange::Commands).await;
+            self.config.link.tell(EquipmentChange::Commands).await;
         }
         Ok(())
     }

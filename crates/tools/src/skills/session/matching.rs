@@ -89,7 +89,7 @@ impl SessionSkills {
         if self.registry().skills().is_empty() || chosen {
             return Ok(());
         }
-        match self.matching.strategy {
+        match self.config.matching.strategy {
             Strategy::Host | Strategy::Embedding if command.is_none() => {
                 self.fetch_cards(cx).await?;
             }
@@ -116,7 +116,7 @@ impl SessionSkills {
         })))
         .await?;
         let chosen = self.choose(cx, &registry, &ranked).await?;
-        if !self.matching.sticky {
+        if !self.config.matching.sticky {
             let leavers: Vec<_> = {
                 let state = lock(&self.state);
                 let stays = |skill: &Arc<Skill>| chosen.iter().any(|(one, _)| one.id == skill.id);
@@ -141,13 +141,13 @@ impl SessionSkills {
         working_files: &[String],
     ) -> Result<(Strategy, Vec<SkillCandidate>), AgentError> {
         let prompt = cx.prompt_text();
-        let strategy = self.matching.strategy;
+        let strategy = self.config.matching.strategy;
         match strategy {
             Strategy::Metadata => {}
             Strategy::Host | Strategy::Embedding => {
                 let request = request(strategy, &prompt, registry, working_files);
                 let ranked = cx.host().match_skills(request);
-                match answer_within(self.deadlines.list, "skill/match", ranked).await {
+                match answer_within(self.config.deadlines.list, "skill/match", ranked).await {
                     Ok(matches) => return Ok((strategy, known(registry, matches))),
                     Err(_) if cx.is_cancelled() => return Err(AgentError::Cancelled),
                     Err(error) => {
@@ -170,7 +170,7 @@ impl SessionSkills {
     ) -> Result<Vec<(Arc<Skill>, String)>, AgentError> {
         let mut chosen = Vec::new();
         for candidate in ranked {
-            if chosen.len() >= self.matching.top_n {
+            if chosen.len() >= self.config.matching.top_n {
                 break;
             }
             let Some(skill) = registry.get(&candidate.name) else {

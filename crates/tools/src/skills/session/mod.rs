@@ -19,7 +19,7 @@ use std::{
     },
 };
 
-use harn_model::{AgentEvent, Command, LogRecord, McpServerSpec, SessionId, TurnId};
+use harn_model::{Command, McpServerSpec, SessionId, TurnId};
 use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, HostDeadlines, TurnContext};
 use serde::Serialize;
 use tokio::task::AbortHandle;
@@ -32,7 +32,7 @@ pub use self::{
     using::LOAD_SKILL,
 };
 use super::{library::Skills, problem::Problem, registry::Registry};
-use crate::lock::lock;
+use crate::{builtin, lock::lock, workspace::slashed};
 
 /// The session to have skills.
 pub struct NewSessionSkills {
@@ -56,16 +56,9 @@ pub struct NewSessionSkills {
 
 /// The skills of a session.
 pub struct SessionSkills {
-    session: SessionId,
-    skills: Arc<Skills>,
-    trust: SkillTrust,
-    /// What it said at the beginning of the turn.
+    config: NewSessionSkills,
+    /// Whether the workspace was trusted at the beginning of the turn.
     trusted: AtomicBool,
-    servers: Arc<dyn SkillServers>,
-    matching: SkillMatching,
-    deadlines: HostDeadlines,
-    environment: Arc<BTreeMap<String, String>>,
-    link: EquipmentLink,
     state: Mutex<State>,
     /// The host said that it has others.
     host_changed: AtomicBool,
@@ -94,17 +87,10 @@ impl SessionSkills {
     /// Gives a session its skills. Returns at once; they are found beside whatever goes on. To be called in a
     /// runtime.
     #[must_use]
-    pub fn new(new: NewSessionSkills) -> Arc<Self> {
+    pub fn new(config: NewSessionSkills) -> Arc<Self> {
         let this = Arc::new(Self {
-            session: new.session,
-            skills: new.skills,
-            trust: new.trust,
+            config,
             trusted: AtomicBool::new(false),
-            servers: new.servers,
-            matching: new.matching,
-            deadlines: new.deadlines,
-            environment: new.environment,
-            link: new.link,
             state: Mutex::default(),
             host_changed: AtomicBool::new(false),
             teller: Mutex::default(),
@@ -131,7 +117,7 @@ impl SessionSkills {
     /// Those that it may have before any turn, once the workspace was looked at. Does not keep the session's
     /// skills.
     pub(crate) fn first_servers(&self) -> impl Future<Output = Vec<McpServerSpec>> + use<> {
-        let (mut changes, trust) = (self.skills.changes(), self.trust.clone());
+        let (mut changes, trust) = (self.config.skills.changes(), self.config.trust.clone());
         async move {
             let looked = changes.wait_for(|shelf| !shelf.found.root.as_os_str().is_empty());
             let found = looked.await.map(|shelf| shelf.found.servers.clone());
@@ -169,7 +155,7 @@ impl SessionSkills {
             self.look_at_disk(cx).await?;
         }
         self.catch_up(cx).await?;
-        if begins || !self.matching.sticky {
+        if begins || !self.config.matching.sticky {
             self.match_pass(cx, !begins).await?;
         }
         Ok(())
@@ -187,7 +173,7 @@ impl SessionSkills {
 
     /// Whether this is the session's own turn, and not that of a worker.
     fn is_own(&self, cx: &TurnContext) -> bool {
-        *cx.session_id() == self.session
+        *cx.session_id() == self.config.session
     }
 
     /// Whether this turn is seen for the first time.
@@ -202,7 +188,7 @@ impl SessionSkills {
     /// Stamps, and whether the workspace is trusted, are looked at once a turn: some file systems tell nobody when
     /// something changes.
     async fn look_at_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
-        let (skills, trust) = (self.skills.clone(), self.trust.clone());
+        let (skills, trust) = (self.config.skills.clone(), self.config.trust.clone());
         let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust()));
         // One that panicked has seen nothing.
         let (looked, trusted) = looked.await.unwrap_or_default();
@@ -222,7 +208,7 @@ impl SessionSkills {
     /// Makes the session agree with what there is now: its slash commands, and what is active.
     async fn catch_up(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if self.renew() {
-            self.link.tell(EquipmentChange::Commands).await;
+            self.config.link.tell(EquipmentChange::Commands).await;
         }
         // First why, then what follows from it.
         self.tell_of_broken(cx).await?;
@@ -232,7 +218,7 @@ impl SessionSkills {
 
     /// Puts the layers together again; says whether the slash commands are others now.
     fn renew(&self) -> bool {
-        let shelf = self.skills.shelf();
+        let shelf = self.config.skills.shelf();
         let mut state = lock(&self.state);
         let registry = match state.host.is_empty() {
             true => shelf.registry,
@@ -249,10 +235,9 @@ impl SessionSkills {
     /// A path as globs and rankers see it: from the working directory, with `/`.
     fn file_name(cx: &TurnContext, path: &Path) -> String {
         let path = path.strip_prefix(cx.cwd()).unwrap_or(path);
-        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
         match path.is_absolute() {
             true => path.to_string_lossy().into_owned(),
-            false => parts.join("/"),
+            false => slashed(path),
         }
     }
 }
@@ -267,7 +252,7 @@ impl Drop for SessionSkills {
 async fn tell(skills: Weak<SessionSkills>) {
     let Some((mut changes, link)) = skills
         .upgrade()
-        .map(|skills| (skills.skills.changes(), skills.link.clone()))
+        .map(|skills| (skills.config.skills.changes(), skills.config.link.clone()))
     else {
         return;
     };
@@ -291,10 +276,6 @@ struct LogFields {
 
 /// Warns whoever reads the session's log.
 async fn warn(cx: &TurnContext, logger: &'static str, message: String) -> Result<(), AgentError> {
-    let record = LogRecord {
-        level: "warn".to_owned(),
-        message: format!("{logger}: {message}"),
-        fields: serde_json::to_value(LogFields { logger }).ok(),
-    };
-    cx.emit(AgentEvent::Log(Box::new(record))).await
+    let fields = serde_json::to_value(LogFields { logger }).ok();
+    builtin::warn(cx, format!("{logger}: {message}"), fields).await
 }

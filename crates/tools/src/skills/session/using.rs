@@ -112,7 +112,7 @@ impl SessionSkills {
         if let Some(text) = text {
             return Ok((skill, text));
         }
-        let (skills, asked) = (self.skills.clone(), skill.clone());
+        let (skills, asked) = (self.config.skills.clone(), skill.clone());
         let read = tokio::task::spawn_blocking(move || skills.body(&asked)).await;
         let text = read.map_err(AgentError::failed)??;
         Ok((skill, text))
@@ -122,7 +122,7 @@ impl SessionSkills {
         // The environment may hold secrets, which a workspace or a host could have said aloud.
         let nothing = BTreeMap::new();
         let environment = match self.is_trusted(skill) && skill.layer != Layer::Host {
-            true => &*self.environment,
+            true => &*self.config.environment,
             false => &nothing,
         };
         let folder = skill.folder().map(|folder| folder.display().to_string());
