@@ -33,6 +33,7 @@ pub(crate) struct Package {
 /// A dependency as the sources of its package name it.
 pub(crate) struct Use {
     pub(crate) name: String,
+    /// Whether only tests may name it: a dev-dependency, or one behind a feature, since a feature may be for tests.
     pub(crate) is_dev: bool,
 }
 
@@ -123,7 +124,7 @@ fn package(package: &Value, root: &str) -> Result<Package> {
                 let renamed = dependency["rename"].as_str().map(str::to_owned);
                 Some(Use {
                     name: renamed.or_else(|| name(dependency))?,
-                    is_dev: dependency["kind"] == "dev",
+                    is_dev: dependency["kind"] == "dev" || dependency["optional"] == true,
                 })
             })
             .collect(),
@@ -153,13 +154,14 @@ mod tests {
         let manifest = json!({"name": "a", "manifest_path": "/r/crates/a/Cargo.toml", "dependencies": [
             {"name": "b", "kind": null},
             {"name": "c", "kind": "dev"},
+            {"name": "f", "kind": null, "optional": true},
             {"name": "d", "kind": "build", "rename": "e"},
         ], "targets": []});
         let package = package(&manifest, "/r").unwrap();
-        assert_eq!(package.dependencies, ["b", "d"]);
+        assert_eq!(package.dependencies, ["b", "f", "d"]);
         assert_eq!(package.folder, "crates/a");
         let uses = package.uses.iter().map(|it| (it.name.as_str(), it.is_dev));
-        assert!(uses.eq([("b", false), ("c", true), ("e", false)]));
+        assert!(uses.eq([("b", false), ("c", true), ("f", true), ("e", false)]));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod extensions;
 mod host;
+#[cfg(feature = "sdk-http")]
 mod network;
 mod shapes;
 mod steering;

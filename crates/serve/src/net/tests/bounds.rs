@@ -18,7 +18,7 @@ use tokio::{
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
-    server::{EVE, Http, LONG, OWNER, PATIENCE, Server, Setup, client, hello},
+    server::{EVE, Http, LONG, OWNER, PATIENCE, Server, Setup, client, client_builder, hello},
     sockets,
 };
 
@@ -123,11 +123,7 @@ async fn whoever_has_no_token_keeps_no_seat() {
     })
     .await;
     // A client of HTTP/2 that stays, and answers when it is asked whether it is there.
-    let stays = reqwest::Client::builder()
-        .no_proxy()
-        .http2_prior_knowledge()
-        .build()
-        .unwrap();
+    let stays = client_builder().http2_prior_knowledge().build().unwrap();
     let request = stays.get(format!("http://{}/acp", server.address));
     assert_eq!(request.send().await.unwrap().status(), 401);
     let host = server.address;

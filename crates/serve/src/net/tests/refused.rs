@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::server::{EVE, OWNER, Server, Setup, client, hello};
+use super::server::{EVE, OWNER, Server, Setup, client, client_builder, hello};
 
 /// A request that is served, one for each way in.
 struct Route {
@@ -529,8 +529,7 @@ async fn http_2_is_guarded_by_its_authority() {
     let server = Server::start(Setup::default()).await;
     let before = server.reached();
     let port = server.address.port();
-    let client = reqwest::Client::builder()
-        .no_proxy()
+    let client = client_builder()
         .http2_prior_knowledge()
         .resolve("evil.example", server.address)
         .resolve("box.example", server.address)
@@ -580,8 +579,7 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
     drop(own);
     let before = server.reached();
     let port = server.address.port();
-    let client = reqwest::Client::builder()
-        .no_proxy()
+    let client = client_builder()
         .http2_prior_knowledge()
         .resolve("evil.example", server.address)
         .build()

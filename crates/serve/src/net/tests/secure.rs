@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     super::{Door, Listen},
-    server::{Counts, Http, OWNER, Server, Setup},
+    server::{Counts, Http, OWNER, Server, Setup, client_builder},
 };
 use crate::{Options, hub};
 
@@ -29,9 +29,7 @@ async fn a_session_over_tls_in_both_versions() {
     .await;
     let url = format!("https://localhost:{}/acp", server.address.port());
     for http_1 in [true, false] {
-        let builder = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([root.clone()]);
+        let builder = client_builder().tls_certs_only([root.clone()]);
         let builder = match http_1 {
             true => builder.http1_only(),
             false => builder,
@@ -44,7 +42,7 @@ async fn a_session_over_tls_in_both_versions() {
         let (_, _own) = http.session(server.dir.path()).await;
     }
     // Plain HTTP gets nowhere.
-    let plain = reqwest::Client::builder().no_proxy().build().unwrap();
+    let plain = client_builder().build().unwrap();
     let plain = plain.get(url.replace("https", "http")).send().await;
     assert!(plain.is_err());
 }

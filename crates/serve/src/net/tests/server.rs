@@ -248,8 +248,15 @@ impl Answer {
     }
 }
 
+/// A client with the TLS that the server has.
+pub(super) fn client_builder() -> reqwest::ClientBuilder {
+    // An error means that another test was first.
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy()
+}
+
 pub(super) fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    client_builder().build().unwrap()
 }
 
 pub(super) fn hello() -> Value {

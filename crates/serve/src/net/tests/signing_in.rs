@@ -15,7 +15,7 @@ use harn_runtime::Clock;
 use serde_json::{Value, json};
 
 use super::{
-    server::{Answer, EVE, OWNER, Server, Setup, client, hello},
+    server::{Answer, EVE, OWNER, Server, Setup, client, client_builder, hello},
     sockets,
 };
 
@@ -574,7 +574,7 @@ async fn neither_code_nor_cookie_is_logged() {
     let mut pairs = vec![sign_in(&server, &json!({"code": server.code})).await];
     let ours = format!("http://{}", server.address);
     // Over HTTP/2 as well, whose library has much to say.
-    let two = reqwest::Client::builder().no_proxy();
+    let two = client_builder();
     let two = two.http2_prior_knowledge().build().unwrap();
     for client in [two, client()] {
         let login = client.post(format!("{ours}/login")).header(JSON.0, JSON.1);
