@@ -29,49 +29,30 @@ enum Part {
     Several,
 }
 
+/// The names that steps have for workers, in the order of the file.
+#[derive(Default)]
+struct Mentions<'s> {
+    /// Of triggers that leave the steps to the one that started the worker.
+    bare_triggers: Vec<&'s WorkerName>,
+    others: Vec<&'s WorkerName>,
+}
+
 impl Cast {
     /// Collects the workers of all turns. A name that no step gives to a worker is refused, and so is a
     /// trigger that leaves open which steps it means.
     pub(super) fn of(turns: &[Turn]) -> Result<Self, Fault> {
         let mut cast = Self::default();
-        let mut triggers = Vec::new();
-        let mut mentions = Vec::new();
+        let mut mentions = Mentions::default();
         for turn in turns {
-            walk(&turn.steps, &mut |step| match step {
-                Step::Worker(worker) => cast.add(&worker.name.text, &worker.steps),
-                Step::Trigger {
-                    worker,
-                    steps: None,
-                    ..
-                } => triggers.push(worker),
-                Step::Trigger { worker, .. }
-                | Step::StopWorker { worker, .. }
-                | Step::CancelWorker(worker) => mentions.push(worker),
-                Step::AwaitWorkers(workers) => mentions.extend(workers),
-                Step::Emit(_)
-                | Step::EmitInTurn(_)
-                | Step::Ask(_)
-                | Step::Person(_)
-                | Step::Seam(_)
-                | Step::Idle(_)
-                | Step::TellDelivered
-                | Step::SkipIfInterrupted(_)
-                | Step::Remind(_)
-                | Step::Sleep(_)
-                | Step::AwaitCancel
-                | Step::Act(_)
-                | Step::Repeat { .. }
-                | Step::Stop(_)
-                | Step::Fail(_) => {}
-            });
+            cast.collect(&turn.steps, &mut mentions);
         }
-        for name in triggers.iter().chain(&mentions) {
+        for name in mentions.bare_triggers.iter().chain(&mentions.others) {
             if !cast.by_name.contains_key(&name.text) {
                 let reason = format_args!("no worker step of this file starts {:?}", name.text);
                 return Err(Fault::new(name.at, reason));
             }
         }
-        for name in triggers {
+        for name in mentions.bare_triggers {
             if cast.steps(&name.text).is_none() {
                 let reason = format_args!(
                     "several worker steps start {:?}; give the trigger steps of its own",
@@ -83,6 +64,58 @@ impl Cast {
         Ok(cast)
     }
 
+    /// Looks at steps and those inside them.
+    fn collect<'s>(&mut self, steps: &'s [Step], mentions: &mut Mentions<'s>) {
+        for step in steps {
+            match step {
+                Step::Worker(worker) => {
+                    self.add(&worker.name.text, &worker.steps);
+                    self.collect(&worker.steps, mentions);
+                }
+                Step::Trigger {
+                    worker,
+                    steps: None,
+                    ..
+                } => mentions.bare_triggers.push(worker),
+                Step::Trigger {
+                    worker,
+                    steps: Some(steps),
+                    ..
+                } => {
+                    mentions.others.push(worker);
+                    self.collect(steps, mentions);
+                }
+                Step::StopWorker { worker, .. } | Step::CancelWorker(worker) => {
+                    mentions.others.push(worker);
+                }
+                Step::AwaitWorkers(workers) => mentions.others.extend(workers),
+                Step::Ask(ask) => {
+                    self.collect(&ask.on_allow, mentions);
+                    self.collect(&ask.on_reject, mentions);
+                }
+                Step::Person(person) => {
+                    self.collect(&person.on_yes, mentions);
+                    self.collect(&person.on_no, mentions);
+                    self.collect(person.on_none.as_deref().unwrap_or_default(), mentions);
+                }
+                Step::Repeat { steps, .. } | Step::SkipIfInterrupted(steps) => {
+                    self.collect(steps, mentions);
+                }
+                Step::Emit(_)
+                | Step::EmitInTurn(_)
+                | Step::Seam(_)
+                | Step::Idle(_)
+                | Step::TellDelivered
+                | Step::Remind(_)
+                | Step::Sleep(_)
+                | Step::AwaitCancel
+                | Step::Act(_)
+                | Step::Stop(_)
+                | Step::Fail(_) => {}
+            }
+        }
+    }
+
     /// The steps of the one worker of this name.
     pub(super) fn steps(&self, name: &str) -> Option<&Arc<[Step]>> {
         match self.by_name.get(name) {
@@ -92,48 +125,9 @@ impl Cast {
     }
 
     fn add(&mut self, name: &str, steps: &Arc<[Step]>) {
-        let known = self.by_name.get_mut(name);
-        match known {
-            Some(part) => *part = Part::Several,
-            None => {
-                let part = Part::One(steps.clone());
-                self.by_name.insert(name.to_owned(), part);
-            }
-        }
-    }
-}
-
-/// Visits steps and those inside them, in the order of the file.
-fn walk<'s>(steps: &'s [Step], visit: &mut impl FnMut(&'s Step)) {
-    for step in steps {
-        visit(step);
-        match step {
-            Step::Ask(ask) => {
-                walk(&ask.on_allow, visit);
-                walk(&ask.on_reject, visit);
-            }
-            Step::Person(person) => {
-                walk(&person.on_yes, visit);
-                walk(&person.on_no, visit);
-                walk(person.on_none.as_deref().unwrap_or_default(), visit);
-            }
-            Step::Repeat { steps, .. } | Step::SkipIfInterrupted(steps) => walk(steps, visit),
-            Step::Worker(worker) => walk(&worker.steps, visit),
-            Step::Trigger { steps, .. } => walk(steps.as_deref().unwrap_or_default(), visit),
-            Step::Emit(_)
-            | Step::EmitInTurn(_)
-            | Step::Seam(_)
-            | Step::Idle(_)
-            | Step::TellDelivered
-            | Step::Remind(_)
-            | Step::Sleep(_)
-            | Step::AwaitCancel
-            | Step::Act(_)
-            | Step::AwaitWorkers(_)
-            | Step::StopWorker { .. }
-            | Step::CancelWorker(_)
-            | Step::Stop(_)
-            | Step::Fail(_) => {}
-        }
+        let known = self.by_name.entry(name.to_owned());
+        known
+            .and_modify(|part| *part = Part::Several)
+            .or_insert_with(|| Part::One(steps.clone()));
     }
 }

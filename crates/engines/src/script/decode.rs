@@ -27,38 +27,36 @@ const MAX_TIMES: u64 = 10_000_000;
 const MODE_OPTION: &str = "mode";
 
 pub(super) fn scenario(text: &str) -> Result<Scenario, Fault> {
-    let what = "a scenario";
     let root = Node::parse(text)?;
-    let [name, commands, options, turns] =
-        fields(&root, what, ["name", "commands", "options", "turns"])?;
-    let name = filled(required(&root, what, "name", name)?, "name")?;
-    let turns_node = required(&root, what, "turns", turns)?;
-    let turns = list(turns_node, "turns")?;
-    if turns.is_empty() {
-        let reason = "a scenario needs at least one turn";
-        return Err(Fault::new(turns_node.at, reason));
-    }
-    let turns = turns.iter().map(turn).collect::<Result<Vec<_>, _>>()?;
+    let fields = Fields::of(&root, "a scenario", "name, commands, options, turns")?;
+    let name = fields.required("name", filled)?;
+    let turns = fields.required("turns", |node, what| {
+        let turns = list(node, what)?;
+        if turns.is_empty() {
+            let reason = "a scenario needs at least one turn";
+            return Err(Fault::new(node.at, reason));
+        }
+        turns.iter().map(turn).collect::<Result<Vec<_>, _>>()
+    })?;
     Ok(Scenario {
         name,
-        commands: each(commands, "commands", command)?,
-        options: each(options, "options", option)?,
+        commands: fields.each("commands", command)?,
+        options: fields.each("options", option)?,
         cast: Arc::new(Cast::of(&turns)?),
         turns,
     })
 }
 
 fn turn(node: &Node) -> Result<Turn, Fault> {
-    let [pattern, steps] = fields(node, "a turn", ["match", "steps"])?;
-    let steps_node = required(node, "a turn", "steps", steps)?;
+    let fields = Fields::of(node, "a turn", "match, steps")?;
     Ok(Turn {
-        pattern: pattern.map(regex).transpose()?,
-        steps: self::steps(steps_node, 0)?,
+        pattern: fields.optional("match", regex)?,
+        steps: fields.required("steps", |node, _| steps(node, 0))?,
     })
 }
 
-fn regex(node: &Node) -> Result<Regex, Fault> {
-    let pattern = text(node, "match")?;
+fn regex(node: &Node, what: &str) -> Result<Regex, Fault> {
+    let pattern = text(node, what)?;
     Regex::new(&pattern).map_err(|error| {
         // The whole message draws the pattern over several lines; its last one has the reason.
         let drawn = error.to_string();
@@ -66,7 +64,7 @@ fn regex(node: &Node) -> Result<Regex, Fault> {
         let reason = reason.trim_start_matches("error: ");
         Fault::new(
             node.at,
-            format_args!("match is not a regular expression: {reason}"),
+            format_args!("{what} is not a regular expression: {reason}"),
         )
     })
 }
@@ -102,10 +100,10 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
         "think" => Step::Emit(AgentEvent::thought(text(value, key)?)),
         "emit" => emit(value)?,
         "ask" => Step::Ask(Box::new(ask(value, depth)?)),
-        "question" => person::question(value, depth)?,
-        "approval" => person::approval(value, HitlKind::Approval, depth)?,
-        "dual_control" => person::approval(value, HitlKind::DualControl, depth)?,
-        "escalation" => person::escalation(value, depth)?,
+        "question" => person::asked(value, HitlKind::Question, depth)?,
+        "approval" => person::asked(value, HitlKind::Approval, depth)?,
+        "dual_control" => person::asked(value, HitlKind::DualControl, depth)?,
+        "escalation" => person::asked(value, HitlKind::Escalation, depth)?,
         "seam" => Step::Seam(typed(value, key)?),
         "idle" => steering::idle(value)?,
         "tell_delivered" => {
@@ -129,14 +127,17 @@ fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
         "stop_worker" => worker::stop(value)?,
         "cancel_worker" => worker::cancel(value)?,
         "repeat" => {
-            let [times, steps] = fields(value, key, ["times", "steps"])?;
-            let steps_node = required(value, key, "steps", steps)?;
-            let steps = self::steps(steps_node, depth + 1)?;
-            if steps.is_empty() {
-                return Err(Fault::new(steps_node.at, "repeat needs at least one step"));
-            }
+            let fields = Fields::of(value, key, "times, steps")?;
+            let steps = fields.required("steps", |node, _| {
+                let steps = self::steps(node, depth + 1)?;
+                match steps.is_empty() {
+                    true => Err(Fault::new(node.at, "repeat needs at least one step")),
+                    false => Ok(steps),
+                }
+            })?;
+            let times = |node: &Node, what: &str| number(node, what, 1, MAX_TIMES);
             Step::Repeat {
-                times: number(required(value, key, "times", times)?, "times", 1, MAX_TIMES)?,
+                times: fields.required("times", times)?,
                 steps,
             }
         }
@@ -179,37 +180,24 @@ fn emit(node: &Node) -> Result<Step, Fault> {
 }
 
 fn ask(node: &Node, depth: usize) -> Result<Ask, Fault> {
-    let names = [
-        "tool",
-        "kind",
-        "title",
-        "input",
-        "path",
-        "diff",
-        "on_allow",
-        "on_reject",
-    ];
-    let [tool, kind, title, input, path, diff, on_allow, on_reject] = fields(node, "ask", names)?;
-    let diff: Option<Diff> = diff.map(|diff| typed(diff, "diff")).transpose()?;
-    let path = path.map(|path| filled(path, "path")).transpose()?;
-    let branch = |steps: Option<&Node>| match steps {
-        Some(steps) => self::steps(steps, depth + 1),
-        None => Ok(Vec::new()),
-    };
+    let names = "tool, kind, title, input, path, diff, on_allow, on_reject";
+    let fields = Fields::of(node, "ask", names)?;
+    let diff: Option<Diff> = fields.optional("diff", typed)?;
+    let path = fields.optional("path", filled)?;
     Ok(Ask {
-        tool: filled(required(node, "ask", "tool", tool)?, "tool")?,
-        kind: kind.map_or(Ok(Default::default()), |kind| typed(kind, "kind"))?,
-        title: title.map(|title| text(title, "title")).transpose()?,
-        input: input.map(Node::to_value),
+        tool: fields.required("tool", filled)?,
+        kind: fields.optional("kind", typed)?.unwrap_or_default(),
+        title: fields.optional("title", text)?,
+        input: fields.get("input").map(Node::to_value),
         path: path.or_else(|| diff.as_ref().map(|diff| diff.path.clone())),
         diff,
-        on_allow: branch(on_allow)?,
-        on_reject: branch(on_reject)?,
+        on_allow: fields.steps("on_allow", depth)?.unwrap_or_default(),
+        on_reject: fields.steps("on_reject", depth)?.unwrap_or_default(),
     })
 }
 
-fn command(node: &Node) -> Result<Command, Fault> {
-    let command: Command = typed(node, "commands")?;
+fn command(node: &Node, what: &str) -> Result<Command, Fault> {
+    let command: Command = typed(node, what)?;
     if command.name.is_empty() || command.name.starts_with('/') {
         let reason = "commands: a name is not empty and has no slash; prompts have it";
         return Err(Fault::new(node.at, reason));
@@ -217,8 +205,8 @@ fn command(node: &Node) -> Result<Command, Fault> {
     Ok(command)
 }
 
-fn option(node: &Node) -> Result<ConfigOption, Fault> {
-    let option: ConfigOption = typed(node, "options")?;
+fn option(node: &Node, what: &str) -> Result<ConfigOption, Fault> {
+    let option: ConfigOption = typed(node, what)?;
     if option.id.is_empty() || option.id == MODE_OPTION {
         let reason = format_args!("options: the id {:?} is taken; choose another", option.id);
         return Err(Fault::new(node.at, reason));
@@ -230,58 +218,80 @@ fn option(node: &Node) -> Result<ConfigOption, Fault> {
     Ok(option)
 }
 
-/// The values of a map by their names. A name that is not among them is refused.
-fn fields<'n, const N: usize>(
+/// The fields of a map, read by their names.
+struct Fields<'n> {
     node: &'n Node,
-    what: &str,
-    names: [&str; N],
-) -> Result<[Option<&'n Node>; N], Fault> {
-    let Data::Map(entries) = &node.data else {
-        return Err(wrong(node, what, "a map"));
-    };
-    let mut found = [None; N];
-    for entry in entries {
-        match names.iter().position(|name| *name == entry.key) {
-            Some(index) => found[index] = Some(&entry.value),
-            None => {
-                let known = match names.as_slice() {
-                    [] => "it has none".to_owned(),
-                    names => format!("its fields are {}", names.join(", ")),
-                };
-                let reason = format_args!("unknown field {:?} in {what}; {known}", entry.key);
-                return Err(Fault::new(entry.key_at, reason));
-            }
+    what: &'n str,
+    entries: &'n [Entry],
+}
+
+impl<'n> Fields<'n> {
+    /// A field that is not among `names`, which a comma and a space separate, is refused.
+    fn of(node: &'n Node, what: &'n str, names: &str) -> Result<Self, Fault> {
+        let Data::Map(entries) = &node.data else {
+            return Err(wrong(node, what, "a map"));
+        };
+        let is_known = |key: &str| !key.is_empty() && names.split(", ").any(|name| name == key);
+        if let Some(entry) = entries.iter().find(|entry| !is_known(&entry.key)) {
+            let known = match names {
+                "" => "it has none".to_owned(),
+                names => format!("its fields are {names}"),
+            };
+            let reason = format_args!("unknown field {:?} in {what}; {known}", entry.key);
+            return Err(Fault::new(entry.key_at, reason));
         }
+        Ok(Self {
+            node,
+            what,
+            entries,
+        })
     }
-    Ok(found)
+
+    fn get(&self, name: &str) -> Option<&'n Node> {
+        let found = self.entries.iter().find(|entry| entry.key == name);
+        found.map(|entry| &entry.value)
+    }
+
+    fn optional<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Node, &str) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
+        self.get(name).map(|node| read(node, name)).transpose()
+    }
+
+    fn required<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Node, &str) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let missing = || Fault::new(self.node.at, format_args!("{} needs {name}", self.what));
+        self.optional(name, read)?.ok_or_else(missing)
+    }
+
+    /// The items of a list; none where there is no such field.
+    fn each<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&Node, &str) -> Result<T, Fault>,
+    ) -> Result<Vec<T>, Fault> {
+        let items = self.get(name).map(|node| list(node, name)).transpose()?;
+        let items = items.unwrap_or_default().iter();
+        items.map(|item| read(item, name)).collect()
+    }
+
+    /// Steps inside a step that is itself so deep.
+    fn steps(&self, name: &str, depth: usize) -> Result<Option<Vec<Step>>, Fault> {
+        self.optional(name, |node, _| steps(node, depth + 1))
+    }
 }
 
 /// `{}` and no value are the same to a step that takes nothing.
 fn nothing(node: &Node, what: &str) -> Result<(), Fault> {
-    if !matches!(node.data, Data::Null) {
-        let [] = fields(node, what, [])?;
+    match node.data {
+        Data::Null => Ok(()),
+        _ => Fields::of(node, what, "").map(drop),
     }
-    Ok(())
-}
-
-fn required<'n>(
-    node: &Node,
-    what: &str,
-    name: &str,
-    found: Option<&'n Node>,
-) -> Result<&'n Node, Fault> {
-    found.ok_or_else(|| Fault::new(node.at, format_args!("{what} needs {name}")))
-}
-
-fn each<T>(
-    node: Option<&Node>,
-    what: &str,
-    read: impl Fn(&Node) -> Result<T, Fault>,
-) -> Result<Vec<T>, Fault> {
-    let Some(node) = node else {
-        return Ok(Vec::new());
-    };
-    list(node, what)?.iter().map(read).collect()
 }
 
 fn list<'n>(node: &'n Node, what: &str) -> Result<&'n [Node], Fault> {
@@ -310,6 +320,18 @@ fn filled(node: &Node, what: &str) -> Result<String, Fault> {
         ));
     }
     Ok(text)
+}
+
+fn flag(node: &Node, what: &str) -> Result<bool, Fault> {
+    match node.data {
+        Data::Bool(flag) => Ok(flag),
+        _ => Err(wrong(node, what, "true or false")),
+    }
+}
+
+/// A whole number, 1 or more.
+fn count(node: &Node, what: &str) -> Result<u64, Fault> {
+    number(node, what, 1, u64::MAX)
 }
 
 fn number(node: &Node, what: &str, min: u64, max: u64) -> Result<u64, Fault> {

@@ -4,7 +4,7 @@ use harn_model::ToolKind;
 use harn_tools::yaml::{Fault, Node};
 use serde_json::{Map, Value};
 
-use super::{fields, filled, required, text};
+use super::{Fields, filled, text};
 use crate::script::{scenario::Act, typed::typed};
 
 /// Operations of a host that change nothing; whatever else it is asked for may.
@@ -15,47 +15,39 @@ const READING: [&str; 3] = [
 ];
 
 pub(super) fn tool(node: &Node) -> Result<Act, Fault> {
-    const WHAT: &str = "host_tool";
-    let [name, args, kind] = fields(node, WHAT, ["name", "args", "kind"])?;
+    let fields = Fields::of(node, "host_tool", "name, args, kind")?;
     Ok(Act::HostTool {
-        name: filled(required(node, WHAT, "name", name)?, "name")?,
-        args: args.map_or(Value::Null, Node::to_value),
-        kind: self::kind(kind)?.unwrap_or(ToolKind::Other),
+        name: fields.required("name", filled)?,
+        args: fields.get("args").map_or(Value::Null, Node::to_value),
+        kind: fields.optional("kind", typed)?.unwrap_or(ToolKind::Other),
     })
 }
 
 pub(super) fn call(node: &Node) -> Result<Act, Fault> {
-    const WHAT: &str = "host_call";
-    let [op, args, kind] = fields(node, WHAT, ["op", "args", "kind"])?;
-    let op = filled(required(node, WHAT, "op", op)?, "op")?;
+    let fields = Fields::of(node, "host_call", "op, args, kind")?;
+    let op = fields.required("op", filled)?;
     let usual = match op.as_str() {
         "process.exec" => ToolKind::Execute,
         op if READING.contains(&op) => ToolKind::Read,
         _ => ToolKind::Other,
     };
+    let args = fields.get("args").map(Node::to_value);
     Ok(Act::HostCall {
         op,
-        args: args.map_or_else(|| Value::Object(Map::new()), Node::to_value),
-        kind: self::kind(kind)?.unwrap_or(usual),
+        args: args.unwrap_or_else(|| Value::Object(Map::new())),
+        kind: fields.optional("kind", typed)?.unwrap_or(usual),
     })
 }
 
-fn kind(node: Option<&Node>) -> Result<Option<ToolKind>, Fault> {
-    node.map(|node| typed(node, "kind")).transpose()
-}
-
 pub(super) fn write(node: &Node) -> Result<Act, Fault> {
-    const WHAT: &str = "write";
-    let [path, content] = fields(node, WHAT, ["path", "text"])?;
+    let fields = Fields::of(node, "write", "path, text")?;
     Ok(Act::Write {
-        path: filled(required(node, WHAT, "path", path)?, "path")?,
-        text: text(required(node, WHAT, "text", content)?, "text")?,
+        path: fields.required("path", filled)?,
+        text: fields.required("text", text)?,
     })
 }
 
 pub(super) fn run(node: &Node) -> Result<Act, Fault> {
-    const WHAT: &str = "run";
-    let [command] = fields(node, WHAT, ["command"])?;
-    let command = filled(required(node, WHAT, "command", command)?, "command")?;
-    Ok(Act::Run(command))
+    let fields = Fields::of(node, "run", "command")?;
+    Ok(Act::Run(fields.required("command", filled)?))
 }

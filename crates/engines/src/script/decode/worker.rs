@@ -10,19 +10,18 @@ use super::{
         scenario::{NewWorker, Step},
         typed::typed,
     },
-    fields, list, required, steps, text, wrong,
+    Fields, flag, nothing, text, wrong,
 };
 
 pub(super) fn start(node: &Node, depth: usize) -> Result<NewWorker, Fault> {
-    let what = "worker";
-    let names = ["name", "task", "mode", "retriggerable", "steps"];
-    let [name, task, mode, retriggerable, steps] = fields(node, what, names)?;
+    let fields = Fields::of(node, "worker", "name, task, mode, retriggerable, steps")?;
+    let steps = |node: &Node, _: &str| shared(node, depth);
     Ok(NewWorker {
-        name: self::name(required(node, what, "name", name)?, "name")?,
-        task: said(required(node, what, "task", task)?, "task")?,
-        mode: mode.map(|mode| said(mode, "mode")).transpose()?,
-        retriggerable: retriggerable.map_or(Ok(false), |node| flag(node, "retriggerable"))?,
-        steps: shared(required(node, what, "steps", steps)?, depth)?,
+        name: fields.required("name", name)?,
+        task: fields.required("task", said)?,
+        mode: fields.optional("mode", said)?,
+        retriggerable: fields.optional("retriggerable", flag)?.unwrap_or_default(),
+        steps: fields.required("steps", steps)?,
     })
 }
 
@@ -30,20 +29,17 @@ pub(super) fn start(node: &Node, depth: usize) -> Result<NewWorker, Fault> {
 pub(super) fn awaited(node: &Node) -> Result<Step, Fault> {
     let what = "await_workers";
     let names = match &node.data {
-        Data::Null => Vec::new(),
-        Data::Map(_) => {
-            let [] = fields(node, what, [])?;
+        Data::Null | Data::Map(_) => {
+            nothing(node, what)?;
             Vec::new()
         }
         Data::List(names) if names.is_empty() => {
             let reason = "await_workers needs a name, or {} for all that run";
             return Err(Fault::new(node.at, reason));
         }
-        Data::List(_) => {
-            let names = list(node, what)?.iter();
-            names
-                .map(|node| name(node, what))
-                .collect::<Result<_, _>>()?
+        Data::List(names) => {
+            let names = names.iter().map(|node| name(node, what));
+            names.collect::<Result<_, _>>()?
         }
         Data::Bool(_) | Data::Number(_) | Data::Text(_) => {
             return Err(wrong(node, what, "a list of names, or {} for all that run"));
@@ -53,30 +49,25 @@ pub(super) fn awaited(node: &Node) -> Result<Step, Fault> {
 }
 
 pub(super) fn trigger(node: &Node, depth: usize) -> Result<Step, Fault> {
-    let what = "trigger";
-    let [worker, task, steps] = fields(node, what, ["worker", "task", "steps"])?;
+    let fields = Fields::of(node, "trigger", "worker, task, steps")?;
     Ok(Step::Trigger {
-        worker: name(required(node, what, "worker", worker)?, "worker")?,
-        task: said(required(node, what, "task", task)?, "task")?,
-        steps: steps.map(|steps| shared(steps, depth)).transpose()?,
+        worker: fields.required("worker", name)?,
+        task: fields.required("task", said)?,
+        steps: fields.optional("steps", |node, _| shared(node, depth))?,
     })
 }
 
 pub(super) fn stop(node: &Node) -> Result<Step, Fault> {
-    let what = "stop_worker";
-    let [worker, handoff] = fields(node, what, ["worker", "handoff"])?;
-    let handoff = required(node, what, "handoff", handoff)?;
+    let fields = Fields::of(node, "stop_worker", "worker, handoff")?;
     Ok(Step::StopWorker {
-        worker: name(required(node, what, "worker", worker)?, "worker")?,
-        handoff: Box::new(typed(handoff, "handoff")?),
+        worker: fields.required("worker", name)?,
+        handoff: Box::new(fields.required("handoff", typed)?),
     })
 }
 
 pub(super) fn cancel(node: &Node) -> Result<Step, Fault> {
-    let what = "cancel_worker";
-    let [worker] = fields(node, what, ["worker"])?;
-    let worker = name(required(node, what, "worker", worker)?, "worker")?;
-    Ok(Step::CancelWorker(worker))
+    let fields = Fields::of(node, "cancel_worker", "worker")?;
+    Ok(Step::CancelWorker(fields.required("worker", name)?))
 }
 
 fn name(node: &Node, what: &str) -> Result<WorkerName, Fault> {
@@ -100,12 +91,5 @@ fn said(node: &Node, what: &str) -> Result<String, Fault> {
 
 /// Steps that a worker plays, which may outlive whoever started it.
 fn shared(node: &Node, depth: usize) -> Result<Arc<[Step]>, Fault> {
-    steps(node, depth + 1).map(Arc::from)
-}
-
-fn flag(node: &Node, what: &str) -> Result<bool, Fault> {
-    match node.data {
-        Data::Bool(flag) => Ok(flag),
-        _ => Err(wrong(node, what, "true or false")),
-    }
+    super::steps(node, depth + 1).map(Arc::from)
 }
