@@ -7,10 +7,11 @@ use std::{process::ExitStatus, time::Duration};
 
 use harn_acp::AcpConfig;
 use harn_runtime::Hub;
+use harn_threads::Line;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::{process::Command, time::timeout};
 
-use crate::{Direction, Recorder, link::Link};
+use crate::{Direction, Recorder, link::Link, must};
 
 /// A line from the agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,31 +58,35 @@ pub struct StrictClient {
     waiting: Vec<Value>,
     /// Requests of the agent without an answer.
     owed: Vec<Value>,
+    /// What else is wrong with a message on this wire.
+    check: fn(&Message) -> Result<(), &'static str>,
 }
 
 impl StrictClient {
     /// A client of an agent in this process.
     #[must_use]
     pub fn in_memory(hub: Hub, config: AcpConfig, recorder: Recorder) -> Self {
-        Self::over(Link::in_memory(hub, config), recorder)
+        Self::over(Link::in_memory(hub, config), recorder, |_| Ok(()))
     }
 
     /// The same, its bytes going through the line reader on a thread.
     #[must_use]
     pub fn framed(hub: Hub, config: AcpConfig, line_limit: usize, recorder: Recorder) -> Self {
-        Self::over(Link::framed(hub, config, line_limit), recorder)
+        Self::over(Link::framed(hub, config, line_limit), recorder, |_| Ok(()))
     }
 
     /// A client of a program, over its standard input and output.
     #[must_use]
     pub fn spawn(command: Command) -> Self {
-        match Link::spawn(command) {
-            Ok(link) => Self::over(link, Recorder::default()),
-            Err(error) => panic!("the agent did not start: {error}"),
-        }
+        let link = must(Link::spawn(command), "the agent did not start");
+        Self::over(link, Recorder::default(), |_| Ok(()))
     }
 
-    fn over(link: Link, recorder: Recorder) -> Self {
+    pub(crate) fn over(
+        link: Link,
+        recorder: Recorder,
+        check: fn(&Message) -> Result<(), &'static str>,
+    ) -> Self {
         Self {
             link: Some(link),
             recorder,
@@ -89,6 +94,7 @@ impl StrictClient {
             last_id: 0,
             waiting: Vec::new(),
             owed: Vec::new(),
+            check,
         }
     }
 
@@ -110,12 +116,19 @@ impl StrictClient {
         let line = line.as_ref();
         self.recorder.line(Direction::ToAgent, line);
         let bytes = [line, b"\n"].concat();
-        let link = self.link.as_mut();
-        let sent = match link {
-            Some(link) => tokio::time::timeout(self.patience, link.send(&bytes)).await,
-            None => Ok(Err("this client has left".to_owned())),
+        self.deliver(async |link| link.send(&bytes).await).await;
+    }
+
+    /// Sends what came in the place of a line, unrecorded.
+    pub async fn send_line(&mut self, line: Line) {
+        self.deliver(async |link| link.send_line(line).await).await;
+    }
+
+    async fn deliver(&mut self, send: impl AsyncFnOnce(&mut Link) -> Result<(), String>) {
+        let Some(link) = &mut self.link else {
+            self.fail("this client has left");
         };
-        match sent {
+        match timeout(self.patience, send(link)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => self.fail(&error),
             Err(_) => self.fail("the agent takes no more lines"),
@@ -125,9 +138,14 @@ impl StrictClient {
     /// Sends a message as it is. If it is a request, its answer is expected.
     pub async fn send(&mut self, message: &Value) {
         if message["method"].is_string() && !message["id"].is_null() {
-            self.waiting.push(message["id"].clone());
+            self.await_answer(message["id"].clone());
         }
         self.send_raw(message.to_string()).await;
+    }
+
+    /// Expects an answer to this id, whatever was sent under it.
+    pub fn await_answer(&mut self, id: Value) {
+        self.waiting.push(id);
     }
 
     /// Sends a request and returns its id. Params of null are left out.
@@ -190,23 +208,24 @@ impl StrictClient {
 
     /// The next line is the result of this request.
     pub async fn expect_response(&mut self, id: &Value) -> Value {
-        match self.next().await {
-            Message::Response {
-                id: of,
-                result: Ok(result),
-            } if of == *id => result,
+        match self.next_answer(id).await {
+            Some(Ok(result)) => result,
             _ => self.fail(&format!("the last line is not the result of request {id}")),
         }
     }
 
     /// The next line is an error answering this request; an id of null is for a line that was none.
     pub async fn expect_error(&mut self, id: &Value) -> Value {
-        match self.next().await {
-            Message::Response {
-                id: of,
-                result: Err(error),
-            } if of == *id => error,
+        match self.next_answer(id).await {
+            Some(Err(error)) => error,
             _ => self.fail(&format!("the last line is not an error for request {id}")),
+        }
+    }
+
+    async fn next_answer(&mut self, id: &Value) -> Option<Result<Value, Value>> {
+        match self.next().await {
+            Message::Response { id: of, result } if of == *id => Some(result),
+            _ => None,
         }
     }
 
@@ -295,27 +314,27 @@ impl StrictClient {
         self.link = None;
     }
 
-    fn end_input(&mut self) {
+    pub(crate) fn end_input(&mut self) {
         if let Some(link) = &mut self.link {
             link.close();
         }
     }
 
-    async fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
         let link = self.link.take()?;
-        match tokio::time::timeout(self.patience, link.ended()).await {
+        match timeout(self.patience, link.ended()).await {
             Ok(Ok(status)) => status,
             Ok(Err(error)) => self.fail(&error),
             Err(_) => self.fail("the agent's side of the connection did not end"),
         }
     }
 
-    async fn read(&mut self) -> Option<Vec<u8>> {
+    pub(crate) async fn read(&mut self) -> Option<Vec<u8>> {
         loop {
             let Some(link) = &mut self.link else {
                 self.fail("this client has left");
             };
-            let line = match tokio::time::timeout(self.patience, link.recv()).await {
+            let line = match timeout(self.patience, link.recv()).await {
                 Ok(Ok(line)) => line?,
                 Ok(Err(error)) => self.fail(&error),
                 Err(_) => self.fail("nothing came"),
@@ -328,11 +347,9 @@ impl StrictClient {
     }
 
     /// Reads a line as a message and keeps account of who owes whom an answer.
-    fn claim(&mut self, line: &[u8]) -> Message {
-        let message = match parse(line) {
-            Ok(message) => message,
-            Err(problem) => self.fail(problem),
-        };
+    pub(crate) fn claim(&mut self, line: &[u8]) -> Message {
+        let checked = parse(line).and_then(|message| (self.check)(&message).map(|()| message));
+        let message = checked.unwrap_or_else(|problem| self.fail(problem));
         match &message {
             Message::Response {
                 id: Value::Null, ..
@@ -364,7 +381,7 @@ impl StrictClient {
         }
     }
 
-    fn check_settled(&self) {
+    pub(crate) fn check_settled(&self) {
         if !self.waiting.is_empty() {
             self.fail(&format!("requests without an answer: {:?}", self.waiting));
         }
@@ -374,7 +391,7 @@ impl StrictClient {
     }
 
     #[track_caller]
-    fn fail(&self, problem: &str) -> ! {
+    pub(crate) fn fail(&self, problem: &str) -> ! {
         let transcript = self.recorder.transcript();
         panic!("{problem}\n\nThe transcript so far:\n{transcript}");
     }
@@ -412,7 +429,7 @@ fn is_given(line: &[u8]) -> bool {
         && commands.is_some_and(|all| matches!(&all[..], [one] if one["name"] == "permissions"))
 }
 
-pub(crate) fn parse(line: &[u8]) -> Result<Message, &'static str> {
+fn parse(line: &[u8]) -> Result<Message, &'static str> {
     let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
         return Err("the last line is no JSON object");
     };

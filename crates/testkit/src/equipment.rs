@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use async_trait::async_trait;
 use harn_model::{McpServerSpec, McpServerStatus, McpState, SessionId};
 use harn_runtime::{Equip, Equipment, EquipmentChange, EquipmentLink, NewEquipment};
+
+use crate::lock;
 
 /// Equips sessions with fakes. Cheap to clone; clones know of the same sessions.
 #[derive(Clone, Default)]
@@ -29,18 +31,18 @@ impl FakeEquip {
     /// The MCP servers that a session was handed, in that order.
     #[must_use]
     pub fn specs(&self, session: &SessionId) -> Vec<McpServerSpec> {
-        self.of(session).lock().specs.clone()
+        lock(&self.of(session).state).specs.clone()
     }
 
     /// How often a session heard that its host has other skills.
     #[must_use]
     pub fn skills_updated(&self, session: &SessionId) -> usize {
-        self.of(session).lock().skills_updated
+        lock(&self.of(session).state).skills_updated
     }
 
     /// Has the servers of a session stand like this, and tells of it.
     pub async fn stand(&self, session: &SessionId, servers: Vec<McpServerStatus>) {
-        self.of(session).lock().servers.clone_from(&servers);
+        lock(&self.of(session).state).servers.clone_from(&servers);
         self.tell(session, EquipmentChange::Servers(servers)).await;
     }
 
@@ -68,17 +70,11 @@ impl Equip for FakeEquip {
     }
 }
 
-impl Fake {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-}
-
 #[async_trait]
 impl Equipment for Fake {
     /// Every server is on its way until [`FakeEquip::stand`] says otherwise.
     fn add_servers(&self, servers: Vec<McpServerSpec>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         for spec in servers {
             state.servers.retain(|known| known.name != spec.name);
             state.servers.push(McpServerStatus {
@@ -93,14 +89,10 @@ impl Equipment for Fake {
     }
 
     fn servers(&self) -> Vec<McpServerStatus> {
-        self.lock().servers.clone()
+        lock(&self.state).servers.clone()
     }
 
     fn skills_updated(&self) {
-        self.lock().skills_updated += 1;
+        lock(&self.state).skills_updated += 1;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -123,11 +123,10 @@ fn words() -> BTreeMap<String, Vec<Value>> {
     let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for envelope in every_event() {
         let value = serde_json::to_value(&envelope.event).unwrap_or_default();
-        for path in leaves(&value) {
-            if let (Some(key), Some(Value::String(word))) =
-                (path.last(), value.pointer(&pointer(&path)))
-            {
-                words.entry(key.clone()).or_default().insert(word.clone());
+        for leaf in leaves(&value) {
+            if let Some(Value::String(word)) = value.pointer(&leaf) {
+                let words = words.entry(key(&leaf).to_owned()).or_default();
+                words.insert(word.clone());
             }
         }
     }
@@ -153,50 +152,43 @@ fn changed(
         }
         Ok(_) | Err(_) => None,
     };
-    let is_id = |path: &&Vec<String>| {
-        path.last()
-            .is_some_and(|key| key == "id" || key.ends_with("_id"))
-    };
+    let is_id = |leaf: &&String| key(leaf) == "id" || key(leaf).ends_with("_id");
     let mut renamed = value.clone();
-    for (path, id) in leaves(&value).iter().filter(is_id).zip(ids.iter().cycle()) {
-        replace(&mut renamed, path, Some(Value::from(*id)));
+    for (leaf, id) in leaves(&value).iter().filter(is_id).zip(ids.iter().cycle()) {
+        replace(&mut renamed, leaf, Some(Value::from(*id)));
     }
     value = take(renamed).unwrap_or(value);
     for (at, change) in changes {
         let leaves = leaves(&value);
-        let Some(path) = leaves.get(at.index(leaves.len().max(1))) else {
+        let Some(leaf) = leaves.get(at.index(leaves.len().max(1))) else {
             continue;
         };
-        let Some(leaf) = value.pointer(&pointer(path)) else {
-            continue;
-        };
-        let is_kept = path.last().is_some_and(|key| kept.contains(&key.as_str()));
         // An id is one of the few, or left out.
-        if is_kept || is_id(&path) && !matches!(change, Change::Drop) {
+        if kept.contains(&key(leaf)) || is_id(&leaf) && !matches!(change, Change::Drop) {
             continue;
         }
         let new = match change {
             Change::Text(text) => Some(Value::from(text.as_str())),
             Change::Value(value) => Some(value.clone()),
-            Change::Word(at) => {
-                let words = path.last().and_then(|key| words.get(key));
-                words.map(|words| at.get(words).clone())
+            Change::Word(at) => words.get(key(leaf)).map(|words| at.get(words).clone()),
+            Change::Flip => {
+                let flag = value.pointer(leaf).and_then(Value::as_bool);
+                flag.map(|flag| Value::from(!flag))
             }
-            Change::Flip => leaf.as_bool().map(|value| Value::from(!value)),
             Change::Drop => None,
         };
         if new.is_none() && !matches!(change, Change::Drop) {
             continue;
         }
         let mut changed = value.clone();
-        replace(&mut changed, path, new);
+        replace(&mut changed, leaf, new);
         value = take(changed).unwrap_or(value);
     }
     event
 }
 
-/// The paths of all members and items that hold no others.
-fn leaves(value: &Value) -> Vec<Vec<String>> {
+/// Pointers to all members and items that hold no others.
+fn leaves(value: &Value) -> Vec<String> {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(key, it)| (key.clone(), it)).collect(),
         Value::Array(items) => (0..)
@@ -206,33 +198,30 @@ fn leaves(value: &Value) -> Vec<Vec<String>> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     if children.is_empty() {
-        return vec![Vec::new()];
+        return vec![String::new()];
     }
     let below = children.into_iter().flat_map(|(key, child)| {
+        let key = key.replace('~', "~0").replace('/', "~1");
         let below = leaves(child).into_iter();
-        below.map(move |mut path| {
-            path.insert(0, key.clone());
-            path
-        })
+        below.map(move |pointer| format!("/{key}{pointer}"))
     });
     below.collect()
 }
 
-fn pointer(path: &[String]) -> String {
-    let escaped = path
-        .iter()
-        .map(|key| key.replace('~', "~0").replace('/', "~1"));
-    escaped.map(|key| format!("/{key}")).collect()
+/// The last key of a pointer, as it is written there.
+fn key(pointer: &str) -> &str {
+    pointer.rsplit('/').next().unwrap_or_default()
 }
 
-/// Puts another value at this path, or none.
-fn replace(value: &mut Value, path: &[String], new: Option<Value>) {
-    let Some((last, parents)) = path.split_last() else {
+/// Puts another value where this pointer leads, or none.
+fn replace(value: &mut Value, pointer: &str, new: Option<Value>) {
+    let Some((parents, last)) = pointer.rsplit_once('/') else {
         return;
     };
-    match (value.pointer_mut(&pointer(parents)), new) {
-        (Some(Value::Object(members)), Some(new)) => drop(members.insert(last.clone(), new)),
-        (Some(Value::Object(members)), None) => drop(members.remove(last)),
+    let last = last.replace("~1", "/").replace("~0", "~");
+    match (value.pointer_mut(parents), new) {
+        (Some(Value::Object(members)), Some(new)) => drop(members.insert(last, new)),
+        (Some(Value::Object(members)), None) => drop(members.remove(&last)),
         (Some(Value::Array(items)), new) => {
             if let Some(item) = last.parse::<usize>().ok().and_then(|at| items.get_mut(at)) {
                 *item = new.unwrap_or_default();

@@ -4,6 +4,8 @@ use std::{fs, path::Path};
 
 use similar::TextDiff;
 
+use crate::must;
+
 /// Compares `actual` with the file at `path`; on a difference shows it and how to accept it. With
 /// `UPDATE_EXPECT=1` in the environment the file is written instead.
 ///
@@ -13,10 +15,7 @@ use similar::TextDiff;
 #[track_caller]
 pub fn check(path: &Path, actual: &str, repair: &str) {
     if updating() {
-        if let Err(error) = fs::write(path, actual) {
-            panic!("{}: {error}", path.display());
-        }
-        return;
+        return must(fs::write(path, actual), path.display());
     }
     let expected = match fs::read_to_string(path) {
         Ok(expected) => expected,

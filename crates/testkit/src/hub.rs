@@ -11,7 +11,7 @@ use harn_model::SessionId;
 use harn_runtime::{Agent, Hub, HubConfig, NoDisk, NoHost};
 use tempfile::TempDir;
 
-use crate::{CountedIds, FakeClock, MemoryRules, Recorder, StrictClient};
+use crate::{CountedIds, FakeClock, MemoryRules, Recorder, StrictClient, must};
 
 /// A hub over a journal in a temporary folder, with a fake clock and counted ids. The folder goes with
 /// the last hub that uses it.
@@ -43,17 +43,12 @@ impl TestHub {
 
     /// The same, to be adjusted first.
     pub fn builder(agent: impl Agent) -> TestHubBuilder {
-        let folder = match tempfile::tempdir() {
-            Ok(folder) => folder,
-            Err(error) => panic!("no temporary folder: {error}"),
-        };
+        let folder = must(tempfile::tempdir(), "no temporary folder");
         let recorder = Recorder::default();
         // The folder's name differs from run to run.
         for (name, stands_for) in [("workspace", "/workspace"), ("state", "/state")] {
             let path = folder.path().join(name);
-            if let Err(error) = std::fs::create_dir(&path) {
-                panic!("{}: {error}", path.display());
-            }
+            must(std::fs::create_dir(&path), path.display());
             recorder.rename(path.display().to_string(), stands_for);
         }
         TestHubBuilder(Parts {

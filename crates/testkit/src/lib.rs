@@ -19,10 +19,16 @@ mod programs;
 mod recorder;
 mod rules;
 pub mod schema;
+mod served;
 mod state;
 pub mod state_fold;
 mod thread_screen;
 mod threads;
+
+use std::{
+    fmt::Display,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 pub use agent::ScriptedAgent;
 pub use client::{Message, StrictClient};
@@ -30,7 +36,7 @@ pub use clock::FakeClock;
 pub use equipment::FakeEquip;
 pub use event_strategy::EventStrategy;
 pub use every_event::every_event;
-pub use host::{FORMS, FakeHost, Form, HostAnswer, asking_agent};
+pub use host::{FakeHost, Form, HostAnswer, asking_agent, forms};
 pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use programs::skip_without;
@@ -39,3 +45,17 @@ pub use rules::MemoryRules;
 pub use state::{Answered, Frame, StateClient, StateServer};
 pub use thread_screen::ThreadScreen;
 pub use threads::ThreadsClient;
+
+/// What a test cannot go on without.
+#[track_caller]
+fn must<T>(result: Result<T, impl Display>, what: impl Display) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+/// A panic elsewhere is no reason to have another here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -9,10 +9,11 @@ use std::{
 use bytes::Bytes;
 use futures::FutureExt;
 use harn_acp::{
-    AcpConfig, ConnectionError, serve_connection,
-    transport::{Incoming, OutgoingReceiver, outgoing, read_lines},
+    AcpConfig,
+    transport::{self, Incoming, read_lines},
 };
 use harn_runtime::Hub;
+use harn_threads::{Line, ThreadsConfig};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStdin, ChildStdout, Command},
@@ -29,15 +30,21 @@ pub(crate) enum Link {
 /// An agent in this process.
 pub(crate) struct Memory {
     to: To,
-    from: OutgoingReceiver,
+    from: From,
     lines: VecDeque<Vec<u8>>,
-    serving: JoinHandle<Result<(), ConnectionError>>,
+    serving: JoinHandle<Result<(), String>>,
 }
 
 enum To {
-    Lines(mpsc::Sender<Incoming>),
+    Acp(mpsc::Sender<Incoming>),
+    Threads(mpsc::Sender<Line>),
     Bytes(mpsc::Sender<Vec<u8>>),
     Closed,
+}
+
+enum From {
+    Acp(transport::OutgoingReceiver),
+    Threads(harn_threads::OutgoingReceiver),
 }
 
 /// An agent in a process of its own.
@@ -54,7 +61,7 @@ impl Link {
     /// Lines go straight to the connection.
     pub(crate) fn in_memory(hub: Hub, config: AcpConfig) -> Self {
         let (to, incoming) = mpsc::channel(QUEUE);
-        Self::serve(hub, config, To::Lines(to), incoming)
+        Self::serve(hub, config, To::Acp(to), incoming)
     }
 
     /// Bytes go through the line reader.
@@ -66,13 +73,29 @@ impl Link {
     }
 
     fn serve(hub: Hub, config: AcpConfig, to: To, incoming: mpsc::Receiver<Incoming>) -> Self {
-        let (outgoing, from) = outgoing();
-        let serving = tokio::spawn(serve_connection(hub, config, incoming, outgoing));
+        let (outgoing, from) = transport::outgoing();
+        let serving = harn_acp::serve_connection(hub, config, incoming, outgoing);
+        Self::memory(to, From::Acp(from), serving)
+    }
+
+    /// Lines go straight to a connection of threads and turns.
+    pub(crate) fn threads(hub: Hub, config: ThreadsConfig) -> Self {
+        let (to, incoming) = mpsc::channel(QUEUE);
+        let (outgoing, from) = harn_threads::outgoing();
+        let serving = harn_threads::serve_connection(hub, config, incoming, outgoing);
+        Self::memory(To::Threads(to), From::Threads(from), serving)
+    }
+
+    fn memory<E: ToString>(
+        to: To,
+        from: From,
+        serving: impl Future<Output = Result<(), E>> + Send + 'static,
+    ) -> Self {
         Self::Memory(Memory {
             to,
             from,
             lines: VecDeque::new(),
-            serving,
+            serving: tokio::spawn(async { serving.await.map_err(|error| error.to_string()) }),
         })
     }
 
@@ -94,22 +117,17 @@ impl Link {
 
     /// Sends bytes, a line if they end in a newline.
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let gone = "the agent does not listen any more".to_owned();
         match self {
-            Self::Memory(memory) => match &memory.to {
-                To::Lines(lines) => {
-                    let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-                    let line = String::from_utf8(line.to_vec());
-                    let line = line.map_or(Incoming::NotUtf8, Incoming::Line);
-                    lines.send(line).await.map_err(|_| gone)
-                }
-                To::Bytes(sender) => sender.send(bytes.to_vec()).await.map_err(|_| gone),
-                To::Closed => Err(gone),
-            },
+            Self::Memory(Memory {
+                to: To::Bytes(to), ..
+            }) => to.send(bytes.to_vec()).await.map_err(|_| gone()),
+            Self::Memory(_) => {
+                let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                let line = String::from_utf8(line.to_vec());
+                self.send_line(line.map_or(Line::NotUtf8, Line::Text)).await
+            }
             Self::Process(process) => {
-                let Some(to) = &mut process.to else {
-                    return Err(gone);
-                };
+                let to = process.to.as_mut().ok_or_else(gone)?;
                 let sent = async {
                     to.write_all(bytes).await?;
                     to.flush().await
@@ -119,15 +137,31 @@ impl Link {
         }
     }
 
+    /// Sends what came in the place of a line, to an agent in this process.
+    pub(crate) async fn send_line(&mut self, line: Line) -> Result<(), String> {
+        let Self::Memory(memory) = self else {
+            return Err(gone());
+        };
+        match &memory.to {
+            To::Acp(to) => to.send(line.into()).await.map_err(|_| gone()),
+            To::Threads(to) => to.send(line).await.map_err(|_| gone()),
+            To::Bytes(_) | To::Closed => Err(gone()),
+        }
+    }
+
     /// The next line, without its end; none when the agent has closed its side.
     pub(crate) async fn recv(&mut self) -> Result<Option<Vec<u8>>, String> {
         match self {
             Self::Memory(memory) => {
                 if memory.lines.is_empty() {
-                    let Some(piece) = memory.from.recv().await else {
+                    let bytes = match &mut memory.from {
+                        From::Acp(from) => from.recv().await.map(|piece| piece.bytes),
+                        From::Threads(from) => from.recv().await,
+                    };
+                    let Some(bytes) = bytes else {
                         return Ok(None);
                     };
-                    memory.lines = split(&piece.bytes)?;
+                    memory.lines = split(&bytes)?;
                 }
                 Ok(memory.lines.pop_front())
             }
@@ -166,8 +200,7 @@ impl Link {
     pub(crate) async fn ended(self) -> Result<Option<ExitStatus>, String> {
         match self {
             Self::Memory(memory) => match memory.serving.await {
-                Ok(Ok(())) => Ok(None),
-                Ok(Err(error)) => Err(error.to_string()),
+                Ok(ended) => ended.map(|()| None),
                 Err(error) => Err(format!("the connection's task died: {error}")),
             },
             Self::Process(mut process) => match process.child.wait().await {
@@ -176,6 +209,10 @@ impl Link {
             },
         }
     }
+}
+
+fn gone() -> String {
+    "the agent does not listen any more".to_owned()
 }
 
 fn split(chunk: &Bytes) -> Result<VecDeque<Vec<u8>>, String> {

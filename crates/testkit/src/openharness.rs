@@ -1,26 +1,23 @@
 //! A Shell that lets nothing pass: every answer it gets is an envelope with its own ids, whatever the status.
 //! It speaks to the routes in memory, and whatever it says and hears is in the transcript.
 
-use std::sync::Arc;
-
 use axum::{
-    Router,
-    body::{Body, to_bytes},
+    body::Body,
     http::{HeaderMap, Request, StatusCode, header},
 };
-use harn_model::Principal;
 use harn_openharness::{OpenHarnessConfig, PATHS, routes};
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 
-use crate::{Direction, Recorder, TestHub};
+use crate::{Direction, Recorder, TestHub, must, served::ServedRoutes};
 
 /// A Shell of one tenant.
+///
+/// # Panics
+///
+/// Every method that sends does, when the answer is no envelope, or none to its request.
 #[derive(Clone)]
 pub struct Shell {
-    routes: Router,
-    principal: Option<Principal>,
+    routes: ServedRoutes,
     path: &'static str,
     recorder: Recorder,
 }
@@ -50,8 +47,7 @@ impl Shell {
         let mut config = OpenHarnessConfig::new(hub.hub().clone(), hub.workspace());
         adjust(&mut config);
         Self {
-            routes: routes(config),
-            principal: Some(Principal::owner()),
+            routes: ServedRoutes::new(routes(config)),
             path: PATHS[0],
             recorder: hub.recorder().clone(),
         }
@@ -61,7 +57,7 @@ impl Shell {
     #[must_use]
     pub fn of(&self, principal: Option<&str>) -> Self {
         Self {
-            principal: principal.map(|name| Principal::new(Arc::from(name))),
+            routes: self.routes.of(principal),
             ..self.clone()
         }
     }
@@ -85,10 +81,6 @@ impl Shell {
     }
 
     /// Posts a request and gets its answer.
-    ///
-    /// # Panics
-    ///
-    /// When the answer is none, or none to this request.
     pub async fn post(&self, message: &Value) -> Answer {
         let answer = self.post_bytes(message.to_string()).await;
         for id in ["request_id", "correlation_id"] {
@@ -107,10 +99,6 @@ impl Shell {
     }
 
     /// Sends any request.
-    ///
-    /// # Panics
-    ///
-    /// When the answer is no envelope.
     pub async fn send(
         &self,
         request: axum::http::request::Builder,
@@ -118,41 +106,20 @@ impl Shell {
     ) -> Answer {
         let body = body.into();
         self.recorder.line(Direction::ToAgent, &body);
-        let request = match request.body(Body::from(body)) {
-            Ok(request) => request,
-            Err(error) => panic!("{error}"),
-        };
+        let request = must(request.body(Body::from(body)), "no request");
         self.exchange(request).await
     }
 
     /// Sends a request whose body may come as it likes.
-    ///
-    /// # Panics
-    ///
-    /// When the answer is no envelope.
-    pub async fn exchange(&self, mut request: Request<Body>) -> Answer {
-        if let Some(principal) = &self.principal {
-            request.extensions_mut().insert(principal.clone());
-        }
-        let service = TowerToHyperService::new(self.routes.clone());
-        let response = match service.call(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        };
-        let (parts, body) = response.into_parts();
-        let bytes = match to_bytes(body, usize::MAX).await {
-            Ok(bytes) => bytes.to_vec(),
-            Err(error) => panic!("{error}"),
-        };
+    pub async fn exchange(&self, request: Request<Body>) -> Answer {
+        let (parts, bytes) = self.routes.answer(request).await;
         if parts.status != StatusCode::OK {
             let status = parts.status.as_u16();
             self.recorder.note(&format!("HTTP {status}"));
         }
         self.recorder.line(Direction::ToClient, &bytes);
-        let envelope = match serde_json::from_slice(&bytes) {
-            Ok(envelope) => envelope,
-            Err(error) => panic!("{error}: {}", String::from_utf8_lossy(&bytes)),
-        };
+        let shown = String::from_utf8_lossy(&bytes);
+        let envelope = must(serde_json::from_slice(&bytes), shown);
         let answer = Answer {
             http: parts.status,
             headers: parts.headers,
@@ -203,16 +170,19 @@ impl Answer {
     /// The directives of a type.
     #[must_use]
     pub fn directives(&self, action: &str) -> Vec<&Value> {
-        let all = self.response()["action_directives"].as_array();
-        let all = all.into_iter().flatten();
+        let all = self.all_directives();
         all.filter(|it| it["action_type"] == action).collect()
+    }
+
+    fn all_directives(&self) -> impl Iterator<Item = &Value> {
+        let all = self.response()["action_directives"].as_array();
+        all.into_iter().flatten()
     }
 
     /// What the run waits for, by id.
     #[must_use]
     pub fn questions(&self) -> Vec<String> {
-        let all = self.response()["action_directives"].as_array();
-        let ids = all.into_iter().flatten().filter_map(|directive| {
+        let ids = self.all_directives().filter_map(|directive| {
             let payload = &directive["payload"];
             let asks = !payload["options"].is_null() || !payload["answered_by"].is_null();
             payload["id"].as_str().filter(|_| asks)
@@ -220,11 +190,7 @@ impl Answer {
         ids.map(str::to_owned).collect()
     }
 
-    /// `response.continuation`.
-    ///
-    /// # Panics
-    ///
-    /// When there is none.
+    /// `response.continuation`; panics when there is none.
     #[must_use]
     pub fn continuation(&self) -> Value {
         let continuation = &self.response()["continuation"];
@@ -270,20 +236,20 @@ impl Answer {
 /// A request that says this in a conversation.
 #[must_use]
 pub fn says(request_id: &str, intent: &str) -> Value {
-    json!({
-        "protocol_version": "1.0.0",
-        "request_id": request_id,
-        "request": {"context": {"session_id": "sess_1", "user_intent": intent}},
-    })
+    request(request_id, "user_intent", json!(intent))
 }
 
 /// A request that goes on with a run.
 #[must_use]
 pub fn goes_on(request_id: &str, continuation: &Value) -> Value {
+    request(request_id, "continuation", continuation.clone())
+}
+
+fn request(request_id: &str, member: &str, value: Value) -> Value {
     json!({
         "protocol_version": "1.0.0",
         "request_id": request_id,
-        "request": {"context": {"session_id": "sess_1", "continuation": continuation}},
+        "request": {"context": {"session_id": "sess_1", member: value}},
     })
 }
 

@@ -1,8 +1,10 @@
 //! What went over a wire, in the order the client saw it, one line of JSON a message.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
+
+use crate::lock;
 
 /// Who a line went to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,24 +49,26 @@ impl Recorder {
     /// Keeps a line, without its end.
     pub fn line(&self, direction: Direction, line: &[u8]) {
         let entry = Entry::Line(direction, line.to_vec());
-        self.lock().entries.push(entry);
+        lock(&self.record).entries.push(entry);
     }
 
     /// Keeps a remark about what happened outside the wire.
     pub fn note(&self, text: &str) {
-        self.lock().entries.push(Entry::Note(text.to_owned()));
+        lock(&self.record)
+            .entries
+            .push(Entry::Note(text.to_owned()));
     }
 
     /// Writes `stands_for` for `name` in the transcript, wherever it stands. For folders, whose names
     /// differ from run to run.
     pub fn rename(&self, name: impl Into<String>, stands_for: &str) {
         let pair = (name.into(), stands_for.to_owned());
-        self.lock().names.push(pair);
+        lock(&self.record).names.push(pair);
     }
 
     /// Numbers the ids of the agent's requests, which the SDK draws at random.
     pub(crate) fn number_request(&self, id: &Value) {
-        let mut record = self.lock();
+        let mut record = lock(&self.record);
         if let Value::String(id) = id {
             record.requests += 1;
             let number = format!("agent-{}", record.requests);
@@ -75,7 +79,7 @@ impl Recorder {
     /// The lines that went one way, as they were.
     #[must_use]
     pub fn lines(&self, direction: Direction) -> Vec<String> {
-        let record = self.lock();
+        let record = lock(&self.record);
         let entries = record.entries.iter().filter_map(|entry| match entry {
             Entry::Line(to, line) if *to == direction => {
                 Some(String::from_utf8_lossy(line).into_owned())
@@ -89,7 +93,7 @@ impl Recorder {
     /// it was written, `{"to":"agent","raw":…}` for what is no message, `{"note":…}`.
     #[must_use]
     pub fn transcript(&self) -> String {
-        let record = self.lock();
+        let record = lock(&self.record);
         let mut out = String::new();
         for entry in &record.entries {
             match entry {
@@ -105,10 +109,6 @@ impl Recorder {
             out = out.replace(name, stands_for);
         }
         out
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

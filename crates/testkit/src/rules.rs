@@ -2,12 +2,14 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use harn_model::{Grant, Timestamp};
 use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
 use harn_runtime::RuleBook;
+
+use crate::{lock, must};
 
 /// Rules that stay as they are, and what was remembered.
 pub struct MemoryRules {
@@ -24,24 +26,18 @@ impl MemoryRules {
     #[must_use]
     pub fn new(rules: &str) -> Arc<Self> {
         let policy = ToolApprovalPolicy::from_toml("rules", rules);
-        match policy.and_then(|policy| policy.compile()) {
-            Ok(policy) => Arc::new(Self {
-                policy: Arc::new(policy),
-                grants: Mutex::default(),
-            }),
-            Err(error) => panic!("{error}"),
-        }
+        let policy = policy.and_then(|policy| policy.compile());
+        Arc::new(Self {
+            policy: Arc::new(must(policy, "rules")),
+            grants: Mutex::default(),
+        })
     }
 
     /// The ids of what was remembered.
     #[must_use]
     pub fn remembered(&self) -> Vec<String> {
-        let grants = self.lock();
+        let grants = lock(&self.grants);
         grants.iter().map(|grant| grant.id.clone()).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Grant>> {
-        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -51,7 +47,7 @@ impl RuleBook for MemoryRules {
     }
 
     fn grants(&self, _: &Path) -> Result<Vec<Grant>, PolicyError> {
-        Ok(self.lock().clone())
+        Ok(lock(&self.grants).clone())
     }
 
     fn remembers(&self) -> bool {
@@ -59,12 +55,12 @@ impl RuleBook for MemoryRules {
     }
 
     fn remember(&self, grant: &Grant, _: Timestamp) -> Result<(), PolicyError> {
-        self.lock().push(grant.clone());
+        lock(&self.grants).push(grant.clone());
         Ok(())
     }
 
     fn revoke(&self, id: &str) -> Result<bool, PolicyError> {
-        let mut grants = self.lock();
+        let mut grants = lock(&self.grants);
         let before = grants.len();
         grants.retain(|grant| grant.id != id);
         Ok(grants.len() < before)

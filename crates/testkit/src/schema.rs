@@ -7,7 +7,7 @@ use std::path::Path;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-use crate::golden;
+use crate::{golden, must};
 
 /// Which members of an object a schema does not allow to be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,9 +127,7 @@ pub fn check_files(made: &[(&str, Value)], repair: &str) {
         golden::check(&folder.join(name), &format!("{schema:#}\n"), repair);
         let draft = "https://json-schema.org/draft/2020-12/schema";
         assert_eq!(schema["$schema"], draft, "{name}");
-        if let Err(error) = jsonschema::meta::validate(schema) {
-            panic!("{name}: {error}");
-        }
+        must(jsonschema::meta::validate(schema), name);
     }
 }
 

@@ -3,34 +3,36 @@
 
 mod client;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::{
-    Router,
-    body::{Body, to_bytes},
+    body::Body,
     http::{HeaderMap, Method, Request, StatusCode},
 };
-use harn_model::Principal;
 use harn_state::{StateConfig, routes};
-use hyper::{body::Incoming, server::conn::http1, service::Service, service::service_fn};
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use tokio::io::{DuplexStream, duplex};
 use tokio_tungstenite::{
     client_async_with_config,
     tungstenite::{Error, client::IntoClientRequest, protocol::WebSocketConfig},
 };
 
-use crate::{Direction, Recorder, TestHub};
+use crate::{Direction, Recorder, TestHub, lock, must, served::ServedRoutes};
 pub use client::{Frame, StateClient};
 
 /// How much may be on the way between a client and the server.
 const ON_THE_WAY: usize = 64 * 1024;
 
 /// The routes of the state wire, for clients in this process.
+///
+/// # Panics
+///
+/// Every method does, when a request cannot be sent or the answer is none, or when a client is not let in or gets
+/// something else first than the document.
 #[derive(Clone)]
 pub struct StateServer {
-    routes: Router,
-    principal: Option<Principal>,
+    routes: ServedRoutes,
     on_the_way: usize,
     tape: Tape,
 }
@@ -58,8 +60,7 @@ impl TestHub {
         let mut config = StateConfig::new(self.hub().clone(), self.workspace());
         adjust(&mut config);
         StateServer {
-            routes: routes(config),
-            principal: Some(Principal::owner()),
+            routes: ServedRoutes::new(routes(config)),
             on_the_way: ON_THE_WAY,
             tape: Tape::new(self.recorder().clone()),
         }
@@ -71,7 +72,7 @@ impl StateServer {
     #[must_use]
     pub fn of(&self, principal: Option<&str>) -> Self {
         Self {
-            principal: principal.map(|name| Principal::new(Arc::from(name))),
+            routes: self.routes.of(principal),
             ..self.clone()
         }
     }
@@ -86,32 +87,16 @@ impl StateServer {
     }
 
     /// A client of a session's document, by what stands behind the question mark; it has the document.
-    ///
-    /// # Panics
-    ///
-    /// When it is not let in, or gets something else first.
     pub async fn connect(&self, query: &str) -> StateClient {
-        let mut client = self.open("/ws", query).await;
-        client.greeted().await;
-        client
+        self.open("/ws", query).await.greeted().await
     }
 
     /// A client of the document of all sessions; it has the document.
-    ///
-    /// # Panics
-    ///
-    /// When it is not let in, or gets something else first.
     pub async fn connect_sessions(&self) -> StateClient {
-        let mut client = self.open("/ws/sessions", "").await;
-        client.greeted().await;
-        client
+        self.open("/ws/sessions", "").await.greeted().await
     }
 
     /// A client that has read nothing yet.
-    ///
-    /// # Panics
-    ///
-    /// When it is not let in.
     pub async fn open(&self, path: &'static str, query: &str) -> StateClient {
         match self.try_open(path, query).await {
             Ok(client) => client,
@@ -120,14 +105,6 @@ impl StateServer {
     }
 
     /// A client, or what it is answered that is not let in.
-    ///
-    /// # Errors
-    ///
-    /// When it is not let in.
-    ///
-    /// # Panics
-    ///
-    /// When the answer is none.
     pub async fn try_open(
         &self,
         path: &'static str,
@@ -138,10 +115,8 @@ impl StateServer {
             query => format!("{path}?{query}"),
         };
         let speaker = self.tape.enter(&target);
-        let request = match format!("ws://localhost{target}").into_client_request() {
-            Ok(request) => request,
-            Err(error) => panic!("{target}: {error}"),
-        };
+        let request = format!("ws://localhost{target}").into_client_request();
+        let request = must(request, &target);
         match client_async_with_config(request, self.dial(), Some(bounds())).await {
             Ok((socket, _)) => Ok(StateClient::new(socket, path, self.tape.clone(), speaker)),
             Err(Error::Http(response)) => {
@@ -161,14 +136,9 @@ impl StateServer {
     /// A connection, served until it ends.
     fn dial(&self) -> DuplexStream {
         let (near, far) = duplex(self.on_the_way);
-        let (routes, principal) = (self.routes.clone(), self.principal.clone());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            if let Some(principal) = &principal {
-                request.extensions_mut().insert(principal.clone());
-            }
-            TowerToHyperService::new(routes.clone()).call(request)
-        });
+        let routes = self.routes.clone();
+        let service =
+            service_fn(move |request: Request<Incoming>| routes.call(request.map(Body::new)));
         let serving = http1::Builder::new().serve_connection(TokioIo::new(near), service);
         // It ends when either side does.
         tokio::spawn(serving.with_upgrades());
@@ -176,29 +146,10 @@ impl StateServer {
     }
 
     /// Sends a request without a body.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be sent.
     pub async fn request(&self, method: Method, target: &str) -> Answered {
         let request = Request::builder().method(method).uri(target);
-        let mut request = match request.body(Body::empty()) {
-            Ok(request) => request,
-            Err(error) => panic!("{target}: {error}"),
-        };
-        if let Some(principal) = &self.principal {
-            request.extensions_mut().insert(principal.clone());
-        }
-        let service = TowerToHyperService::new(self.routes.clone());
-        let response = match service.call(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        };
-        let (parts, body) = response.into_parts();
-        let bytes = match to_bytes(body, usize::MAX).await {
-            Ok(bytes) => bytes,
-            Err(error) => panic!("{target}: {error}"),
-        };
+        let request = must(request.body(Body::empty()), target);
+        let (parts, bytes) = self.routes.answer(request).await;
         Answered {
             status: parts.status,
             headers: parts.headers,
@@ -207,10 +158,6 @@ impl StateServer {
     }
 
     /// Gets something over HTTP.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be asked for.
     pub async fn get(&self, target: &str) -> Answered {
         self.request(Method::GET, target).await
     }
@@ -239,7 +186,7 @@ impl Tape {
 
     /// Somebody comes.
     fn enter(&self, target: &str) -> usize {
-        let mut speakers = self.speakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut speakers = lock(&self.speakers);
         speakers.known += 1;
         speakers.last = speakers.known;
         let number = speakers.known;
@@ -264,7 +211,7 @@ impl Tape {
     }
 
     fn turn_to(&self, speaker: usize) {
-        let mut speakers = self.speakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut speakers = lock(&self.speakers);
         if speakers.last != speaker {
             speakers.last = speaker;
             self.recorder.note(&format!("socket {speaker}:"));

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     fs,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -21,10 +21,10 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{
-    Ending, JudgedCall, Step, Subject, Turn,
+    Ending, Step, Subject, Turn,
     steering::{Waking, Wanted, Wish, actor},
 };
-use crate::{FakeClock, FakeEquip, ScriptedAgent, TestHub};
+use crate::{FakeClock, FakeEquip, ScriptedAgent, TestHub, lock, must};
 
 /// What passes between two steps.
 const PACE: Duration = Duration::from_millis(125);
@@ -39,10 +39,7 @@ pub(super) fn lead(turns: Vec<Turn>) -> Vec<Envelope> {
         // A wait that ends by its clock ends when nothing else is left to do, on every machine.
         .start_paused(true)
         .build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(play(turns)),
-        Err(error) => panic!("no runtime: {error}"),
-    }
+    settled(runtime).block_on(play(turns))
 }
 
 /// What the agent and who leads it share.
@@ -56,6 +53,15 @@ struct Stage {
     /// The messages that were handed over, by their names in the story.
     said: Mutex<HashMap<&'static str, MessageId>>,
     equip: FakeEquip,
+}
+
+impl Stage {
+    fn session(&self) -> &Controller {
+        let Some(session) = self.steered.get() else {
+            panic!("the story has not begun");
+        };
+        session
+    }
 }
 
 async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
@@ -161,7 +167,7 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
             Step::Want(wish) => want(stage, wish).await,
             Step::Wait(waking) => wait(stage, cx, waking).await?,
             Step::Equip(change) => equip(stage, change).await,
-            Step::Judge(call) => judge(cx, &call).await?,
+            Step::Judge(subject, _) => judge(cx, &subject).await?,
             Step::Consult(action) => {
                 let asked = cx.approval(action).args(json!({"tag": "v2"}));
                 drop(asked.ask().await?.granted()?);
@@ -192,9 +198,7 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
 
 /// Has somebody want this of the session; what is refused is written too.
 async fn want(stage: &Stage, wish: Wish) {
-    let Some(session) = stage.steered.get() else {
-        return;
-    };
+    let session = stage.session();
     let by = actor(wish.by);
     let text = |text: &str| vec![ContentBlock::text(text)];
     let id = |name: &str| {
@@ -221,15 +225,13 @@ async fn want(stage: &Stage, wish: Wish) {
     };
     match answer {
         Ok(()) | Err(ControlError::Refused { .. }) => {}
-        Err(error) => panic!("{error:?}"),
+        Err(error) => panic!("{error}"),
     }
 }
 
 /// Has the equipment change, and waits until that is written.
 async fn equip(stage: &Stage, change: EquipmentChange) {
-    let Some(session) = stage.steered.get() else {
-        return;
-    };
+    let session = stage.session();
     let mut heard = session.subscribe_from_now();
     stage.equip.tell(session.id(), change).await;
     settled(heard.next().await);
@@ -237,9 +239,7 @@ async fn equip(stage: &Stage, change: EquipmentChange) {
 
 /// Waits until this wakes it, and not before it is written that it waits.
 async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), AgentError> {
-    let Some(session) = stage.steered.get() else {
-        return Ok(());
-    };
+    let session = stage.session();
     let mut heard = session.subscribe_from_now();
     let waits = async {
         loop {
@@ -286,10 +286,10 @@ async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), Age
 }
 
 /// Lets the rules decide, and whoever they ask.
-async fn judge(cx: &TurnContext, call: &JudgedCall) -> Result<(), AgentError> {
-    let tool = match call.subject {
-        Subject::Command(line) => cx.tool("run_command").command(line),
-        Subject::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(path),
+async fn judge(cx: &TurnContext, subject: &Subject) -> Result<(), AgentError> {
+    let tool = match subject {
+        Subject::Command(line) => cx.tool("run_command").command(*line),
+        Subject::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(*path),
     };
     match tool.start().await {
         Ok(call) => call.complete(()).await,
@@ -329,7 +329,7 @@ type Answers = VecDeque<Option<Decision>>;
 fn answers(turn: &Turn) -> Answers {
     let answers = turn.all_steps().filter_map(|step| match step {
         Step::Ask(ask) => Some(ask.decision.clone()),
-        Step::Judge(call) => call.decision.clone().map(Some),
+        Step::Judge(_, decision) => decision.clone().map(Some),
         Step::Emit(_)
         | Step::Pass(_)
         | Step::Consult(_)
@@ -413,15 +413,9 @@ fn read(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
     events
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The story cannot go on without it.
 #[track_caller]
-fn settled<T, E: std::fmt::Debug>(result: Result<T, E>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error:?}"),
-    }
+fn settled<T>(result: Result<T, impl std::fmt::Debug>) -> T {
+    let result = result.map_err(|error| format!("{error:?}"));
+    must(result, "the story breaks off")
 }

@@ -44,7 +44,8 @@ enum Step {
     Emit(AgentEvent),
     Pass(Seam),
     Ask(Box<Ask>),
-    Judge(JudgedCall),
+    /// A call that the rules decide about, and what is answered where they ask.
+    Judge(Subject, Option<Decision>),
     /// A person is asked to approve this, and does.
     Consult(&'static str),
     /// Somebody wants something of the session meanwhile.
@@ -53,12 +54,6 @@ enum Step {
     Wait(Waking),
     /// What the session is equipped with changes.
     Equip(EquipmentChange),
-}
-
-/// A call that the rules decide about, and what is answered where they ask.
-struct JudgedCall {
-    subject: Subject,
-    decision: Option<Decision>,
 }
 
 enum Subject {
@@ -96,6 +91,17 @@ struct Turn {
 }
 
 impl Turn {
+    /// One that ends by itself when its steps are done.
+    fn new(mode: &'static str, prompt: &str, steps: Vec<Step>) -> Self {
+        Self {
+            mode,
+            prompt: vec![ContentBlock::text(prompt)],
+            steps,
+            afterwards: None,
+            ending: Ending::Stop(StopReason::EndTurn),
+        }
+    }
+
     fn all_steps(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().chain(self.afterwards.iter().flatten())
     }
@@ -113,68 +119,40 @@ fn story() -> Vec<Turn> {
         composition::runs(),
         conversation::facts(),
     ];
-    let asked = |text: &str| vec![ContentBlock::text(text)];
+    let everything = told.into_iter().flatten().collect();
+    let stays = [
+        activity::equipment(),
+        activity::skill_with_an_id(),
+        steering::waits(),
+    ];
+    let stays = stays.into_iter().flatten().collect();
     vec![
         Turn {
-            mode: "ask",
             prompt: conversation::prompt(),
-            steps: told.into_iter().flatten().collect(),
-            afterwards: None,
-            ending: Ending::Stop(StopReason::EndTurn),
+            ..Turn::new("ask", "", everything)
         },
+        Turn::new("accept-edits", "Change what you may.", tools::judged()),
         Turn {
-            mode: "accept-edits",
-            prompt: asked("Change what you may."),
-            steps: tools::judged(),
-            afterwards: None,
-            ending: Ending::Stop(StopReason::EndTurn),
-        },
-        Turn {
-            mode: "ask",
-            prompt: Vec::new(),
-            steps: Vec::new(),
-            afterwards: None,
             ending: Ending::Revoke,
+            ..Turn::new("ask", "", Vec::new())
         },
         // Nothing may be changed, so nothing has an audit.
         Turn {
-            mode: "read-only",
-            prompt: asked("Only look."),
-            steps: tools::without_audit(),
-            afterwards: None,
             ending: Ending::Fail("the engine gave up"),
+            ..Turn::new("read-only", "Only look.", tools::without_audit())
         },
         Turn {
-            mode: "ask",
-            prompt: asked("Take your time."),
-            steps: steering::wishes(),
             afterwards: Some(steering::afterwards()),
-            ending: Ending::Stop(StopReason::EndTurn),
+            ..Turn::new("ask", "Take your time.", steering::wishes())
         },
+        Turn::new("ask", "Stay, and watch.", stays),
         Turn {
-            mode: "ask",
-            prompt: asked("Stay, and watch."),
-            steps: activity::equipment()
-                .into_iter()
-                .chain(activity::skill_with_an_id())
-                .chain(steering::waits())
-                .collect(),
-            afterwards: None,
-            ending: Ending::Stop(StopReason::EndTurn),
-        },
-        Turn {
-            mode: "ask",
-            prompt: asked("Start everything."),
-            steps: left_open("cancelled"),
-            afterwards: None,
             ending: Ending::Cancel,
+            ..Turn::new("ask", "Start everything.", left_open("cancelled"))
         },
         Turn {
-            mode: "ask",
-            prompt: asked("Start everything again."),
-            steps: left_open("crashed"),
-            afterwards: None,
             ending: Ending::Crash,
+            ..Turn::new("ask", "Start everything again.", left_open("crashed"))
         },
     ]
 }
@@ -192,11 +170,7 @@ fn left_open(turn: &str) -> Vec<Step> {
         emit(workers::spawned(&format!("worker-{turn}"))),
     ];
     steps.extend(composition::left_open(&format!("run-{turn}")));
-    steps.push(Step::Ask(Box::new(Ask {
-        question: tools::question(call),
-        through: &[],
-        decision: None,
-    })));
+    steps.push(ask(tools::question(call), None));
     // Waits for a prompt that is not cancelled, and in the end for nothing.
     let (mode, text) = (DeliveryMode::FinishStep, "And the benchmark.");
     steps.push(steering::wish(Wanted::Say("benchmark", mode, text)));
@@ -205,6 +179,14 @@ fn left_open(turn: &str) -> Vec<Step> {
 
 fn emit(event: AgentEvent) -> Step {
     Step::Emit(event)
+}
+
+fn ask(question: Question, decision: Option<Decision>) -> Step {
+    Step::Ask(Box::new(Ask {
+        question,
+        through: &[],
+        decision,
+    }))
 }
 
 fn strings(items: &[&str]) -> Vec<String> {
@@ -258,7 +240,7 @@ mod tests {
                 Step::Emit(event) => event,
                 Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
                 // All that is written of it is the runtime's own.
-                Step::Judge(_)
+                Step::Judge(..)
                 | Step::Consult(_)
                 | Step::Want(_)
                 | Step::Wait(_)
@@ -278,7 +260,7 @@ mod tests {
         let steps = story().into_iter().flat_map(steps);
         let told = |step: &Step| {
             use Step::{Consult, Equip, Judge, Wait, Want};
-            !matches!(step, Judge(_) | Consult(_) | Want(_) | Wait(_) | Equip(_))
+            !matches!(step, Judge(..) | Consult(_) | Want(_) | Wait(_) | Equip(_))
         };
         let steps = steps.filter(told).count();
         assert_eq!(events.len(), steps + RUNTIMES_OWN);

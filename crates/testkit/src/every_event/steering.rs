@@ -7,7 +7,7 @@ use harn_model::{
 };
 use serde_json::{Map, json};
 
-use super::{Ask, Step, emit, strings, tools};
+use super::{Step, ask, emit, strings, tools};
 use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
 
 /// Something that is wanted of the running session, and by whom. Messages have names here; their ids are the
@@ -145,11 +145,7 @@ fn interrupted() -> Vec<Step> {
     };
     vec![
         emit(AgentEvent::ToolCall(Box::new(call.clone()))),
-        Step::Ask(Box::new(Ask {
-            question: tools::question(call),
-            through: &[],
-            decision: None,
-        })),
+        ask(tools::question(call), None),
         remind(InterruptImmediate, stop),
         Step::Pass(Seam::PreToolDispatch),
     ]

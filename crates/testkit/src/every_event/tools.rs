@@ -8,7 +8,7 @@ use harn_model::{
 use harn_runtime::Question;
 use serde_json::json;
 
-use super::{Ask, JudgedCall, Step, Subject, emit};
+use super::{Ask, Step, Subject, ask, emit};
 
 const PATH: &str = "/home/ada/engine/src/limit.rs";
 
@@ -67,7 +67,7 @@ fn edited() -> Vec<Step> {
     };
     vec![
         called(edit.clone()),
-        ask(question(edit), allowed),
+        ask(question(edit), Some(allowed)),
         updated(running),
         updated(shown),
         updated(done),
@@ -203,11 +203,11 @@ fn refused() -> Vec<Step> {
     let (first, second) = (call("call-rejected"), call("call-unanswered"));
     vec![
         called(first.clone()),
-        ask(question(first), rejected),
+        ask(question(first), Some(rejected)),
         denied("call-rejected", "not on a Friday"),
         called(second.clone()),
-        ask(question(second.clone()), unavailable),
-        ask(question(second), by_rule),
+        ask(question(second.clone()), Some(unavailable)),
+        ask(question(second), Some(by_rule)),
         denied("call-unanswered", "nobody is connected"),
     ]
 }
@@ -251,7 +251,7 @@ fn of_workers() -> Vec<Step> {
 
 /// Calls under rules: allowed, refused, asked about, remembered; and a person who approves.
 pub(super) fn judged() -> Vec<Step> {
-    let judge = |subject, decision| Step::Judge(JudgedCall { subject, decision });
+    use Step::Judge;
     let allowed = |option: &str, args| {
         Some(Decision::Allowed {
             option_id: option.to_owned(),
@@ -263,21 +263,21 @@ pub(super) fn judged() -> Vec<Step> {
         reason: Some("not today".to_owned()),
     };
     vec![
-        judge(Subject::Path("home/ada/engine/src/limit.rs"), None),
-        judge(Subject::Path("home/ada/engine/.git/config"), None),
-        judge(
+        Judge(Subject::Path("home/ada/engine/src/limit.rs"), None),
+        Judge(Subject::Path("home/ada/engine/.git/config"), None),
+        Judge(
             Subject::Command("cargo test"),
             allowed("allow_session", None),
         ),
-        judge(Subject::Command("cargo test"), None),
-        judge(
+        Judge(Subject::Command("cargo test"), None),
+        Judge(
             Subject::Command("cargo publish"),
             allowed(
                 "allow_once",
                 Some(json!({"command": "cargo publish --dry-run"})),
             ),
         ),
-        judge(Subject::Command("git push --force"), Some(rejected)),
+        Judge(Subject::Command("git push --force"), Some(rejected)),
         Step::Consult("release"),
     ]
 }
@@ -320,14 +320,6 @@ pub(super) fn question(tool_call: ToolCall) -> Question {
             ),
         ],
     }
-}
-
-fn ask(question: Question, decision: Decision) -> Step {
-    Step::Ask(Box::new(Ask {
-        question,
-        through: &[],
-        decision: Some(decision),
-    }))
 }
 
 fn called(call: ToolCall) -> Step {

@@ -3,103 +3,95 @@
 use harn_acp::ext::bridge::Method;
 use serde_json::{Value, json};
 
-/// A form of an answer. The first one of a method is its canonical one.
+/// A form of an answer.
 pub struct Form {
     /// Of which method.
     pub method: Method,
     /// What it is called.
     pub name: &'static str,
     /// An answer like that.
-    pub answer: fn() -> Value,
+    pub answer: Value,
 }
 
-const fn form(method: Method, name: &'static str, answer: fn() -> Value) -> Form {
-    Form {
-        method,
-        name,
-        answer,
-    }
+/// All of them. The first one of a method is its canonical one.
+#[must_use]
+pub fn forms() -> Vec<Form> {
+    let older_tools = json!([
+        {"name": "dice", "short_description": "Rolls a die", "parameters": sides()},
+        {"name": "reveal", "short_description": "Shows a file in the editor", "input_schema": path(), "deprecated": true},
+    ]);
+    let nested_skill = json!({
+        "name": "deploy",
+        "description": "Ship it",
+        "body": "# Deploy\n\nRun the pipeline.\n",
+        "manifest": {"allowed_tools": ["dice"], "when_to_use": "To ship a release"},
+    });
+    let flat_skill = json!({
+        "name": "deploy",
+        "description": "Ship it",
+        "body": "# Deploy\n\nRun the pipeline.\n",
+        "allowed_tools": ["dice"],
+        "when_to_use": "To ship a release",
+    });
+    let (operations, described) = (
+        json!(["exec", "list_shells"]),
+        json!({"exec": {}, "list_shells": {}}),
+    );
+    let ranked = json!([
+        {"name": "deploy", "score": 0.9, "reason": "it is about a release"}, {"name": "review"},
+    ]);
+    let tools_list = vec![
+        ("listed", json!({"tools": tools()})),
+        ("bare", tools()),
+        ("wrapped", json!({"result": {"tools": tools()}})),
+        ("older-names", older_tools),
+    ];
+    let of_process = |process: Value| json!({"process": process});
+    let capabilities = vec![
+        ("list", of_process(operations.clone())),
+        ("ops-list", of_process(json!({"ops": operations}))),
+        ("ops-object", of_process(json!({"ops": described}))),
+        (
+            "operations-list",
+            of_process(json!({"operations": operations})),
+        ),
+        (
+            "operations-object",
+            of_process(json!({"operations": described})),
+        ),
+    ];
+    let skill_match = vec![
+        ("matches", json!({"matches": ranked})),
+        ("skills", json!({"skills": ranked})),
+        ("wrapped", json!({"result": {"matches": ranked}})),
+        ("bare", ranked),
+    ];
+    let skills_list = vec![("bare", skills()), ("listed", json!({"skills": skills()}))];
+    let skills_fetch = vec![("nested", nested_skill), ("flat", flat_skill)];
+    let of_methods = [
+        (Method::ToolsList, tools_list),
+        (Method::Capabilities, capabilities),
+        (Method::SkillsList, skills_list),
+        (Method::SkillsFetch, skills_fetch),
+        (Method::SkillMatch, skill_match),
+        (Method::BuiltinCall, vec![("any", json!({"rolled": 4}))]),
+    ];
+    let forms = of_methods.into_iter().flat_map(|(method, forms)| {
+        let forms = forms.into_iter();
+        forms.map(move |(name, answer)| Form {
+            method,
+            name,
+            answer,
+        })
+    });
+    forms.collect()
 }
-
-/// All of them.
-pub const FORMS: &[Form] = &[
-    form(Method::ToolsList, "listed", || json!({"tools": tools()})),
-    form(Method::ToolsList, "bare", tools),
-    form(
-        Method::ToolsList,
-        "wrapped",
-        || json!({"result": {"tools": tools()}}),
-    ),
-    form(Method::ToolsList, "older-names", || {
-        json!([
-            {"name": "dice", "short_description": "Rolls a die", "parameters": sides()},
-            {"name": "reveal", "short_description": "Shows a file in the editor", "input_schema": path(), "deprecated": true},
-        ])
-    }),
-    form(
-        Method::Capabilities,
-        "list",
-        || json!({"process": operations()}),
-    ),
-    form(
-        Method::Capabilities,
-        "ops-list",
-        || json!({"process": {"ops": operations()}}),
-    ),
-    form(
-        Method::Capabilities,
-        "ops-object",
-        || json!({"process": {"ops": described()}}),
-    ),
-    form(
-        Method::Capabilities,
-        "operations-list",
-        || json!({"process": {"operations": operations()}}),
-    ),
-    form(
-        Method::Capabilities,
-        "operations-object",
-        || json!({"process": {"operations": described()}}),
-    ),
-    form(Method::SkillsList, "bare", skills),
-    form(Method::SkillsList, "listed", || json!({"skills": skills()})),
-    form(Method::SkillsFetch, "nested", || {
-        json!({
-            "name": "deploy",
-            "description": "Ship it",
-            "body": "# Deploy\n\nRun the pipeline.\n",
-            "manifest": {"allowed_tools": ["dice"], "when_to_use": "To ship a release"},
-        })
-    }),
-    form(Method::SkillsFetch, "flat", || {
-        json!({
-            "name": "deploy",
-            "description": "Ship it",
-            "body": "# Deploy\n\nRun the pipeline.\n",
-            "allowed_tools": ["dice"],
-            "when_to_use": "To ship a release",
-        })
-    }),
-    form(
-        Method::SkillMatch,
-        "matches",
-        || json!({"matches": ranked()}),
-    ),
-    form(Method::SkillMatch, "skills", || json!({"skills": ranked()})),
-    form(
-        Method::SkillMatch,
-        "wrapped",
-        || json!({"result": {"matches": ranked()}}),
-    ),
-    form(Method::SkillMatch, "bare", ranked),
-    form(Method::BuiltinCall, "any", || json!({"rolled": 4})),
-];
 
 /// What a host answers that has nothing special about it.
 pub(super) fn canonical(method: Method, params: &Value) -> Value {
-    let first = FORMS.iter().find(|form| form.method == method);
+    let first = forms().into_iter().find(|form| form.method == method);
     match (first, params["name"].as_str()) {
-        (Some(form), _) => (form.answer)(),
+        (Some(form), _) => form.answer,
         (None, Some("process.list_shells")) => {
             json!({"shells": [shell()], "default_shell_id": "zsh"})
         }
@@ -128,23 +120,11 @@ fn path() -> Value {
     json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})
 }
 
-fn operations() -> Value {
-    json!(["exec", "list_shells"])
-}
-
-fn described() -> Value {
-    json!({"exec": {}, "list_shells": {}})
-}
-
 fn skills() -> Value {
     json!([
         {"id": "deploy", "name": "deploy", "description": "Ship it", "source": "host"},
         {"id": "acme/review", "name": "review", "description": "Look at the code", "source": "host"},
     ])
-}
-
-fn ranked() -> Value {
-    json!([{"name": "deploy", "score": 0.9, "reason": "it is about a release"}, {"name": "review"}])
 }
 
 fn shell() -> Value {

@@ -10,7 +10,7 @@ use harn_acp::ext::bridge::Method;
 use serde_json::{Value, json};
 
 pub use asking::asking_agent;
-pub use forms::{FORMS, Form};
+pub use forms::{Form, forms};
 
 use crate::{Message, StrictClient};
 

@@ -12,7 +12,7 @@ use tokio_tungstenite::{
 };
 
 use super::Tape;
-use crate::{Direction, state_fold};
+use crate::{Direction, must, state_fold};
 
 /// How long a client waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -132,11 +132,12 @@ impl StateClient {
     }
 
     /// The first frame is the document.
-    pub(super) async fn greeted(&mut self) {
+    pub(super) async fn greeted(mut self) -> Self {
         let first = self.next().await;
         if first != Frame::State {
             self.fail(&format!("the first frame is not the document: {first:?}"));
         }
+        self
     }
 
     /// The next frame, folded in.
@@ -218,28 +219,25 @@ impl StateClient {
 
     async fn read(&mut self) -> Frame {
         loop {
-            let frame = match self.socket.next().await {
-                Some(Ok(Message::Text(text))) => Some(self.take(&text)),
+            match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => return self.take(&text),
                 Some(Ok(Message::Close(close))) => {
                     self.closed = true;
                     let close = close.map(|it| (it.code.into(), it.reason.to_string()));
                     let (code, reason) = close.unwrap_or((1005, String::new()));
                     let farewell = format!("closed: {code} {reason}");
                     self.tape.note(self.speaker, farewell.trim_end());
-                    Some(Frame::Closed(code, reason))
+                    return Frame::Closed(code, reason);
                 }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => None,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
                     self.fail("the server sends text")
                 }
                 None | Some(Err(Error::ConnectionClosed)) => {
                     self.closed = true;
-                    Some(Frame::Closed(1006, String::new()))
+                    return Frame::Closed(1006, String::new());
                 }
                 Some(Err(error)) => self.fail(&format!("the connection broke: {error}")),
-            };
-            if let Some(frame) = frame {
-                return frame;
             }
         }
     }
@@ -248,10 +246,9 @@ impl StateClient {
     fn take(&mut self, text: &str) -> Frame {
         let line = text.as_bytes();
         self.tape.line(self.speaker, Direction::ToClient, line);
-        let mut frame: Value = match serde_json::from_str(text) {
-            Ok(frame) => frame,
-            Err(error) => self.fail(&format!("the last frame is no JSON: {error}")),
-        };
+        let frame = serde_json::from_str(text);
+        let mut frame: Value =
+            frame.unwrap_or_else(|error| self.fail(&format!("the last frame is no JSON: {error}")));
         let schema = match self.path {
             "/ws" => &validators().frames,
             _ => &validators().sessions,
@@ -315,10 +312,8 @@ fn validators() -> &'static Validators {
         let published = harn_state::published::SCHEMAS.iter();
         let schema = published.clone().find(|(file, _)| *file == name);
         let schema = schema.and_then(|(_, text)| serde_json::from_str(text).ok());
-        match jsonschema::validator_for(&schema.unwrap_or(Value::Null)) {
-            Ok(validator) => validator,
-            Err(error) => panic!("{name}: {error}"),
-        }
+        let validator = jsonschema::validator_for(&schema.unwrap_or(Value::Null));
+        must(validator, name)
     };
     VALIDATORS.get_or_init(|| Validators {
         frames: of("state-frames.schema.json"),

@@ -7,7 +7,7 @@ use harn_acp::ext::bridge::Method;
 use harn_model::{SessionId, StopReason};
 use harn_runtime::{AgentError, HostError};
 use harn_testkit::{
-    FORMS, FakeEquip, FakeHost, HostAnswer, ScriptedAgent, StrictClient, TestHub, asking_agent,
+    FakeEquip, FakeHost, HostAnswer, ScriptedAgent, StrictClient, TestHub, asking_agent, forms,
 };
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn said(host: &mut FakeHost, client: &mut StrictClient, id: &Value) -> Str
 #[tokio::test]
 async fn every_form_of_an_answer_is_read() {
     let mut canonical = Value::Null;
-    for form in FORMS {
+    for form in forms() {
         // Any answer will do, so there is no form; the transcript `host` has it.
         if form.method == Method::BuiltinCall {
             continue;
@@ -39,13 +39,13 @@ async fn every_form_of_an_answer_is_read() {
         client.request("initialize", FakeHost::hello()).await;
         let session = open(&mut client, &test).await;
         let id = prompt(&mut client, &session, method).await;
-        let answer = HostAnswer::Result((form.answer)());
+        let answer = HostAnswer::Result(form.answer);
         let mut host = FakeHost::new().answering(form.method, answer);
         let heard = said(&mut host, &mut client, &id).await;
         client.close().await;
         // However it is put, it comes to the same.
         let heard: Value = serde_json::from_str(&heard).unwrap();
-        let first = FORMS.iter().find(|it| it.method == form.method);
+        let first = forms().into_iter().find(|it| it.method == form.method);
         if first.unwrap().name == form.name {
             canonical = heard;
         } else {

@@ -1,0 +1,58 @@
+//! Routes in this process and whoever asks them, without a network in between.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, response::Parts},
+    response::Response,
+};
+use harn_model::Principal;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use crate::must;
+
+/// Routes as one principal sees them.
+#[derive(Clone)]
+pub(crate) struct ServedRoutes {
+    router: Router,
+    principal: Option<Principal>,
+}
+
+impl ServedRoutes {
+    /// For the owner.
+    pub(crate) fn new(router: Router) -> Self {
+        Self {
+            router,
+            principal: Some(Principal::owner()),
+        }
+    }
+
+    /// The same routes for somebody else, or for nobody.
+    pub(crate) fn of(&self, principal: Option<&str>) -> Self {
+        Self {
+            router: self.router.clone(),
+            principal: principal.map(|name| Principal::new(Arc::from(name))),
+        }
+    }
+
+    pub(crate) fn call(
+        &self,
+        mut request: Request<Body>,
+    ) -> impl Future<Output = Result<Response, Infallible>> + use<> {
+        if let Some(principal) = &self.principal {
+            request.extensions_mut().insert(principal.clone());
+        }
+        TowerToHyperService::new(self.router.clone()).call(request)
+    }
+
+    /// The head of an answer, and its whole body.
+    pub(crate) async fn answer(&self, request: Request<Body>) -> (Parts, Vec<u8>) {
+        let Ok(response) = self.call(request).await;
+        let (parts, body) = response.into_parts();
+        let bytes = must(to_bytes(body, usize::MAX).await, "the body breaks off");
+        (parts, bytes.to_vec())
+    }
+}
