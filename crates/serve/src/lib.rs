@@ -27,6 +27,7 @@ mod limits;
 mod net;
 mod options;
 mod ports;
+mod private;
 mod rules;
 mod session_store;
 mod skill_places;

@@ -111,11 +111,7 @@ const HOST_CALL_TIMEOUT: &str = "HARN_HOST_CALL_TIMEOUT_SECS";
 /// How long a host may take to answer, where the environment says so: `HARN_HOST_CALL_TIMEOUT_SECS`, a whole
 /// number of seconds. An error where it says anything else.
 pub fn chosen_host_call_timeout() -> Result<Option<Duration>> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    let chosen = std::env::var_os(HOST_CALL_TIMEOUT);
+    let chosen = environment(HOST_CALL_TIMEOUT);
     chosen.as_deref().map(whole_seconds).transpose()
 }
 
@@ -136,17 +132,7 @@ fn whole_seconds(text: &OsStr) -> Result<Duration> {
 /// `~/.local/state/harn`, on macOS `~/Library/Application Support/harn`. Without `HOME`, `~` is the home
 /// directory in the user database.
 pub fn default_state_dir() -> Result<PathBuf> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    own_dir(
-        |name| std::env::var_os(name),
-        home_dir(),
-        "XDG_STATE_HOME",
-        ".local/state",
-    )
-    .context(
+    own_dir(environment, home_dir(), "XDG_STATE_HOME", ".local/state").context(
         "there is no place to keep sessions in: HOME is not an absolute path, or is not set and this user has \
          no home directory; set HOME or XDG_STATE_HOME, or name a directory with --state-dir",
     )
@@ -156,16 +142,16 @@ pub fn default_state_dir() -> Result<PathBuf> {
 /// `~/Library/Application Support/harn`; none without a home.
 #[must_use]
 pub fn default_config_dir() -> Option<PathBuf> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    own_dir(
-        |name| std::env::var_os(name),
-        home_dir(),
-        "XDG_CONFIG_HOME",
-        ".config",
-    )
+    own_dir(environment, home_dir(), "XDG_CONFIG_HOME", ".config")
+}
+
+/// A variable of the environment, which enters the project here.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "everyone else is handed what it says"
+)]
+pub(crate) fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 /// The person's home directory: `HOME`, and where that is missing the entry in the user database. Some

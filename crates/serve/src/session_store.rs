@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow};
 use harn_journal::{JournalError, JsonlStore, Listing, Log, Opened, Place, SessionMeta, Store};
 use harn_model::{Envelope, SessionId};
 
-use crate::Options;
+use crate::{Options, private};
 
 /// The folder of a workspace in which its threads are.
 #[cfg(feature = "threads")]
@@ -111,24 +111,15 @@ impl ApartStore {
         if let Some(parent) = self.root.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
-        let mut folder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-        match folder.create(&self.root) {
+        match private::folder().create(&self.root) {
             Ok(()) => {}
             // Somebody else was faster, and does the rest.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             Err(error) => return Err(failed(error)),
         }
         let ignore = self.root.join(".gitignore");
-        let mut file = fs::OpenOptions::new();
-        file.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
-        let written = file
-            .open(&ignore)
-            .and_then(|mut file| io::Write::write_all(&mut file, b"*\n"));
+        let file = private::file().write(true).create_new(true).open(&ignore);
+        let written = file.and_then(|mut file| io::Write::write_all(&mut file, b"*\n"));
         written.map_err(|error| {
             // The next attempt begins anew; the first error is the one to tell.
             let _ = fs::remove_file(&ignore);

@@ -7,7 +7,10 @@ use std::{
 
 use harn_tools::skills::SkillPlaces;
 
-use crate::{default_config_dir, options::home_dir};
+use crate::{
+    default_config_dir,
+    options::{environment, home_dir},
+};
 
 /// The variable that names folders of skills.
 const VARIABLE: &str = "HARN_SKILLS_PATH";
@@ -16,12 +19,8 @@ const SYSTEM: &str = "/etc/harn/skills";
 
 /// The places of this process, and those that its command line names.
 pub(crate) fn skill_places(named: Vec<PathBuf>) -> SkillPlaces {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    let var = |name: &str| std::env::var_os(name);
-    of(var, home_dir(), named, default_config_dir().as_deref())
+    let config = default_config_dir();
+    of(environment, home_dir(), named, config.as_deref())
 }
 
 fn of(

@@ -24,6 +24,7 @@ use tokio::{
 use crate::{
     Options, RandomIds, SystemClock,
     net::TOKEN_VARIABLE,
+    options::environment,
     rules::{self, FileRules},
     session_store::{self, Kept},
     trust::Trusted,
@@ -37,12 +38,10 @@ pub fn hub(agent: impl Agent, options: &Options) -> Hub {
 
 /// This machine, with the shells that the environment names.
 fn this_machine() -> LocalHost {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    let named =
-        LocalShellWorld::VARIABLES.map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
+    let named = LocalShellWorld::VARIABLES.map(|name| {
+        let value = environment(name)?.into_string().ok()?;
+        Some((name.to_owned(), value))
+    });
     let world = LocalShellWorld::new(named.into_iter().flatten());
     LocalHost::new().with_shells(Arc::new(world))
 }

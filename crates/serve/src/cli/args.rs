@@ -2,11 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{
+    Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use harn_policy::SessionMode;
 #[cfg(feature = "terminal")]
 use harn_terminal::attach::AttachArgs;
 use harn_tools::{skills::Strategy, tool_search::Ranking};
+use tracing_subscriber::filter::LevelFilter;
 
 #[cfg(feature = "terminal")]
 use super::run::RunArgs;
@@ -34,39 +38,10 @@ impl Args {
     pub(super) fn just_acp() -> Self {
         Self {
             log: LogArgs {
-                log_level: LogLevel::Warn,
+                log_level: LevelFilter::WARN,
                 log_file: None,
             },
-            command: Command::Acp {
-                serve: Serve {
-                    engine: EngineChoice::Explore,
-                    places: Places {
-                        state: StateDir { state_dir: None },
-                        sessions_dir: None,
-                    },
-                    permissions: Permissions {
-                        mode: None,
-                        policy: Vec::new(),
-                        ask_timeout: ASK_TIMEOUT,
-                    },
-                    tools: Tools {
-                        skill_dir: Vec::new(),
-                        skill_match: Strategy::Metadata,
-                        tool_search: ToolSearch::Auto,
-                    },
-                },
-                dialect: DialectFlags::default(),
-                bridge: BridgeFlags::default(),
-                listen: None,
-                network: Network {
-                    tls_cert: None,
-                    tls_key: None,
-                    allow_host: Vec::new(),
-                    allow_origin: Vec::new(),
-                    insecure_listen: false,
-                },
-                doctor: false,
-            },
+            command: Command::Acp(AcpArgs::default()),
         }
     }
 }
@@ -75,44 +50,22 @@ impl Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct LogArgs {
     /// How much to log
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
-    pub(super) log_level: LogLevel,
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = log_level())]
+    pub(super) log_level: LevelFilter,
     /// Also log to this file; stderr then gets warnings only
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) log_file: Option<PathBuf>,
 }
 
-/// How much to log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LogLevel {
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
+fn log_level() -> impl TypedValueParser<Value = LevelFilter> {
+    let words = ["error", "warn", "info", "debug", "trace"];
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<LevelFilter>())
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Serve one ACP client on stdin and stdout; this is what an editor runs
-    #[command(mut_args(needs_listen))]
-    Acp {
-        #[command(flatten)]
-        serve: Serve,
-        #[command(flatten)]
-        dialect: DialectFlags,
-        #[command(flatten)]
-        bridge: BridgeFlags,
-        /// Also serve others on this port and on a socket in the state directory, such as
-        /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
-        #[arg(long, value_name = "ADDR")]
-        listen: Option<String>,
-        #[command(flatten)]
-        network: Network,
-        /// Check the installation instead, like the command doctor: editors append it to run that in a terminal
-        #[arg(long)]
-        doctor: bool,
-    },
+    Acp(AcpArgs),
     /// Serve threads and turns as JSON-RPC on stdin and stdout
     ///
     /// Threads are kept in DIR/.harness, which the first of them makes. What is kept there may have come with
@@ -132,26 +85,7 @@ pub(super) enum Command {
     /// Editors, terminals and browsers meet here at the same sessions. Every request but those for the page needs the token in
     /// STATE/token, which is made at the first start and only you can read, or the one in
     /// HARN_SERVE_TOKEN. A browser signs in with the address that is shown at the start, or with the token.
-    Serve {
-        #[command(flatten)]
-        serve: Serve,
-        #[command(flatten)]
-        dialect: DialectFlags,
-        #[command(flatten)]
-        bridge: BridgeFlags,
-        /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
-        #[arg(long, value_name = "DIR")]
-        cwd: Option<PathBuf>,
-        /// Where to listen; port 0 takes a free one
-        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
-        listen: String,
-        /// Open the page in a browser, signed in
-        #[cfg(feature = "page")]
-        #[arg(long)]
-        open: bool,
-        #[command(flatten)]
-        network: Network,
-    },
+    Serve(ServeArgs),
     /// Ask the agent something in the terminal
     ///
     /// The answer goes to stdout, everything else (tool calls, diffs, questions) to stderr when stdout
@@ -234,8 +168,54 @@ pub(super) enum Command {
     },
 }
 
-/// Where our own things are kept.
+/// What `acp` serves, and to whom else.
+#[derive(Debug, Default, clap::Args)]
+#[group(skip)]
+#[command(mut_args(needs_listen))]
+pub(super) struct AcpArgs {
+    #[command(flatten)]
+    pub(super) serve: Serve,
+    #[command(flatten)]
+    pub(super) dialect: DialectFlags,
+    #[command(flatten)]
+    pub(super) bridge: BridgeFlags,
+    /// Also serve others on this port and on a socket in the state directory, such as
+    /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
+    #[arg(long, value_name = "ADDR")]
+    pub(super) listen: Option<String>,
+    #[command(flatten)]
+    pub(super) network: Network,
+    /// Check the installation instead, like the command doctor: editors append it to run that in a terminal
+    #[arg(long)]
+    pub(super) doctor: bool,
+}
+
+/// What `serve` serves, and where.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct ServeArgs {
+    #[command(flatten)]
+    pub(super) serve: Serve,
+    #[command(flatten)]
+    pub(super) dialect: DialectFlags,
+    #[command(flatten)]
+    pub(super) bridge: BridgeFlags,
+    /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(super) listen: String,
+    /// Open the page in a browser, signed in
+    #[cfg(feature = "page")]
+    #[arg(long)]
+    pub(super) open: bool,
+    #[command(flatten)]
+    pub(super) network: Network,
+}
+
+/// Where our own things are kept.
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct StateDir {
     /// Where sessions, grants, trust and the token are kept [default: $XDG_STATE_HOME/harn or
     /// ~/.local/state/harn]
@@ -244,7 +224,7 @@ pub(super) struct StateDir {
 }
 
 /// Where our own things are kept, and where sessions are.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 pub(super) struct Places {
     #[command(flatten)]
@@ -256,7 +236,7 @@ pub(super) struct Places {
 }
 
 /// What to serve, and how.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 pub(super) struct Serve {
     /// The agent: explore answers questions about a workspace, script:FILE plays a scenario
@@ -282,6 +262,16 @@ pub(super) struct Tools {
     /// Have models search for tools: auto when there are many, off never, or by a way to search, always
     #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = tool_search)]
     pub(super) tool_search: ToolSearch,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self {
+            skill_dir: Vec::new(),
+            skill_match: Strategy::Metadata,
+            tool_search: ToolSearch::Auto,
+        }
+    }
 }
 
 /// Whether and how tools are searched, by name.
@@ -311,7 +301,7 @@ fn tool_search(word: &str) -> Result<ToolSearch, &'static str> {
 }
 
 /// Who may come in over the network.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 #[command(next_help_heading = "Network")]
 pub(super) struct Network {
@@ -362,6 +352,16 @@ pub(super) struct Permissions {
     /// How long a question waits for an answer, such as 90s, 30m or 2h
     #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = ask_timeout)]
     pub(super) ask_timeout: Duration,
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self {
+            mode: None,
+            policy: Vec::new(),
+            ask_timeout: ASK_TIMEOUT,
+        }
+    }
 }
 
 fn mode(word: &str) -> Result<SessionMode, String> {
@@ -490,21 +490,15 @@ mod tests {
     #[test]
     fn defaults_need_no_flags() {
         let args = Args::parse_from(["harn-serve", "acp"]);
-        assert_eq!(args.log.log_level, LogLevel::Warn);
-        let Command::Acp {
-            serve,
-            dialect,
-            listen,
-            ..
-        } = args.command
-        else {
+        assert_eq!(args.log.log_level, LevelFilter::WARN);
+        let Command::Acp(acp) = args.command else {
             panic!("not acp: {args:?}");
         };
-        assert_eq!(serve.engine, EngineChoice::Explore);
-        assert_eq!(dialect, DialectFlags::default());
-        assert_eq!(serve.places.state.state_dir, None);
-        assert_eq!(serve.places.sessions_dir, None);
-        assert_eq!(listen, None);
+        assert_eq!(acp.serve.engine, EngineChoice::Explore);
+        assert_eq!(acp.dialect, DialectFlags::default());
+        assert_eq!(acp.serve.places.state.state_dir, None);
+        assert_eq!(acp.serve.places.sessions_dir, None);
+        assert_eq!(acp.listen, None);
     }
 
     #[test]

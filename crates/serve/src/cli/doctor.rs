@@ -14,29 +14,27 @@ use harn_terminal::{console::print, text};
 
 use crate::{
     Options, TerminalAuth, default_config_dir, net,
+    options::environment,
     rules::{self, Grants},
     session_store,
     trust::Trusted,
 };
 
 /// What became of a check.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Grade {
-    Ok,
+enum Finding {
+    Sound(String),
     /// Missing, and not needed.
-    Note,
-    Wrong,
+    Note(String),
+    Wrong(String),
 }
 
-struct Finding {
-    grade: Grade,
-    what: &'static str,
-    found: String,
-}
-
-fn finding(grade: Grade, what: &'static str, found: impl Into<String>) -> Finding {
-    let found = found.into();
-    Finding { grade, what, found }
+impl<T: ToString, E: ToString> From<Result<T, E>> for Finding {
+    fn from(checked: Result<T, E>) -> Self {
+        match checked {
+            Ok(found) => Self::Sound(found.to_string()),
+            Err(error) => Self::Wrong(error.to_string()),
+        }
+    }
 }
 
 /// The doctor as a method that editors run in a terminal; none where its name or an argument is not Unicode,
@@ -59,67 +57,52 @@ pub(super) fn as_terminal_auth() -> Option<TerminalAuth> {
 
 pub(super) fn run(options: &Options) -> Result<ExitCode> {
     let state_dir = &*options.state_dir;
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    let path = env::var_os("PATH").unwrap_or_default();
-    let mut findings = vec![version(), state(state_dir)];
-    findings.extend(sessions(options));
-    findings.extend(policies());
-    findings.push(grants(state_dir));
-    findings.push(trusted(state_dir));
-    findings.push(tokens(state_dir));
-    findings.push(shell(&path));
-    findings.push(git(&path));
-    let rows: Vec<_> = findings
-        .iter()
-        .map(|finding| {
-            let grade = match finding.grade {
-                Grade::Ok => "ok",
-                Grade::Note => "note",
-                Grade::Wrong => "wrong",
-            };
-            [
-                grade.into(),
-                finding.what.into(),
-                finding.found.as_str().into(),
-            ]
-        })
-        .collect();
+    let path = environment("PATH").unwrap_or_default();
+    let mut findings = vec![
+        ("version", Finding::Sound(version())),
+        ("state dir", state(state_dir).into()),
+    ];
+    findings.extend(sessions(options).into_iter().map(|it| ("sessions", it)));
+    findings.extend(policies().into_iter().map(|it| ("policy", it)));
+    let grants = Grants::new(state_dir).all().map(|all| all.len());
+    findings.push(("grants", grants.into()));
+    findings.push(("trust", trusted(state_dir)));
+    findings.push(("token", tokens(state_dir)));
+    findings.push(("shell", shell(&path)));
+    findings.push(("git", git(&path)));
+    let row = |(what, finding): &(&'static str, Finding)| {
+        let (grade, found) = match finding {
+            Finding::Sound(found) => ("ok", found),
+            Finding::Note(found) => ("note", found),
+            Finding::Wrong(found) => ("wrong", found),
+        };
+        [grade.into(), (*what).into(), found.clone().into()]
+    };
+    let rows: Vec<_> = findings.iter().map(row).collect();
     print(&text::columns(&rows))?;
-    let wrong = findings.iter().any(|f| f.grade == Grade::Wrong);
+    let mut findings = findings.iter();
+    let wrong = findings.any(|(_, finding)| matches!(finding, Finding::Wrong(_)));
     Ok(ExitCode::from(u8::from(wrong)))
 }
 
-fn version() -> Finding {
-    let found = format!(
+fn version() -> String {
+    format!(
         "{} on {} {}, ACP {}, journal format {FORMAT_VERSION}",
         env!("CARGO_PKG_VERSION"),
         consts::OS,
         consts::ARCH,
         ProtocolVersion::V1,
-    );
-    finding(Grade::Ok, "version", found)
+    )
 }
 
-fn state(dir: &Path) -> Finding {
-    const WHAT: &str = "state dir";
+fn state(dir: &Path) -> Result<String, String> {
     let shown = dir.display();
     let existing = dir.ancestors().find(|dir| dir.exists());
     match existing {
-        Some(found) if !found.is_dir() => finding(
-            Grade::Wrong,
-            WHAT,
-            format!("{} is not a directory", found.display()),
-        ),
-        Some(found) if !may_write(found) => finding(
-            Grade::Wrong,
-            WHAT,
-            format!("{} is not writable", found.display()),
-        ),
-        Some(found) if found == dir => finding(Grade::Ok, WHAT, format!("{shown}, writable")),
-        _ => finding(Grade::Ok, WHAT, format!("{shown}, will be created")),
+        Some(found) if !found.is_dir() => Err(format!("{} is not a directory", found.display())),
+        Some(found) if !may_write(found) => Err(format!("{} is not writable", found.display())),
+        Some(found) if found == dir => Ok(format!("{shown}, writable")),
+        _ => Ok(format!("{shown}, will be created")),
     }
 }
 
@@ -136,11 +119,10 @@ fn may_write(dir: &Path) -> bool {
 
 /// How many there are, and each that cannot be read.
 fn sessions(options: &Options) -> Vec<Finding> {
-    const WHAT: &str = "sessions";
     let store = session_store::of(options).store;
     let Listing { sessions, problems } = match store.list() {
         Ok(listing) => listing,
-        Err(error) => return vec![finding(Grade::Wrong, WHAT, error.to_string())],
+        Err(error) => return vec![Finding::Wrong(error.to_string())],
     };
     let count = sessions.len() + problems.len();
     // A listing does not read the events.
@@ -151,14 +133,13 @@ fn sessions(options: &Options) -> Vec<Finding> {
             .filter(|e| !matches!(e, JournalError::NotFound(_)))
     });
     let wrong = problems.into_iter().chain(damaged);
-    std::iter::once(finding(Grade::Ok, WHAT, count.to_string()))
-        .chain(wrong.map(|error| finding(Grade::Wrong, WHAT, error.to_string())))
+    std::iter::once(Finding::Sound(count.to_string()))
+        .chain(wrong.map(|error| Finding::Wrong(error.to_string())))
         .collect()
 }
 
 /// The person's rules and those of the directory we stand in.
 fn policies() -> Vec<Finding> {
-    const WHAT: &str = "policy";
     let user = default_config_dir().map(|dir| rules::of_user(&dir));
     let here = env::current_dir().map(|dir| rules::of_workspace(&dir));
     let user = user.map(|file| (rules::check_named(&file), file));
@@ -166,68 +147,49 @@ fn policies() -> Vec<Finding> {
     let files = user.into_iter().chain(here);
     let found = files.filter(|(_, file)| file.symlink_metadata().is_ok());
     let findings: Vec<_> = found
-        .map(|(usable, file)| match usable {
-            Ok(()) => finding(Grade::Ok, WHAT, file.display().to_string()),
-            Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
-        })
+        .map(|(usable, file)| usable.map(|()| file.display().to_string()).into())
         .collect();
     match findings.is_empty() {
-        true => vec![finding(Grade::Ok, WHAT, "no rules beyond the mode's")],
+        true => vec![Finding::Sound("no rules beyond the mode's".to_owned())],
         false => findings,
-    }
-}
-
-fn grants(state_dir: &Path) -> Finding {
-    const WHAT: &str = "grants";
-    match Grants::new(state_dir).all() {
-        Ok(all) => finding(Grade::Ok, WHAT, all.len().to_string()),
-        Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
     }
 }
 
 /// How many workspaces may have things run.
 fn trusted(state_dir: &Path) -> Finding {
-    const WHAT: &str = "trust";
-    match Trusted::new(state_dir).all() {
-        Ok(all) if all.is_empty() => finding(Grade::Ok, WHAT, "no workspace"),
-        Ok(all) => finding(Grade::Ok, WHAT, format!("{} of them", all.len())),
-        Err(error) => finding(Grade::Wrong, WHAT, error.to_string()),
-    }
+    let all = Trusted::new(state_dir).all();
+    let counted = all.map(|all| match all.len() {
+        0 => "no workspace".to_owned(),
+        count => format!("{count} of them"),
+    });
+    counted.into()
 }
 
 /// Who may come in over the network, if anybody may.
 fn tokens(state_dir: &Path) -> Finding {
-    const WHAT: &str = "token";
     let file = net::token_file(state_dir);
+    let shown = file.display();
     match net::check_tokens(&file) {
-        Ok(Some(1)) => finding(Grade::Ok, WHAT, format!("{}", file.display())),
-        Ok(Some(count)) => finding(
-            Grade::Ok,
-            WHAT,
-            format!("{}, {count} of them", file.display()),
-        ),
-        Ok(None) => finding(Grade::Ok, WHAT, "none; made when something listens"),
-        Err(error) => finding(Grade::Wrong, WHAT, format!("{error:#}")),
+        Ok(Some(1)) => Finding::Sound(shown.to_string()),
+        Ok(Some(count)) => Finding::Sound(format!("{shown}, {count} of them")),
+        Ok(None) => Finding::Sound("none; made when something listens".to_owned()),
+        Err(error) => Finding::Wrong(format!("{error:#}")),
     }
 }
 
 fn shell(path: &OsStr) -> Finding {
     let name = if cfg!(windows) { "cmd.exe" } else { "sh" };
-    match find(name, path) {
-        Some(found) => finding(Grade::Ok, "shell", found.display().to_string()),
-        None => finding(
-            Grade::Wrong,
-            "shell",
-            format!("{name} is not in PATH; /run needs it"),
-        ),
-    }
+    let found = find(name, path).map(|found| found.display().to_string());
+    found
+        .ok_or_else(|| format!("{name} is not in PATH; /run needs it"))
+        .into()
 }
 
 fn git(path: &OsStr) -> Finding {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     match find(name, path) {
-        Some(found) => finding(Grade::Ok, "git", found.display().to_string()),
-        None => finding(Grade::Note, "git", "not in PATH; nothing needs it"),
+        Some(found) => Finding::Sound(found.display().to_string()),
+        None => Finding::Note("not in PATH; nothing needs it".to_owned()),
     }
 }
 

@@ -7,9 +7,10 @@ use harn_engines::{ExploreAgent, ScriptAgent};
 use harn_runtime::Agent;
 
 /// An agent that ships with us.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum EngineChoice {
     /// Answers questions about a workspace.
+    #[default]
     Explore,
     /// Plays a scenario.
     Script(PathBuf),

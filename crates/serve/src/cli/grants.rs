@@ -6,7 +6,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use harn_model::{Grant, GrantEffect, Timestamp, rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
@@ -16,7 +16,7 @@ use harn_terminal::{
 };
 use serde::Serialize;
 
-use super::{args::GrantsCommand, session_ids::same_dir};
+use super::{absolute, args::GrantsCommand, one_line, print_json, session_ids::same_dir};
 use crate::{SystemClock, rules::Grants};
 
 pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> {
@@ -39,14 +39,8 @@ pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> 
 
 fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
     let everywhere = grants.all()?;
-    let place = match place {
-        Some(dir) => {
-            let context = || format!("--workspace {}", dir.display());
-            let dir = std::path::absolute(dir).with_context(context)?;
-            Some(dir.components().collect::<PathBuf>())
-        }
-        None => None,
-    };
+    let place = place.map(|dir| absolute("--workspace", dir)).transpose()?;
+    let place: Option<PathBuf> = place.map(|dir| dir.components().collect());
     let count = everywhere.len();
     let shown: Vec<_> = everywhere
         .into_iter()
@@ -58,8 +52,7 @@ fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
         .collect();
     if json {
         let shown: Vec<_> = shown.iter().map(Listed::of).collect();
-        print(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_json(&shown);
     }
     let elsewhere = count - shown.len();
     let mut out = match (&place, shown.is_empty()) {
@@ -92,11 +85,6 @@ fn readable(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
         let _ = writeln!(out, "{indent}in {}", one_line(&grant.workspace));
     }
     out
-}
-
-/// Everything, on one line, with nothing a terminal would obey.
-fn one_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n")
 }
 
 fn word(effect: GrantEffect) -> &'static str {

@@ -3,7 +3,7 @@
 //! No filter language and no environment variable: both cost time before the first answer.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, IsTerminal},
     path::Path,
     sync::Mutex,
@@ -18,20 +18,12 @@ use tracing_subscriber::{
     layer::SubscriberExt,
 };
 
-use super::{
-    args::{LogArgs, LogLevel},
-    no_color,
-};
+use super::{args::LogArgs, no_color};
+use crate::private;
 
 /// Logs from now on.
 pub(super) fn start(args: &LogArgs) -> Result<()> {
-    let level = match args.log_level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Trace => LevelFilter::TRACE,
-    };
+    let level = args.log_level;
     let file = args.log_file.as_deref().map(open).transpose()?;
     let on_stderr = match &file {
         Some(_) => level.min(LevelFilter::WARN),
@@ -68,12 +60,8 @@ fn targets(level: LevelFilter) -> Targets {
 
 /// A log may tell what was worked on, so only its owner may read it.
 fn open(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(path)
+    let opened = private::file().create(true).append(true).open(path);
+    opened
         .with_context(|| format!("--log-file {}", path.display()))
         .map_err(wrong_use)
 }

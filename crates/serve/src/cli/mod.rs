@@ -20,7 +20,6 @@ mod skills;
 mod trust;
 
 use std::{
-    ffi::OsString,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -32,20 +31,21 @@ use clap::Parser;
 use harn_runtime::Agent;
 #[cfg(feature = "terminal")]
 use harn_terminal::attach;
-use harn_terminal::console::{WrongUse, complain, note, wrong_use};
+use harn_terminal::{
+    console::{WrongUse, complain, note, print, wrong_use},
+    paint::visible,
+};
 use harn_tools::{
     skills::SkillMatching,
     tool_search::{Strategy, Switch, ToolSearchOptions},
 };
+use serde::Serialize;
 
-use self::{
-    args::{Args, Command, Network, Places, Serve, StateDir, ToolSearch},
-    dialect::{BridgeFlags, DialectFlags},
-};
+use self::args::{AcpArgs, Args, Command, Network, Places, Serve, ServeArgs, StateDir, ToolSearch};
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
-    default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, rules,
-    skill_places::skill_places,
+    default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, options::environment,
+    rules, skill_places::skill_places,
 };
 
 /// Reads the command line and does what it says.
@@ -71,43 +71,11 @@ fn args() -> Args {
 
 fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Acp {
-            serve,
-            doctor: true,
-            ..
-        } => doctor::run(&serve.places.options()?),
-        Command::Acp {
-            serve,
-            dialect,
-            bridge,
-            listen,
-            network,
-            doctor: false,
-        } => acp(
-            serve,
-            &dialect,
-            &bridge,
-            listen.map(|at| network.listen(at)),
-        ),
+        Command::Acp(args) if args.doctor => doctor::run(&args.serve.places.options()?),
+        Command::Acp(args) => acp(args),
         #[cfg(feature = "threads")]
         Command::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
-        Command::Serve {
-            serve,
-            dialect,
-            bridge,
-            cwd,
-            listen,
-            #[cfg(feature = "page")]
-            open,
-            network,
-        } => {
-            let at = Listen {
-                #[cfg(feature = "page")]
-                open,
-                ..network.listen(listen)
-            };
-            serve_network(serve, &dialect, &bridge, cwd.as_deref(), at)
-        }
+        Command::Serve(args) => serve_network(args),
         #[cfg(feature = "terminal")]
         Command::Run {
             serve,
@@ -116,7 +84,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         } => run::run(serve, &dialect, run),
         #[cfg(feature = "terminal")]
         Command::Attach { state, attach } => {
-            let token = environment_token().and_then(|token| token.into_string().ok());
+            let token = environment(TOKEN_VARIABLE).and_then(|token| token.into_string().ok());
             let clock = Arc::new(crate::SystemClock::new());
             let attached = attach::run(state.dir()?, attach, token, clock);
             crate::workshop::waiting_room()?.block_on(attached)
@@ -132,23 +100,18 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     }
 }
 
-fn acp(
-    serve: Serve,
-    dialect: &DialectFlags,
-    bridge: &BridgeFlags,
-    listen: Option<Listen>,
-) -> Result<ExitCode> {
+fn acp(args: AcpArgs) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking ACP on stdin and stdout, as an editor does; \
                     to talk to the agent here: harn-serve run \"your question\"";
         note(hint);
     }
-    let (agent, mut options) = load(serve)?;
-    options.profile = dialect.profile;
-    options.host_bridge = bridge.host_bridge;
+    let (agent, mut options) = load(args.serve)?;
+    options.profile = args.dialect.profile;
+    options.host_bridge = args.bridge.host_bridge;
     options.terminal_auth = doctor::as_terminal_auth();
-    match listen {
-        Some(listen) => acp_stdio_and_listen(agent, options, listen)?,
+    match args.listen {
+        Some(at) => acp_stdio_and_listen(agent, options, args.network.listen(at))?,
         None => acp_stdio_with(agent, options)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -168,18 +131,17 @@ fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn serve_network(
-    serve: Serve,
-    dialect: &DialectFlags,
-    bridge: &BridgeFlags,
-    cwd: Option<&Path>,
-    at: Listen,
-) -> Result<ExitCode> {
-    let directory = directory(cwd).map_err(wrong_use)?;
-    let (agent, mut options) = load(serve)?;
-    options.profile = dialect.profile;
-    options.host_bridge = bridge.host_bridge;
+fn serve_network(args: ServeArgs) -> Result<ExitCode> {
+    let directory = directory(args.cwd.as_deref()).map_err(wrong_use)?;
+    let (agent, mut options) = load(args.serve)?;
+    options.profile = args.dialect.profile;
+    options.host_bridge = args.bridge.host_bridge;
     options.directory = Some(directory);
+    let at = Listen {
+        #[cfg(feature = "page")]
+        open: args.open,
+        ..args.network.listen(args.listen)
+    };
     listen(agent, options, at)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -189,7 +151,7 @@ fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
     let dir = cwd.unwrap_or(Path::new("."));
     let context = || format!("--cwd {}", dir.display());
     // As the person wrote it, links and all: that is the name they know it by.
-    let absolute = std::path::absolute(dir).with_context(context)?;
+    let absolute = absolute("--cwd", dir)?;
     let found = absolute.metadata().with_context(context)?;
     ensure!(found.is_dir(), "{}: it is not a directory", context());
     // `.` at the end would be part of every path shown.
@@ -205,7 +167,7 @@ impl Network {
             origins: self.allow_origin,
             insecure: self.insecure_listen,
             // One that is no text is refused like any other that makes no sense.
-            token: environment_token().map(|token| token.to_string_lossy().into_owned()),
+            token: environment(TOKEN_VARIABLE).map(|token| token.to_string_lossy().into_owned()),
             ..Listen::new(address)
         }
     }
@@ -267,7 +229,7 @@ fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let named = |file: PathBuf| {
         rules::check_named(&file).map_err(|error| anyhow!("--policy {error}"))?;
         // It must mean the same file wherever somebody goes.
-        std::path::absolute(&file).with_context(|| format!("--policy {}", file.display()))
+        absolute("--policy", &file)
     };
     let files = files.into_iter().map(named).collect::<Result<_>>();
     files.map_err(wrong_use)
@@ -276,10 +238,8 @@ fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
 impl Places {
     /// Options that say where things are kept, and nothing else.
     fn options(self) -> Result<Options> {
-        let sessions = self.sessions_dir.map(|dir| {
-            let absolute = std::path::absolute(&dir);
-            absolute.with_context(|| format!("--sessions-dir {}", dir.display()))
-        });
+        let sessions = self.sessions_dir.as_deref();
+        let sessions = sessions.map(|dir| absolute("--sessions-dir", dir));
         Ok(Options {
             sessions_dir: sessions.transpose().map_err(wrong_use)?,
             ..Options::new(self.state.dir()?)
@@ -292,29 +252,29 @@ impl StateDir {
     fn dir(self) -> Result<PathBuf> {
         match self.state_dir {
             // Sessions must not move when somebody changes directory.
-            Some(dir) => std::path::absolute(&dir)
-                .with_context(|| format!("--state-dir {}", dir.display()))
-                .map_err(wrong_use),
+            Some(dir) => absolute("--state-dir", &dir).map_err(wrong_use),
             None => default_state_dir(),
         }
     }
 }
 
-/// The token in the environment, if it has one.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the environment enters the project here"
-)]
-fn environment_token() -> Option<OsString> {
-    std::env::var_os(TOKEN_VARIABLE)
-}
-
 /// Whether the environment forbids colours.
 fn no_color() -> bool {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "the environment enters the project here"
-    )]
-    let refused = std::env::var_os("NO_COLOR");
-    refused.is_some_and(|value| !value.is_empty())
+    environment("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Everything, on one line, with nothing a terminal would obey.
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
+/// A path that a flag names, as it means the same wherever somebody goes.
+fn absolute(flag: &str, path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("{flag} {}", path.display()))
+}
+
+/// Prints a value for programs to read.
+fn print_json(value: &impl Serialize) -> Result<ExitCode> {
+    print(&format!("{}\n", serde_json::to_string_pretty(value)?))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -46,15 +46,35 @@ pub(crate) struct Guard {
 
 /// Why somebody is not let in. Nothing of the request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refused {
-    HostMissing,
-    Host,
-    Origin,
-    TokenMissing,
-    Token,
-    Cookie,
-    CookieElsewhere,
-}
+struct Refused(StatusCode, &'static str);
+
+const HOST_MISSING: Refused = Refused(
+    StatusCode::BAD_REQUEST,
+    "the request does not say which host it is for",
+);
+const WRONG_HOST: Refused = Refused(
+    StatusCode::MISDIRECTED_REQUEST,
+    "this server does not go by that name; --allow-host names others",
+);
+const WRONG_ORIGIN: Refused = Refused(
+    StatusCode::FORBIDDEN,
+    "pages of that origin may not come in; --allow-origin names those that may",
+);
+const TOKEN_MISSING: Refused = Refused(
+    StatusCode::UNAUTHORIZED,
+    "a token is needed: Authorization: Bearer, or for a WebSocket the protocol harn.bearer.TOKEN \
+     beside acp or harn.state.v1; in a browser, sign in at /",
+);
+const WRONG_TOKEN: Refused = Refused(StatusCode::UNAUTHORIZED, "the token is not right");
+const WRONG_COOKIE: Refused = Refused(
+    StatusCode::UNAUTHORIZED,
+    "you are not signed in any more; sign in again at /, or send a token",
+);
+const COOKIE_ELSEWHERE: Refused = Refused(
+    StatusCode::UNAUTHORIZED,
+    "who is signed in is so for this server's own page only, which says its origin; others send a \
+     token",
+);
 
 /// Lets a request pass with its [`Principal`], or answers it. What is public passes also without.
 pub(crate) async fn check(
@@ -104,32 +124,31 @@ impl Guard {
         let in_uri = request.uri().authority().map(|name| name.as_str());
         let mut names = 0;
         for name in headers.get_all(header::HOST) {
-            let name = name.to_str().map_err(|_| Refused::Host)?;
-            self.authorities
-                .host(name)
-                .then_some(())
-                .ok_or(Refused::Host)?;
+            let name = name.to_str().map_err(|_| WRONG_HOST)?;
+            if !self.authorities.host(name) {
+                return Err(WRONG_HOST);
+            }
             names += 1;
         }
         if names > 1 {
-            return Err(Refused::Host);
+            return Err(WRONG_HOST);
         }
         match in_uri {
-            Some(name) if !self.authorities.host(name) => return Err(Refused::Host),
-            None if names == 0 => return Err(Refused::HostMissing),
+            Some(name) if !self.authorities.host(name) => return Err(WRONG_HOST),
+            None if names == 0 => return Err(HOST_MISSING),
             Some(_) | None => {}
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(None),
             (Some(origin), None) => {
-                let text = origin.to_str().map_err(|_| Refused::Origin)?;
+                let text = origin.to_str().map_err(|_| WRONG_ORIGIN)?;
                 match self.authorities.origin(text) {
                     true => Ok(Some(origin.clone())),
-                    false => Err(Refused::Origin),
+                    false => Err(WRONG_ORIGIN),
                 }
             }
-            (Some(_), Some(_)) => Err(Refused::Origin),
+            (Some(_), Some(_)) => Err(WRONG_ORIGIN),
         }
     }
 
@@ -137,38 +156,38 @@ impl Guard {
     fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let token = match (given.next(), given.next()) {
-            (Some(value), None) => bearer(value.as_bytes()).ok_or(Refused::Token)?,
-            (Some(_), Some(_)) => return Err(Refused::Token),
+            (Some(value), None) => bearer(value.as_bytes()).ok_or(WRONG_TOKEN)?,
+            (Some(_), Some(_)) => return Err(WRONG_TOKEN),
             (None, _) if is_upgrade(method, headers) => {
                 let mut offered =
                     protocols(headers).filter_map(|name| name.strip_prefix(BEARER_PROTOCOL));
                 match (offered.next(), offered.next()) {
                     (Some(token), None) => token.as_bytes(),
-                    (Some(_), Some(_)) => return Err(Refused::Token),
+                    (Some(_), Some(_)) => return Err(WRONG_TOKEN),
                     (None, _) => return self.signed_in(method, headers),
                 }
             }
             (None, _) => return self.signed_in(method, headers),
         };
         let principal = self.tokens.principal(token).cloned();
-        principal.ok_or(Refused::Token)
+        principal.ok_or(WRONG_TOKEN)
     }
 
     /// Whose request it is by its cookie.
     fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
         let mut given = self.cookies.given(headers);
         let cookie = match (given.next(), given.next()) {
-            (None, _) => return Err(Refused::TokenMissing),
+            (None, _) => return Err(TOKEN_MISSING),
             (Some(cookie), None) => cookie,
             // Another port of this host may have added one.
-            (Some(_), Some(_)) => return Err(Refused::Cookie),
+            (Some(_), Some(_)) => return Err(WRONG_COOKIE),
         };
         if !self.is_for_our_page(method, headers) {
-            return Err(Refused::CookieElsewhere);
+            return Err(COOKIE_ELSEWHERE);
         }
         let principal = self.cookies.name_in(cookie);
         let principal = principal.and_then(|name| self.tokens.named(name));
-        principal.ok_or(Refused::Cookie)
+        principal.ok_or(WRONG_COOKIE)
     }
 
     /// Whether a browser asks for our own page, or for whoever sits before it. Where something may be done, it
@@ -232,42 +251,17 @@ fn hide_protocol(headers: &mut HeaderMap) {
 
 impl Refused {
     fn answer(self, request: &Request) -> Response {
-        let (status, words) = match self {
-            Self::HostMissing => (
-                StatusCode::BAD_REQUEST,
-                "the request does not say which host it is for",
-            ),
-            Self::Host => (
-                StatusCode::MISDIRECTED_REQUEST,
-                "this server does not go by that name; --allow-host names others",
-            ),
-            Self::Origin => (
-                StatusCode::FORBIDDEN,
-                "pages of that origin may not come in; --allow-origin names those that may",
-            ),
-            Self::TokenMissing => (
-                StatusCode::UNAUTHORIZED,
-                "a token is needed: Authorization: Bearer, or for a WebSocket the protocol harn.bearer.TOKEN \
-                 beside acp or harn.state.v1; in a browser, sign in at /",
-            ),
-            Self::Token => (StatusCode::UNAUTHORIZED, "the token is not right"),
-            Self::Cookie => (
-                StatusCode::UNAUTHORIZED,
-                "you are not signed in any more; sign in again at /, or send a token",
-            ),
-            Self::CookieElsewhere => (
-                StatusCode::UNAUTHORIZED,
-                "who is signed in is so for this server's own page only, which says its origin; others send a \
-                 token",
-            ),
-        };
-        let mut response = refusal(request, status, words);
-        if status == StatusCode::UNAUTHORIZED {
-            let scheme = HeaderValue::from_static("Bearer");
-            response
-                .headers_mut()
-                .insert(header::WWW_AUTHENTICATE, scheme);
-        }
-        response
+        let Self(status, words) = self;
+        challenge(refusal(request, status, words))
     }
+}
+
+/// An answer that says how to come in, where it says that somebody did not.
+pub(super) fn challenge(mut response: Response) -> Response {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let scheme = HeaderValue::from_static("Bearer");
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, scheme);
+    }
+    response
 }

@@ -19,7 +19,7 @@ use axum::{
 use harn_model::Principal;
 use serde::{Deserialize, Serialize};
 
-use super::guard::Guard;
+use super::guard::{Guard, challenge};
 
 pub(super) use self::{code::Code, cookie::Cookies};
 
@@ -53,20 +53,43 @@ struct Told {
 }
 
 /// Why somebody is not signed in. Nothing of what was posted is repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
-    Nobody,
-    Code,
-    Token,
-    Shape,
-    TooLong,
-    ContentType,
-    Method {
-        allow: &'static str,
-    },
-    /// Cannot happen with names that tokens have.
-    Name,
-}
+struct Wrong(StatusCode, &'static str);
+
+const NOBODY: Wrong = Wrong(
+    StatusCode::UNAUTHORIZED,
+    "nobody is signed in; post {\"code\":\"…\"} with the code that the server showed at its \
+     start, or {\"token\":\"…\"}",
+);
+const WRONG_CODE: Wrong = Wrong(
+    StatusCode::UNAUTHORIZED,
+    "the code is not right, or not any more: it works once, and for 10 minutes after the start; \
+     sign in with the token",
+);
+const WRONG_TOKEN: Wrong = Wrong(
+    StatusCode::UNAUTHORIZED,
+    "the token is not right; the server says at its start where it is kept",
+);
+const WRONG_SHAPE: Wrong = Wrong(
+    StatusCode::BAD_REQUEST,
+    "post {\"code\":\"…\"} or {\"token\":\"…\"}, one of them and nothing else",
+);
+const TOO_LONG: Wrong = Wrong(
+    StatusCode::PAYLOAD_TOO_LARGE,
+    "the body is longer than 4096 bytes, the most that is read",
+);
+const WRONG_CONTENT_TYPE: Wrong = Wrong(
+    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    "Content-Type must be application/json",
+);
+const WRONG_METHOD: Wrong = Wrong(
+    StatusCode::METHOD_NOT_ALLOWED,
+    "post to sign in or out; GET /login says who is signed in",
+);
+/// Cannot happen with names that tokens have.
+const WRONG_NAME: Wrong = Wrong(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "this name cannot sign in; send its token with each request",
+);
 
 /// `/login` and `/logout`, behind the guard.
 pub(super) fn routes(guard: Arc<Guard>) -> Router {
@@ -80,21 +103,21 @@ async fn handle_login(State(guard): State<Arc<Guard>>, request: Request) -> Resp
     let done = match *request.method() {
         Method::GET | Method::HEAD => who(request.extensions().get()),
         Method::POST => sign_in(&guard, request).await,
-        _ => Err(Wrong::Method { allow: "GET, POST" }),
+        _ => Err(WRONG_METHOD),
     };
-    uncached(done.unwrap_or_else(Wrong::answer))
+    answer(done, "GET, POST")
 }
 
 async fn handle_logout(State(guard): State<Arc<Guard>>, request: Request) -> Response {
     let done = match *request.method() {
         Method::POST => with_cookie(guard.cookies.clear()),
-        _ => Err(Wrong::Method { allow: "POST" }),
+        _ => Err(WRONG_METHOD),
     };
-    uncached(done.unwrap_or_else(Wrong::answer))
+    answer(done, "POST")
 }
 
 fn who(principal: Option<&Principal>) -> Result<Response, Wrong> {
-    let principal = principal.ok_or(Wrong::Nobody)?.as_str();
+    let principal = principal.ok_or(NOBODY)?.as_str();
     Ok(json(StatusCode::OK, &SignedIn { principal }))
 }
 
@@ -102,10 +125,10 @@ async fn sign_in(guard: &Guard, request: Request) -> Result<Response, Wrong> {
     let (parts, body) = request.into_parts();
     let principal = match read(&parts.headers, body).await? {
         Credential::Code(code) if guard.code.take(code.trim()) => Principal::owner(),
-        Credential::Code(_) => return Err(Wrong::Code),
+        Credential::Code(_) => return Err(WRONG_CODE),
         Credential::Token(token) => {
             let known = guard.tokens.principal(token.trim().as_bytes());
-            known.cloned().ok_or(Wrong::Token)?
+            known.cloned().ok_or(WRONG_TOKEN)?
         }
     };
     with_cookie(guard.cookies.give(&principal))
@@ -117,23 +140,29 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, Wrong> {
     let kind = kind.split(';').next().unwrap_or_default().trim();
     // No form of another page can send this, so none signs anybody in.
     if !kind.eq_ignore_ascii_case(JSON) {
-        return Err(Wrong::ContentType);
+        return Err(WRONG_CONTENT_TYPE);
     }
     // It also fails where the client is gone, who is told nothing then.
     let body = to_bytes(body, BODY_BYTES).await;
-    let body = body.map_err(|_| Wrong::TooLong)?;
-    serde_json::from_slice(&body).map_err(|_| Wrong::Shape)
+    let body = body.map_err(|_| TOO_LONG)?;
+    serde_json::from_slice(&body).map_err(|_| WRONG_SHAPE)
 }
 
 fn with_cookie(cookie: Option<HeaderValue>) -> Result<Response, Wrong> {
-    let cookie = cookie.ok_or(Wrong::Name)?;
+    let cookie = cookie.ok_or(WRONG_NAME)?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
-/// What is true of one is not of the next.
-fn uncached(mut response: Response) -> Response {
-    let never = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, never);
+/// What is true of one is not of the next, so none is kept. `allow` are the methods there are.
+fn answer(done: Result<Response, Wrong>, allow: &'static str) -> Response {
+    let refused = |Wrong(status, words)| challenge(refusal(status, words));
+    let mut response = done.unwrap_or_else(refused);
+    let wrong_method = response.status() == StatusCode::METHOD_NOT_ALLOWED;
+    let headers = response.headers_mut();
+    if wrong_method {
+        headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
@@ -146,54 +175,4 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response {
     // Nothing here has a part that could not be written.
     let body = serde_json::to_string(body).unwrap_or_default();
     (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
-}
-
-impl Wrong {
-    fn answer(self) -> Response {
-        let (status, words) = match self {
-            Self::Nobody => (
-                StatusCode::UNAUTHORIZED,
-                "nobody is signed in; post {\"code\":\"…\"} with the code that the server showed at its \
-                 start, or {\"token\":\"…\"}",
-            ),
-            Self::Code => (
-                StatusCode::UNAUTHORIZED,
-                "the code is not right, or not any more: it works once, and for 10 minutes after the start; \
-                 sign in with the token",
-            ),
-            Self::Token => (
-                StatusCode::UNAUTHORIZED,
-                "the token is not right; the server says at its start where it is kept",
-            ),
-            Self::Shape => (
-                StatusCode::BAD_REQUEST,
-                "post {\"code\":\"…\"} or {\"token\":\"…\"}, one of them and nothing else",
-            ),
-            Self::TooLong => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "the body is longer than 4096 bytes, the most that is read",
-            ),
-            Self::ContentType => (
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "Content-Type must be application/json",
-            ),
-            Self::Method { .. } => (
-                StatusCode::METHOD_NOT_ALLOWED,
-                "post to sign in or out; GET /login says who is signed in",
-            ),
-            Self::Name => (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "this name cannot sign in; send its token with each request",
-            ),
-        };
-        let mut response = refusal(status, words);
-        let headers = response.headers_mut();
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if let Self::Method { allow } = self {
-            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
-        }
-        response
-    }
 }

@@ -17,9 +17,9 @@ mod token;
 mod unix;
 
 use std::{
-    fs, io,
+    io,
     net::{Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -51,7 +51,7 @@ pub(crate) use self::token::{
 };
 
 /// Where to listen, and who may come in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Listen {
     /// `IP:PORT`, or `localhost:PORT`; port 0 takes a free one.
     pub address: String,
@@ -74,12 +74,7 @@ impl Listen {
     pub fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),
-            tls: None,
-            hosts: Vec::new(),
-            origins: Vec::new(),
-            insecure: false,
-            token: None,
-            open: false,
+            ..Self::default()
         }
     }
 }
@@ -119,7 +114,7 @@ pub(crate) struct Door {
     code: Option<String>,
     open: bool,
     #[cfg(unix)]
-    socket: unix::Place,
+    socket: unix::SocketPlace,
     ending: CancellationToken,
 }
 
@@ -137,10 +132,10 @@ impl Door {
 
     async fn open_here(hub: Hub, options: &Options, listen: Listen) -> Result<Self> {
         let address = address(&listen.address)?;
-        let tls = match &listen.tls {
-            Some((cert, key)) => Some(tls::acceptor(cert, key)?),
-            None => None,
-        };
+        let tls = listen.tls.as_ref();
+        let tls = tls
+            .map(|(cert, key)| tls::acceptor(cert, key))
+            .transpose()?;
         ensure!(
             tls.is_some() || listen.insecure || address.ip().is_loopback(),
             "--listen {address}: others could read what is said there, the token first of all; give \
@@ -149,7 +144,7 @@ impl Door {
         let hosts = parse("--allow-host", &listen.hosts)?;
         let origins = parse("--allow-origin", &listen.origins)?;
         let tokens = Tokens::load(listen.token.as_deref(), &options.state_dir)?;
-        let token = tokens.place().to_string();
+        let token = tokens.place().to_owned();
         let bound = TcpListener::bind(address).await;
         let bound = bound.with_context(|| format!("--listen {address}"))?;
         let (address, secure) = (bound.local_addr()?, tls.is_some());
@@ -160,9 +155,8 @@ impl Door {
                 on_this_machine: true,
                 ..options.acp()
             };
-            let socket = unix::Socket::bind(&options.state_dir)?;
-            let (place, serve) = socket.start(hub.clone(), config, ending.clone());
-            tokio::spawn(serve);
+            let (listener, place) = unix::bind(&options.state_dir)?;
+            tokio::spawn(unix::serve(listener, hub.clone(), config, ending.clone()));
             place
         };
         let config = HttpConfig {
@@ -176,7 +170,12 @@ impl Door {
             cookies: Cookies::new(&tokens, address.port(), secure, clock),
             code,
             tokens,
-            authorities: Authorities::new(address, secure, hosts, origins),
+            authorities: Authorities {
+                listens: address,
+                secure,
+                hosts,
+                origins,
+            },
         };
         let sessions = Sessions {
             hub,
@@ -302,15 +301,6 @@ fn parse<T: std::str::FromStr<Err = String>>(flag: &str, texts: &[String]) -> Re
 fn new_id() -> Option<String> {
     let random = token::random::<32>().ok()?;
     Some(format!("con_{random}"))
-}
-
-/// Makes a folder, with those above it, that only its owner can enter.
-fn private_dir(dir: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
 }
 
 #[cfg(test)]

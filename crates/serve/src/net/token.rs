@@ -4,8 +4,7 @@
 //! answer takes says anything about a token. None is ever logged or repeated, not even a wrong one.
 
 use std::{
-    fmt,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
@@ -14,6 +13,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use harn_model::Principal;
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
+
+use crate::private;
 
 /// The variable that may hold the token in the place of a file.
 pub(crate) const VARIABLE: &str = "HARN_SERVE_TOKEN";
@@ -26,28 +27,10 @@ const FILE_LIMIT: u64 = 64 * 1024;
 /// The tokens that open the door, and for whom.
 pub(crate) struct Tokens {
     all: Vec<(Sum, Principal)>,
-    place: Place,
+    place: String,
 }
 
 type Sum = [u8; 32];
-
-/// Where the tokens come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// The environment.
-    Variable,
-    /// A file.
-    File(PathBuf),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable => f.write_str(VARIABLE),
-            Self::File(file) => file.display().fmt(f),
-        }
-    }
-}
 
 impl Tokens {
     /// The token of the environment, else those of `<state>/token`, which is made when there is none.
@@ -56,7 +39,7 @@ impl Tokens {
             let sum = sum_of(token).with_context(|| VARIABLE.to_owned())?;
             return Ok(Self {
                 all: vec![(sum, Principal::owner())],
-                place: Place::Variable,
+                place: VARIABLE.to_owned(),
             });
         }
         let file = file_in(state_dir);
@@ -65,12 +48,12 @@ impl Tokens {
         }
         Ok(Self {
             all: read(&file)?,
-            place: Place::File(file),
+            place: file.display().to_string(),
         })
     }
 
-    /// Where they come from.
-    pub(crate) fn place(&self) -> &Place {
+    /// Where they come from: the variable, or a file.
+    pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
@@ -133,15 +116,12 @@ fn exists(file: &Path) -> Result<bool> {
 fn make(file: &Path) -> Result<()> {
     let token = format!("{}\n", random::<32>()?);
     if let Some(dir) = file.parent() {
-        super::private_dir(dir)?;
+        private::make_folder(dir)?;
     }
     // Written beside it and moved there, so that nobody reads half of one.
     let draft = file.with_extension(format!("new-{}", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&draft).and_then(|mut open| {
+    let open = private::file().write(true).create_new(true).open(&draft);
+    let written = open.and_then(|mut open| {
         open.write_all(token.as_bytes())?;
         open.sync_all()
     });
@@ -210,7 +190,10 @@ fn read(file: &Path) -> Result<Vec<(Sum, Principal)>> {
 /// Opens a file that is ours alone, and not what a link leads to.
 #[cfg(unix)]
 fn open(file: &Path) -> Result<File> {
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    use std::{
+        fs::OpenOptions,
+        os::unix::fs::{MetadataExt, OpenOptionsExt},
+    };
     let nofollow = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(nofollow.bits()).unwrap_or_default();
     let open = OpenOptions::new().read(true).custom_flags(flags).open(file);

@@ -22,6 +22,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::private;
+
 /// How many tools may be connected; more are hung up on.
 const CONNECTIONS: usize = 1024;
 /// The longest line.
@@ -33,22 +35,16 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const BUFFER: usize = 8 * 1024;
 const EXTENSION: &str = "sock";
 
-/// A socket that is gone with this.
-pub(super) struct Socket {
-    listener: UnixListener,
-    place: Place,
-}
+/// Where a socket is. Removed when dropped.
+pub(super) struct SocketPlace(PathBuf);
 
-/// Where it is. Removed when dropped.
-pub(super) struct Place(PathBuf);
-
-impl Place {
+impl SocketPlace {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPlace {
     fn drop(&mut self) {
         // Whoever comes next sweeps what is left.
         let _ = fs::remove_file(&self.0);
@@ -60,41 +56,33 @@ pub(crate) fn folder(state_dir: &Path) -> PathBuf {
     state_dir.join("live")
 }
 
-impl Socket {
-    /// Makes one for this process. Must be called on a runtime.
-    pub(super) fn bind(state_dir: &Path) -> Result<Self> {
-        let folder = folder(state_dir);
-        let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
-        Self::bind_at(&folder, path.clone())
-            .with_context(|| format!("the socket {}", path.display()))
-    }
-
-    fn bind_at(folder: &Path, path: PathBuf) -> Result<Self> {
-        super::private_dir(folder)?;
-        own(folder)?;
-        sweep(folder);
-        // Of a process that had our number and died.
-        let _ = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
-        let place = Place(path);
-        // The folder has kept others away until here.
-        fs::set_permissions(place.path(), private(0o600))?;
-        Ok(Self { listener, place })
-    }
-
-    /// Serves whoever comes, until the end. The socket is removed by whoever holds the place.
-    pub(super) fn start(
-        self,
-        hub: Hub,
-        config: AcpConfig,
-        ending: CancellationToken,
-    ) -> (Place, impl Future<Output = ()> + Send + 'static) {
-        let Self { listener, place } = self;
-        (place, serve(listener, hub, config, ending))
-    }
+/// Makes a socket for this process. Must be called on a runtime.
+pub(super) fn bind(state_dir: &Path) -> Result<(UnixListener, SocketPlace)> {
+    let folder = folder(state_dir);
+    let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
+    bind_at(&folder, path.clone()).with_context(|| format!("the socket {}", path.display()))
 }
 
-async fn serve(listener: UnixListener, hub: Hub, config: AcpConfig, ending: CancellationToken) {
+fn bind_at(folder: &Path, path: PathBuf) -> Result<(UnixListener, SocketPlace)> {
+    private::make_folder(folder)?;
+    own(folder)?;
+    sweep(folder);
+    // Of a process that had our number and died.
+    let _ = fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    let place = SocketPlace(path);
+    // The folder has kept others away until here.
+    fs::set_permissions(place.path(), permissions(0o600))?;
+    Ok((listener, place))
+}
+
+/// Serves whoever comes, until the end. The socket is removed by whoever holds the place.
+pub(super) async fn serve(
+    listener: UnixListener,
+    hub: Hub,
+    config: AcpConfig,
+    ending: CancellationToken,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let accepted = tokio::select! {
@@ -171,12 +159,12 @@ fn own(folder: &Path) -> Result<()> {
         folder.display()
     );
     if meta.mode() & 0o077 != 0 {
-        fs::set_permissions(folder, private(0o700))?;
+        fs::set_permissions(folder, permissions(0o700))?;
     }
     Ok(())
 }
 
-fn private(mode: u32) -> fs::Permissions {
+fn permissions(mode: u32) -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(mode)
 }
 
@@ -215,11 +203,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
         fs::create_dir(&folder).unwrap();
-        fs::set_permissions(&folder, private(0o755)).unwrap();
-        let socket = Socket::bind(dir.path()).unwrap();
-        let path = socket.place.path().to_owned();
+        fs::set_permissions(&folder, permissions(0o755)).unwrap();
+        let (_listener, place) = bind(dir.path()).unwrap();
+        let path = place.path().to_owned();
         assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
-        drop(socket);
+        drop(place);
         assert!(!path.exists());
     }
 
@@ -256,7 +244,7 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
         let _listens = std::os::unix::net::UnixListener::bind(&live).unwrap();
         fs::write(&note, "").unwrap();
-        let _socket = Socket::bind(dir.path()).unwrap();
+        let _socket = bind(dir.path()).unwrap();
         assert!(!stale.exists() && live.exists() && note.exists());
     }
 
@@ -264,7 +252,7 @@ mod tests {
     async fn a_path_that_is_too_long_for_a_socket_is_said() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(120));
-        let error = format!("{:#}", Socket::bind(&deep).err().unwrap());
+        let error = format!("{:#}", bind(&deep).err().unwrap());
         assert!(
             error.starts_with("the socket ") && error.contains("live/"),
             "{error}"

@@ -2,12 +2,16 @@
 //! that one which has not changed is not read again.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     path::Path,
 };
 
-pub(super) use harn_tools::Stamp;
+use harn_policy::PolicyError;
+use harn_tools::Stamp;
+
+use super::{now, unusable};
+use crate::private;
 
 /// A larger file is refused: nobody wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
@@ -69,6 +73,50 @@ pub(super) fn read(path: &Path, links: Links) -> io::Result<Option<(String, Stam
     Ok(Some((text, Stamp::of(&found))))
 }
 
+/// A file as it was last read, and what was made of its text.
+#[derive(Debug)]
+pub(super) struct KnownFile<T> {
+    stamp: Stamp,
+    /// Whether the stamp tells of every change.
+    settled: bool,
+    text: String,
+    value: T,
+}
+
+/// What a file says now, made of its text by `parse` where that changed; none where there is no file.
+pub(super) fn look<'k, T>(
+    known: &'k mut Option<KnownFile<T>>,
+    path: &Path,
+    links: Links,
+    parse: impl FnOnce(&str) -> Result<T, PolicyError>,
+) -> Result<Option<&'k T>, PolicyError> {
+    let failed = |error| unusable(path, error);
+    let found = stamp(path, links).map_err(failed)?;
+    let is_same = |known: &KnownFile<T>| known.settled && Some(&known.stamp) == found.as_ref();
+    if !known.as_ref().is_some_and(is_same) {
+        let at = now();
+        let read = match found {
+            Some(_) => read(path, links).map_err(failed)?,
+            None => None,
+        };
+        let before = known.take();
+        let Some((text, stamp)) = read else {
+            return Ok(None);
+        };
+        let value = match before {
+            Some(before) if before.text == text => before.value,
+            _ => parse(&text)?,
+        };
+        *known = Some(KnownFile {
+            settled: stamp.is_settled(at),
+            stamp,
+            text,
+            value,
+        });
+    }
+    Ok(known.as_ref().map(|known| &known.value))
+}
+
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -76,26 +124,15 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Makes a folder that only its owner can enter, with those above it.
-pub(super) fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
 /// Opens or makes a file that only its owner can read.
 pub(super) fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
+    let mut options = private::file();
     options.write(true).create(true).truncate(truncate);
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        options
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let nofollow = OFlags::NOFOLLOW.bits().cast_signed();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nofollow);
     }
     options.open(path)
 }

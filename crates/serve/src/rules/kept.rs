@@ -12,9 +12,10 @@ use std::{
 use harn_policy::PolicyError;
 
 use super::{
-    disk::{self, Links, Stamp},
-    in_a_line, now, place, unusable,
+    disk::{self, KnownFile, Links},
+    in_a_line, place, unusable,
 };
+use crate::private;
 
 /// How long somebody else may take to change the file. A session waits for it, so not long.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -36,15 +37,7 @@ pub(crate) trait Form: Clone + Default + PartialEq {
 #[derive(Debug)]
 pub(crate) struct Kept<T> {
     path: PathBuf,
-    known: Mutex<Option<Known<T>>>,
-}
-
-#[derive(Debug)]
-struct Known<T> {
-    stamp: Stamp,
-    /// Whether the stamp tells of every change.
-    settled: bool,
-    file: T,
+    known: Mutex<Option<KnownFile<T>>>,
 }
 
 impl<T: Form> Kept<T> {
@@ -64,44 +57,26 @@ impl<T: Form> Kept<T> {
     /// Looks at what it says now.
     pub(crate) fn look<R>(&self, see: impl FnOnce(&T) -> R) -> Result<R, PolicyError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = disk::stamp(&self.path, Links::Refuse);
-        let Some(stamp) = stamp.map_err(|error| unusable(&self.path, error))? else {
-            return Ok(see(&T::default()));
-        };
-        match &*known {
-            Some(known) if known.settled && known.stamp == stamp => Ok(see(&known.file)),
-            _ => {
-                let at = now();
-                let Some((file, stamp)) = self.read()? else {
-                    return Ok(see(&T::default()));
-                };
-                let seen = see(&file);
-                let settled = stamp.is_settled(at);
-                *known = Some(Known {
-                    stamp,
-                    settled,
-                    file,
-                });
-                Ok(seen)
-            }
-        }
+        let file = disk::look(&mut known, &self.path, Links::Refuse, |text| {
+            self.parse(text)
+        })?;
+        Ok(match file {
+            Some(file) => see(file),
+            None => see(&T::default()),
+        })
     }
 
-    fn read(&self) -> Result<Option<(T, Stamp)>, PolicyError> {
-        let read = disk::read(&self.path, Links::Refuse);
-        match read.map_err(|error| unusable(&self.path, error))? {
-            Some((text, stamp)) => {
-                let file = T::parse(&place(&self.path), &text).map_err(in_a_line)?;
-                Ok(Some((file, stamp)))
-            }
-            None => Ok(None),
-        }
+    fn parse(&self, text: &str) -> Result<T, PolicyError> {
+        T::parse(&place(&self.path), text).map_err(in_a_line)
     }
 
     /// Changes the file as it is now, not as it was last seen.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> Result<R, PolicyError> {
         let _lock = self.lock()?;
-        let before = self.read()?.map(|(file, _)| file).unwrap_or_default();
+        let read = disk::read(&self.path, Links::Refuse);
+        let read = read.map_err(|error| unusable(&self.path, error))?;
+        let before = read.map(|(text, _)| self.parse(&text)).transpose()?;
+        let before = before.unwrap_or_default();
         let mut file = before.clone();
         let done = change(&mut file);
         if file != before {
@@ -119,7 +94,7 @@ impl<T: Form> Kept<T> {
         // The lock is on a file that stays: the other is replaced.
         let path = self.path.with_extension("lock");
         if let Some(folder) = path.parent() {
-            disk::private_folder(folder).map_err(|error| unusable(folder, error))?;
+            private::make_folder(folder).map_err(|error| unusable(folder, error))?;
         }
         let lock = disk::private_file(&path, false).map_err(|error| unusable(&path, error))?;
         let mut waited = Duration::ZERO;

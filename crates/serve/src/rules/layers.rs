@@ -10,8 +10,8 @@ use std::{
 use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
 
 use super::{
-    disk::{self, Links, Stamp},
-    in_a_line, now, place, unusable,
+    disk::{self, KnownFile, Links},
+    in_a_line, place, unusable,
 };
 
 /// The policy of a workspace, from its directory.
@@ -34,19 +34,9 @@ pub(super) struct Layers {
 
 #[derive(Debug, Default)]
 struct Kept {
-    files: HashMap<PathBuf, Known>,
+    files: HashMap<PathBuf, Option<KnownFile<Arc<ToolApprovalPolicy>>>>,
     /// By workspace: of which policies it is made, and what came of them.
     ready: HashMap<PathBuf, (Vec<Arc<ToolApprovalPolicy>>, Arc<Policy>)>,
-}
-
-/// A file that was read.
-#[derive(Debug)]
-struct Known {
-    stamp: Stamp,
-    /// Whether the stamp tells of every change.
-    settled: bool,
-    text: String,
-    policy: Arc<ToolApprovalPolicy>,
 }
 
 impl Layers {
@@ -114,42 +104,18 @@ impl Kept {
         links: Links,
         treat: impl FnOnce(ToolApprovalPolicy) -> ToolApprovalPolicy,
     ) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
-        let stamp = disk::stamp(path, links).map_err(|error| unusable(path, error))?;
-        match (self.files.get(path), &stamp) {
-            (_, None) => {
-                self.files.remove(path);
-                return Ok(None);
-            }
-            (Some(known), Some(stamp)) if known.settled && known.stamp == *stamp => {
-                return Ok(Some(known.policy.clone()));
-            }
-            (_, Some(_)) => {}
-        }
-        let at = now();
-        let Some((text, stamp)) = disk::read(path, links).map_err(|error| unusable(path, error))?
-        else {
-            self.files.remove(path);
-            return Ok(None);
-        };
-        let settled = stamp.is_settled(at);
-        if let Some(known) = self.files.get_mut(path)
-            && known.text == text
-        {
-            (known.stamp, known.settled) = (stamp, settled);
-            return Ok(Some(known.policy.clone()));
-        }
-        let policy = Arc::new(treat(parse(path, &text)?));
-        if self.files.len() >= MOST_KEPT {
+        if self.files.len() >= MOST_KEPT && !self.files.contains_key(path) {
             self.files.clear();
         }
-        let known = Known {
-            stamp,
-            settled,
-            text,
-            policy: policy.clone(),
-        };
-        self.files.insert(path.to_owned(), known);
-        Ok(Some(policy))
+        let known = self.files.entry(path.to_owned()).or_default();
+        let policy = disk::look(known, path, links, |text| {
+            Ok(Arc::new(treat(parse(path, text)?)))
+        });
+        let policy = policy?.cloned();
+        if policy.is_none() {
+            self.files.remove(path);
+        }
+        Ok(policy)
     }
 
     fn together(

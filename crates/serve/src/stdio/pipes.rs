@@ -84,73 +84,56 @@ impl Pipes {
             listen,
             stdout,
         } = self;
-        let waiting = waiting_room()?;
-        waiting.block_on(until_the_end(
-            &workshop, &options, listen, stdout, deadlines, connect,
-        ))
-    }
-}
-
-async fn until_the_end<T, P, F>(
-    workshop: &Workshop,
-    options: &Options,
-    listen: Option<Listen>,
-    stdout: RealStdout,
-    deadlines: EndDeadlines,
-    connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
-) -> Result<()>
-where
-    T: From<Line> + Send + 'static,
-    P: Parcel,
-    F: Future<Output = Result<()>> + Send + 'static,
-{
-    let mut last_words = LAST_WORDS;
-    let mut signals = Signals::listen().context("listening for signals")?;
-    let mut door = match listen {
-        Some(listen) => Some(Door::open(workshop, options, listen).await?),
-        None => None,
-    };
-    if let Some(door) = &mut door {
-        door.announce();
-    }
-    let (lines, incoming) = mpsc::channel(WAITING_LINES);
-    let (outgoing, queue) = harn_lines::outgoing();
-    let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
-    let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
-    let connection = connect(workshop.hub().clone(), incoming, outgoing);
-    let mut connection = workshop.spawn(connection);
-
-    let outcome = tokio::select! {
-        served = &mut connection => served.context("the connection panicked").flatten(),
-        _ = signals.next() => Ok(()),
-        // The client does not listen any more.
-        _ = &mut output_ends => Ok(()),
-        // Heard here as well, in case the workers are too busy to hear it.
-        _ = &mut input_ends => {
-            last_words = deadlines.last_words;
-            tokio::select! {
-                served = last(workshop, &mut connection, deadlines.last_answers) => match served {
-                    Some(served) => served.context("the connection panicked").flatten(),
-                    None => Ok(()),
-                },
-                _ = signals.next() => {
-                    last_words = LAST_WORDS;
-                    Ok(())
-                }
-                _ = &mut output_ends => Ok(()),
+        waiting_room()?.block_on(async {
+            let mut last_words = LAST_WORDS;
+            let mut signals = Signals::listen().context("listening for signals")?;
+            let mut door = match listen {
+                Some(listen) => Some(Door::open(&workshop, &options, listen).await?),
+                None => None,
+            };
+            if let Some(door) = &mut door {
+                door.announce();
             }
-        }
-    };
-    if let Some(door) = &door {
-        door.close();
+            let (lines, incoming) = mpsc::channel(WAITING_LINES);
+            let (outgoing, queue) = harn_lines::outgoing();
+            let mut input_ends = on_a_thread("harn-stdin", move || read(lines))?;
+            let mut output_ends = on_a_thread("harn-stdout", move || write(queue, stdout))?;
+            let connection = connect(workshop.hub().clone(), incoming, outgoing);
+            let mut connection = workshop.spawn(connection);
+
+            let outcome = tokio::select! {
+                served = &mut connection => served.context("the connection panicked").flatten(),
+                _ = signals.next() => Ok(()),
+                // The client does not listen any more.
+                _ = &mut output_ends => Ok(()),
+                // Heard here as well, in case the workers are too busy to hear it.
+                _ = &mut input_ends => {
+                    last_words = deadlines.last_words;
+                    tokio::select! {
+                        served = last(&workshop, &mut connection, deadlines.last_answers) => match served {
+                            Some(served) => served.context("the connection panicked").flatten(),
+                            None => Ok(()),
+                        },
+                        _ = signals.next() => {
+                            last_words = LAST_WORDS;
+                            Ok(())
+                        }
+                        _ = &mut output_ends => Ok(()),
+                    }
+                }
+            };
+            if let Some(door) = &door {
+                door.close();
+            }
+            workshop.close().await;
+            connection.abort();
+            if !output_ends.is_terminated() {
+                // Either it is done or nobody reads; both are the end.
+                let _ = timeout(last_words, output_ends).await;
+            }
+            outcome
+        })
     }
-    workshop.close().await;
-    connection.abort();
-    if !output_ends.is_terminated() {
-        // Either it is done or nobody reads; both are the end.
-        let _ = timeout(last_words, output_ends).await;
-    }
-    outcome
 }
 
 /// What becomes of a connection when nothing more is asked of it; nothing where that takes too long, or where

@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use super::{
     args::SessionsCommand,
+    print_json,
     session_ids::{has_prompt, same_dir, stored},
 };
 use crate::{Options, SystemClock, session_store};
@@ -81,7 +82,7 @@ fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result
     if args.json {
         let rows = shown.iter().map(|session| Row::of(session, &live));
         let rows: Vec<_> = rows.collect();
-        print(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
+        print_json(&rows)?;
     } else if !shown.is_empty() {
         print(&table(&shown, &live, SystemClock::new().now()))?;
     } else if problems.is_empty() {

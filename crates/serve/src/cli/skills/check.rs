@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use harn_terminal::console::{print, wrong_use};
 use harn_tools::skills::{Problem, Registry, Severity, Skills};
 
-use super::one_line;
+use crate::cli::one_line;
 
 /// Those of a session.
 pub(super) fn all(skills: &Skills) -> Result<ExitCode> {

@@ -10,7 +10,7 @@ use harn_terminal::{
 use harn_tools::skills::{Registry, Severity, Skills};
 use serde::Serialize;
 
-use super::one_line;
+use crate::cli::{one_line, print_json};
 
 /// How much of a skill's short line is shown.
 const SHORT: usize = 80;
@@ -19,8 +19,7 @@ pub(super) fn run(skills: &Skills, json: bool) -> Result<ExitCode> {
     let registry = skills.registry();
     let rows = rows(&registry);
     if json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_json(&rows);
     }
     match rows.is_empty() {
         true => print("no skills; docs/skills.md says where they may lie\n")?,

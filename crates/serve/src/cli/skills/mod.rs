@@ -7,7 +7,7 @@ mod show;
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result};
-use harn_terminal::{console::wrong_use, paint::visible};
+use harn_terminal::console::wrong_use;
 use harn_tools::skills::Skills;
 
 use super::named_folders;
@@ -69,9 +69,4 @@ pub(super) fn run(args: SkillsArgs) -> Result<ExitCode> {
         SkillsCommand::Check { paths } if paths.is_empty() => check::all(&find()?),
         SkillsCommand::Check { paths } => check::these(&paths),
     }
-}
-
-/// Everything, on one line, with nothing a terminal would obey.
-fn one_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n")
 }

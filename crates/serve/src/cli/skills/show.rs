@@ -10,7 +10,7 @@ use harn_terminal::{
 };
 use harn_tools::skills::{Card, Skill, Skills};
 
-use super::one_line;
+use crate::cli::one_line;
 
 pub(super) fn run(skills: &Skills, id: &str) -> Result<ExitCode> {
     let registry = skills.registry();

@@ -27,27 +27,13 @@ pub(crate) struct AllowOrigin {
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorities {
-    listens: SocketAddr,
-    secure: bool,
-    hosts: Vec<AllowHost>,
-    origins: Vec<AllowOrigin>,
+    pub(crate) listens: SocketAddr,
+    pub(crate) secure: bool,
+    pub(crate) hosts: Vec<AllowHost>,
+    pub(crate) origins: Vec<AllowOrigin>,
 }
 
 impl Authorities {
-    pub(crate) fn new(
-        listens: SocketAddr,
-        secure: bool,
-        hosts: Vec<AllowHost>,
-        origins: Vec<AllowOrigin>,
-    ) -> Self {
-        Self {
-            listens,
-            secure,
-            hosts,
-            origins,
-        }
-    }
-
     /// Whether this is a name of ours, as a request gives it.
     pub(super) fn host(&self, name: &str) -> bool {
         name.parse().is_ok_and(|name| self.is_ours(&name, None))
@@ -176,15 +162,13 @@ mod tests {
     use super::*;
 
     fn at(listens: &str, secure: bool, hosts: &[&str], origins: &[&str]) -> Authorities {
-        Authorities::new(
-            listens.parse().unwrap(),
+        let origins = origins.iter().map(|origin| origin.parse().unwrap());
+        Authorities {
+            listens: listens.parse().unwrap(),
             secure,
-            hosts.iter().map(|host| host.parse().unwrap()).collect(),
-            origins
-                .iter()
-                .map(|origin| origin.parse().unwrap())
-                .collect(),
-        )
+            hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+            origins: origins.collect(),
+        }
     }
 
     #[test]

@@ -155,7 +155,12 @@ impl Server {
             cookies: Cookies::new(&tokens, address.port(), secure, setup.clock),
             code: login,
             tokens,
-            authorities: Authorities::new(address, secure, hosts.collect(), origins.collect()),
+            authorities: Authorities {
+                listens: address,
+                secure,
+                hosts: hosts.collect(),
+                origins: origins.collect(),
+            },
         };
         let tls = setup
             .tls

@@ -1,0 +1,29 @@
+//! Files and folders that only their owner can read or enter.
+
+use std::{
+    fs::{DirBuilder, OpenOptions},
+    io,
+    path::Path,
+};
+
+/// Makes a folder, with those above it.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    folder().recursive(true).create(path)
+}
+
+pub(crate) fn folder() -> DirBuilder {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// How a file is opened that is made where there is none.
+pub(crate) fn file() -> OpenOptions {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
