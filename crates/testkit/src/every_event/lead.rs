@@ -173,7 +173,7 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
                 drop(asked.ask().await?.granted()?);
             }
             Step::Ask(ask) if ask.decision.is_some() => {
-                put(cx, ask.through, ask.question).await?;
+                put(cx, &ask.through, ask.question).await?;
             }
             // Put, and not waited for.
             Step::Ask(ask) => {
@@ -299,25 +299,21 @@ async fn judge(cx: &TurnContext, subject: &Subject) -> Result<(), AgentError> {
 }
 
 /// Asks, or has a worker pass it on to one that does.
-async fn put(
-    cx: &TurnContext,
-    through: &'static [&'static str],
-    question: Question,
-) -> Result<(), AgentError> {
+async fn put(cx: &TurnContext, through: &[String], question: Question) -> Result<(), AgentError> {
     let Some((name, further)) = through.split_first() else {
         return cx.ask(question).await.map(drop);
     };
-    let worker = cx.worker(*name).task("Write the report");
-    let worker = worker.agent(Arc::new(asker(further, question)));
+    let worker = cx.worker(name).task("Write the report");
+    let worker = worker.agent(Arc::new(asker(further.to_vec(), question)));
     worker.start().await?.finished().await;
     Ok(())
 }
 
-fn asker(through: &'static [&'static str], question: Question) -> ScriptedAgent {
+fn asker(through: Vec<String>, question: Question) -> ScriptedAgent {
     ScriptedAgent::new(move |cx| {
-        let question = question.clone();
+        let (through, question) = (through.clone(), question.clone());
         async move {
-            put(&cx, through, question).await?;
+            put(&cx, &through, question).await?;
             Ok(StopReason::EndTurn)
         }
     })

@@ -1,24 +1,21 @@
 //! A made-up session in which everything happens: what fixtures, journals and translations are held to.
 //!
 //! It is no list of events but a session that was really led, by the runtime and with an agent that plays
-//! the story in the files beside this one: so it is legal, and complete as the runtime completes it.
+//! the story in the files beside this one: so it is legal, and complete as the runtime completes it. What the agent
+//! does by itself is in the `.jsonl` files, a step a line.
 
-mod activity;
-mod composition;
-mod conversation;
+mod judged;
 mod lead;
+mod lines;
 mod steering;
-mod tools;
-mod workers;
 
 use std::{sync::OnceLock, thread};
 
-use harn_model::{
-    AgentEvent, ContentBlock, Decision, DeliveryMode, Envelope, Seam, StopReason, ToolCall,
-};
+use harn_model::{AgentEvent, ContentBlock, Decision, DeliveryMode, Envelope, Seam, StopReason};
 use harn_runtime::{EquipmentChange, Question};
-use serde_json::json;
 
+use crate::must;
+use lines::steps;
 use steering::{Waking, Wanted, Wish};
 
 /// At least one event of every kind, one of every inner kind whose form is its own, and those with optional
@@ -65,7 +62,7 @@ enum Subject {
 struct Ask {
     question: Question,
     /// The workers that pass the task on to the one that asks, by name.
-    through: &'static [&'static str],
+    through: Vec<String>,
     decision: Option<Decision>,
 }
 
@@ -107,31 +104,22 @@ impl Turn {
     }
 }
 
+/// Every kind of block.
+fn prompt() -> Vec<ContentBlock> {
+    let blocks = include_str!("prompt.jsonl").lines();
+    let blocks = blocks.map(|block| must(serde_json::from_str(block), block));
+    blocks.collect()
+}
+
 fn story() -> Vec<Turn> {
-    let told = [
-        conversation::words(),
-        tools::calls(),
-        activity::skills_and_search(),
-        activity::reports(),
-        activity::records(),
-        activity::questions(),
-        workers::lives(),
-        composition::runs(),
-        conversation::facts(),
-    ];
-    let everything = told.into_iter().flatten().collect();
-    let stays = [
-        activity::equipment(),
-        activity::skill_with_an_id(),
-        steering::waits(),
-    ];
-    let stays = stays.into_iter().flatten().collect();
+    let mut stays = steps(include_str!("equipment.jsonl"));
+    stays.extend(steering::waits());
     vec![
         Turn {
-            prompt: conversation::prompt(),
-            ..Turn::new("ask", "", everything)
+            prompt: prompt(),
+            ..Turn::new("ask", "", steps(include_str!("everything.jsonl")))
         },
-        Turn::new("accept-edits", "Change what you may.", tools::judged()),
+        Turn::new("accept-edits", "Change what you may.", judged::judged()),
         Turn {
             ending: Ending::Revoke,
             ..Turn::new("ask", "", Vec::new())
@@ -139,7 +127,11 @@ fn story() -> Vec<Turn> {
         // Nothing may be changed, so nothing has an audit.
         Turn {
             ending: Ending::Fail("the engine gave up"),
-            ..Turn::new("read-only", "Only look.", tools::without_audit())
+            ..Turn::new(
+                "read-only",
+                "Only look.",
+                steps(include_str!("only-look.jsonl")),
+            )
         },
         Turn {
             afterwards: Some(steering::afterwards()),
@@ -159,18 +151,7 @@ fn story() -> Vec<Turn> {
 
 /// One of everything that has an end, without it; the ids say in which turn.
 fn left_open(turn: &str) -> Vec<Step> {
-    let call = ToolCall {
-        title: Some("Run the tests".to_owned()),
-        raw_input: json!({"command": "cargo test"}),
-        ..ToolCall::new(format!("call-{turn}"), "run_command")
-    };
-    let mut steps = vec![
-        emit(AgentEvent::ToolCall(Box::new(call.clone()))),
-        emit(activity::question(&format!("question-{turn}"), "approval")),
-        emit(workers::spawned(&format!("worker-{turn}"))),
-    ];
-    steps.extend(composition::left_open(&format!("run-{turn}")));
-    steps.push(ask(tools::question(call), None));
+    let mut steps = steps(&include_str!("left-open.jsonl").replace("{turn}", turn));
     // Waits for a prompt that is not cancelled, and in the end for nothing.
     let (mode, text) = (DeliveryMode::FinishStep, "And the benchmark.");
     steps.push(steering::wish(Wanted::Say("benchmark", mode, text)));
@@ -179,18 +160,6 @@ fn left_open(turn: &str) -> Vec<Step> {
 
 fn emit(event: AgentEvent) -> Step {
     Step::Emit(event)
-}
-
-fn ask(question: Question, decision: Option<Decision>) -> Step {
-    Step::Ask(Box::new(Ask {
-        question,
-        through: &[],
-        decision,
-    }))
-}
-
-fn strings(items: &[&str]) -> Vec<String> {
-    items.iter().map(|&item| item.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -221,12 +190,31 @@ mod tests {
         assert_eq!(again.ok(), Some(every_event()));
     }
 
+    /// A member that is misspelled would be left out.
+    #[test]
+    fn every_line_says_what_is_read_of_it() {
+        let texts = [
+            include_str!("everything.jsonl"),
+            include_str!("only-look.jsonl"),
+            include_str!("equipment.jsonl"),
+            include_str!("left-open.jsonl"),
+        ];
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            let told: serde_json::Value = serde_json::from_str(line).unwrap();
+            for step in steps(line) {
+                if let Step::Emit(event) = step {
+                    assert_eq!(serde_json::to_value(&event).unwrap(), told["emit"]);
+                }
+            }
+        }
+    }
+
     /// Every step is found again, in its order: none was left out, renamed, or given a beginning.
     #[test]
     fn nothing_in_it_had_to_be_mended() {
         let events = every_event();
         let mut written = events.iter().map(|envelope| &envelope.event);
-        for step in story().into_iter().flat_map(steps) {
+        for step in story().into_iter().flat_map(steps_of) {
             let told = match step {
                 Step::Emit(AgentEvent::AvailableCommands { mut commands, .. }) => {
                     // Every session has one more.
@@ -257,7 +245,7 @@ mod tests {
             assert!(found.is_some(), "the runtime changed {told:?}");
         }
         // Beyond the steps there is only what the runtime says on its own.
-        let steps = story().into_iter().flat_map(steps);
+        let steps = story().into_iter().flat_map(steps_of);
         let told = |step: &Step| {
             use Step::{Consult, Equip, Judge, Wait, Want};
             !matches!(step, Judge(..) | Consult(_) | Want(_) | Wait(_) | Equip(_))
@@ -266,7 +254,7 @@ mod tests {
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
     }
 
-    fn steps(turn: Turn) -> impl Iterator<Item = Step> {
+    fn steps_of(turn: Turn) -> impl Iterator<Item = Step> {
         turn.steps
             .into_iter()
             .chain(turn.afterwards.into_iter().flatten())
@@ -304,7 +292,7 @@ mod tests {
         }
         let through = ask.through.iter().map(|name| Lineage {
             worker_id: "".into(),
-            worker_name: (*name).to_owned(),
+            worker_name: name.clone(),
             session_id: "".into(),
         });
         PermissionAsked {

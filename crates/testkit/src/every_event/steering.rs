@@ -7,7 +7,7 @@ use harn_model::{
 };
 use serde_json::{Map, json};
 
-use super::{Step, ask, emit, strings, tools};
+use super::{Ask, Step, emit, judged::question};
 use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
 
 /// Something that is wanted of the running session, and by whom. Messages have names here; their ids are the
@@ -105,7 +105,7 @@ pub(super) fn afterwards() -> Vec<Step> {
 
 fn reminders() -> Vec<Step> {
     let full = SystemReminder {
-        tags: strings(&["tests"]),
+        tags: vec!["tests".to_owned()],
         dedupe_key: Some("tests".to_owned()),
         ttl_turns: Some(2),
         preserve_on_compact: true,
@@ -145,7 +145,11 @@ fn interrupted() -> Vec<Step> {
     };
     vec![
         emit(AgentEvent::ToolCall(Box::new(call.clone()))),
-        ask(tools::question(call), None),
+        Step::Ask(Box::new(Ask {
+            question: question(call),
+            through: Vec::new(),
+            decision: None,
+        })),
         remind(InterruptImmediate, stop),
         Step::Pass(Seam::PreToolDispatch),
     ]

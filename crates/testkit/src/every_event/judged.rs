@@ -1,0 +1,67 @@
+//! Calls that are asked about, and those that rules decide about.
+
+use harn_model::{Decision, GrantScope, PermissionOption, PermissionOptionKind, ToolCall};
+use harn_runtime::Question;
+use serde_json::json;
+
+use super::{Step, Subject};
+
+/// Calls under rules: allowed, refused, asked about, remembered; and a person who approves.
+pub(super) fn judged() -> Vec<Step> {
+    use Step::Judge;
+    let allowed = |option: &str, args| {
+        Some(Decision::Allowed {
+            option_id: option.to_owned(),
+            args,
+        })
+    };
+    let rejected = Decision::Rejected {
+        option_id: Some("reject_once".to_owned()),
+        reason: Some("not today".to_owned()),
+    };
+    vec![
+        Judge(Subject::Path("home/ada/engine/src/limit.rs"), None),
+        Judge(Subject::Path("home/ada/engine/.git/config"), None),
+        Judge(
+            Subject::Command("cargo test"),
+            allowed("allow_session", None),
+        ),
+        Judge(Subject::Command("cargo test"), None),
+        Judge(
+            Subject::Command("cargo publish"),
+            allowed(
+                "allow_once",
+                Some(json!({"command": "cargo publish --dry-run"})),
+            ),
+        ),
+        Judge(Subject::Command("git push --force"), Some(rejected)),
+        Step::Consult("release"),
+    ]
+}
+
+/// Every answer there can be.
+pub(super) fn question(tool_call: ToolCall) -> Question {
+    let option = |option_id: &str, name: &str, kind| PermissionOption {
+        option_id: option_id.to_owned(),
+        name: name.to_owned(),
+        kind,
+        scope: GrantScope::Once,
+    };
+    Question {
+        tool_call,
+        options: vec![
+            option("once", "Allow this once", PermissionOptionKind::AllowOnce),
+            option(
+                "file",
+                "Allow for this file",
+                PermissionOptionKind::AllowAlways,
+            ),
+            option("no", "Reject this once", PermissionOptionKind::RejectOnce),
+            option(
+                "never",
+                "Reject from now on",
+                PermissionOptionKind::RejectAlways,
+            ),
+        ],
+    }
+}
