@@ -77,7 +77,6 @@ impl Trusted {
         self.0.path()
     }
 
-    /// All of them.
     pub(crate) fn all(&self) -> Result<Vec<Workspace>, PolicyError> {
         self.0.look(|file| file.workspace.clone())
     }

@@ -22,7 +22,6 @@ pub(crate) struct ServedRoutes {
 }
 
 impl ServedRoutes {
-    /// For the owner.
     pub(crate) fn new(router: Router) -> Self {
         Self {
             router,

@@ -184,7 +184,6 @@ impl Tape {
         }
     }
 
-    /// Somebody comes.
     fn enter(&self, target: &str) -> usize {
         let mut speakers = lock(&self.speakers);
         speakers.known += 1;

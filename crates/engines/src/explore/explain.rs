@@ -102,10 +102,8 @@ pub(super) fn dedent(lines: &[&str]) -> String {
     lines.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// How comments look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// Nothing but text.
     Prose,
     /// `// comment`
     Slashes,

@@ -31,7 +31,6 @@ pub(super) async fn read(
     toolbox(cx).read_file(cx, path, line).await
 }
 
-/// `/read PATH[:LINE]`.
 pub(super) async fn show(cx: &TurnContext, argument: &str) -> Result<(), AgentError> {
     let (path, line) = split_line(argument);
     let file = match told(read(cx, path, line).await)? {

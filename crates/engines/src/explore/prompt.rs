@@ -6,7 +6,6 @@ use harn_model::ContentBlock;
 
 use super::{attached::Attached, skills};
 
-/// A slash command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandSpec {
     pub(super) name: &'static str,
@@ -84,7 +83,6 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
     },
 ];
 
-/// What to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request<'a> {
     Find(&'a str),
@@ -117,9 +115,7 @@ pub(super) enum Request<'a> {
 /// A prompt, taken apart.
 #[derive(Debug)]
 pub(super) struct Prompt {
-    /// What was typed.
     text: String,
-    /// What came along.
     pub(super) attached: Vec<Attached>,
 }
 

@@ -19,7 +19,6 @@ use super::{
 /// The most files that are read for an answer; further hits are only named.
 const MAX_READ: usize = 4;
 
-/// Answers a question.
 pub(super) async fn answer(
     cx: &TurnContext,
     text: &str,

@@ -22,7 +22,6 @@ pub(super) async fn search(
     toolbox(cx).search(cx, everything, query, limit, drop).await
 }
 
-/// `/find WORDS`.
 pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError> {
     let query = Query::words_of(words);
     if query.is_empty() {
@@ -41,7 +40,6 @@ pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError
     say_note(cx, &found.walked).await
 }
 
-/// `/grep REGEX`.
 pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentError> {
     let shown_pattern = code(pattern);
     let found: Grepped = match told(toolbox(cx).grep(cx, pattern).await)? {

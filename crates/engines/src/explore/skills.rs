@@ -32,7 +32,6 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// `/skills`.
 pub(super) async fn answer(cx: &TurnContext, wanted: Wanted<'_>) -> Result<(), AgentError> {
     let toolbox = toolbox(cx);
     let Some(skills) = toolbox.skills() else {

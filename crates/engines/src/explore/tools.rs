@@ -13,7 +13,6 @@ use super::{
 /// How much of a description is said.
 const SAID: usize = 100;
 
-/// `/tools`.
 pub(super) async fn list(cx: &TurnContext) -> Result<(), AgentError> {
     let catalogue = toolbox(cx).catalogue();
     let count = catalogue.len();
@@ -56,7 +55,6 @@ fn item(tool: &ToolSpec) -> String {
     )
 }
 
-/// `/tool NAME {json}`.
 pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<(), AgentError> {
     let toolbox = toolbox(cx);
     let shown = code(name);

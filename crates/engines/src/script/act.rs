@@ -72,7 +72,6 @@ impl Act {
 }
 
 impl Done {
-    /// Ends the call.
     pub(super) async fn end(self, call: ToolHandle) -> Result<(), AgentError> {
         match self.failed {
             None => call.complete(self.output).await,

@@ -12,7 +12,6 @@ use super::{
     scenario::{NewWorker, Step},
 };
 
-/// See the module.
 pub(super) struct Crew {
     cast: Arc<Cast>,
     cx: TurnContext,

@@ -41,7 +41,6 @@ struct Player<'s> {
     came: Delivered,
 }
 
-/// Steps under way.
 struct Frame<'s> {
     steps: &'s [Step],
     next: usize,

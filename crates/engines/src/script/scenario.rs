@@ -152,7 +152,6 @@ pub(super) enum Role<'e> {
     OfCall(&'e mut ToolCallId),
     /// It belongs to a call inside a composition.
     OfChild(&'e mut String),
-    /// Neither.
     Free,
 }
 

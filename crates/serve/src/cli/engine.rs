@@ -12,7 +12,6 @@ pub(super) enum EngineChoice {
     /// Answers questions about a workspace.
     #[default]
     Explore,
-    /// Plays a scenario.
     Script(PathBuf),
 }
 

@@ -31,7 +31,6 @@ impl Caller {
         seat.is_some_and(|seat| self.seat.set(seat).is_ok() || self.is_known())
     }
 
-    /// Whether anybody was.
     pub(super) fn is_known(&self) -> bool {
         self.seat.get().is_some()
     }

@@ -26,7 +26,6 @@ use crate::private;
 
 /// How many tools may be connected; more are hung up on.
 const CONNECTIONS: usize = 1024;
-/// The longest line.
 const LINE_LIMIT: usize = 16 * 1024 * 1024;
 /// Lines that may wait to be understood. Few, because a line may be large.
 const WAITING_LINES: usize = 4;

@@ -10,7 +10,6 @@ use super::kept::{Form, Kept};
 /// Its name in the state directory.
 const FILE: &str = "grants.toml";
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct Grants(Kept<GrantFile>);
 

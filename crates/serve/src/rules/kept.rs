@@ -29,11 +29,9 @@ pub(crate) trait Form: Clone + Default + PartialEq {
     /// Reads it; an error names the file.
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError>;
 
-    /// Writes it.
     fn text(&self) -> String;
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct Kept<T> {
     path: PathBuf,
@@ -49,7 +47,6 @@ impl<T: Form> Kept<T> {
         }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

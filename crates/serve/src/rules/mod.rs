@@ -29,7 +29,6 @@ pub(crate) use grants::Grants;
 /// The person's own policy, in their configuration directory.
 const OF_USER: &str = "policy.toml";
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct FileRules {
     layers: Layers,

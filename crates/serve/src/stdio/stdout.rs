@@ -2,10 +2,8 @@
 
 use std::io;
 
-/// The real one.
 #[cfg(unix)]
 pub(super) type RealStdout = std::fs::File;
-/// The real one.
 #[cfg(not(unix))]
 pub(super) type RealStdout = io::Stdout;
 

@@ -48,7 +48,6 @@ struct Stage {
     turns: Mutex<VecDeque<(Vec<Step>, Ending)>>,
     /// All steps of a turn that does not end by itself are done.
     waiting: Notify,
-    /// Whoever steers it.
     steered: OnceLock<Controller>,
     /// The messages that were handed over, by their names in the story.
     said: Mutex<HashMap<&'static str, MessageId>>,

@@ -69,9 +69,7 @@ struct Ask {
 enum Ending {
     Stop(StopReason),
     Fail(&'static str),
-    /// Somebody cancels.
     Cancel,
-    /// The process dies.
     Crash,
     /// Nothing is done but to take back what the session remembers.
     Revoke,

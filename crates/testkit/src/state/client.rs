@@ -299,7 +299,6 @@ impl Drop for StateClient {
     }
 }
 
-/// The published schemas.
 struct Validators {
     frames: Validator,
     commands: Validator,

@@ -9,7 +9,6 @@ use super::part::Part;
 /// The most entries that stand for folders.
 const MAX_ENTRIES: usize = 32;
 
-/// See the module.
 pub(super) struct Board<'a> {
     cx: &'a TurnContext,
     entries: Vec<Entry>,
@@ -107,7 +106,6 @@ impl<'a> Board<'a> {
         self.cx.plan(entries.collect()).await
     }
 
-    /// Everything is done.
     pub(super) async fn finish(mut self) -> Result<(), AgentError> {
         if let Some(last) = self.entries.last_mut() {
             last.left = 0;

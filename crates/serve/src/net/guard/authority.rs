@@ -24,7 +24,6 @@ pub(crate) struct AllowOrigin {
     authority: Authority,
 }
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorities {
     pub(crate) listens: SocketAddr,
