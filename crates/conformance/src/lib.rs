@@ -20,7 +20,6 @@ mod bridge;
 mod catalogue;
 mod checker;
 mod composition;
-mod embedded;
 mod envelope;
 mod explain;
 mod extensions;
