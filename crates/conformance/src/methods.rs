@@ -12,18 +12,16 @@ pub(super) struct Method {
     pub(super) result: Option<Shape>,
 }
 
-const fn request(
-    to: Direction,
-    name: &'static str,
-    params: &'static str,
-    result: &'static str,
-) -> Method {
-    Method {
-        name,
-        to: Some(to),
-        params: Shape::acp(params),
-        result: Some(Shape::acp(result)),
-    }
+/// The shapes are named as the types of the SDK are.
+macro_rules! request {
+    ($to:ident, $name:literal, $shape:literal) => {
+        Method {
+            name: $name,
+            to: Some($to),
+            params: Shape::acp(concat!($shape, "Request")),
+            result: Some(Shape::acp(concat!($shape, "Response"))),
+        }
+    };
 }
 
 const fn notification(to: Option<Direction>, name: &'static str, params: &'static str) -> Method {
@@ -37,94 +35,27 @@ const fn notification(to: Option<Direction>, name: &'static str, params: &'stati
 
 use Direction::{ToAgent, ToClient};
 
-/// The shapes are named as the types of the SDK are.
 static METHODS: [Method; 29] = [
-    request(
-        ToAgent,
-        "initialize",
-        "InitializeRequest",
-        "InitializeResponse",
-    ),
-    request(
-        ToAgent,
-        "authenticate",
-        "AuthenticateRequest",
-        "AuthenticateResponse",
-    ),
-    request(ToAgent, "logout", "LogoutRequest", "LogoutResponse"),
-    request(
-        ToAgent,
-        "session/new",
-        "NewSessionRequest",
-        "NewSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/load",
-        "LoadSessionRequest",
-        "LoadSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/resume",
-        "ResumeSessionRequest",
-        "ResumeSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/fork",
-        "ForkSessionRequest",
-        "ForkSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/list",
-        "ListSessionsRequest",
-        "ListSessionsResponse",
-    ),
-    request(
-        ToAgent,
-        "session/close",
-        "CloseSessionRequest",
-        "CloseSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/delete",
-        "DeleteSessionRequest",
-        "DeleteSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/archive",
-        "ArchiveSessionRequest",
-        "ArchiveSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/unarchive",
-        "UnarchiveSessionRequest",
-        "UnarchiveSessionResponse",
-    ),
-    request(
-        ToAgent,
-        "session/set_title",
-        "SetSessionTitleRequest",
-        "SetSessionTitleResponse",
-    ),
-    request(
-        ToAgent,
-        "session/set_mode",
-        "SetSessionModeRequest",
-        "SetSessionModeResponse",
-    ),
-    request(
+    request!(ToAgent, "initialize", "Initialize"),
+    request!(ToAgent, "authenticate", "Authenticate"),
+    request!(ToAgent, "logout", "Logout"),
+    request!(ToAgent, "session/new", "NewSession"),
+    request!(ToAgent, "session/load", "LoadSession"),
+    request!(ToAgent, "session/resume", "ResumeSession"),
+    request!(ToAgent, "session/fork", "ForkSession"),
+    request!(ToAgent, "session/list", "ListSessions"),
+    request!(ToAgent, "session/close", "CloseSession"),
+    request!(ToAgent, "session/delete", "DeleteSession"),
+    request!(ToAgent, "session/archive", "ArchiveSession"),
+    request!(ToAgent, "session/unarchive", "UnarchiveSession"),
+    request!(ToAgent, "session/set_title", "SetSessionTitle"),
+    request!(ToAgent, "session/set_mode", "SetSessionMode"),
+    request!(
         ToAgent,
         "session/set_config_option",
-        "SetSessionConfigOptionRequest",
-        "SetSessionConfigOptionResponse",
+        "SetSessionConfigOption"
     ),
-    request(ToAgent, "session/prompt", "PromptRequest", "PromptResponse"),
+    request!(ToAgent, "session/prompt", "Prompt"),
     notification(Some(ToAgent), "session/cancel", "CancelNotification"),
     notification(None, "$/cancel_request", "CancelRequestNotification"),
     notification(Some(ToClient), "session/update", "SessionNotification"),
@@ -135,54 +66,14 @@ static METHODS: [Method; 29] = [
         // The contract has forms of its own.
         result: Some(Shape::contract(|| published("permission-response"))),
     },
-    request(
-        ToClient,
-        "fs/read_text_file",
-        "ReadTextFileRequest",
-        "ReadTextFileResponse",
-    ),
-    request(
-        ToClient,
-        "fs/write_text_file",
-        "WriteTextFileRequest",
-        "WriteTextFileResponse",
-    ),
-    request(
-        ToClient,
-        "terminal/create",
-        "CreateTerminalRequest",
-        "CreateTerminalResponse",
-    ),
-    request(
-        ToClient,
-        "terminal/output",
-        "TerminalOutputRequest",
-        "TerminalOutputResponse",
-    ),
-    request(
-        ToClient,
-        "terminal/wait_for_exit",
-        "WaitForTerminalExitRequest",
-        "WaitForTerminalExitResponse",
-    ),
-    request(
-        ToClient,
-        "terminal/kill",
-        "KillTerminalRequest",
-        "KillTerminalResponse",
-    ),
-    request(
-        ToClient,
-        "terminal/release",
-        "ReleaseTerminalRequest",
-        "ReleaseTerminalResponse",
-    ),
-    request(
-        ToClient,
-        "elicitation/create",
-        "CreateElicitationRequest",
-        "CreateElicitationResponse",
-    ),
+    request!(ToClient, "fs/read_text_file", "ReadTextFile"),
+    request!(ToClient, "fs/write_text_file", "WriteTextFile"),
+    request!(ToClient, "terminal/create", "CreateTerminal"),
+    request!(ToClient, "terminal/output", "TerminalOutput"),
+    request!(ToClient, "terminal/wait_for_exit", "WaitForTerminalExit"),
+    request!(ToClient, "terminal/kill", "KillTerminal"),
+    request!(ToClient, "terminal/release", "ReleaseTerminal"),
+    request!(ToClient, "elicitation/create", "CreateElicitation"),
     notification(
         Some(ToClient),
         "elicitation/complete",
