@@ -2,54 +2,37 @@
 
 use serde_json::Value;
 
-use super::{Found, Rule, extensions::published, shape::Shape, shown, steering::part};
+use super::{
+    Found, Rule,
+    extensions::published,
+    shape::Shape,
+    shown,
+    steering::{Method, methods},
+};
 use harn_acp::ext::bridge;
-
-/// A request of the bridge.
-struct Method {
-    name: &'static str,
-    params: Shape,
-    result: Shape,
-}
-
-/// An operation of `host/call`.
-pub(super) struct Operation {
-    name: &'static str,
-    args: Shape,
-    result: Shape,
-}
-
-macro_rules! methods {
-    ($($name:literal)*) => {
-        [$(Method {
-            name: $name,
-            params: Shape::extension(|| part("host-bridge-params", $name)),
-            result: Shape::extension(|| part("host-bridge-results", $name)),
-        }),*]
-    };
-}
 
 macro_rules! operations {
     ($($name:literal)*) => {
-        [$(Operation {
+        [$(Method {
             name: $name,
-            args: Shape::extension(|| exchange($name, "args")),
+            params: Shape::extension(|| exchange($name, "args")),
             result: Shape::extension(|| exchange($name, "result")),
         }),*]
     };
 }
 
 static METHODS: [Method; 7] = methods! {
-    "builtin_call"
-    "host/call"
-    "host/capabilities"
-    "host/tools/list"
-    "skill/match"
-    "skills/fetch"
-    "skills/list"
+    "host-bridge" "builtin_call"
+    "host-bridge" "host/call"
+    "host-bridge" "host/capabilities"
+    "host-bridge" "host/tools/list"
+    "host-bridge" "skill/match"
+    "host-bridge" "skills/fetch"
+    "host-bridge" "skills/list"
 };
 
-static OPERATIONS: [Operation; 5] = operations! {
+/// The operations of `host/call`; their params are its `args`.
+static OPERATIONS: [Method; 5] = operations! {
     "process.exec"
     "process.get_default_shell"
     "process.list_shells"
@@ -78,7 +61,7 @@ pub(super) fn result(name: &str) -> Option<&'static Shape> {
 }
 
 /// The operation that a request asks for.
-pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static Operation> {
+pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static Method> {
     if name != bridge::Method::Call.name() {
         return None;
     }
@@ -86,17 +69,11 @@ pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static O
     OPERATIONS.iter().find(|operation| operation.name == name)
 }
 
-impl Operation {
-    pub(super) fn check_result(&self, result: &Value) -> Found {
-        self.result.check(result, "result")
-    }
-}
-
 /// Whether the params of a request fit; none if it is not of the bridge.
 pub(super) fn check_params(name: &str, params: &Value) -> Option<Found> {
     let mut found = method(name)?.params.check(params, "params");
     if let (Some(operation), Some(args)) = (operation(name, Some(params)), params.get("args")) {
-        found.extend(operation.args.check(args, "params/args"));
+        found.extend(operation.params.check(args, "params/args"));
     }
     Some(found)
 }
@@ -127,7 +104,7 @@ mod tests {
             let name = known.name();
             let found = OPERATIONS.iter().find(|operation| operation.name == name);
             let found = found.unwrap();
-            assert!(found.args.is_known() && found.result.is_known(), "{name}");
+            assert!(found.params.is_known() && found.result.is_known(), "{name}");
         }
         for method in &METHODS {
             assert!(method.params.is_known(), "{}", method.name);

@@ -321,7 +321,7 @@ impl Checker {
                     found.extend(fits(&asked.method, result));
                     found.extend(roster::check_result(&asked.method, result));
                     if let Some(operation) = asked.operation {
-                        found.extend(operation.check_result(result));
+                        found.extend(operation.result.check(result, "result"));
                     }
                 }
                 if let ("initialize", Outcome::Result(result)) = (asked.method.as_str(), outcome) {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Direction, bridge::Operation, envelope::Outcome, methods};
+use super::{Direction, envelope::Outcome, methods, steering::Method};
 
 /// A request that was made.
 #[derive(Clone)]
@@ -12,7 +12,7 @@ pub(super) struct Asked {
     /// It goes on after an event.
     pub(super) goes_on: bool,
     /// The operation of the host that it asks for.
-    pub(super) operation: Option<&'static Operation>,
+    pub(super) operation: Option<&'static Method>,
 }
 
 impl Asked {

@@ -14,9 +14,9 @@ use super::{
 };
 use harn_acp::ext::steering::contract_name;
 
-/// A method of the contract.
+/// A method of the contract, or an operation of a host.
 pub(super) struct Method {
-    name: &'static str,
+    pub(super) name: &'static str,
     pub(super) params: Shape,
     pub(super) result: Shape,
 }
@@ -25,11 +25,16 @@ macro_rules! methods {
     ($($file:literal $name:literal)*) => {
         [$(Method {
             name: $name,
-            params: Shape::extension(|| part(concat!($file, "-params"), $name)),
-            result: Shape::extension(|| part(concat!($file, "-results"), $name)),
+            params: Shape::extension(|| {
+                $crate::steering::part(concat!($file, "-params"), $name)
+            }),
+            result: Shape::extension(|| {
+                $crate::steering::part(concat!($file, "-results"), $name)
+            }),
         }),*]
     };
 }
+pub(super) use methods;
 
 static METHODS: [Method; 14] = methods! {
     "steering" "_session/steering"
