@@ -133,17 +133,6 @@ impl<'de> Deserialize<'de> for EventId {
     }
 }
 
-/// `_meta.harn` of the params of a line that has an id.
-#[cfg(test)]
-#[derive(Serialize, crate::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct StreamMeta {
-    /// The place of the line in its session's stream: what to send as `lastEventId` to go on after it.
-    #[schemars(with = "String")]
-    event_id: EventId,
-}
-
 /// What comes before and behind the id in a line that is written here, where `}}` closed it.
 const BEFORE: &[u8] = br#","_meta":{"harn":{"eventId":""#;
 const BEHIND: &[u8] = br#""}}}}"#;

@@ -407,40 +407,6 @@ pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, Unfit> {
     Ok((live != persisted).then_some(live))
 }
 
-/// The params of the methods, for the schema.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct LiveMethodParams {
-    #[serde(rename = "session/attach")]
-    attach: AttachParams,
-    #[serde(rename = "session/detach")]
-    detach: DetachParams,
-    #[serde(rename = "session/heartbeat")]
-    heartbeat: HeartbeatParams,
-    #[serde(rename = "session/live_clients")]
-    live_clients: super::steering::SessionParams,
-    #[serde(rename = "session/takeover")]
-    takeover: TakeoverParams,
-}
-
-/// Their results, for the schema.
-#[cfg(test)]
-#[derive(Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct LiveMethodResults<'a> {
-    #[serde(rename = "session/attach")]
-    attach: Changed<'a>,
-    #[serde(rename = "session/detach")]
-    detach: Changed<'a>,
-    #[serde(rename = "session/heartbeat")]
-    heartbeat: Changed<'a>,
-    #[serde(rename = "session/live_clients")]
-    live_clients: LiveClients<'a>,
-    #[serde(rename = "session/takeover")]
-    takeover: Changed<'a>,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

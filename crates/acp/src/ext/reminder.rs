@@ -1,13 +1,9 @@
 //! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
 
-#[cfg(test)]
-use crate::JsonSchema;
 use harn_model::{DeliveryMode, PendingReminder, Propagate, RoleHint, SystemReminder};
 use serde_json::{Map, Value};
 
 use super::VENDOR;
-#[cfg(test)]
-use super::sender::{Name, Sender};
 
 /// Members that are about the request and not part of the reminder.
 const ENVELOPE: [&str; 4] = ["sessionId", "session_id", "mode", "_harn"];
@@ -212,108 +208,6 @@ fn tags(tags: Option<Value>) -> Result<Vec<String>, Invalid> {
         }
     }
     Ok(kept)
-}
-
-/// `session/remind`: a reminder at the root, or in `reminder`.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) enum RemindParams {
-    /// In `reminder`.
-    Nested(Nested),
-    /// At the root.
-    Root(Root),
-}
-
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "RemindNested")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct Nested {
-    /// May be left out where one session is open.
-    #[serde(default)]
-    session_id: Option<Name>,
-    /// When it is delivered; `audit_only` where nothing is said.
-    #[serde(default)]
-    mode: Option<SentMode>,
-    reminder: Reminder,
-    #[serde(flatten)]
-    sender: Sender,
-}
-
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[schemars(rename = "RemindAtRoot")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct Root {
-    /// May be left out where one session is open.
-    #[serde(rename = "sessionId", default)]
-    session_id: Option<Name>,
-    /// When it is delivered; `audit_only` where nothing is said.
-    #[serde(default)]
-    mode: Option<SentMode>,
-    #[serde(flatten)]
-    reminder: Reminder,
-}
-
-/// When a reminder is delivered, in the words that are read.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "ReminderMode")]
-#[expect(dead_code, reason = "only its schema is of use")]
-enum SentMode {
-    InterruptImmediate,
-    Interrupt,
-    FinishStep,
-    AfterCurrentOperation,
-    Steer,
-    AuditOnly,
-    Queue,
-    WaitForCompletion,
-}
-
-/// Something for the agent to keep in mind.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[schemars(rename = "ReminderSaid")]
-#[expect(dead_code, reason = "only its schema is of use")]
-struct Reminder {
-    /// What it says.
-    #[schemars(length(min = 1))]
-    body: String,
-    /// Its id; one is made where there is none.
-    #[serde(default)]
-    id: Option<Name>,
-    #[serde(default)]
-    tags: Option<Vec<Name>>,
-    /// A later one with this key takes its place.
-    #[serde(default)]
-    dedupe_key: Option<String>,
-    /// How many turns it lasts; for ever where nothing is said.
-    #[serde(default)]
-    #[schemars(range(min = 1))]
-    ttl_turns: Option<u64>,
-    /// Whether it outlives a compaction.
-    #[serde(default)]
-    preserve_on_compact: bool,
-    /// Which workers hear of it.
-    #[serde(default)]
-    propagate: Propagate,
-    /// The role it should be rendered in.
-    #[serde(default)]
-    role_hint: RoleHint,
-    /// `bridge`, where anything is said.
-    #[serde(default)]
-    #[schemars(extend("enum" = ["bridge"]))]
-    source: Option<String>,
-    #[serde(default)]
-    fired_at_turn: u64,
-    /// Whatever the host wants to keep with it.
-    #[serde(rename = "_meta", default)]
-    meta: Option<Map<String, Value>>,
 }
 
 #[cfg(test)]

@@ -412,56 +412,6 @@ impl From<DeliveryMode> for Mode {
     }
 }
 
-/// What each method takes.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct SteeringMethodParams {
-    #[serde(rename = "session/inject")]
-    inject: InjectParams,
-    #[serde(rename = "session/revoke_inject")]
-    revoke_inject: RevokeInjectParams,
-    #[serde(rename = "session/replace_inject")]
-    replace_inject: ReplaceInjectParams,
-    #[serde(rename = "session/pending_injections")]
-    pending_injections: SessionParams,
-    #[serde(rename = "session/remind")]
-    remind: super::reminder::RemindParams,
-    #[serde(rename = "session/revoke_reminder")]
-    revoke_reminder: RevokeReminderParams,
-    #[serde(rename = "session/cancel")]
-    cancel: CancelParams,
-    #[serde(rename = "agent/resume")]
-    resume: ResumeParams,
-    #[serde(rename = "_session/steering")]
-    steering: SteeringParams,
-}
-
-/// What each method answers.
-#[cfg(test)]
-#[derive(Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct SteeringMethodResults<'a> {
-    #[serde(rename = "session/inject")]
-    inject: Injected<'a>,
-    #[serde(rename = "session/revoke_inject")]
-    revoke_inject: MessageChanged<'a>,
-    #[serde(rename = "session/replace_inject")]
-    replace_inject: MessageChanged<'a>,
-    #[serde(rename = "session/pending_injections")]
-    pending_injections: PendingInjections<'a>,
-    #[serde(rename = "session/remind")]
-    remind: Reminded,
-    #[serde(rename = "session/revoke_reminder")]
-    revoke_reminder: ReminderRevoked<'a>,
-    #[serde(rename = "session/cancel")]
-    cancel: Cancelled<'a>,
-    #[serde(rename = "agent/resume")]
-    resume: Resumed,
-    #[serde(rename = "_session/steering")]
-    steering: Steered,
-}
-
 /// `session/cancel`. The sender is read apart: whatever it says, the turn is stopped.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

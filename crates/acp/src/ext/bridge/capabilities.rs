@@ -61,33 +61,6 @@ fn operations(said: Value) -> Result<BTreeSet<String>, Misfit> {
     }
 }
 
-/// What a host may answer.
-#[cfg(test)]
-pub(super) type CapabilitiesAnswer = std::collections::BTreeMap<String, CapabilityEntry>;
-
-/// The operations of a capability.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "HostCapability")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) enum CapabilityEntry {
-    Bare(Vec<String>),
-    Listed { ops: OperationNames },
-    Spelled { operations: OperationNames },
-}
-
-/// Names, or an object a name.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "HostOperationNames")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) enum OperationNames {
-    Listed(Vec<String>),
-    Described(serde_json::Map<String, Value>),
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

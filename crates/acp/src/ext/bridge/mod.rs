@@ -8,6 +8,8 @@ pub(crate) mod misfit;
 mod process;
 mod ranking;
 mod skills;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use std::time::Duration;
@@ -159,19 +161,19 @@ bridge_methods! {
             HostCall<'a> => Value;
         /// Asks which operations there are.
         Capabilities = "host/capabilities" "Asks which operations the host has.":
-            AskCapabilities<'a> => capabilities::CapabilitiesAnswer;
+            AskCapabilities<'a> => tests::CapabilitiesAnswer;
         /// Asks for the tools of the host.
         ToolsList = "host/tools/list" "Asks for the tools of the host.":
-            ListTools => tools::ToolsAnswer;
+            ListTools => tests::ToolsAnswer;
         /// Has the host rank skills.
         SkillMatch = "skill/match" "Has the host rank skills.":
-            MatchSkills => ranking::MatchAnswer;
+            MatchSkills => tests::MatchAnswer;
         /// Asks for a skill of the host.
         SkillsFetch = "skills/fetch" "Asks for a skill of the host.":
-            FetchSkill<'a> => skills::SkillAnswer;
+            FetchSkill<'a> => tests::SkillAnswer;
         /// Asks for the skills of the host.
         SkillsList = "skills/list" "Asks for the skills of the host.":
-            ListSkills => skills::SkillsAnswer;
+            ListSkills => tests::SkillsAnswer;
     }
     notifications {
         /// The host has other skills than before.
@@ -248,21 +250,5 @@ fn text(value: Option<Value>) -> Option<String> {
     match value {
         Some(Value::String(text)) => Some(text),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_method_has_one_name() {
-        for method in Method::ALL {
-            assert_eq!(Method::named(method.name()), Some(*method));
-        }
-        for heard in Notification::ALL {
-            assert_eq!(Notification::named(heard.name()), Some(*heard));
-            assert_eq!(Method::named(heard.name()), None);
-        }
     }
 }

@@ -64,7 +64,7 @@ macro_rules! process_operations {
             $(
                 $(#[$doc])*
                 #[serde(rename = $full)]
-                $variant: Exchange<$params, $result>,
+                $variant: super::tests::Exchange<$params, $result>,
             )*
         }
     };
@@ -81,17 +81,6 @@ process_operations! {
     ShellInvocation = "shell_invocation" / "process.shell_invocation": ShellCommand => ShellInvocation;
     /// Run a command to its end.
     Exec = "exec" / "process.exec": ProcessExec => ProcessExit;
-}
-
-/// What an operation takes and gives.
-#[cfg(test)]
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline, deny_unknown_fields)]
-pub(crate) struct Exchange<P, R> {
-    /// What `args` holds.
-    args: P,
-    /// What the host answers.
-    result: R,
 }
 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {

@@ -44,42 +44,6 @@ fn candidate(entry: Value) -> Option<SkillCandidate> {
     })
 }
 
-/// What a host may answer.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) enum MatchAnswer {
-    Matches { matches: Vec<MatchEntry> },
-    Skills { skills: Vec<MatchEntry> },
-    Wrapped { result: Matches },
-    Bare(Vec<MatchEntry>),
-}
-
-/// The list in an envelope.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[schemars(rename = "SkillMatches")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct Matches {
-    matches: Vec<MatchEntry>,
-}
-
-/// A skill that fits.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[schemars(rename = "SkillMatchEntry")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct MatchEntry {
-    /// One of the candidates; others are ignored.
-    name: String,
-    /// How well; higher comes first. 1 if it is not said.
-    #[schemars(range(min = 0))]
-    score: Option<f64>,
-    /// Why, for people.
-    reason: Option<String>,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

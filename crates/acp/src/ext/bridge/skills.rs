@@ -105,35 +105,6 @@ impl Request for FetchSkill<'_> {
     }
 }
 
-/// What a host may answer to `skills/list`.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) enum SkillsAnswer {
-    Bare(Vec<SkillRef>),
-    Listed { skills: Vec<SkillRef> },
-}
-
-/// What a host may answer to `skills/fetch`. Without `manifest` its members stand beside the others.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[schemars(rename = "HostSkill")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct SkillAnswer {
-    /// Its name.
-    name: String,
-    /// What it is for.
-    description: Option<String>,
-    /// Its text.
-    body: String,
-    /// The rest of what a `SKILL.md` says before its text.
-    manifest: Option<Map<String, Value>>,
-    /// The same, flat.
-    #[serde(flatten)]
-    flat: Map<String, Value>,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -73,47 +73,6 @@ fn schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
     }
 }
 
-/// What a host may answer.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) enum ToolsAnswer {
-    Listed { tools: Vec<ToolEntry> },
-    Bare(Vec<ToolEntry>),
-    Wrapped { result: ToolsListed },
-}
-
-/// The list in an envelope.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct ToolsListed {
-    tools: Vec<ToolEntry>,
-}
-
-/// A tool; of several names for one thing the first one counts.
-#[cfg(test)]
-#[derive(JsonSchema)]
-#[schemars(rename = "HostToolEntry")]
-#[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct ToolEntry {
-    /// Its name.
-    name: String,
-    /// What it does.
-    description: Option<String>,
-    /// The same, as older hosts call it.
-    short_description: Option<String>,
-    /// The JSON Schema of its arguments.
-    schema: Option<Map<String, Value>>,
-    /// The same, as older hosts call it.
-    parameters: Option<Map<String, Value>>,
-    /// The same, as older hosts call it.
-    input_schema: Option<Map<String, Value>>,
-    /// Whether it should not be used any more.
-    deprecated: Option<bool>,
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};

@@ -1,5 +1,7 @@
 //! `spec/schemas` says what the code writes: generated from its types, and compared with them here.
 
+mod shapes;
+
 use harn_model::HitlResponse;
 use harn_testkit::schema::{
     NullRule, accepted_schema, check_carried, check_files, forbid_null_members, references_apart,
@@ -9,6 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use self::shapes::{
+    LiveMethodParams, LiveMethodResults, SteeringMethodParams, SteeringMethodResults, StreamMeta,
+};
 use super::SCHEMAS;
 use crate::{
     ext::{
@@ -18,15 +23,13 @@ use crate::{
         capabilities::{Advertised, Session},
         client::Wish,
         content::ContentMeta,
-        event_id::StreamMeta,
         hitl::Requested,
         idle::Idle,
-        live::{Listed, LiveMethodParams, LiveMethodResults},
+        live::Listed,
         mcp::McpMeta,
         permission::Answer,
         plan::PlanMeta,
         schema,
-        steering::{SteeringMethodParams, SteeringMethodResults},
         tool::ToolMeta,
         update::{CarriedUpdate, ExtensionUpdate, LiveClientFields, ReminderFields},
         user::UserMeta,

@@ -1,0 +1,206 @@
+//! Types that only the published schemas need: the methods by name, and shapes that are read without a type.
+
+use harn_model::{Propagate, RoleHint};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    EventId,
+    ext::{
+        live::{AttachParams, Changed, DetachParams, HeartbeatParams, LiveClients, TakeoverParams},
+        sender::{Name, Sender},
+        steering::{
+            CancelParams, Cancelled, InjectParams, Injected, MessageChanged, PendingInjections,
+            Reminded, ReminderRevoked, ReplaceInjectParams, ResumeParams, Resumed,
+            RevokeInjectParams, RevokeReminderParams, SessionParams, Steered, SteeringParams,
+        },
+    },
+};
+
+/// `_meta.harn` of the params of a line that has an id.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub(super) struct StreamMeta {
+    /// The place of the line in its session's stream: what to send as `lastEventId` to go on after it.
+    #[schemars(with = "String")]
+    event_id: EventId,
+}
+
+/// What each method takes.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct SteeringMethodParams {
+    #[serde(rename = "session/inject")]
+    inject: InjectParams,
+    #[serde(rename = "session/revoke_inject")]
+    revoke_inject: RevokeInjectParams,
+    #[serde(rename = "session/replace_inject")]
+    replace_inject: ReplaceInjectParams,
+    #[serde(rename = "session/pending_injections")]
+    pending_injections: SessionParams,
+    #[serde(rename = "session/remind")]
+    remind: RemindParams,
+    #[serde(rename = "session/revoke_reminder")]
+    revoke_reminder: RevokeReminderParams,
+    #[serde(rename = "session/cancel")]
+    cancel: CancelParams,
+    #[serde(rename = "agent/resume")]
+    resume: ResumeParams,
+    #[serde(rename = "_session/steering")]
+    steering: SteeringParams,
+}
+
+/// What each method answers.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct SteeringMethodResults<'a> {
+    #[serde(rename = "session/inject")]
+    inject: Injected<'a>,
+    #[serde(rename = "session/revoke_inject")]
+    revoke_inject: MessageChanged<'a>,
+    #[serde(rename = "session/replace_inject")]
+    replace_inject: MessageChanged<'a>,
+    #[serde(rename = "session/pending_injections")]
+    pending_injections: PendingInjections<'a>,
+    #[serde(rename = "session/remind")]
+    remind: Reminded,
+    #[serde(rename = "session/revoke_reminder")]
+    revoke_reminder: ReminderRevoked<'a>,
+    #[serde(rename = "session/cancel")]
+    cancel: Cancelled<'a>,
+    #[serde(rename = "agent/resume")]
+    resume: Resumed,
+    #[serde(rename = "_session/steering")]
+    steering: Steered,
+}
+
+/// The params of the methods, for the schema.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is of use")]
+pub(super) struct LiveMethodParams {
+    #[serde(rename = "session/attach")]
+    attach: AttachParams,
+    #[serde(rename = "session/detach")]
+    detach: DetachParams,
+    #[serde(rename = "session/heartbeat")]
+    heartbeat: HeartbeatParams,
+    #[serde(rename = "session/live_clients")]
+    live_clients: SessionParams,
+    #[serde(rename = "session/takeover")]
+    takeover: TakeoverParams,
+}
+
+/// Their results, for the schema.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct LiveMethodResults<'a> {
+    #[serde(rename = "session/attach")]
+    attach: Changed<'a>,
+    #[serde(rename = "session/detach")]
+    detach: Changed<'a>,
+    #[serde(rename = "session/heartbeat")]
+    heartbeat: Changed<'a>,
+    #[serde(rename = "session/live_clients")]
+    live_clients: LiveClients<'a>,
+    #[serde(rename = "session/takeover")]
+    takeover: Changed<'a>,
+}
+
+/// `session/remind`: a reminder at the root, or in `reminder`.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is of use")]
+enum RemindParams {
+    /// In `reminder`.
+    Nested(Nested),
+    /// At the root.
+    Root(Root),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RemindNested")]
+#[expect(dead_code, reason = "only its schema is of use")]
+struct Nested {
+    /// May be left out where one session is open.
+    #[serde(default)]
+    session_id: Option<Name>,
+    /// When it is delivered; `audit_only` where nothing is said.
+    #[serde(default)]
+    mode: Option<SentMode>,
+    reminder: Reminder,
+    #[serde(flatten)]
+    sender: Sender,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename = "RemindAtRoot")]
+#[expect(dead_code, reason = "only its schema is of use")]
+struct Root {
+    /// May be left out where one session is open.
+    #[serde(rename = "sessionId", default)]
+    session_id: Option<Name>,
+    /// When it is delivered; `audit_only` where nothing is said.
+    #[serde(default)]
+    mode: Option<SentMode>,
+    #[serde(flatten)]
+    reminder: Reminder,
+}
+
+/// When a reminder is delivered, in the words that are read.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ReminderMode")]
+#[expect(dead_code, reason = "only its schema is of use")]
+enum SentMode {
+    InterruptImmediate,
+    Interrupt,
+    FinishStep,
+    AfterCurrentOperation,
+    Steer,
+    AuditOnly,
+    Queue,
+    WaitForCompletion,
+}
+
+/// Something for the agent to keep in mind.
+#[derive(JsonSchema)]
+#[schemars(rename = "ReminderSaid")]
+#[expect(dead_code, reason = "only its schema is of use")]
+struct Reminder {
+    /// What it says.
+    #[schemars(length(min = 1))]
+    body: String,
+    /// Its id; one is made where there is none.
+    #[serde(default)]
+    id: Option<Name>,
+    #[serde(default)]
+    tags: Option<Vec<Name>>,
+    /// A later one with this key takes its place.
+    #[serde(default)]
+    dedupe_key: Option<String>,
+    /// How many turns it lasts; for ever where nothing is said.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    ttl_turns: Option<u64>,
+    /// Whether it outlives a compaction.
+    #[serde(default)]
+    preserve_on_compact: bool,
+    /// Which workers hear of it.
+    #[serde(default)]
+    propagate: Propagate,
+    /// The role it should be rendered in.
+    #[serde(default)]
+    role_hint: RoleHint,
+    /// `bridge`, where anything is said.
+    #[serde(default)]
+    #[schemars(extend("enum" = ["bridge"]))]
+    source: Option<String>,
+    #[serde(default)]
+    fired_at_turn: u64,
+    /// Whatever the host wants to keep with it.
+    #[serde(rename = "_meta", default)]
+    meta: Option<Map<String, Value>>,
+}
