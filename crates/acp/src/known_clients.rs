@@ -6,168 +6,45 @@
 
 /// Whether a client of this name is known to show plain ACP only.
 pub(crate) fn shows_plain_acp(name: &str) -> bool {
-    let tables: [&[&str]; 4] = [&SEEN, &JETBRAINS, &IN_SOURCES, &LISTED];
-    let mut names = tables.into_iter().flatten();
+    let lists = [SEEN, JETBRAINS, IN_SOURCES, LISTED];
+    let mut names = lists.into_iter().flat_map(|list| list.split(", "));
     names.any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Names that the running clients sent: acpx 0.19, agent-shell 0.74, agentpool, CodeCompanion, the check of
 /// the ACP registry, Toad 0.6.
-const SEEN: [&str; 6] = [
-    "ACP Registry Validator",
-    "acpx",
-    "agent-shell",
-    "agentpool",
-    "CodeCompanion.nvim",
-    "toad",
-];
+const SEEN: &str = "\
+    ACP Registry Validator, acpx, agent-shell, agentpool, CodeCompanion.nvim, toad";
 
 /// The IDEs of JetBrains. AI Assistant sends `JetBrains.` and the product's name; agents record it as the
 /// `originator` (Codex) or `client_name` (Copilot) of a session.
-const JETBRAINS: [&str; 15] = [
-    "JetBrains.Android Studio",
-    "JetBrains.Aqua",
-    "JetBrains.CLion",
-    "JetBrains.DataGrip",
-    "JetBrains.DataSpell",
-    "JetBrains.GoLand",
-    "JetBrains.IntelliJ IDEA",
-    "JetBrains.MPS",
-    "JetBrains.PhpStorm",
-    "JetBrains.PyCharm",
-    "JetBrains.Rider",
-    "JetBrains.RubyMine",
-    "JetBrains.RustRover",
-    "JetBrains.WebStorm",
-    "JetBrains.Writerside",
-];
+const JETBRAINS: &str = "\
+    JetBrains.Android Studio, JetBrains.Aqua, JetBrains.CLion, JetBrains.DataGrip, JetBrains.DataSpell, \
+    JetBrains.GoLand, JetBrains.IntelliJ IDEA, JetBrains.MPS, JetBrains.PhpStorm, JetBrains.PyCharm, \
+    JetBrains.Rider, JetBrains.RubyMine, JetBrains.RustRover, JetBrains.WebStorm, JetBrains.Writerside";
 
 /// Names that stand in the sources of clients of the public list,
 /// <https://agentclientprotocol.com/get-started/clients>: what they put into `clientInfo`. The list is that of
 /// commit 03e8a5e6 of its repository.
-const IN_SOURCES: [&str; 23] = [
-    "acp-discord",
-    "acp-discord-task-runner",
-    "acp-ui",
-    "Agentic.nvim",
-    "Agmente iOS",
-    "AionUi",
-    "cc-connect",
-    "DeepChat",
-    "happy-cli",
-    "Harnss",
-    "hydra-acp-shim",
-    "hydra-acp-tui",
-    "jockey",
-    "juan",
-    "mobvibe",
-    "mobvibe-cli",
-    "nori",
-    "obsidian-agent-client",
-    "obsidian-copilot",
-    "vibex",
-    "vscode-acp-client",
-    "wechat-acp",
-    "zed",
-];
+const IN_SOURCES: &str = "\
+    acp-discord, acp-discord-task-runner, acp-ui, Agentic.nvim, Agmente iOS, AionUi, cc-connect, \
+    DeepChat, happy-cli, Harnss, hydra-acp-shim, hydra-acp-tui, jockey, juan, mobvibe, mobvibe-cli, \
+    nori, obsidian-agent-client, obsidian-copilot, vibex, vscode-acp-client, wechat-acp, zed";
 
 /// Other clients of the same list, by the name of their project. What they send was not seen.
-const LISTED: [&str; 94] = [
-    "acp-components",
-    "acp-connector",
-    "acp-inspector",
-    "acp-patchbay",
-    "acp-pro",
-    "acp-sidepanel",
-    "acp-to-agui",
-    "acp_rpc_bridge",
-    "AcpAgentClient",
-    "acpdbg",
-    "acprouter",
-    "agent-client-kernel",
-    "agent-studio",
-    "agentconnect",
-    "agentops",
-    "agentos",
-    "agentrq",
-    "ai-elements-remix-template",
-    "aizen",
-    "alchemy",
-    "anycode",
-    "aptove",
-    "avante.nvim",
-    "Braide",
-    "Capsule",
-    "casper",
-    "chrome-acp",
-    "ClawX",
-    "clover",
-    "codeg",
-    "compozy",
-    "Devin Desktop",
-    "duckdb-acp",
-    "duckdb-claude-slack",
-    "Exo",
-    "fabriqa.ai",
-    "fast-agent",
-    "ferngeist",
-    "gemini-cli-desktop",
-    "Ghosty Teams",
-    "Gold Band",
-    "hash",
-    "hermes.nvim",
-    "intelligent-terminal",
-    "kangaroo",
-    "Kepler",
-    "Kronos",
-    "lark-acp",
-    "Lody",
-    "marimo",
-    "martty",
-    "Mastra",
-    "mitto",
-    "multicoder",
-    "Newio",
-    "ngent",
-    "obsidian-agent-console",
-    "obsidian-harness",
-    "octop",
-    "OmniGet",
-    "Open Knowledge",
-    "openacp",
-    "OpenClaw",
-    "Paca",
-    "Panda",
-    "Perch",
-    "pilion-browser",
-    "pool",
-    "Poolside Assistant",
-    "Poolside Desktop Assistant",
-    "pulsar-acp-agent",
-    "qq-ai-bot",
-    "Qt Creator",
-    "qwen-audio-agent",
-    "rayclaw",
-    "Reemoat",
-    "remote-agent-server",
-    "rlm-code",
-    "Runmote",
-    "Shellular",
-    "Sidequery",
-    "sniptail",
-    "sublime-acp",
-    "Superlite",
-    "Telegram-ACP",
-    "telegram-acp-bot",
-    "TermFold",
-    "tidewave",
-    "tlbx",
-    "UnityACPClient",
-    "UnityAgentClient",
-    "VACP",
-    "vibearound",
-    "zooid",
-];
+const LISTED: &str = "\
+    acp-components, acp-connector, acp-inspector, acp-patchbay, acp-pro, acp-sidepanel, acp-to-agui, \
+    acp_rpc_bridge, AcpAgentClient, acpdbg, acprouter, agent-client-kernel, agent-studio, agentconnect, \
+    agentops, agentos, agentrq, ai-elements-remix-template, aizen, alchemy, anycode, aptove, \
+    avante.nvim, Braide, Capsule, casper, chrome-acp, ClawX, clover, codeg, compozy, Devin Desktop, \
+    duckdb-acp, duckdb-claude-slack, Exo, fabriqa.ai, fast-agent, ferngeist, gemini-cli-desktop, \
+    Ghosty Teams, Gold Band, hash, hermes.nvim, intelligent-terminal, kangaroo, Kepler, Kronos, \
+    lark-acp, Lody, marimo, martty, Mastra, mitto, multicoder, Newio, ngent, obsidian-agent-console, \
+    obsidian-harness, octop, OmniGet, Open Knowledge, openacp, OpenClaw, Paca, Panda, Perch, \
+    pilion-browser, pool, Poolside Assistant, Poolside Desktop Assistant, pulsar-acp-agent, qq-ai-bot, \
+    Qt Creator, qwen-audio-agent, rayclaw, Reemoat, remote-agent-server, rlm-code, Runmote, Shellular, \
+    Sidequery, sniptail, sublime-acp, Superlite, Telegram-ACP, telegram-acp-bot, TermFold, tidewave, \
+    tlbx, UnityACPClient, UnityAgentClient, VACP, vibearound, zooid";
 
 #[cfg(test)]
 mod tests {
