@@ -98,25 +98,126 @@ pub struct IdleFields {
     pub backoff_ms: u64,
 }
 
-/// A turn and the prompt that began it.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnStartedFields<'a> {
-    pub turn_id: Cow<'a, str>,
-    pub message_id: Cow<'a, str>,
-}
+wire_fields! {
+    /// One envelope for start, finish and error; absent parts are null.
+    pub RunFields from CompositionRun {
+        run_id: Cow<'a, str>,
+        language: Cow<'a, str>,
+        #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+        snippet_hash: Cow<'a, str>,
+        #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+        binding_manifest_hash: Cow<'a, str>,
+        requested_side_effect_ceiling: harn_model::SideEffectLevel,
+        stdout: Option<Cow<'a, str>>,
+        stderr: Option<Cow<'a, str>>,
+        artifacts: Cow<'a, [Value]>,
+        result: Option<Cow<'a, Value>>,
+        failure_category: Option<harn_model::FailureCategory>,
+        error: Option<Cow<'a, str>>,
+        duration_ms: Option<u64>,
+        metadata: Cow<'a, Map<String, Value>>,
+    }
 
-/// A turn and how it ended, as the answer to its prompt says it.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnEndedFields<'a> {
-    pub turn_id: Cow<'a, str>,
-    /// Why the agent stopped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<StopReason>,
-    /// What went wrong, where it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Cow<'a, str>>,
+    /// A child begins; its annotations keep snake_case.
+    pub ChildCallFields from ChildCall {
+        run_id: Cow<'a, str>,
+        tool_call_id: Cow<'a, str>,
+        tool_name: Cow<'a, str>,
+        operation_index: u64,
+        annotations: Option<Cow<'a, harn_model::ToolAnnotations>>,
+        requested_side_effect_level: harn_model::SideEffectLevel,
+        policy_context: Cow<'a, Map<String, Value>>,
+        raw_input: Cow<'a, Value>,
+    }
+
+    /// A child ended.
+    pub ChildResultFields from ChildResult {
+        run_id: Cow<'a, str>,
+        tool_call_id: Cow<'a, str>,
+        tool_name: Cow<'a, str>,
+        operation_index: u64,
+        status: harn_model::ToolCallStatus,
+        raw_output: Option<Cow<'a, Value>>,
+        error: Option<Cow<'a, str>>,
+        error_category: Option<harn_model::ErrorCategory>,
+        executor: Option<Executor<'a>>,
+        duration_ms: Option<u64>,
+        execution_duration_ms: Option<u64>,
+    }
+
+    /// Who sent a control.
+    pub ActorFields from harn_model::Actor {
+        client_id: Cow<'a, str>,
+        role: Cow<'a, str>,
+        source: Cow<'a, str>,
+    }
+
+    /// A report as the agent made it. One with a message or entries is a session update instead.
+    pub ReportFields from ProgressReport {
+        message: Option<Cow<'a, str>>,
+        entries: Cow<'a, [PlanEntry]>,
+        replace: bool,
+        metadata: Cow<'a, Value>,
+    }
+
+    /// How a catalogue of tools changed; names are sorted.
+    pub ToolsFields from ToolsChange {
+        /// Tools that came.
+        added: Cow<'a, [String]>,
+        /// Tools that went.
+        removed: Cow<'a, [String]>,
+        /// Tools that are described otherwise now.
+        changed: Cow<'a, [String]>,
+        /// How many there are.
+        total: u64,
+    }
+
+    /// A turn and the prompt that began it.
+    pub TurnStartedFields {
+        turn_id: Cow<'a, str>,
+        message_id: Cow<'a, str>,
+    }
+
+    /// A turn and how it ended, as the answer to its prompt says it.
+    pub TurnEndedFields {
+        turn_id: Cow<'a, str>,
+        /// Why the agent stopped.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stop_reason: Option<StopReason>,
+        /// What went wrong, where it failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<Cow<'a, str>>,
+    }
+
+    /// A control and what came of it.
+    pub ControlFields {
+        control_id: Cow<'a, str>,
+        method: Cow<'static, str>,
+        outcome: Cow<'static, str>,
+        status: harn_model::ControlStatus,
+        /// The outcome again, where it is a refusal.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<Cow<'static, str>>,
+        actor: ActorFields<'a>,
+        target: TargetFields<'a>,
+    }
+
+    /// What a control was about.
+    pub TargetFields from ControlTarget {
+        session_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reminder_id: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turn_id: Option<Cow<'a, str>>,
+    }
+
+    /// Why a session was closed and what it is now.
+    pub ClosedFields {
+        reason: Cow<'a, str>,
+        status: Cow<'a, str>,
+    }
 }
 
 impl<'a> TurnEndedFields<'a> {
@@ -129,76 +230,6 @@ impl<'a> TurnEndedFields<'a> {
             turn_id: turn.as_str().into(),
             stop_reason,
             error,
-        }
-    }
-}
-
-wire_fields!(
-/// One envelope for start, finish and error; absent parts are null.
-pub RunFields from CompositionRun {
-    run_id: Cow<'a, str>,
-    language: Cow<'a, str>,
-    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
-    snippet_hash: Cow<'a, str>,
-    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
-    binding_manifest_hash: Cow<'a, str>,
-    requested_side_effect_ceiling: harn_model::SideEffectLevel,
-    stdout: Option<Cow<'a, str>>,
-    stderr: Option<Cow<'a, str>>,
-    artifacts: Cow<'a, [Value]>,
-    result: Option<Cow<'a, Value>>,
-    failure_category: Option<harn_model::FailureCategory>,
-    error: Option<Cow<'a, str>>,
-    duration_ms: Option<u64>,
-    metadata: Cow<'a, Map<String, Value>>,
-}
-);
-
-wire_fields!(
-/// A child begins; its annotations keep snake_case.
-pub ChildCallFields from ChildCall {
-    run_id: Cow<'a, str>,
-    tool_call_id: Cow<'a, str>,
-    tool_name: Cow<'a, str>,
-    operation_index: u64,
-    annotations: Option<Cow<'a, harn_model::ToolAnnotations>>,
-    requested_side_effect_level: harn_model::SideEffectLevel,
-    policy_context: Cow<'a, Map<String, Value>>,
-    raw_input: Cow<'a, Value>,
-}
-);
-
-/// A child ended.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ChildResultFields<'a> {
-    pub run_id: Cow<'a, str>,
-    pub tool_call_id: Cow<'a, str>,
-    pub tool_name: Cow<'a, str>,
-    pub operation_index: u64,
-    pub status: harn_model::ToolCallStatus,
-    pub raw_output: Option<Cow<'a, Value>>,
-    pub error: Option<Cow<'a, str>>,
-    pub error_category: Option<harn_model::ErrorCategory>,
-    pub executor: Option<Executor<'a>>,
-    pub duration_ms: Option<u64>,
-    pub execution_duration_ms: Option<u64>,
-}
-
-impl<'a> From<&'a ChildResult> for ChildResultFields<'a> {
-    fn from(result: &'a ChildResult) -> Self {
-        Self {
-            run_id: (&result.run_id).into(),
-            tool_call_id: (&result.tool_call_id).into(),
-            tool_name: (&result.tool_name).into(),
-            operation_index: result.operation_index,
-            status: result.status,
-            raw_output: result.raw_output.as_ref().map(Cow::Borrowed),
-            error: result.error.as_deref().map(Cow::from),
-            error_category: result.error_category,
-            executor: result.executor.as_ref().map(Executor::from),
-            duration_ms: result.duration_ms,
-            execution_duration_ms: result.execution_duration_ms,
         }
     }
 }
@@ -234,21 +265,6 @@ impl From<&LoopCheckpoint> for CheckpointFields {
     }
 }
 
-/// A control and what came of it.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ControlFields<'a> {
-    pub control_id: Cow<'a, str>,
-    pub method: Cow<'static, str>,
-    pub outcome: Cow<'static, str>,
-    pub status: harn_model::ControlStatus,
-    /// The outcome again, where it is a refusal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Cow<'static, str>>,
-    pub actor: ActorFields<'a>,
-    pub target: TargetFields<'a>,
-}
-
 impl<'a> From<&'a ControlOutcome> for ControlFields<'a> {
     fn from(outcome: &'a ControlOutcome) -> Self {
         let status = outcome.status();
@@ -277,63 +293,12 @@ fn method(control: Control) -> &'static str {
     }
 }
 
-wire_fields!(
-/// Who sent a control.
-pub ActorFields from harn_model::Actor {
-    client_id: Cow<'a, str>,
-    role: Cow<'a, str>,
-    source: Cow<'a, str>,
-}
-);
-
-/// What a control was about.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetFields<'a> {
-    pub session_id: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reminder_id: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_id: Option<Cow<'a, str>>,
-}
-
-impl<'a> From<&'a ControlTarget> for TargetFields<'a> {
-    fn from(target: &'a ControlTarget) -> Self {
-        Self {
-            session_id: target.session_id.as_str().into(),
-            message_id: target.message_id.as_ref().map(|id| id.as_str().into()),
-            reminder_id: target.reminder_id.as_deref().map(Cow::from),
-            turn_id: target.turn_id.as_ref().map(|id| id.as_str().into()),
-        }
-    }
-}
-
 /// How long an agent did nothing.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchdogFields {
     pub attempts: u64,
     pub elapsed_ms: u64,
-}
-
-wire_fields!(
-/// A report as the agent made it. One with a message or entries is a session update instead.
-pub ReportFields from ProgressReport {
-    message: Option<Cow<'a, str>>,
-    entries: Cow<'a, [PlanEntry]>,
-    replace: bool,
-    metadata: Cow<'a, Value>,
-}
-);
-
-/// Why a session was closed and what it is now.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ClosedFields<'a> {
-    pub reason: Cow<'a, str>,
-    pub status: Cow<'a, str>,
 }
 
 impl<'a> ClosedFields<'a> {
@@ -344,17 +309,3 @@ impl<'a> ClosedFields<'a> {
         }
     }
 }
-
-wire_fields!(
-/// How a catalogue of tools changed; names are sorted.
-pub ToolsFields from ToolsChange {
-    /// Tools that came.
-    added: Cow<'a, [String]>,
-    /// Tools that went.
-    removed: Cow<'a, [String]>,
-    /// Tools that are described otherwise now.
-    changed: Cow<'a, [String]>,
-    /// How many there are.
-    total: u64,
-}
-);

@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use harn_model::{ErrorCategory, FailureCategory, SideEffectLevel, ToolCallStatus};
+use harn_model::{ErrorCategory, FailureCategory, GrantScope, SideEffectLevel, ToolCallStatus};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -113,16 +113,27 @@ macro_rules! copied {
     };
 }
 
-lent! { Map<String, Value> Value harn_model::ToolAnnotations }
-copied! { bool i64 u64 ErrorCategory FailureCategory SideEffectLevel ToolCallStatus }
+/// Ids are texts on the wire.
+macro_rules! named {
+    ($($id:ident)*) => {
+        $(impl<'a> Lend<'a, Cow<'a, str>> for harn_model::$id {
+            fn lend(&'a self) -> Cow<'a, str> {
+                self.as_str().into()
+            }
+        })*
+    };
+}
 
-/// Declares the fields that a record of the model has on the wire, and how they are taken from it.
+lent! { Map<String, Value> Value harn_model::ToolAnnotations }
+copied! { bool i64 u64 ErrorCategory FailureCategory GrantScope SideEffectLevel ToolCallStatus }
+named! { MessageId SessionId TurnId WorkerId }
+
+/// Declares the fields that records of the model have on the wire, and how they are taken from them.
 macro_rules! wire_fields {
-    (
-        $(#[$doc:meta])* pub $name:ident from $record:ty
+    (@one $(#[$doc:meta])* $name:ident from $record:ty
         { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }
     ) => {
-        wire_fields!($(#[$doc])* pub $name { $($(#[$attr])* $field: $ty),* });
+        wire_fields!(@one $(#[$doc])* $name { $($(#[$attr])* $field: $ty),* });
 
         impl<'a> From<&'a $record> for $name<'a> {
             fn from(record: &'a $record) -> Self {
@@ -131,7 +142,7 @@ macro_rules! wire_fields {
             }
         }
     };
-    ($(#[$doc:meta])* pub $name:ident { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }) => {
+    (@one $(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }) => {
         #[derive(serde::Serialize, serde::Deserialize, crate::JsonSchema)]
         #[serde(rename_all = "camelCase")]
         $(#[$doc])*
@@ -139,6 +150,9 @@ macro_rules! wire_fields {
         pub struct $name<'a> {
             $($(#[$attr])* pub $field: $ty,)*
         }
+    };
+    ($($(#[$doc:meta])* pub $name:ident $(from $record:ty)? { $($fields:tt)* })*) => {
+        $(wire_fields!(@one $(#[$doc])* $name $(from $record)? { $($fields)* });)*
     };
 }
 

@@ -13,7 +13,10 @@ use harn_model::{
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{event_id::EventId, lend::Lent};
+use super::{
+    event_id::EventId,
+    lend::{Lent, wire_fields},
+};
 
 /// What a host renders a question from, and why it is asked.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -93,46 +96,25 @@ impl<'a> PermissionMeta<'a> {
     }
 }
 
-/// A worker on the way.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-pub struct LineageStep<'a> {
-    /// The worker.
-    pub worker_id: Cow<'a, str>,
-    /// Its name.
-    pub worker_name: Cow<'a, str>,
-    /// The session it works in.
-    pub session_id: Cow<'a, str>,
-}
-
-impl<'a> From<&'a Lineage> for LineageStep<'a> {
-    fn from(step: &'a Lineage) -> Self {
-        Self {
-            worker_id: step.worker_id.as_str().into(),
-            worker_name: (&step.worker_name).into(),
-            session_id: step.session_id.as_str().into(),
-        }
+wire_fields! {
+    /// A worker on the way.
+    #[schemars(deny_unknown_fields)]
+    pub LineageStep from Lineage {
+        /// The worker.
+        worker_id: Cow<'a, str>,
+        /// Its name.
+        worker_name: Cow<'a, str>,
+        /// The session it works in.
+        session_id: Cow<'a, str>,
     }
-}
 
-/// How long an answer holds: ACP has one word for "this session" and "from now on".
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(deny_unknown_fields)]
-pub struct OptionScope<'a> {
-    /// The option.
-    pub option_id: Cow<'a, str>,
-    /// How long it holds.
-    pub scope: GrantScope,
-}
-
-impl<'a> From<&'a PermissionOption> for OptionScope<'a> {
-    fn from(option: &'a PermissionOption) -> Self {
-        Self {
-            option_id: (&option.option_id).into(),
-            scope: option.scope,
-        }
+    /// How long an answer holds: ACP has one word for "this session" and "from now on".
+    #[schemars(deny_unknown_fields)]
+    pub OptionScope from PermissionOption {
+        /// The option.
+        option_id: Cow<'a, str>,
+        /// How long it holds.
+        scope: GrantScope,
     }
 }
 

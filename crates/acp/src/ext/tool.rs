@@ -8,6 +8,8 @@ use harn_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::lend::Lend;
+
 meta_fields! {
     /// `_meta.harn` of a tool call or its update. Nothing is written empty.
     #[derive(Default, PartialEq)]
@@ -75,13 +77,13 @@ pub enum ServerWord {
     McpServer,
 }
 
-impl<'a> From<&'a ToolExecutor> for Executor<'a> {
-    fn from(executor: &'a ToolExecutor) -> Self {
-        match executor {
-            ToolExecutor::HarnBuiltin => Self::Word(ExecutorWord::HarnBuiltin),
-            ToolExecutor::HostBridge => Self::Word(ExecutorWord::HostBridge),
-            ToolExecutor::ProviderNative => Self::Word(ExecutorWord::ProviderNative),
-            ToolExecutor::McpServer { server_name, .. } => Self::Server {
+impl<'a> Lend<'a, Executor<'a>> for ToolExecutor {
+    fn lend(&'a self) -> Executor<'a> {
+        match self {
+            Self::HarnBuiltin => Executor::Word(ExecutorWord::HarnBuiltin),
+            Self::HostBridge => Executor::Word(ExecutorWord::HostBridge),
+            Self::ProviderNative => Executor::Word(ExecutorWord::ProviderNative),
+            Self::McpServer { server_name, .. } => Executor::Server {
                 kind: ServerWord::McpServer,
                 server_name: server_name.into(),
             },
@@ -120,7 +122,7 @@ impl<'a> ToolMeta<'a> {
             error: update.error.as_deref().map(Cow::from),
             error_category: update.error_category.filter(|_| failed),
             execution_duration_ms: update.execution_duration_ms.filter(|_| ended),
-            executor: update.executor.as_ref().map(Executor::from),
+            executor: update.executor.lend(),
             parsing: update.parsing,
             raw_input_partial: update
                 .raw_input_partial
