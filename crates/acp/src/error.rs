@@ -3,12 +3,12 @@
 //! No code here is ACP's -32000: clients take that for "authentication required" and drop the message.
 
 use agent_client_protocol::{Error, RawJsonRpcError, schema::MaybeUndefined};
-use harn_model::{ControlResult, SessionId};
+use harn_model::{Actor, ControlResult, SessionId};
 use harn_runtime::{
     ControlError, HitlError, JournalError, LiveClientError, NotInControl, PromptError,
     SessionError, SettingError,
 };
-use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::ext::{agent_event::ActorFields, reminder::Invalid};
 
@@ -23,58 +23,30 @@ const NOT_FOUND: i32 = -32002;
 const NOTHING_RUNS: i32 = -32004;
 const INVALID_PARAMS: i32 = -32602;
 
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Data<'a> {
-    reason: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reminder_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    actor: Option<ActorFields<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    owner: Option<ActorFields<'a>>,
-    /// Who is in control; null where nobody is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    controller: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_id: Option<&'a str>,
-    /// The code of a diagnostic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'a str>,
+/// An error and its reason.
+fn error(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
+    let data = Map::from_iter([("reason".to_owned(), reason.into())]);
+    Error::new(code, message.to_string()).data(Value::Object(data))
 }
 
-fn error(code: i32, message: impl std::fmt::Display, data: &Data<'_>) -> Error {
-    let error = Error::new(code, message.to_string());
-    match serde_json::to_value(data) {
-        Ok(data) => error.data(data),
-        Err(_) => error,
+/// Adds a member to an error's data, unless it is there.
+fn with(mut error: Error, member: &str, value: impl Into<Value>) -> Error {
+    if let Some(Value::Object(data)) = &mut error.data {
+        data.entry(member).or_insert(value.into());
     }
-}
-
-fn simple(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
-    let data = Data {
-        reason,
-        ..Data::default()
-    };
-    error(code, message, &data)
+    error
 }
 
 /// Copies the message into `data.details`, the one member that some clients show. The SDK's own errors have a
 /// sentence as `data`; it stays, behind the message.
 pub(crate) fn add_details(error: &mut RawJsonRpcError) {
     let mut data = match std::mem::take(&mut error.data).take() {
-        Some(serde_json::Value::Object(data)) => data,
-        Some(serde_json::Value::String(more)) => {
+        Some(Value::Object(data)) => data,
+        Some(Value::String(more)) => {
             let details = format!("{}: {more}", error.message);
-            serde_json::Map::from_iter([("details".to_owned(), details.into())])
+            Map::from_iter([("details".to_owned(), details.into())])
         }
-        Some(_) | None => serde_json::Map::new(),
+        Some(_) | None => Map::new(),
     };
     data.entry("details")
         .or_insert_with(|| error.message.as_str().into());
@@ -83,12 +55,7 @@ pub(crate) fn add_details(error: &mut RawJsonRpcError) {
 
 /// A session that could not be had; `id` is what was asked for.
 pub(crate) fn session_of(id: &SessionId, e: &SessionError) -> Error {
-    let mut error = session(e);
-    if let Some(serde_json::Value::Object(data)) = &mut error.data {
-        data.entry("sessionId")
-            .or_insert_with(|| id.as_str().into());
-    }
-    error
+    with(session(e), "sessionId", id.as_str())
 }
 
 pub(crate) fn session(e: &SessionError) -> Error {
@@ -106,40 +73,28 @@ pub(crate) fn session(e: &SessionError) -> Error {
             JournalError::Io { .. } => (FAILED, "journal_failed"),
         },
     };
-    let (session_id, cwd) = match e {
-        SessionError::NotFound(id) => (Some(id.as_str()), None),
-        SessionError::WrongCwd { id, expected } => {
-            (Some(id.as_str()), Some(expected.display().to_string()))
+    let error = error(code, e, reason);
+    match e {
+        SessionError::NotFound(id)
+        | SessionError::Journal(JournalError::Locked(id) | JournalError::Exists(id)) => {
+            with(error, "sessionId", id.as_str())
         }
-        SessionError::Journal(JournalError::Locked(id) | JournalError::Exists(id)) => {
-            (Some(id.as_str()), None)
+        SessionError::WrongCwd { id, expected } => {
+            let error = with(error, "sessionId", id.as_str());
+            with(error, "cwd", expected.display().to_string())
         }
         SessionError::BadCwd
         | SessionError::BadCursor
         | SessionError::ShuttingDown
-        | SessionError::Journal(_) => (None, None),
-    };
-    let data = Data {
-        reason,
-        session_id,
-        cwd,
-        ..Data::default()
-    };
-    error(code, e, &data)
+        | SessionError::Journal(_) => error,
+    }
 }
 
 /// An event id that the session has not come to.
 pub(crate) fn unknown_event(id: &SessionId) -> Error {
-    let data = Data {
-        reason: "unknown_event_id",
-        session_id: Some(id.as_str()),
-        ..Data::default()
-    };
-    error(
-        INVALID_PARAMS,
-        "lastEventId: the session has no such event",
-        &data,
-    )
+    let message = "lastEventId: the session has no such event";
+    let error = error(INVALID_PARAMS, message, "unknown_event_id");
+    with(error, "sessionId", id.as_str())
 }
 
 /// A text in the place of an event id.
@@ -160,18 +115,13 @@ pub(crate) fn nothing_to_steer(id: &str) -> Error {
 }
 
 fn not_open(code: i32, id: &str) -> Error {
-    let data = Data {
-        reason: "unknown_session",
-        session_id: Some(id),
-        ..Data::default()
-    };
     let message = format!("session {id} is not open here; create, load or resume it first");
-    error(code, message, &data)
+    with(error(code, message, "unknown_session"), "sessionId", id)
 }
 
 /// No session was named, and it is not clear which is meant.
 pub(crate) fn which_session() -> Error {
-    simple(
+    error(
         INVALID_PARAMS,
         "sessionId may only be left out where exactly one session is open",
         "session_required",
@@ -193,43 +143,41 @@ pub(crate) enum About<'a> {
 
 /// Something that was wanted of a session and not done.
 pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
-    let mut data = Data::default();
-    match about {
-        About::Session(id) | About::Turn(id) => data.session_id = Some(id),
-        About::Message(id) => data.message_id = Some(id),
-        About::Reminder(id) => data.reminder_id = Some(id),
-    }
-    let code = match e {
-        ControlError::Refused {
-            result,
-            actor,
-            owner,
-        } => {
-            data.reason = result.as_str();
-            // Who may and who wanted to belong together.
-            data.actor = owner.is_some().then(|| actor.into());
-            data.owner = owner.as_ref().map(Into::into);
-            refusal_code(*result)
-        }
-        ControlError::Unfit(_) => {
-            data.reason = "invalid_content";
-            INVALID_PARAMS
-        }
-        ControlError::Closed => {
-            data.reason = "session_closed";
-            UNAVAILABLE
-        }
+    let (code, reason) = match e {
+        ControlError::Refused { result, .. } => (refusal_code(*result), result.as_str()),
+        ControlError::Unfit(_) => (INVALID_PARAMS, "invalid_content"),
+        ControlError::Closed => (UNAVAILABLE, "session_closed"),
     };
-    match (about, e) {
+    let message = match (about, e) {
         (
             About::Turn(_),
             ControlError::Refused {
                 result: ControlResult::NoActivePrompt,
                 ..
             },
-        ) => error(code, "nothing is running that could be cancelled", &data),
-        _ => error(code, e, &data),
+        ) => "nothing is running that could be cancelled".to_owned(),
+        _ => e.to_string(),
+    };
+    let error = error(code, message, reason);
+    let error = match about {
+        About::Session(id) | About::Turn(id) => with(error, "sessionId", id),
+        About::Message(id) => with(error, "messageId", id),
+        About::Reminder(id) => with(error, "reminderId", id),
+    };
+    match e {
+        // Who may and who wanted to belong together.
+        ControlError::Refused {
+            actor,
+            owner: Some(owner),
+            ..
+        } => with(with(error, "actor", member(actor)), "owner", member(owner)),
+        ControlError::Refused { .. } | ControlError::Unfit(_) | ControlError::Closed => error,
     }
+}
+
+fn member(actor: &Actor) -> Value {
+    // Three texts always serialise.
+    serde_json::to_value(ActorFields::from(actor)).unwrap_or_default()
 }
 
 fn refusal_code(result: ControlResult) -> i32 {
@@ -271,120 +219,100 @@ pub(crate) fn not_in_control(e: &NotInControl) -> Error {
             ("permission_routing_off", Some(&**controller), message)
         }
     };
-    let data = Data {
-        reason,
-        controller: Some(controller),
-        ..Data::default()
-    };
-    error(INVALID_PARAMS, message, &data)
+    with(
+        error(INVALID_PARAMS, message, reason),
+        "controller",
+        controller,
+    )
 }
 
 /// A client that was not attached, detached or heard of.
 pub(crate) fn live(e: &LiveClientError) -> Error {
     match e {
         LiveClientError::ControllerExists { controller } => {
-            let data = Data {
-                reason: "controller_exists",
-                controller: Some(Some(controller)),
-                ..Data::default()
-            };
             let how = "attach with takeover, or call session/takeover, to take control";
-            error(INVALID_PARAMS, format!("{e}; {how}"), &data)
+            let error = error(INVALID_PARAMS, format!("{e}; {how}"), "controller_exists");
+            with(error, "controller", controller.as_str())
         }
         LiveClientError::NotAttached { client_id } => {
-            let data = Data {
-                reason: "not_attached",
-                client_id: Some(client_id),
-                ..Data::default()
-            };
-            error(INVALID_PARAMS, e, &data)
+            let error = error(INVALID_PARAMS, e, "not_attached");
+            with(error, "clientId", client_id.as_str())
         }
-        LiveClientError::TooMany { .. } => simple(INVALID_PARAMS, e, "too_many_clients"),
-        LiveClientError::TooMuchMetadata { .. } => simple(INVALID_PARAMS, e, "too_much_metadata"),
-        LiveClientError::Closed => simple(UNAVAILABLE, e, "session_closed"),
+        LiveClientError::TooMany { .. } => error(INVALID_PARAMS, e, "too_many_clients"),
+        LiveClientError::TooMuchMetadata { .. } => error(INVALID_PARAMS, e, "too_much_metadata"),
+        LiveClientError::Closed => error(UNAVAILABLE, e, "session_closed"),
     }
 }
 
 /// A session that nobody has open, for the methods that need one that is.
 pub(crate) fn not_live(id: &str) -> Error {
-    let data = Data {
-        reason: "unknown_session",
-        session_id: Some(id),
-        ..Data::default()
-    };
     let message = format!("session {id} is not live here; load or resume it first");
-    error(INVALID_PARAMS, message, &data)
+    let error = error(INVALID_PARAMS, message, "unknown_session");
+    with(error, "sessionId", id)
 }
 
 /// A reminder that is none.
 pub(crate) fn reminder(e: &Invalid) -> Error {
-    let data = Data {
-        reason: "invalid_reminder",
-        code: Some(e.code),
-        ..Data::default()
-    };
-    error(
-        INVALID_PARAMS,
-        format_args!("{}: {}", e.code, e.message),
-        &data,
-    )
+    let message = format!("{}: {}", e.code, e.message);
+    let error = error(INVALID_PARAMS, message, "invalid_reminder");
+    with(error, "code", e.code)
 }
 
 pub(crate) fn prompt(e: &PromptError) -> Error {
     match e {
-        PromptError::Empty => simple(INVALID_PARAMS, e, "empty_prompt"),
-        PromptError::Unsupported { .. } => simple(INVALID_PARAMS, e, "unsupported_content"),
-        PromptError::QueueFull { .. } => simple(UNAVAILABLE, e, "queue_full"),
-        PromptError::Closed => simple(UNAVAILABLE, e, "session_closed"),
+        PromptError::Empty => error(INVALID_PARAMS, e, "empty_prompt"),
+        PromptError::Unsupported { .. } => error(INVALID_PARAMS, e, "unsupported_content"),
+        PromptError::QueueFull { .. } => error(UNAVAILABLE, e, "queue_full"),
+        PromptError::Closed => error(UNAVAILABLE, e, "session_closed"),
     }
 }
 
 pub(crate) fn setting(e: &SettingError) -> Error {
     match e {
-        SettingError::UnknownMode { .. } => simple(INVALID_PARAMS, e, "unknown_mode"),
-        SettingError::UnknownOption { .. } => simple(INVALID_PARAMS, e, "unknown_option"),
-        SettingError::UnknownValue { .. } => simple(INVALID_PARAMS, e, "unknown_value"),
-        SettingError::Closed => simple(UNAVAILABLE, e, "session_closed"),
+        SettingError::UnknownMode { .. } => error(INVALID_PARAMS, e, "unknown_mode"),
+        SettingError::UnknownOption { .. } => error(INVALID_PARAMS, e, "unknown_option"),
+        SettingError::UnknownValue { .. } => error(INVALID_PARAMS, e, "unknown_value"),
+        SettingError::Closed => error(UNAVAILABLE, e, "session_closed"),
     }
 }
 
 pub(crate) fn hitl(e: &HitlError) -> Error {
     match e {
-        HitlError::Unknown(_) => simple(UNAVAILABLE, e, "unknown_request"),
-        HitlError::Unfit(_) => simple(INVALID_PARAMS, e, "invalid_params"),
-        HitlError::NotAReviewer { .. } => simple(INVALID_PARAMS, e, "not_a_reviewer"),
-        HitlError::Twice(_) => simple(INVALID_PARAMS, e, "answered_already"),
-        HitlError::Closed => simple(UNAVAILABLE, e, "session_closed"),
+        HitlError::Unknown(_) => error(UNAVAILABLE, e, "unknown_request"),
+        HitlError::Unfit(_) => error(INVALID_PARAMS, e, "invalid_params"),
+        HitlError::NotAReviewer { .. } => error(INVALID_PARAMS, e, "not_a_reviewer"),
+        HitlError::Twice(_) => error(INVALID_PARAMS, e, "answered_already"),
+        HitlError::Closed => error(UNAVAILABLE, e, "session_closed"),
     }
 }
 
 /// The turn itself failed.
 pub(crate) fn turn_failed(message: &str) -> Error {
-    simple(FAILED, message, "turn_failed")
+    error(FAILED, message, "turn_failed")
 }
 
 /// The session ended under a prompt.
 pub(crate) fn session_ended(end: &harn_runtime::SessionEnd) -> Error {
     match end {
         harn_runtime::SessionEnd::Closed => {
-            simple(UNAVAILABLE, "the session is closed", "session_closed")
+            error(UNAVAILABLE, "the session is closed", "session_closed")
         }
         harn_runtime::SessionEnd::Failed(reason) => {
             let message = format!(
                 "the session's journal failed: {reason}; what was shown is safe, load the session again once that is mended"
             );
-            simple(FAILED, message, "journal_failed")
+            error(FAILED, message, "journal_failed")
         }
     }
 }
 
 /// Params that do not fit. serde's words name the field and what was expected, not the value of a secret.
 pub(crate) fn params(method: &str, e: &serde_json::Error) -> Error {
-    simple(INVALID_PARAMS, format!("{method}: {e}"), "invalid_params")
+    error(INVALID_PARAMS, format!("{method}: {e}"), "invalid_params")
 }
 
 pub(crate) fn bad_params(message: &str) -> Error {
-    simple(INVALID_PARAMS, message, "invalid_params")
+    error(INVALID_PARAMS, message, "invalid_params")
 }
 
 /// An authentication method that the client was not offered; `offered` is the one that it was.
@@ -395,7 +323,7 @@ pub(crate) fn unknown_auth_method(offered: Option<&str>) -> Error {
         ),
         None => "this agent has no authentication methods; skip authenticate".to_owned(),
     };
-    simple(INVALID_PARAMS, message, "unknown_auth_method")
+    error(INVALID_PARAMS, message, "unknown_auth_method")
 }
 
 #[cfg(test)]
