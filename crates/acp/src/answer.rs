@@ -1,11 +1,34 @@
 //! Answering a request.
 
+use std::sync::Arc;
+
 use agent_client_protocol::{Error, Responder};
+use harn_model::Seq;
+use harn_runtime::Observer;
+use serde::Serialize;
+
+use crate::attached::Attached;
 
 /// Answers a request. The connection may be gone; then nobody waits.
-pub(crate) fn answer<T: serde::Serialize>(responder: Responder, result: Result<T, Error>) {
+pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error>) {
     let result = result.and_then(|value| serde_json::to_value(value).map_err(Error::from));
     if responder.respond_with_result(result).is_err() {
         tracing::debug!("the client left before its answer");
+    }
+}
+
+/// Answers a request that changed a session, once the updates about the change are on their way. The answer is made
+/// then.
+pub(crate) fn answer_behind<T: Serialize>(
+    responder: Responder,
+    changed: Result<(Arc<Attached>, Seq), Error>,
+    result: impl FnOnce(&Observer) -> T + Send + 'static,
+) {
+    match changed {
+        Ok((attached, seq)) => {
+            let session = attached.session.observer();
+            attached.reply_after(seq, move || answer(responder, Ok(result(&session))));
+        }
+        Err(error) => answer::<()>(responder, Err(error)),
     }
 }

@@ -47,34 +47,34 @@ impl Router {
             "initialize"                => answer(to, decode(method, params).and_then(|p| initialize::handle(peer, &p))),
             "authenticate"              => answer(to, decode(method, params).and_then(|p| auth::authenticate(peer, &p))),
             "logout"                    => answer(to, decode(method, params).map(auth::logout)),
-            "session/prompt"            => prompt::handle(peer, decode(method, params), to).await,
-            "session/cancel"            => first(peer, to, |gate| prompt::cancel_request(peer, decode(method, params), gate)).await,
-            "session/inject"            => first(peer, to, |gate| inject::inject(peer, decode(method, params), gate)).await,
-            "session/revoke_inject"     => first(peer, to, |gate| inject::revoke(peer, decode(method, params), gate)).await,
-            "session/replace_inject"    => first(peer, to, |gate| inject::replace(peer, decode(method, params), gate)).await,
-            "session/pending_injections"=> answer(to, inject::pending(peer, decode(method, params))),
-            "session/remind"            => first(peer, to, |gate| remind::remind(peer, decode(method, params), gate)).await,
-            "session/revoke_reminder"   => first(peer, to, |gate| remind::revoke(peer, decode(method, params), gate)).await,
-            "agent/resume"              => answer(to, remind::resume(peer, decode(method, params)).await),
-            "_session/steering"         => first(peer, to, |gate| steering::steer(peer, decode(method, params), gate)).await,
-            "session/set_mode"          => config::set_mode(peer, decode(method, params), to).await,
-            "session/set_config_option" => config::set_option(peer, decode(method, params), to).await,
-            "harn.hitl.respond"         => hitl::respond(peer, decode(method, params), to).await,
-            "session/attach"            => live::attach(peer, resuming(method, params, decode), to).await,
-            "session/takeover"          => live::take_over(peer, resuming(method, params, decode), to).await,
-            "session/detach"            => live::detach(peer, decode(method, params), to).await,
-            "session/heartbeat"         => live::heartbeat(peer, decode(method, params), to).await,
-            "session/live_clients"      => answer(to, live::clients(peer, decode(method, params))),
+            "session/prompt"            => here(to, decode(method, params), |p, to| prompt::handle(peer, p, to)).await,
+            "session/cancel"            => first(peer, to, decode(method, params), |p, gate| prompt::cancel_request(peer, p, gate)).await,
+            "session/inject"            => first(peer, to, decode(method, params), |p, gate| inject::inject(peer, p, gate)).await,
+            "session/revoke_inject"     => first(peer, to, decode(method, params), |p, gate| inject::revoke(peer, p, gate)).await,
+            "session/replace_inject"    => first(peer, to, decode(method, params), |p, gate| inject::replace(peer, p, gate)).await,
+            "session/pending_injections"=> answer(to, decode(method, params).and_then(|p| inject::pending(peer, &p))),
+            "session/remind"            => first(peer, to, decode(method, params), |p, gate| remind::remind(peer, p, gate)).await,
+            "session/revoke_reminder"   => first(peer, to, decode(method, params), |p, gate| remind::revoke(peer, p, gate)).await,
+            "agent/resume"              => here(to, decode(method, params), async |p, to| answer(to, remind::resume(peer, p).await)).await,
+            "_session/steering"         => first(peer, to, decode(method, params), |p, gate| steering::steer(peer, p, gate)).await,
+            "session/set_mode"          => here(to, decode(method, params), |p, to| config::set_mode(peer, p, to)).await,
+            "session/set_config_option" => here(to, decode(method, params), |p, to| config::set_option(peer, p, to)).await,
+            "harn.hitl.respond"         => here(to, decode(method, params), |p, to| hitl::respond(peer, p, to)).await,
+            "session/attach"            => here(to, resuming(method, params, decode), |p, to| live::attach(peer, p, to)).await,
+            "session/takeover"          => here(to, resuming(method, params, decode), |p, to| live::take_over(peer, p, to)).await,
+            "session/detach"            => here(to, decode(method, params), |p, to| live::detach(peer, p, to)).await,
+            "session/heartbeat"         => here(to, decode(method, params), |p, to| live::heartbeat(peer, p, to)).await,
+            "session/live_clients"      => answer(to, decode(method, params).and_then(|p| live::clients(peer, &p))),
             // Beside the loop: they open, copy or remove files.
-            "session/new"               => setup::new(peer, equipped(method, params), to),
-            "session/load"              => setup::load(peer, resuming(method, params, equipped), to),
-            "session/resume"            => setup::resume(peer, resuming(method, params, equipped), to),
-            "session/fork"              => setup::fork(peer, equipped(method, params), to),
-            "session/list"              => list::handle(peer, listing(method, params), to),
-            "session/close"             => close::close(peer, decode(method, params), to),
-            "session/delete"            => close::delete(peer, decode(method, params), to),
-            "session/archive"           => archive::archive(peer, decode(method, params), to),
-            "session/unarchive"         => archive::unarchive(peer, decode(method, params), to),
+            "session/new"               => here(to, equipped(method, params), async |p, to| setup::new(peer, p, to)).await,
+            "session/load"              => here(to, resuming(method, params, equipped), async |p, to| setup::load(peer, p, to)).await,
+            "session/resume"            => here(to, resuming(method, params, equipped), async |p, to| setup::resume(peer, p, to)).await,
+            "session/fork"              => here(to, equipped(method, params), async |p, to| setup::fork(peer, p, to)).await,
+            "session/list"              => beside(peer, to, listing(method, params), list::handle),
+            "session/close"             => beside(peer, to, decode(method, params), close::close),
+            "session/delete"            => beside(peer, to, decode(method, params), close::delete),
+            "session/archive"           => beside(peer, to, decode(method, params), archive::archive),
+            "session/unarchive"         => beside(peer, to, decode(method, params), archive::unarchive),
             "session/set_title"         => title::set(peer, decode(method, params), to),
             _ => return Some((params, to)),
         }
@@ -82,20 +82,28 @@ impl Router {
     }
 
     async fn notification(&self, method: &str, params: Value) {
-        match method {
-            "session/cancel" => match decode(method, params) {
-                Ok(cancel) => prompt::cancel(&self.peer, cancel).await,
-                Err(error) => tracing::debug!(%error.message, "ignored a session/cancel"),
-            },
-            "session/remind" => remind::remind_unanswered(&self.peer, decode(method, params)).await,
-            "agent/resume" => {
-                if let Err(error) = remind::resume(&self.peer, decode(method, params)).await {
-                    tracing::debug!(%error.message, "ignored an agent/resume");
+        let peer = &self.peer;
+        let done = async {
+            match method {
+                "session/cancel" => prompt::cancel(peer, decode(method, params)?).await,
+                "session/remind" => remind::remind_unanswered(peer, decode(method, params)?).await,
+                "agent/resume" => remind::resume(peer, decode(method, params)?)
+                    .await
+                    .map(drop),
+                SKILLS_UPDATE => {
+                    skills::updated(peer);
+                    Ok(())
+                }
+                // `$/cancel_request` reaches its request through the SDK; anything else is not for us.
+                _ => {
+                    tracing::debug!(method, "ignored a notification");
+                    Ok(())
                 }
             }
-            SKILLS_UPDATE => skills::updated(&self.peer),
-            // `$/cancel_request` reaches its request through the SDK; anything else is not for us.
-            _ => tracing::debug!(method, "ignored a notification"),
+        };
+        let done: Result<(), Error> = done.await;
+        if let Err(error) = done {
+            tracing::debug!(%error.message, method, "ignored a notification");
         }
     }
 }
@@ -138,13 +146,51 @@ impl HandleDispatchFrom<Client> for Router {
 }
 
 /// Answers before anything that comes of the request is told.
-async fn first<T: Serialize, F: Future<Output = Result<T, Error>>>(
+async fn first<P, T: Serialize, F: Future<Output = Result<T, Error>>>(
     peer: &Peer,
     to: Responder,
-    work: impl FnOnce(Gate) -> F,
+    params: Result<P, Error>,
+    work: impl FnOnce(P, Gate) -> F,
 ) {
-    let done = work(peer.order.gates.behind_at_once(to.raw_id())).await;
+    let gate = peer.order.gates.behind_at_once(to.raw_id());
+    let done = match params {
+        Ok(params) => work(params, gate).await,
+        Err(error) => Err(error),
+    };
     answer(to, done);
+}
+
+/// Hands the answering over with what is to be done.
+async fn here<P, F: Future<Output = ()>>(
+    to: Responder,
+    params: Result<P, Error>,
+    work: impl FnOnce(P, Responder) -> F,
+) {
+    match params {
+        Ok(params) => work(params, to).await,
+        Err(error) => answer::<()>(to, Err(error)),
+    }
+}
+
+/// Answers with what comes of it, whenever that is.
+fn beside<P, T, F>(
+    peer: &Arc<Peer>,
+    to: Responder,
+    params: Result<P, Error>,
+    work: impl FnOnce(Arc<Peer>, P) -> F + Send + 'static,
+) where
+    P: Send + 'static,
+    T: Serialize + Send,
+    F: Future<Output = Result<T, Error>> + Send,
+{
+    let peer = peer.clone();
+    peer.clone().spawn(async move {
+        let done = match params {
+            Ok(params) => work(peer, params).await,
+            Err(error) => Err(error),
+        };
+        answer(to, done);
+    });
 }
 
 fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol::{
-    Error, Responder,
+    Error,
     v1::schema::{
         ArchiveSessionRequest, ArchiveSessionResponse, UnarchiveSessionRequest,
         UnarchiveSessionResponse,
@@ -12,46 +12,30 @@ use agent_client_protocol::{
 use harn_model::SessionId;
 
 use super::close::{may_change, wind_up};
-use crate::{answer::answer, connection::Peer, error, ext::sender::Sender};
+use crate::{connection::Peer, error, ext::sender::Sender};
 
 /// Closes the session first, as `session/close` does.
-pub(crate) fn archive(
-    peer: &Arc<Peer>,
-    request: Result<ArchiveSessionRequest, Error>,
-    to: Responder,
-) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let archived = async {
-            let request = request?;
-            let id = SessionId::new(request.session_id.0.clone());
-            let mut actor = Sender::of_meta(request.meta.as_ref());
-            may_change(&peer, &id, &mut actor)?;
-            wind_up(&peer, &request.session_id).await;
-            let archived = peer.hub.archive(&id).await;
-            archived.map_err(|e| error::session_of(&id, &e))?;
-            Ok(ArchiveSessionResponse::new())
-        };
-        answer(to, archived.await);
-    });
+pub(crate) async fn archive(
+    peer: Arc<Peer>,
+    request: ArchiveSessionRequest,
+) -> Result<ArchiveSessionResponse, Error> {
+    let id = SessionId::new(request.session_id.0);
+    let mut actor = Sender::of_meta(request.meta.as_ref());
+    may_change(&peer, &id, &mut actor)?;
+    wind_up(&peer, &id).await;
+    let archived = peer.hub.archive(&id).await;
+    archived.map_err(|e| error::session_of(&id, &e))?;
+    Ok(ArchiveSessionResponse::new())
 }
 
-pub(crate) fn unarchive(
-    peer: &Arc<Peer>,
-    request: Result<UnarchiveSessionRequest, Error>,
-    to: Responder,
-) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let listed = async {
-            let request = request?;
-            let id = SessionId::new(request.session_id.0);
-            let mut actor = Sender::of_meta(request.meta.as_ref());
-            may_change(&peer, &id, &mut actor)?;
-            let listed = peer.hub.unarchive(&id).await;
-            listed.map_err(|e| error::session_of(&id, &e))?;
-            Ok(UnarchiveSessionResponse::new())
-        };
-        answer(to, listed.await);
-    });
+pub(crate) async fn unarchive(
+    peer: Arc<Peer>,
+    request: UnarchiveSessionRequest,
+) -> Result<UnarchiveSessionResponse, Error> {
+    let id = SessionId::new(request.session_id.0);
+    let mut actor = Sender::of_meta(request.meta.as_ref());
+    may_change(&peer, &id, &mut actor)?;
+    let listed = peer.hub.unarchive(&id).await;
+    listed.map_err(|e| error::session_of(&id, &e))?;
+    Ok(UnarchiveSessionResponse::new())
 }

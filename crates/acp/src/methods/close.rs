@@ -3,58 +3,44 @@
 use std::sync::Arc;
 
 use agent_client_protocol::{
-    Error, Responder,
+    Error,
     v1::schema::{
-        self, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
-        DeleteSessionResponse,
+        CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
     },
 };
 use harn_model::{Actor, SessionId};
 use harn_runtime::{Act, JournalError, NotInControl, SessionError};
 
 use super::{attached, drive};
-use crate::{answer::answer, connection::Peer, error, ext::sender::Sender};
+use crate::{connection::Peer, error, ext::sender::Sender};
 
-pub(crate) fn close(peer: &Arc<Peer>, request: Result<CloseSessionRequest, Error>, to: Responder) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let closed = async {
-            let request = request?;
-            let id = request.session_id;
-            let mut actor = Sender::of_meta(request.meta.as_ref());
-            drive(&*attached(&peer, &id)?, Act::Steer, &mut actor)?;
-            wind_up(&peer, &id).await;
-            Ok(CloseSessionResponse::new())
-        };
-        answer(to, closed.await);
-    });
+pub(crate) async fn close(
+    peer: Arc<Peer>,
+    request: CloseSessionRequest,
+) -> Result<CloseSessionResponse, Error> {
+    let id = request.session_id;
+    let mut actor = Sender::of_meta(request.meta.as_ref());
+    drive(&*attached(&peer, &id)?, Act::Steer, &mut actor)?;
+    wind_up(&peer, &SessionId::new(id.0)).await;
+    Ok(CloseSessionResponse::new())
 }
 
-pub(crate) fn delete(
-    peer: &Arc<Peer>,
-    request: Result<DeleteSessionRequest, Error>,
-    to: Responder,
-) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let deleted = async {
-            let request = request?;
-            let id = request.session_id;
-            let mut actor = Sender::of_meta(request.meta.as_ref());
-            may_change(&peer, &SessionId::new(id.0.clone()), &mut actor)?;
-            wind_up(&peer, &id).await;
-            match peer.hub.delete(&SessionId::new(id.0)).await {
-                // What is not there is deleted, as the protocol's compatibility kit advises: a client that
-                // retries, or that shows an old list, has nothing to report.
-                Ok(()) | Err(SessionError::NotFound(_)) => {}
-                Err(SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId)) => {
-                }
-                Err(refused) => return Err(error::session(&refused)),
-            }
-            Ok(DeleteSessionResponse::new())
-        };
-        answer(to, deleted.await);
-    });
+pub(crate) async fn delete(
+    peer: Arc<Peer>,
+    request: DeleteSessionRequest,
+) -> Result<DeleteSessionResponse, Error> {
+    let id = SessionId::new(request.session_id.0);
+    let mut actor = Sender::of_meta(request.meta.as_ref());
+    may_change(&peer, &id, &mut actor)?;
+    wind_up(&peer, &id).await;
+    match peer.hub.delete(&id).await {
+        // What is not there is deleted, as the protocol's compatibility kit advises: a client that
+        // retries, or that shows an old list, has nothing to report.
+        Ok(()) | Err(SessionError::NotFound(_)) => {}
+        Err(SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId)) => {}
+        Err(refused) => return Err(error::session(&refused)),
+    }
+    Ok(DeleteSessionResponse::new())
 }
 
 /// Refuses to delete, archive or retitle a session that another client controls, and while no client controls it,
@@ -75,10 +61,9 @@ pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Resu
 }
 
 /// Closes a session and waits until its last updates and answers are on their way.
-pub(super) async fn wind_up(peer: &Peer, id: &schema::SessionId) {
-    let id = SessionId::new(id.0.clone());
-    let open = peer.attached(&id);
-    peer.hub.close(&id).await;
+pub(super) async fn wind_up(peer: &Peer, id: &SessionId) {
+    let open = peer.attached(id);
+    peer.hub.close(id).await;
     if let Some(attached) = open {
         attached.drained().await;
     }

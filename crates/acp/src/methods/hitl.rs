@@ -9,7 +9,7 @@ use harn_runtime::{Act, HitlError};
 
 use super::drive;
 use crate::{
-    answer::answer,
+    answer::answer_behind,
     attached::Attached,
     connection::Peer,
     error,
@@ -18,24 +18,11 @@ use crate::{
 };
 
 /// Answered once the answer is written and its updates are on their way.
-pub(crate) async fn respond(
-    peer: &Peer,
-    response: Result<HitlResponse, Error>,
-    responder: Responder,
-) {
-    match take(peer, response).await {
-        Ok((attached, seq)) => attached.reply_after(seq, move || {
-            answer(responder, Ok(Responded { ok: true }));
-        }),
-        Err(error) => answer::<()>(responder, Err(error)),
-    }
+pub(crate) async fn respond(peer: &Peer, response: HitlResponse, to: Responder) {
+    answer_behind(to, take(peer, response).await, |_| Responded { ok: true });
 }
 
-async fn take(
-    peer: &Peer,
-    response: Result<HitlResponse, Error>,
-) -> Result<(Arc<Attached>, Seq), Error> {
-    let mut response = response?;
+async fn take(peer: &Peer, mut response: HitlResponse) -> Result<(Arc<Attached>, Seq), Error> {
     if !names_people(peer.facts()) {
         response.reviewer = Some(peer.hub.principal().as_str().to_owned());
     }

@@ -22,12 +22,7 @@ use crate::{
     ordering::{ControlKey, Gate},
 };
 
-pub(crate) async fn inject(
-    peer: &Peer,
-    params: Result<InjectParams, Error>,
-    gate: Gate,
-) -> Result<Value, Error> {
-    let params = params?;
+pub(crate) async fn inject(peer: &Peer, params: InjectParams, gate: Gate) -> Result<Value, Error> {
     let attached = steered(peer, params.session_id.as_str())?;
     let content = from_wire::content(params.content.unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
@@ -72,10 +67,9 @@ async fn held(
 
 pub(crate) async fn revoke(
     peer: &Peer,
-    params: Result<RevokeInjectParams, Error>,
+    params: RevokeInjectParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = ControlKey::new(Control::RevokeInject, Some(id));
@@ -86,10 +80,9 @@ pub(crate) async fn revoke(
 
 pub(crate) async fn replace(
     peer: &Peer,
-    params: Result<ReplaceInjectParams, Error>,
+    params: ReplaceInjectParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
     let asked = ControlKey::new(Control::ReplaceInject, Some(id));
@@ -108,8 +101,8 @@ fn changed(id: &str, changed: Result<Controlled, ControlError>) -> Result<Value,
     Ok(serde_json::to_value(changed)?)
 }
 
-pub(crate) fn pending(peer: &Peer, params: Result<SessionParams, Error>) -> Result<Value, Error> {
-    let attached = steered(peer, params?.session_id.as_str())?;
+pub(crate) fn pending(peer: &Peer, params: &SessionParams) -> Result<Value, Error> {
+    let attached = steered(peer, params.session_id.as_str())?;
     let pending = attached.session.pending();
     Ok(serde_json::to_value(PendingInjections::new(&pending))?)
 }

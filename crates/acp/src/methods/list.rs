@@ -6,39 +6,33 @@ use std::{
 };
 
 use agent_client_protocol::{
-    Error, Responder,
+    Error,
     v1::schema::{ListSessionsRequest, ListSessionsResponse, SessionArchiveFilter, SessionInfo},
 };
 use harn_runtime::{ArchiveFilter, ListedSession, SessionFilter};
 
 use super::wire_id;
-use crate::{Dialect, Profile, answer::answer, connection::Peer, error, ext};
+use crate::{Dialect, Profile, connection::Peer, error, ext};
 
 /// A request, and whether it wants those that are open or those that are not.
 pub(crate) type Listing = (ListSessionsRequest, Option<bool>);
 
-pub(crate) fn handle(peer: &Arc<Peer>, request: Result<Listing, Error>, to: Responder) {
-    let peer = peer.clone();
-    peer.clone().spawn(async move {
-        let listed = async {
-            let (request, live) = request?;
-            let filter = SessionFilter {
-                cwd: request.cwd,
-                live,
-                prompted: true,
-                archived: archived(request.archived)?,
-            };
-            let page = peer.hub.list(filter, request.cursor).await;
-            page.map_err(|e| error::session(&e))
-        };
-        let dialect = peer.facts().dialect;
-        let response = listed.await.map(|page| {
-            let sessions = page.sessions.into_iter();
-            let sessions = sessions.map(|session| info(session, dialect)).collect();
-            ListSessionsResponse::new(sessions).next_cursor(page.next)
-        });
-        answer(to, response);
-    });
+pub(crate) async fn handle(
+    peer: Arc<Peer>,
+    (request, live): Listing,
+) -> Result<ListSessionsResponse, Error> {
+    let filter = SessionFilter {
+        cwd: request.cwd,
+        live,
+        prompted: true,
+        archived: archived(request.archived)?,
+    };
+    let page = peer.hub.list(filter, request.cursor).await;
+    let page = page.map_err(|e| error::session(&e))?;
+    let dialect = peer.facts().dialect;
+    let sessions = page.sessions.into_iter();
+    let sessions = sessions.map(|session| info(session, dialect)).collect();
+    Ok(ListSessionsResponse::new(sessions).next_cursor(page.next))
 }
 
 fn archived(wanted: Option<SessionArchiveFilter>) -> Result<ArchiveFilter, Error> {

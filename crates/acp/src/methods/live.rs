@@ -28,23 +28,15 @@ use crate::{
     transport::Followed,
 };
 
-pub(crate) async fn attach(
-    peer: &Arc<Peer>,
-    request: Result<Resuming<AttachParams>, Error>,
-    to: Responder,
-) {
-    let wanted =
-        request.and_then(|it| Coming::new(&it.request.client, it.request.wanted(), it.after));
+pub(crate) async fn attach(peer: &Arc<Peer>, request: Resuming<AttachParams>, to: Responder) {
+    let Resuming { request, after } = request;
+    let wanted = Coming::new(&request.client, request.wanted(), after);
     join(peer, wanted, to).await;
 }
 
-pub(crate) async fn take_over(
-    peer: &Arc<Peer>,
-    request: Result<Resuming<TakeoverParams>, Error>,
-    to: Responder,
-) {
-    let wanted =
-        request.and_then(|it| Coming::new(&it.request.client, it.request.wanted(), it.after));
+pub(crate) async fn take_over(peer: &Arc<Peer>, request: Resuming<TakeoverParams>, to: Responder) {
+    let Resuming { request, after } = request;
+    let wanted = Coming::new(&request.client, request.wanted(), after);
     join(peer, wanted, to).await;
 }
 
@@ -103,6 +95,12 @@ async fn one_by_one(peer: &Peer, in_place: bool, work: impl Future<Output = ()> 
         true => work.await,
         false => peer.spawn(work),
     }
+}
+
+/// The place of a request behind those about the same session.
+fn lane(peer: &Peer, client: &Client) -> Lane {
+    let id = SessionId::new(client.session_id.as_str());
+    peer.order.lanes.enter(&id)
 }
 
 /// What there is of a session that a client comes to.
@@ -226,15 +224,8 @@ fn joined(session: Observer, change: LiveClientChange, seq: Seq) -> LateAnswer {
     })
 }
 
-pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>, to: Responder) {
-    let params = match params {
-        Ok(params) => params,
-        Err(error) => return answer::<()>(to, Err(error)),
-    };
-    let lane = peer
-        .order
-        .lanes
-        .enter(&SessionId::new(params.client.session_id.as_str()));
+pub(crate) async fn detach(peer: &Arc<Peer>, params: DetachParams, to: Responder) {
+    let lane = lane(peer, &params.client);
     let (peer, in_place) = (peer.clone(), lane.is_free());
     one_by_one(&peer.clone(), in_place, async move {
         lane.come().await;
@@ -252,10 +243,7 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: Result<DetachParams, Error>
             Ok::<_, Error>((attached, told.map_err(|e| error::live(&e))?))
         };
         match detached.await {
-            Ok((None, (change, _))) => {
-                let result = serde_json::to_value(Changed::new(&change, None));
-                answer(to, result.map_err(Into::into));
-            }
+            Ok((None, (change, _))) => answer(to, Ok(Changed::new(&change, None))),
             Ok((Some(attached), told)) => {
                 let gate = peer.order.gates.behind(to.raw_id());
                 tell(&attached, told, to);
@@ -284,19 +272,8 @@ fn let_go(peer: &Arc<Peer>, attached: Arc<Attached>, gate: Gate, lane: Lane) {
     }
 }
 
-pub(crate) async fn heartbeat(
-    peer: &Arc<Peer>,
-    params: Result<HeartbeatParams, Error>,
-    to: Responder,
-) {
-    let params = match params {
-        Ok(params) => params,
-        Err(error) => return answer::<()>(to, Err(error)),
-    };
-    let lane = peer
-        .order
-        .lanes
-        .enter(&SessionId::new(params.client.session_id.as_str()));
+pub(crate) async fn heartbeat(peer: &Arc<Peer>, params: HeartbeatParams, to: Responder) {
+    let lane = lane(peer, &params.client);
     let (peer, in_place) = (peer.clone(), lane.is_free());
     one_by_one(&peer.clone(), in_place, async move {
         lane.come().await;
@@ -313,8 +290,8 @@ pub(crate) async fn heartbeat(
     .await;
 }
 
-pub(crate) fn clients(peer: &Peer, params: Result<SessionParams, Error>) -> Result<Value, Error> {
-    let session = live(peer, &SessionId::new(params?.session_id.as_str()))?;
+pub(crate) fn clients(peer: &Peer, params: &SessionParams) -> Result<Value, Error> {
+    let session = live(peer, &SessionId::new(params.session_id.as_str()))?;
     let (clients, state) = (session.clients(), session.live_state());
     let controller = state.controller.as_ref().map(|it| &*it.client_id);
     let clients = LiveClients::new(&clients, controller, session.epoch());
@@ -323,10 +300,7 @@ pub(crate) fn clients(peer: &Peer, params: Result<SessionParams, Error>) -> Resu
 
 /// Answers behind the update.
 fn tell(attached: &Attached, (change, seq): (LiveClientChange, Seq), to: Responder) {
-    attached.reply_after(seq, move || {
-        let result = serde_json::to_value(Changed::new(&change, None));
-        answer(to, result.map_err(Into::into));
-    });
+    attached.reply_after(seq, move || answer(to, Ok(Changed::new(&change, None))));
 }
 
 /// The session, if it is open in this process and this principal's.

@@ -23,11 +23,7 @@ use crate::{
     ordering::{ControlKey, Gate},
 };
 
-pub(crate) async fn handle(
-    peer: &Arc<Peer>,
-    request: Result<PromptRequest, Error>,
-    responder: Responder,
-) {
+pub(crate) async fn handle(peer: &Arc<Peer>, request: PromptRequest, responder: Responder) {
     let mut responder = Some(responder);
     if let Err(error) = submit(peer, request, &mut responder).await
         && let Some(responder) = responder
@@ -39,10 +35,9 @@ pub(crate) async fn handle(
 /// Hands the prompt to its session, and the responder to the pump.
 async fn submit(
     peer: &Arc<Peer>,
-    request: Result<PromptRequest, Error>,
+    request: PromptRequest,
     responder: &mut Option<Responder>,
 ) -> Result<(), Error> {
-    let request = request?;
     let attached = attached(peer, &request.session_id)?;
     let blocks = from_wire::prompt(request.prompt).map_err(error::bad_params)?;
     let cancelled = responder.as_ref().map(Responder::cancellation);
@@ -81,29 +76,23 @@ async fn called_off(attached: &Attached, turn: TurnId) {
 }
 
 /// Binds to one turn as it is read; a late cancel must not reach the next one.
-pub(crate) async fn cancel(peer: &Peer, params: CancelParams) {
-    let Ok(attached) = steered(peer, params.session_id.as_str()) else {
-        tracing::debug!("ignored a cancel for a session that is not open");
-        return;
-    };
+pub(crate) async fn cancel(peer: &Peer, params: CancelParams) -> Result<(), Error> {
+    let attached = steered(peer, params.session_id.as_str())?;
     let mut actor = Sender::lenient(&params.rest);
-    let driver = match drive(&attached, Act::Steer, &mut actor) {
-        Ok(driver) => driver,
-        Err(error) => return tracing::debug!(%error.message, "ignored a cancel"),
-    };
+    let driver = drive(&attached, Act::Steer, &mut actor)?;
     let cancelled = driver.cancel_for(attached.cancel_target(), actor);
     if let Err(refused) = cancelled.await {
         tracing::debug!(%refused, "there was nothing to cancel");
     }
+    Ok(())
 }
 
 /// A cancel sent as a request: the same, and what came of it.
 pub(crate) async fn cancel_request(
     peer: &Peer,
-    params: Result<CancelParams, Error>,
+    params: CancelParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let params = params?;
     let id = params.session_id.as_str();
     let attached = steered(peer, id)?;
     let mut actor = Sender::lenient(&params.rest);

@@ -51,10 +51,10 @@ impl Wanted {
 
 pub(crate) async fn remind(
     peer: &Peer,
-    params: Result<Map<String, Value>, Error>,
+    params: Map<String, Value>,
     gate: Gate,
 ) -> Result<Reminded, Error> {
-    let mut wanted = Wanted::read(peer, params?)?;
+    let mut wanted = Wanted::read(peer, params)?;
     let session = &wanted.attached.session;
     let driver = drive(&wanted.attached, Act::Steer, &mut wanted.actor)?;
     let given = wanted.reminder.reminder.id.clone();
@@ -70,27 +70,24 @@ pub(crate) async fn remind(
 }
 
 /// The same without an answer.
-pub(crate) async fn remind_unanswered(peer: &Peer, params: Result<Map<String, Value>, Error>) {
-    let mut wanted = match params.and_then(|params| Wanted::read(peer, params)) {
-        Ok(wanted) => wanted,
-        Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
-    };
-    let driver = match drive(&wanted.attached, Act::Steer, &mut wanted.actor) {
-        Ok(driver) => driver,
-        Err(error) => return tracing::debug!(%error.message, "ignored a session/remind"),
-    };
+pub(crate) async fn remind_unanswered(
+    peer: &Peer,
+    params: Map<String, Value>,
+) -> Result<(), Error> {
+    let mut wanted = Wanted::read(peer, params)?;
+    let driver = drive(&wanted.attached, Act::Steer, &mut wanted.actor)?;
     let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     if let Err(error) = reminded.await {
         tracing::debug!(%error, "a session/remind was refused");
     }
+    Ok(())
 }
 
 pub(crate) async fn revoke(
     peer: &Peer,
-    params: Result<RevokeReminderParams, Error>,
+    params: RevokeReminderParams,
     gate: Gate,
 ) -> Result<Value, Error> {
-    let params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.reminder_id.as_str(), params.sender.actor());
     let asked = ControlKey::new(Control::RevokeReminder, Some(id));
@@ -105,11 +102,8 @@ pub(crate) async fn revoke(
     Ok(serde_json::to_value(revoked)?)
 }
 
-pub(crate) async fn resume(
-    peer: &Peer,
-    params: Result<ResumeParams, Error>,
-) -> Result<Resumed, Error> {
-    let attached = steered_or_only(peer, params?.session_id.as_ref())?;
+pub(crate) async fn resume(peer: &Peer, params: ResumeParams) -> Result<Resumed, Error> {
+    let attached = steered_or_only(peer, params.session_id.as_ref())?;
     let driver = drive(&attached, Act::Steer, &mut Sender::default().actor())?;
     driver.resume().await;
     Ok(Resumed {})

@@ -1,15 +1,11 @@
 //! `session/new`, `load`, `resume` and `fork`: ways to come to an open session.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use agent_client_protocol::{
     Error, Responder,
     v1::schema::{
-        self, ForkSessionRequest, ForkSessionResponse, LoadSessionRequest, LoadSessionResponse,
-        NewSessionRequest, NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse,
+        self, ForkSessionRequest, LoadSessionRequest, NewSessionRequest, ResumeSessionRequest,
     },
 };
 use harn_model::{McpServerSpec, PermissionAsked, Seq, SessionId};
@@ -31,112 +27,105 @@ use crate::{
     transport::{Followed, NotFollowed, Refollow},
 };
 
-pub(crate) fn new(
-    peer: &Arc<Peer>,
-    request: Result<Equipped<NewSessionRequest>, Error>,
-    to: Responder,
-) {
-    let Equipped { request, servers } = match request {
-        Ok(request) => request,
-        Err(error) => return answer::<()>(to, Err(error)),
-    };
-    let hub = peer.hub.clone();
-    let created = async move {
+pub(crate) fn new(peer: &Arc<Peer>, request: Equipped<NewSessionRequest>, to: Responder) {
+    make(peer, request, to, |hub, request| async move {
         let new = new_session(request.cwd, request.additional_directories);
         hub.create(new).await.map_err(|e| error::session(&e))
-    };
-    let inputs = SessionInputs::servers(servers);
-    begin(peer, to, None, created, inputs, |session| {
-        NewSessionResponse::new(wire_id(session.id()))
-            .modes(mode_state(session))
-            .config_options(config_options(session))
-            .meta(mcp::answer(&session.mcp_servers()))
     });
 }
 
-pub(crate) fn fork(
-    peer: &Arc<Peer>,
-    request: Result<Equipped<ForkSessionRequest>, Error>,
-    to: Responder,
-) {
-    let Equipped { request, servers } = match request {
-        Ok(request) => request,
-        Err(error) => return answer::<()>(to, Err(error)),
-    };
-    let hub = peer.hub.clone();
-    let forked = async move {
+pub(crate) fn fork(peer: &Arc<Peer>, request: Equipped<ForkSessionRequest>, to: Responder) {
+    make(peer, request, to, |hub, request| async move {
         let new = new_session(request.cwd, request.additional_directories);
         let source = SessionId::new(request.session_id.0);
         let forked = hub.fork(&source, new).await;
         forked.map_err(|e| error::session_of(&source, &e))
-    };
-    let inputs = SessionInputs::servers(servers);
-    begin(peer, to, None, forked, inputs, |session| {
-        ForkSessionResponse::new(wire_id(session.id()))
-            .modes(mode_state(session))
-            .config_options(config_options(session))
-            .meta(mcp::answer(&session.mcp_servers()))
     });
 }
 
 pub(crate) fn resume(
     peer: &Arc<Peer>,
-    request: Result<Resuming<Equipped<ResumeSessionRequest>>, Error>,
+    request: Resuming<Equipped<ResumeSessionRequest>>,
     to: Responder,
 ) {
-    let request = match request {
-        Ok(request) => request,
-        Err(error) => return answer::<()>(to, Err(error)),
-    };
-    let (hub, after) = (peer.hub.clone(), request.after(peer));
-    let Equipped { request, servers } = request.request;
-    let lane = peer
-        .order
-        .lanes
-        .enter(&SessionId::new(&*request.session_id.0));
-    let response = |session: &Observer| {
-        ResumeSessionResponse::new()
-            .modes(mode_state(session))
-            .config_options(config_options(session))
-            .meta(mcp::answer(&session.mcp_servers()))
-    };
-    let inputs = SessionInputs {
-        servers,
-        directories: Some(request.additional_directories),
-    };
-    let opened = async move { open(&hub, request.session_id, &request.cwd).await };
-    match after {
-        None => begin(peer, to, Some(lane), opened, inputs, response),
-        Some(_) => go_on(peer, to, lane, opened, (after, inputs), response),
-    }
+    let parts = |it: ResumeSessionRequest| (it.session_id, it.cwd, it.additional_directories);
+    reopen(peer, request, to, parts, false);
 }
 
 pub(crate) fn load(
     peer: &Arc<Peer>,
-    request: Result<Resuming<Equipped<LoadSessionRequest>>, Error>,
+    request: Resuming<Equipped<LoadSessionRequest>>,
     to: Responder,
 ) {
-    let request = match request {
-        Ok(request) => request,
-        Err(error) => return answer::<()>(to, Err(error)),
-    };
-    let (hub, after) = (peer.hub.clone(), request.after(peer));
-    let Equipped { request, servers } = request.request;
-    let lane = peer
-        .order
-        .lanes
-        .enter(&SessionId::new(&*request.session_id.0));
+    let parts = |it: LoadSessionRequest| (it.session_id, it.cwd, it.additional_directories);
+    reopen(peer, request, to, parts, true);
+}
+
+/// Makes a session.
+fn make<T, F: Future<Output = Result<Controller, Error>> + Send + 'static>(
+    peer: &Arc<Peer>,
+    request: Equipped<T>,
+    to: Responder,
+    make: impl FnOnce(Hub, T) -> F,
+) {
+    let made = make(peer.hub.clone(), request.request);
     let inputs = SessionInputs {
-        servers,
-        directories: Some(request.additional_directories),
+        servers: request.servers,
+        directories: None,
     };
-    let opened = async move { open(&hub, request.session_id, &request.cwd).await };
-    go_on(peer, to, lane, opened, (after, inputs), |session| {
-        LoadSessionResponse::new()
-            .modes(mode_state(session))
-            .config_options(config_options(session))
-            .meta(mcp::answer(&session.mcp_servers()))
-    });
+    begin(peer, to, None, made, inputs);
+}
+
+/// Opens a session that there is. It is told from behind the line that the request names, and from its beginning
+/// where all of it `is_told`.
+fn reopen<T>(
+    peer: &Arc<Peer>,
+    request: Resuming<Equipped<T>>,
+    to: Responder,
+    parts: impl FnOnce(T) -> (schema::SessionId, PathBuf, Vec<PathBuf>),
+    is_told: bool,
+) {
+    let Resuming { request, after } = request;
+    // What it says itself, else what the connection was made with.
+    let after = after.or_else(|| peer.take_last_event_id());
+    let (id, cwd, directories) = parts(request.request);
+    let id = SessionId::new(id.0);
+    let lane = peer.order.lanes.enter(&id);
+    let inputs = SessionInputs {
+        servers: request.servers,
+        directories: Some(directories),
+    };
+    let hub = peer.hub.clone();
+    let opened = async move {
+        let opened = hub.open(&id, Some(&cwd)).await;
+        opened.map_err(|e| error::session_of(&id, &e))
+    };
+    match is_told || after.is_some() {
+        true => go_on(peer, to, lane, opened, after, inputs),
+        false => begin(peer, to, Some(lane), opened, inputs),
+    }
+}
+
+/// The answer to each of the four: ACP has a type for each, all of them alike.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenedSession {
+    /// Of one that the request did not name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<schema::SessionId>,
+    modes: schema::SessionModeState,
+    config_options: Vec<schema::SessionConfigOption>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<schema::Meta>,
+}
+
+fn opened_session(session: &Observer, is_new: bool) -> OpenedSession {
+    OpenedSession {
+        session_id: is_new.then(|| wire_id(session.id())),
+        modes: mode_state(session),
+        config_options: config_options(session),
+        meta: mcp::answer(&session.mcp_servers()),
+    }
 }
 
 /// A request that opens a session, and the MCP servers that the session is to have.
@@ -146,21 +135,10 @@ pub(crate) struct Equipped<T> {
 }
 
 /// The parts of a request that change the session it opens, if its client controls that session.
-#[derive(Default)]
 pub(crate) struct SessionInputs {
     servers: Vec<McpServerSpec>,
     /// The complete list that `session/load` and `session/resume` carry; none for a request without one.
     directories: Option<Vec<PathBuf>>,
-}
-
-impl SessionInputs {
-    /// MCP servers and nothing else.
-    pub(crate) fn servers(servers: Vec<McpServerSpec>) -> Self {
-        Self {
-            servers,
-            directories: None,
-        }
-    }
 }
 
 /// A request that opens a session, and the line it goes on after.
@@ -169,21 +147,14 @@ pub(crate) struct Resuming<T> {
     pub(crate) after: Option<EventId>,
 }
 
-impl<T> Resuming<T> {
-    /// What it says itself, else what the connection was made with.
-    fn after(&self, peer: &Peer) -> Option<EventId> {
-        self.after.or_else(|| peer.take_last_event_id())
-    }
-}
-
 /// Opens a session beside the dispatch loop, and tells of it as [`replay`] does.
-fn go_on<R: Serialize>(
+fn go_on(
     peer: &Arc<Peer>,
     to: Responder,
     lane: Lane,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
-    (after, inputs): (Option<EventId>, SessionInputs),
-    response: impl FnOnce(&Observer) -> R + Send + 'static,
+    after: Option<EventId>,
+    inputs: SessionInputs,
 ) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
@@ -193,7 +164,7 @@ fn go_on<R: Serialize>(
             Err(error) => return answer::<()>(to, Err(error)),
         };
         let observer = session.observer();
-        let result = Box::new(move || Ok(serde_json::to_value(response(&observer))?));
+        let result = Box::new(move || Ok(serde_json::to_value(opened_session(&observer, false))?));
         if let Err((to, error)) = replay(&peer, session, after, inputs, to, result).await {
             answer::<()>(to, Err(error));
         }
@@ -201,14 +172,14 @@ fn go_on<R: Serialize>(
 }
 
 /// Opens a session beside the dispatch loop, answers, and follows it from here on behind the answer. One
-/// that is followed already goes on as it is: nothing is missed and nothing comes twice.
-fn begin<R: Serialize>(
+/// that is followed already goes on as it is: nothing is missed and nothing comes twice. One that is new has no
+/// lane: no other request can name it.
+fn begin(
     peer: &Arc<Peer>,
     to: Responder,
     lane: Option<Lane>,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
     inputs: SessionInputs,
-    response: impl FnOnce(&Observer) -> R + Send + 'static,
 ) {
     let peer = peer.clone();
     peer.clone().spawn(async move {
@@ -224,7 +195,7 @@ fn begin<R: Serialize>(
         let from = session.subscribe_from_now();
         let attached = sit(&peer, &session);
         equip(&attached, inputs).await;
-        let response = response(&session);
+        let response = opened_session(&session, lane.is_none());
         let commands = session.commands();
         let open = session.open_asks();
         if peer.attach(&attached) {
@@ -341,12 +312,6 @@ pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<Attached>) {
         earlier.stop().await;
         attached.take_over(&earlier);
     }
-}
-
-async fn open(hub: &Hub, id: schema::SessionId, cwd: &Path) -> Result<Controller, Error> {
-    let id = SessionId::new(id.0);
-    let opened = hub.open(&id, Some(cwd)).await;
-    opened.map_err(|e| error::session_of(&id, &e))
 }
 
 /// A session that this client opens: it drives while nobody else does. Where it is on it already, its clients

@@ -17,10 +17,9 @@ use crate::{
 
 pub(crate) async fn steer(
     peer: &Peer,
-    params: Result<SteeringParams, Error>,
+    mut params: SteeringParams,
     gate: Gate,
 ) -> Result<Steered, Error> {
-    let mut params = params?;
     let attached = steered(peer, params.session_id.as_str())?;
     let content = from_wire::blocks("prompt", params.prompt.take().unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
