@@ -43,64 +43,65 @@ pub fn read_lines<T: From<Line>>(
     lines: mpsc::Sender<T>,
 ) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(64 * 1024, reader);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let item = match read_line(&mut reader, &mut line, limit)? {
-            End::OfInput if line.is_empty() => return Ok(()),
-            End::OfInput | End::OfLine => decode(&mut line),
-            End::OverLimit => Some(Line::TooLong { limit }),
-        };
-        if let Some(item) = item
-            && lines.blocking_send(item.into()).is_err()
-        {
-            return Ok(());
-        }
-    }
-}
-
-enum End {
-    OfLine,
-    OfInput,
-    OverLimit,
-}
-
-/// Reads up to the next newline. What is over the limit is thrown away as it comes.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<End> {
-    let mut over = false;
+    let mut buffer = LineBuffer::new(limit);
     loop {
         let available = match reader.fill_buf() {
             Ok(available) => available,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        if available.is_empty() {
-            return Ok(if over { End::OverLimit } else { End::OfInput });
-        }
-        let newline = available.iter().position(|&b| b == b'\n');
-        let part = &available[..newline.unwrap_or(available.len())];
-        over |= line.len() + part.len() > limit;
-        if over {
-            *line = Vec::new();
-        } else {
-            line.extend_from_slice(part);
-        }
-        let used = newline.map_or(available.len(), |at| at + 1);
+        let ends = available.is_empty();
+        let (used, line) = buffer.take(available);
         reader.consume(used);
-        if newline.is_some() {
-            return Ok(if over { End::OverLimit } else { End::OfLine });
+        if let Some(line) = line
+            && lines.blocking_send(line.into()).is_err()
+        {
+            return Ok(());
+        }
+        if ends {
+            return Ok(());
         }
     }
 }
 
-fn decode(line: &mut Vec<u8>) -> Option<Line> {
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return None;
+/// The line that is being read.
+struct LineBuffer {
+    line: Vec<u8>,
+    limit: usize,
+    is_over: bool,
+}
+
+impl LineBuffer {
+    fn new(limit: usize) -> Self {
+        Self {
+            line: Vec::new(),
+            limit,
+            is_over: false,
+        }
     }
-    Some(match String::from_utf8(std::mem::take(line)) {
-        Ok(line) => Line::Text(line),
-        Err(_) => Line::NotUtf8,
-    })
+
+    /// Takes bytes up to the next newline, or nothing at the end of the input. Returns how many it took, and the
+    /// line that ends with them, if it is not blank. What is over the limit is thrown away as it comes.
+    fn take(&mut self, available: &[u8]) -> (usize, Option<Line>) {
+        let newline = available.iter().position(|&byte| byte == b'\n');
+        let part = &available[..newline.unwrap_or(available.len())];
+        self.is_over |= self.line.len() + part.len() > self.limit;
+        match self.is_over {
+            true => self.line = Vec::new(),
+            false => self.line.extend_from_slice(part),
+        }
+        if newline.is_none() && !available.is_empty() {
+            return (available.len(), None);
+        }
+        let limit = self.limit;
+        let line = std::mem::take(&mut self.line);
+        let line = match std::mem::take(&mut self.is_over) {
+            true => Some(Line::TooLong { limit }),
+            false if line.iter().all(u8::is_ascii_whitespace) => None,
+            false => Some(String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)),
+        };
+        (newline.map_or(0, |at| at + 1), line)
+    }
 }
 
 /// Writes until every sender is gone or the client is.

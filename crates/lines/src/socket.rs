@@ -7,7 +7,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Line, OutgoingReceiver, Parcel, decode};
+use super::{Line, LineBuffer, OutgoingReceiver, Parcel};
 
 /// How much is gathered before it is written.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -18,30 +18,14 @@ pub async fn read_lines_from<T: From<Line>>(
     limit: usize,
     lines: mpsc::Sender<T>,
 ) -> io::Result<()> {
-    let mut line = Vec::new();
-    let mut over = false;
+    let mut buffer = LineBuffer::new(limit);
     loop {
         let available = reader.fill_buf().await?;
         let ends = available.is_empty();
-        let newline = available.iter().position(|&byte| byte == b'\n');
-        let part = &available[..newline.unwrap_or(available.len())];
-        over |= line.len() + part.len() > limit;
-        match over {
-            true => line = Vec::new(),
-            false => line.extend_from_slice(part),
-        }
-        let used = newline.map_or(available.len(), |at| at + 1);
+        let (used, line) = buffer.take(available);
         reader.consume(used);
-        if newline.is_none() && !ends {
-            continue;
-        }
-        let item = match std::mem::take(&mut over) {
-            true => Some(Line::TooLong { limit }),
-            false => decode(&mut line),
-        };
-        line = Vec::new();
-        if let Some(item) = item
-            && lines.send(item.into()).await.is_err()
+        if let Some(line) = line
+            && lines.send(line.into()).await.is_err()
         {
             return Ok(());
         }
