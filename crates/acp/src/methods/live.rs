@@ -30,59 +30,40 @@ use crate::{
 
 pub(crate) async fn attach(peer: &Arc<Peer>, request: Resuming<AttachParams>, to: Responder) {
     let Resuming { request, after } = request;
-    let wanted = Coming::new(&request.client, request.wanted(), after);
-    join(peer, wanted, to).await;
+    join(peer, &request.client, request.wanted(), after, to).await;
 }
 
 pub(crate) async fn take_over(peer: &Arc<Peer>, request: Resuming<TakeoverParams>, to: Responder) {
     let Resuming { request, after } = request;
-    let wanted = Coming::new(&request.client, request.wanted(), after);
-    join(peer, wanted, to).await;
-}
-
-/// A client that wants to come to a session, and behind which line the connection follows it from then on.
-struct Coming {
-    id: SessionId,
-    client: AttachClient,
-    after: Option<EventId>,
-}
-
-impl Coming {
-    fn new(
-        said: &Client,
-        wanted: Result<AttachClient, Unfit>,
-        after: Option<EventId>,
-    ) -> Result<Self, Error> {
-        Ok(Self {
-            id: SessionId::new(said.session_id.as_str()),
-            client: wanted.map_err(|e| error::bad_params(&e))?,
-            after,
-        })
-    }
+    join(peer, &request.client, request.wanted(), after, to).await;
 }
 
 /// A client comes to a session. A connection that does not follow it yet does from here on, or from behind the
 /// line it names.
-async fn join(peer: &Arc<Peer>, wanted: Result<Coming, Error>, to: Responder) {
-    let coming = match wanted {
-        Ok(coming) => coming,
-        Err(error) => return answer::<()>(to, Err(error)),
+async fn join(
+    peer: &Arc<Peer>,
+    said: &Client,
+    wanted: Result<AttachClient, Unfit>,
+    after: Option<EventId>,
+    to: Responder,
+) {
+    let client = match wanted {
+        Ok(client) => client,
+        Err(e) => return answer::<()>(to, Err(error::bad_params(&e))),
     };
-    let lane = peer.order.lanes.enter(&coming.id);
+    let id = SessionId::new(said.session_id.as_str());
+    let lane = peer.order.lanes.enter(&id);
     // Done right here, where that takes no waiting for the client, so that what it asks next finds it done.
-    let open = || peer.hub.live(&coming.id);
-    let is_other = |it: &Arc<Attached>| open().is_none_or(|open| !it.session.is_same(&open));
-    let waits = match peer.attached(&coming.id) {
-        None => false,
-        Some(followed) => coming.after.is_some() || is_other(&followed),
-    };
+    let open = || peer.hub.live(&id);
+    let is_other = |it: &Attached| open().is_none_or(|open| !it.session.is_same(&open));
+    let followed = peer.attached(&id);
+    let waits = followed.is_some_and(|followed| after.is_some() || is_other(&followed));
     let in_place = lane.is_free() && !waits;
     let peer = peer.clone();
     one_by_one(&peer.clone(), in_place, async move {
         lane.come().await;
-        let found = find(&peer, coming).await;
-        match found {
-            Ok(found) => found.join(&peer, to).await,
+        match find(&peer, &id, after).await {
+            Ok(found) => come(&peer, found, client, to).await,
             Err(error) => answer::<()>(to, Err(error)),
         }
     })
@@ -103,83 +84,69 @@ fn lane(peer: &Peer, client: &Client) -> Lane {
     peer.order.lanes.enter(&id)
 }
 
-/// What there is of a session that a client comes to.
-struct Found {
-    session: Controller,
-    followed: Option<Arc<Attached>>,
-    client: AttachClient,
-    after: Option<EventId>,
-}
+/// A session that a client comes to, how this connection follows it, and behind which line it goes on.
+type Found = (Controller, Option<Arc<Attached>>, Option<EventId>);
 
-async fn find(peer: &Peer, coming: Coming) -> Result<Found, Error> {
-    let Coming { id, client, after } = coming;
-    let session = live(peer, &id)?;
+async fn find(peer: &Peer, id: &SessionId, after: Option<EventId>) -> Result<Found, Error> {
+    let session = live(peer, id)?;
     after_its_end(peer, &session).await;
-    let followed = peer.attached(&id);
+    let followed = peer.attached(id);
     // What the connection was made with is for what opens a stream.
     let after = after.or_else(|| match followed {
         None => peer.take_last_event_id(),
         Some(_) => None,
     });
     match after {
-        Some(after) if after.seq() > session.last_seq() => Err(error::unknown_event(&id)),
-        _ => Ok(Found {
-            session,
-            followed,
-            client,
-            after,
-        }),
+        Some(after) if after.seq() > session.last_seq() => Err(error::unknown_event(id)),
+        _ => Ok((session, followed, after)),
     }
 }
 
-impl Found {
-    async fn join(self, peer: &Arc<Peer>, to: Responder) {
-        let Self {
-            session,
-            followed,
-            client,
-            after,
-        } = self;
-        match (followed, after) {
-            (Some(attached), None) => {
-                let call = attached.live_call();
-                let gate = peer.order.gates.behind(to.raw_id());
-                match attached.session.attach(client).await {
-                    Ok((change, seq)) => {
-                        let result = joined(session.observer(), change, seq);
-                        attached.reply_after(seq, move || answer(to, result()));
-                        peer.spawn(async move {
-                            gate.passed().await;
-                            drop(call);
-                        });
-                    }
-                    Err(e) => answer::<()>(to, Err(error::live(&e))),
+async fn come(
+    peer: &Arc<Peer>,
+    (session, followed, after): Found,
+    client: AttachClient,
+    to: Responder,
+) {
+    match (followed, after) {
+        (Some(attached), None) => {
+            let call = attached.live_call();
+            let gate = peer.order.gates.behind(to.raw_id());
+            match attached.session.attach(client).await {
+                Ok((change, seq)) => {
+                    let result = joined(session.observer(), change, seq);
+                    attached.reply_after(seq, move || answer(to, result()));
+                    peer.spawn(async move {
+                        gate.passed().await;
+                        drop(call);
+                    });
                 }
+                Err(e) => answer::<()>(to, Err(error::live(&e))),
             }
-            (Some(earlier), Some(after)) => {
-                let attached = earlier.again();
-                // First, or what it is told of itself would come twice.
-                replace(peer, &attached).await;
-                let result = match attached.session.attach(client).await {
-                    Ok((change, seq)) => joined(session.observer(), change, seq),
-                    Err(e) => Box::new(move || Err(error::live(&e))),
-                };
-                begin(peer, &attached, (after, true), to, result);
-            }
-            (None, after) => {
-                let seat = take_seat(peer, &session, Claim::Never);
-                let (change, seq) = match seat.attach(client).await {
-                    Ok(told) => told,
-                    Err(e) => return answer::<()>(to, Err(error::live(&e))),
-                };
-                // Its own update is the first line, where it names none.
-                let has_seen = after.is_some();
-                let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
-                let result = joined(session.observer(), change, seq);
-                let attached = Attached::new(seat, false);
-                replace(peer, &attached).await;
-                begin(peer, &attached, (after, has_seen), to, result);
-            }
+        }
+        (Some(earlier), Some(after)) => {
+            let attached = earlier.again();
+            // First, or what it is told of itself would come twice.
+            replace(peer, &attached).await;
+            let result = match attached.session.attach(client).await {
+                Ok((change, seq)) => joined(session.observer(), change, seq),
+                Err(e) => Box::new(move || Err(error::live(&e))),
+            };
+            begin(peer, &attached, (after, true), to, result);
+        }
+        (None, after) => {
+            let seat = take_seat(peer, &session, Claim::Never);
+            let (change, seq) = match seat.attach(client).await {
+                Ok(told) => told,
+                Err(e) => return answer::<()>(to, Err(error::live(&e))),
+            };
+            // Its own update is the first line, where it names none.
+            let has_seen = after.is_some();
+            let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
+            let result = joined(session.observer(), change, seq);
+            let attached = Attached::new(seat, false);
+            replace(peer, &attached).await;
+            begin(peer, &attached, (after, has_seen), to, result);
         }
     }
 }
@@ -278,7 +245,11 @@ pub(crate) async fn heartbeat(peer: &Arc<Peer>, params: HeartbeatParams, to: Res
     one_by_one(&peer.clone(), in_place, async move {
         lane.come().await;
         let heard = async {
-            let (attached, client, metadata) = on_it(&peer, &params.client)?;
+            let (session, client, metadata) = named(&peer, &params.client)?;
+            let Some(attached) = peer.attached(session.id()) else {
+                let client_id = client;
+                return Err(error::live(&LiveClientError::NotAttached { client_id }));
+            };
             let told = attached.session.heartbeat(&client, metadata).await;
             Ok::<_, Error>((attached.clone(), told.map_err(|e| error::live(&e))?))
         };
@@ -315,15 +286,4 @@ fn named(peer: &Peer, client: &Client) -> Result<(Controller, String, Option<Val
     let name = client.id().map_err(|e| error::bad_params(&e))?.to_owned();
     let metadata = client.metadata().map_err(|e| error::bad_params(&e))?;
     Ok((session, name, metadata))
-}
-
-/// A client that is said to be on a session through this connection, and what it says of itself.
-fn on_it(peer: &Peer, client: &Client) -> Result<(Arc<Attached>, String, Option<Value>), Error> {
-    let (session, name, metadata) = named(peer, client)?;
-    match peer.attached(session.id()) {
-        Some(attached) => Ok((attached, name, metadata)),
-        None => Err(error::live(&LiveClientError::NotAttached {
-            client_id: name,
-        })),
-    }
 }
