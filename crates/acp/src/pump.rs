@@ -9,7 +9,7 @@ mod idle;
 mod questions;
 mod replay;
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
@@ -96,7 +96,10 @@ pub(crate) fn follow(
 impl Pump {
     async fn run(mut self, mut from: Subscription, opening: Opening) {
         let end = match self.open(&mut from, opening).await {
-            Ok(()) => self.live(&mut from).await,
+            Ok(()) => {
+                let Err(stopped) = self.live(&mut from).await;
+                stopped
+            }
             Err(stopped) => stopped,
         };
         if let Stopped::Session(end) = end {
@@ -156,37 +159,20 @@ impl Pump {
         Ok(())
     }
 
-    async fn live(&mut self, from: &mut Subscription) -> Stopped {
+    async fn live(&mut self, from: &mut Subscription) -> Result<Infallible, Stopped> {
         loop {
-            let delivery = tokio::select! {
+            tokio::select! {
                 // What is there already may say that the agent waits no more.
                 biased;
-                delivery = from.next() => delivery,
-                () = self.questions.moved() => {
-                    match self.stand(from.position()).await {
-                        Ok(()) => continue,
-                        Err(gone) => return gone.into(),
+                delivery = from.next() => {
+                    self.deliver(&delivery.map_err(Stopped::Session)?).await?;
+                    self.attached.reached(from.position());
+                    if self.questions.may_have_moved() {
+                        self.stand(from.position()).await?;
                     }
                 }
-                () = self.signs.due() => {
-                    match self.sign_of_life().await {
-                        Ok(()) => continue,
-                        Err(gone) => return gone.into(),
-                    }
-                }
-            };
-            let delivery = match delivery {
-                Ok(delivery) => delivery,
-                Err(end) => return Stopped::Session(end),
-            };
-            if let Err(gone) = self.deliver(&delivery).await {
-                return gone.into();
-            }
-            self.attached.reached(from.position());
-            if self.questions.may_have_moved()
-                && let Err(gone) = self.stand(from.position()).await
-            {
-                return gone.into();
+                () = self.questions.moved() => self.stand(from.position()).await?,
+                () = self.signs.due() => self.sign_of_life().await?,
             }
         }
     }
@@ -422,7 +408,6 @@ impl Pump {
     }
 }
 
-/// Why following stopped.
 enum Stopped {
     Session(SessionEnd),
     Client,

@@ -23,25 +23,20 @@ pub(super) enum Entry {
 
 pub(super) fn entry(line: &str) -> Entry {
     if line.len() > STDIO_LINE_LIMIT {
-        return Entry::Broken {
-            direction: None,
-            rule: Rule::LineTooLong,
-            what: "the line is longer than 64 MiB",
-        };
+        return broken(None, Rule::LineTooLong, "the line is longer than 64 MiB");
     }
     if line.trim().is_empty() {
         return Entry::Nothing;
     }
     match serde_json::from_str(line) {
         Ok(value) => of_value(value),
-        Err(error) => Entry::Broken {
-            direction: None,
-            rule: Rule::NotJson,
-            what: match error.classify() {
+        Err(error) => {
+            let what = match error.classify() {
                 serde_json::error::Category::Eof => "the line ends in the middle of a JSON text",
                 _ => "the line is not JSON, or is nested too deeply",
-            },
-        },
+            };
+            broken(None, Rule::NotJson, what)
+        }
     }
 }
 
@@ -66,17 +61,15 @@ pub(super) fn of_value(mut value: Value) -> Entry {
         if let Some(raw) = members.get("raw").and_then(Value::as_str) {
             return match raw.trim() {
                 "" => Entry::Nothing,
-                _ => broken(direction, "the line is not JSON"),
+                _ => broken(direction, Rule::NotJson, "the line is not JSON"),
             };
         }
         if members.contains_key("rawBytes") {
-            return broken(direction, "the line is not UTF-8");
+            return broken(direction, Rule::NotJson, "the line is not UTF-8");
         }
         if members.contains_key("rawLength") {
-            return broken(
-                direction,
-                "the line is not JSON, or was too long to be read",
-            );
+            let what = "the line is not JSON, or was too long to be read";
+            return broken(direction, Rule::NotJson, what);
         }
     }
     match members.get("note") {
@@ -88,10 +81,10 @@ pub(super) fn of_value(mut value: Value) -> Entry {
     }
 }
 
-fn broken(direction: Option<Direction>, what: &'static str) -> Entry {
+fn broken(direction: Option<Direction>, rule: Rule, what: &'static str) -> Entry {
     Entry::Broken {
         direction,
-        rule: Rule::NotJson,
+        rule,
         what,
     }
 }

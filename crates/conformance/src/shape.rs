@@ -21,27 +21,23 @@ pub(super) struct Shape {
 impl Shape {
     /// A schema that is ours.
     pub(super) const fn extension(document: fn() -> Value) -> Self {
-        Self {
-            source: Source::Made(document),
-            rule: Rule::WrongExtension,
-            compiled: OnceLock::new(),
-        }
+        Self::new(Source::Made(document), Rule::WrongExtension)
     }
 
     /// A schema that is ours, of a message that is ACP's.
     pub(super) const fn contract(document: fn() -> Value) -> Self {
-        Self {
-            source: Source::Made(document),
-            rule: Rule::WrongShape,
-            compiled: OnceLock::new(),
-        }
+        Self::new(Source::Made(document), Rule::WrongShape)
     }
 
     /// The schema of ACP with this name.
     pub(super) const fn acp(name: &'static str) -> Self {
+        Self::new(Source::Acp(name), Rule::WrongShape)
+    }
+
+    const fn new(source: Source, rule: Rule) -> Self {
         Self {
-            source: Source::Acp(name),
-            rule: Rule::WrongShape,
+            source,
+            rule,
             compiled: OnceLock::new(),
         }
     }

@@ -59,7 +59,7 @@ struct LiveSessions {
 }
 
 /// The methods by name.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "ExtensionMethods", deny_unknown_fields)]
 struct Methods {
     #[serde(rename = "_harn/agentEvent", skip_serializing_if = "Option::is_none")]
@@ -232,11 +232,8 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         // Whoever declared the bridge is asked over it, whatever else they are sent.
         Profile::Acp => {
             advertised.extension_methods = bridge.map(|bridge| Methods {
-                agent_event: None,
-                agent_idle: None,
-                hitl_requested: None,
-                hitl_respond: None,
                 bridge: Some(bridge),
+                ..Methods::default()
             });
         }
     }

@@ -75,6 +75,12 @@ impl EventId {
     }
 }
 
+impl Default for EventId {
+    fn default() -> Self {
+        Self::BEGINNING
+    }
+}
+
 impl From<Seq> for EventId {
     /// The last line of an event.
     fn from(seq: Seq) -> Self {

@@ -1,9 +1,12 @@
 //! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
 
-use harn_model::{DeliveryMode, PendingReminder, Propagate, RoleHint, SystemReminder};
+use std::num::NonZeroU64;
+
+use harn_model::{DeliveryMode, PendingReminder, Propagate, SystemReminder};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::VENDOR;
+use super::{VENDOR, sender::Name};
 
 /// Members that are about the request and not part of the reminder.
 const ENVELOPE: [&str; 4] = ["sessionId", "session_id", "mode", "_harn"];
@@ -135,30 +138,17 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
         Some(Value::String(body)) if !body.trim().is_empty() => body.trim().to_owned(),
         _ => return Err(malformed("`body` must be a string that says something")),
     };
-    let id = match take("id") {
-        None => String::new(),
-        Some(Value::String(id)) if !id.trim().is_empty() => id,
-        Some(_) => return Err(malformed("`id` must be a string that is not blank")),
-    };
+    let id: Option<Name> = member(take("id"), "`id` must be a string that is not blank")?;
+    let id = id.as_ref().map_or("", Name::as_str);
     let mut reminder = SystemReminder::new(id, body);
     reminder.tags = tags(take("tags"))?;
-    reminder.dedupe_key = match take("dedupe_key") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(key)) => Some(key).filter(|key| !key.trim().is_empty()),
-        Some(_) => return Err(malformed("`dedupe_key` must be a string")),
-    };
-    reminder.ttl_turns = match take("ttl_turns") {
-        None | Some(Value::Null) => None,
-        Some(ttl) => match ttl.as_u64() {
-            Some(ttl) if ttl > 0 => Some(ttl),
-            _ => return Err(malformed("`ttl_turns` must be a whole number above 0")),
-        },
-    };
-    reminder.preserve_on_compact = match take("preserve_on_compact") {
-        None => false,
-        Some(Value::Bool(preserve)) => preserve,
-        Some(_) => return Err(malformed("`preserve_on_compact` must be true or false")),
-    };
+    let key: Option<Option<String>> = member(take("dedupe_key"), "`dedupe_key` must be a string")?;
+    reminder.dedupe_key = key.flatten().filter(|key| !key.trim().is_empty());
+    let ttl = "`ttl_turns` must be a whole number above 0";
+    let ttl: Option<Option<NonZeroU64>> = member(take("ttl_turns"), ttl)?;
+    reminder.ttl_turns = ttl.flatten().map(NonZeroU64::get);
+    let preserve = "`preserve_on_compact` must be true or false";
+    reminder.preserve_on_compact = member(take("preserve_on_compact"), preserve)?.unwrap_or(false);
     reminder.propagate = match take("propagate") {
         None => Propagate::default(),
         Some(word) => serde_json::from_value(word).map_err(|_| Invalid {
@@ -166,43 +156,34 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
             message: "`propagate` must be all, session or none".to_owned(),
         })?,
     };
-    reminder.role_hint = match take("role_hint") {
-        None => RoleHint::default(),
-        Some(word) => serde_json::from_value(word).map_err(|_| {
-            malformed("`role_hint` must be system, developer, user_block or ephemeral_cache")
-        })?,
-    };
+    let role = "`role_hint` must be system, developer, user_block or ephemeral_cache";
+    reminder.role_hint = member(take("role_hint"), role)?.unwrap_or_default();
     match take("source") {
         None => {}
         Some(Value::String(source)) if source == "bridge" => {}
         Some(_) => return Err(malformed("`source` can only be bridge here")),
     }
-    reminder.fired_at_turn = match take("fired_at_turn") {
-        None => 0,
-        Some(turn) => turn
-            .as_u64()
-            .ok_or_else(|| malformed("`fired_at_turn` must be a whole number"))?,
-    };
-    reminder.meta = match take("_meta") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(meta)) => Some(meta).filter(|meta| !meta.is_empty()),
-        Some(_) => return Err(malformed("`_meta` must be an object")),
-    };
+    let turn = "`fired_at_turn` must be a whole number";
+    reminder.fired_at_turn = member(take("fired_at_turn"), turn)?.unwrap_or(0);
+    let meta: Option<Option<Map<String, Value>>> =
+        member(take("_meta"), "`_meta` must be an object")?;
+    reminder.meta = meta.flatten().filter(|meta| !meta.is_empty());
     Ok(reminder)
+}
+
+/// A member that may be left out; where null stands for that too, `T` is an option.
+fn member<T: DeserializeOwned>(value: Option<Value>, wanted: &str) -> Result<Option<T>, Invalid> {
+    let read = value.map(serde_json::from_value).transpose();
+    read.map_err(|_| malformed(wanted))
 }
 
 /// Trimmed, each once, in their order.
 fn tags(tags: Option<Value>) -> Result<Vec<String>, Invalid> {
-    let wrong = || malformed("`tags` must be a list of strings that are not blank");
-    let tags = match tags {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(tags)) => tags,
-        Some(_) => return Err(wrong()),
-    };
+    let wanted = "`tags` must be a list of strings that are not blank";
+    let tags: Option<Option<Vec<Name>>> = member(tags, wanted)?;
     let mut kept: Vec<String> = Vec::new();
-    for tag in tags {
-        let tag = tag.as_str().map(str::trim).filter(|tag| !tag.is_empty());
-        let tag = tag.ok_or_else(wrong)?;
+    for tag in tags.flatten().unwrap_or_default() {
+        let tag = tag.as_str().trim();
         if !kept.iter().any(|it| it == tag) {
             kept.push(tag.to_owned());
         }
@@ -212,6 +193,7 @@ fn tags(tags: Option<Value>) -> Result<Vec<String>, Invalid> {
 
 #[cfg(test)]
 mod tests {
+    use harn_model::RoleHint;
     use serde_json::json;
 
     use super::*;

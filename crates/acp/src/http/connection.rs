@@ -26,6 +26,7 @@ use super::{
     refusal::Refusal,
     registry::Registry,
     sessions::Sessions,
+    split_lines,
     stream::{Reader, Stream},
 };
 use crate::{
@@ -228,7 +229,7 @@ impl Connection {
 
     async fn sort(&self, piece: Piece, first: &mut Option<oneshot::Sender<Bytes>>) {
         let Piece {
-            mut bytes,
+            bytes,
             session,
             stream: following,
         } = piece;
@@ -245,10 +246,7 @@ impl Connection {
         {
             stream.caught_up(following);
         }
-        while !bytes.is_empty() {
-            let newline = bytes.iter().position(|&byte| byte == b'\n');
-            let mut line = bytes.split_to(newline.map_or(bytes.len(), |at| at + 1));
-            line.truncate(newline.unwrap_or(line.len()));
+        for line in split_lines(bytes) {
             let (sort, closed) = self.note(&line);
             let said_anew = following.is_some() || sort == Sort::Question;
             if sort == Sort::Answer

@@ -24,6 +24,7 @@ const KEPT_LINES: usize = 256;
 const KEPT_BYTES: usize = 1024 * 1024;
 
 /// See the module.
+#[derive(Default)]
 pub(super) struct Mailbox {
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
@@ -75,9 +76,10 @@ struct Sent {
     other: Other,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// What comes is what goes on.
+    #[default]
     Along,
     /// Something was left out, or is wanted again: the session has to be followed anew.
     Behind,
@@ -102,27 +104,6 @@ pub(super) enum CannotResume {
     Unknown,
     /// What was said since is not kept any more.
     TooFarBack,
-}
-
-impl Default for Mailbox {
-    fn default() -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            placed: VecDeque::new(),
-            placed_bytes: 0,
-            kept: VecDeque::new(),
-            kept_bytes: 0,
-            forgotten: None,
-            state: State::Along,
-            stream: None,
-            wanted: None,
-            first: None,
-            came: EventId::BEGINNING,
-            sent: EventId::BEGINNING,
-            number: 0,
-        }
-    }
 }
 
 impl Mailbox {
@@ -184,11 +165,8 @@ impl Mailbox {
         self.state = State::Catching;
         self.stream = Some(refollow.stream());
         self.placed.retain(|placed| !placed.other.said_anew);
-        self.placed_bytes = self
-            .placed
-            .iter()
-            .map(|placed| placed.other.line.len())
-            .sum();
+        let lines = self.placed.iter().map(|placed| &placed.other.line);
+        self.placed_bytes = lines.map(Bytes::len).sum();
         Some((refollow, answer))
     }
 

@@ -26,6 +26,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
+use bytes::Bytes;
 use harn_lines::ws::Upgrade;
 use harn_model::Principal;
 use harn_runtime::Hub;
@@ -147,4 +148,17 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
         },
         (Some(_), Some(_)) => Err(Refusal::Header),
     }
+}
+
+/// The lines of a piece without their ends, none of them copied.
+fn split_lines(mut bytes: Bytes) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let newline = bytes.iter().position(|&byte| byte == b'\n');
+        let mut line = bytes.split_to(newline.map_or(bytes.len(), |at| at + 1));
+        line.truncate(newline.unwrap_or(line.len()));
+        Some(line)
+    })
 }

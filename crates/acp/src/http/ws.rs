@@ -35,7 +35,7 @@ use tokio_tungstenite::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{CONNECTION_ID, refusal::Refusal, registry::Registry};
+use super::{CONNECTION_ID, refusal::Refusal, registry::Registry, split_lines};
 use crate::{
     AcpConfig, EventId, serve_connection,
     transport::{self, Incoming, Limits, OutgoingReceiver},
@@ -210,15 +210,10 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 
 async fn feed<S: AsyncRead + AsyncWrite + Unpin>(
     sink: &mut Sink<S>,
-    mut bytes: Bytes,
+    bytes: Bytes,
 ) -> Result<(), Error> {
-    while !bytes.is_empty() {
-        let newline = bytes.iter().position(|&byte| byte == b'\n');
-        let mut line = bytes.split_to(newline.map_or(bytes.len(), |at| at + 1));
-        line.truncate(newline.unwrap_or(line.len()));
-        for frame in frames(line) {
-            sink.feed(Message::Frame(frame)).await?;
-        }
+    for frame in split_lines(bytes).flat_map(frames) {
+        sink.feed(Message::Frame(frame)).await?;
     }
     Ok(())
 }

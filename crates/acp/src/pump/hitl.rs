@@ -7,7 +7,10 @@ use harn_model::HitlRequest;
 use harn_runtime::{HitlError, Seat, Term};
 use tokio_util::sync::CancellationToken;
 
-use super::{Pump, questions::Question};
+use super::{
+    Pump,
+    questions::{Question, response},
+};
 use crate::{
     Projector, ext,
     hitl::{self, Given, Route},
@@ -75,23 +78,11 @@ impl Pump {
                 session.routed(put_to).await;
             }
             let Some(sent) = sent else { return };
-            let response = async {
-                match sent {
-                    Ok(sent) => sent.block_task().await,
-                    Err(error) => Err(error),
-                }
-            };
-            let response = tokio::select! {
-                () = withdrawn.cancelled() => return,
-                response = response => response,
-            };
-            // Leaving is no answer: somebody else may come to the question.
-            if response.is_err() && peer.has_left() {
-                return;
+            if let Some(response) = response(sent, withdrawn, &peer).await {
+                let reviewer = peer.hub.principal().as_str();
+                let given = hitl::given(&route, &request, profile, reviewer, response);
+                take(&session, &request.request_id, given, term).await;
             }
-            let reviewer = peer.hub.principal().as_str();
-            let given = hitl::given(&route, &request, profile, reviewer, response);
-            take(&session, &request.request_id, given, term).await;
         });
         if let Some(gate) = gate {
             gate.passed().await;

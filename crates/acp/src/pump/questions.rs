@@ -6,9 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use agent_client_protocol::RequestCancellationHandle;
+use agent_client_protocol::{Error, RequestCancellationHandle, SentRequest};
 use harn_model::{AskId, PermissionAsked, Seq};
 use harn_runtime::{ControlWatch, Observer, Term};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -16,6 +17,7 @@ use super::Pump;
 use crate::{
     EventId, Projector,
     attached::Attached,
+    connection::Peer,
     permission::{self, Addressee},
     transport::Disconnected,
 };
@@ -225,26 +227,29 @@ impl Pump {
                 let route = permission::route(&ask, client);
                 session.routed(route).await;
             }
-            let response = async {
-                match sent {
-                    Ok(sent) => sent.block_task().await,
-                    Err(error) => Err(error),
-                }
-            };
-            let response = tokio::select! {
-                () = withdrawn.cancelled() => return,
-                response = response => response,
-            };
-            // Leaving is no answer: somebody else may come to the question.
-            if response.is_err() && peer.has_left() {
-                return;
+            if let Some(response) = response(sent, withdrawn, &peer).await {
+                let decision = permission::decision(&ask, profile, response);
+                session.answer(ask.ask_id, decision, term).await;
             }
-            let decision = permission::decision(&ask, profile, response);
-            session.answer(ask.ask_id, decision, term).await;
         });
         if let Some(gate) = gate {
             gate.passed().await;
         }
         Ok(())
     }
+}
+
+/// What the client answers. Nothing where the question is withdrawn, or the client leaves: that is no answer, and
+/// somebody else may come to the question.
+pub(super) async fn response(
+    sent: Result<SentRequest<Value>, Error>,
+    withdrawn: CancellationToken,
+    peer: &Peer,
+) -> Option<Result<Value, Error>> {
+    let response = async { sent?.block_task().await };
+    let response = tokio::select! {
+        () = withdrawn.cancelled() => return None,
+        response = response => response,
+    };
+    (response.is_ok() || !peer.has_left()).then_some(response)
 }

@@ -3,13 +3,10 @@
 
 use harn_model::{LogRecord, Plan, Seq, SessionId, TranscriptCompacted, WorkerEvent, WorkerUpdate};
 
-use super::{Projector, is_blank, plain};
-use crate::{
-    ext::{HarnMeta, lend::Lent, plan::PlanMeta},
-    wire::{
-        CompactionState, Content, IdleReason, NoticeSeverity, PlanContent, SessionError,
-        SubagentState, Update,
-    },
+use super::{Projector, is_blank, plain, standard::plan_meta};
+use crate::wire::{
+    CompactionState, Content, IdleReason, NoticeSeverity, PlanContent, SessionError, SubagentState,
+    Update,
 };
 
 /// The one plan of a session: each replaces the one before it.
@@ -84,12 +81,7 @@ impl Projector {
         if entries.is_empty() {
             return self.update(&Update::PlanRemoved { plan_id: PLAN_ID }, out);
         }
-        let meta = match plan {
-            Plan::Entries(_) => None,
-            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta {
-                plan: Lent::Borrowed(plan),
-            })),
-        };
+        let meta = plan_meta(plan);
         let plan = PlanContent::Items {
             plan_id: PLAN_ID,
             entries: entries.iter().map(Into::into).collect(),
@@ -143,11 +135,7 @@ impl Projector {
         self.update(&update, out);
         if worker.event == WorkerEvent::WorkerSpawned {
             let id = format!("worker-{}-{}-task", worker.worker_id, worker.cycle);
-            let task = match worker.metadata.task.as_str() {
-                "" => &worker.worker_task,
-                task => task,
-            };
-            self.session_message(&id, child, task, out);
+            self.session_message(&id, child, plain::cycle_task(worker), out);
         }
     }
 

@@ -75,12 +75,7 @@ impl Projector {
     /// A worker as a tool call a cycle. One that ends while it waits has no call open; that is a thought.
     pub(super) fn worker_as_call(&self, seq: Seq, worker: &WorkerUpdate, out: &mut Vec<u8>) {
         let id = format!("worker-{}-{}", worker.worker_id, worker.cycle);
-        // What this cycle is about; a worker that is triggered again does something else.
-        let task = match worker.metadata.task.as_str() {
-            "" => &worker.worker_task,
-            task => task,
-        };
-        let title = titled(&worker.worker_name, task);
+        let title = titled(&worker.worker_name, cycle_task(worker));
         let (status, text) = match worker.event {
             WorkerEvent::WorkerSpawned => return self.call_begins(&id, &title, out),
             // The cycle that follows says so.
@@ -142,6 +137,14 @@ impl Projector {
         let mut call = call(id, title, status);
         call.content = (!text.is_empty()).then_some(ToolContents::Text(text));
         self.update(&Update::ToolCallUpdate(call), out);
+    }
+}
+
+/// What this cycle is about; a worker that is triggered again does something else.
+pub(super) fn cycle_task(worker: &WorkerUpdate) -> &str {
+    match worker.metadata.task.as_str() {
+        "" => &worker.worker_task,
+        task => task,
     }
 }
 

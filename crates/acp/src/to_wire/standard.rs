@@ -137,14 +137,19 @@ impl Projector {
             return self.plan_by_id(plan, out);
         }
         let entries = plan.entries();
-        let meta = match plan {
-            Plan::Entries(_) => None,
-            Plan::Document(plan) => Some(HarnMeta::new(PlanMeta {
-                plan: Lent::Borrowed(plan),
-            })),
-        };
+        let meta = plan_meta(plan);
         let entries = entries.iter().map(Into::into).collect();
         self.update(&Update::Plan { entries, meta }, out);
+    }
+}
+
+/// The whole document, where there is one.
+pub(super) fn plan_meta(plan: &Plan) -> Option<HarnMeta<PlanMeta<'_>>> {
+    match plan {
+        Plan::Entries(_) => None,
+        Plan::Document(plan) => Some(HarnMeta::new(PlanMeta {
+            plan: Lent::Borrowed(plan),
+        })),
     }
 }
 

@@ -12,7 +12,7 @@ mod skills;
 mod tests;
 mod tools;
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use crate::JsonSchema;
 use harn_runtime::HostDeadlines;
@@ -102,15 +102,6 @@ macro_rules! bridge_methods {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$notification => $heard,)* }
-            }
-
-            /// The notification of this name.
-            #[must_use]
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($heard => Some(Self::$notification),)*
-                    _ => None,
-                }
             }
         }
 
@@ -235,6 +226,26 @@ fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
             Some(Value::Array(list)) => Some(std::mem::take(list)),
             _ => None,
         })
+}
+
+/// The entries of a list, counted from one, each name once.
+fn distinct<T>(
+    what: &str,
+    list: Vec<Value>,
+    read: impl Fn(Value, usize) -> Result<T, Misfit>,
+    name: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, Misfit> {
+    let mut names = HashSet::new();
+    let mut distinct = Vec::with_capacity(list.len());
+    for (at, entry) in list.into_iter().enumerate() {
+        let entry = read(entry, at + 1)?;
+        if names.insert(name(&entry).clone()) {
+            distinct.push(entry);
+        } else {
+            tracing::warn!(name = ?name(&entry), "the host lists a {what} twice; the first one counts");
+        }
+    }
+    Ok(distinct)
 }
 
 /// A text that says something.

@@ -1,13 +1,11 @@
 //! `skills/list` and `skills/fetch`: the skills of a host, its eighth layer.
 
-use std::collections::HashSet;
-
 use crate::JsonSchema;
 use harn_model::{HostSkill, SkillRef};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Method, Misfit, Request, list, name, text};
+use super::{Method, Misfit, Request, distinct, list, name, text};
 
 /// The params of `skills/list`, of which there are none.
 #[derive(Serialize, JsonSchema)]
@@ -20,17 +18,7 @@ impl Request for ListSkills {
 
     fn read(answer: Value) -> Result<Vec<SkillRef>, Misfit> {
         let skills = list(answer, &["", "/skills"]).ok_or(Misfit::NoList("skills"))?;
-        let mut ids = HashSet::new();
-        let mut read = Vec::with_capacity(skills.len());
-        for (at, entry) in skills.into_iter().enumerate() {
-            let skill = skill_ref(entry, at + 1)?;
-            if ids.insert(skill.id.clone()) {
-                read.push(skill);
-            } else {
-                tracing::warn!(id = ?skill.id, "the host lists a skill twice; the first one counts");
-            }
-        }
-        Ok(read)
+        distinct("skill", skills, skill_ref, |skill| &skill.id)
     }
 }
 

@@ -1,13 +1,11 @@
 //! `host/tools/list`: the tools of a host, each with exactly four members whatever the host calls them.
 
-use std::collections::HashSet;
-
 use crate::JsonSchema;
 use harn_model::HostTool;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Method, Misfit, Request, list, name, text};
+use super::{Method, Misfit, Request, distinct, list, name, text};
 
 /// The params of `host/tools/list`, of which there are none.
 #[derive(Serialize, JsonSchema)]
@@ -22,17 +20,7 @@ impl Request for ListTools {
     fn read(answer: Value) -> Result<Vec<HostTool>, Misfit> {
         let tools = list(answer, &["", "/tools", "/result/tools"]);
         let tools = tools.ok_or(Misfit::NoList("tools"))?;
-        let mut names = HashSet::new();
-        let mut read = Vec::with_capacity(tools.len());
-        for (at, entry) in tools.into_iter().enumerate() {
-            let tool = tool(entry, at + 1)?;
-            if names.insert(tool.name.clone()) {
-                read.push(tool);
-            } else {
-                tracing::warn!(tool = ?tool.name, "the host lists a tool twice; the first one counts");
-            }
-        }
-        Ok(read)
+        distinct("tool", tools, tool, |tool| &tool.name)
     }
 }
 
