@@ -1,7 +1,7 @@
 //! A session a client has open: what waits there for an answer, and how far the client has been told.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -14,6 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     answer::answer,
     error,
+    lock::lock,
     ordering::{ControlKey, Gate, UnansweredControls},
 };
 
@@ -114,7 +115,7 @@ impl Attached {
 
     /// Whether a prompt of this client waits for its answer.
     pub(crate) fn has_prompts(&self) -> bool {
-        !self.lock().prompts.is_empty()
+        !lock(&self.state).prompts.is_empty()
     }
 
     /// Whether a turn runs or waits, whoever asked for it.
@@ -164,7 +165,7 @@ impl Attached {
     }
 
     fn expect(&self, turn: &TurnId, waits: Waits) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if let Some(successor) = state.successor.clone() {
             drop(state);
             return successor.expect(turn, waits);
@@ -179,7 +180,7 @@ impl Attached {
 
     /// The gate before everything of a turn that has begun.
     pub(crate) fn before(&self, turn: &TurnId) -> Option<Gate> {
-        let prompts = &mut self.lock().prompts;
+        let prompts = &mut lock(&self.state).prompts;
         let prompt = prompts.iter_mut().find(|prompt| prompt.turn == *turn)?;
         match &mut prompt.waits {
             Waits::Nobody(gate) => gate.take(),
@@ -190,7 +191,7 @@ impl Attached {
     /// Leaves a message out of the client's stream: the client shows what it steers with. One that loads
     /// the session anew has forgotten it, so a successor does not leave it out.
     pub(crate) fn leave_out(&self, message: &MessageId) {
-        let shown = &mut self.lock().self_shown;
+        let shown = &mut lock(&self.state).self_shown;
         // One that was revoked is never delivered, and must not be kept for ever.
         const MOST: usize = 64;
         if shown.len() == MOST {
@@ -201,12 +202,12 @@ impl Attached {
 
     /// Whether the client shows this message by itself.
     pub(crate) fn leaves_out(&self, message: &MessageId) -> bool {
-        self.lock().self_shown.contains(message)
+        lock(&self.state).self_shown.contains(message)
     }
 
     /// Has the outcome of a control come after the answer to its request.
     pub(crate) fn hold(&self, asked: ControlKey, gate: Gate) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         match state.successor.clone() {
             None => state.unanswered.hold(asked, gate),
             Some(successor) => {
@@ -239,7 +240,7 @@ impl Attached {
 
     /// The gate of an outcome that will not come.
     pub(crate) fn release(&self, asked: &ControlKey) -> Option<Gate> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         match state.successor.clone() {
             None => state.unanswered.release(asked),
             Some(successor) => {
@@ -251,18 +252,18 @@ impl Attached {
 
     /// The gate before this outcome.
     pub(crate) fn answering(&self, outcome: &ControlOutcome) -> Option<Gate> {
-        self.lock().unanswered.take(&ControlKey::of(outcome))
+        lock(&self.state).unanswered.take(&ControlKey::of(outcome))
     }
 
     /// The gate before the end of a prompt that a cancel of this client met while it waited.
     pub(crate) fn withdrawing(&self, turn: &TurnId) -> Option<Gate> {
         let asked = ControlKey::new(Control::Cancel, Some(turn.as_str()));
-        self.lock().unanswered.take(&asked)
+        lock(&self.state).unanswered.take(&asked)
     }
 
     /// Calls `reply` once everything up to `seq` has been queued.
     pub(crate) fn reply_after(&self, seq: Seq, reply: impl FnOnce() + Send + 'static) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if let Some(successor) = state.successor.clone() {
             drop(state);
             successor.reply_after(seq, reply);
@@ -289,25 +290,21 @@ impl Attached {
     /// an answer moves over, also what comes to it from now on.
     pub(crate) fn take_over(self: &Arc<Self>, earlier: &Self) {
         let (prompts, replies, unanswered) = {
-            let mut state = earlier.lock();
+            let mut state = lock(&earlier.state);
             state.successor = Some(self.clone());
             let prompts = std::mem::take(&mut state.prompts);
             let unanswered = std::mem::take(&mut state.unanswered);
             (prompts, std::mem::take(&mut state.replies), unanswered)
         };
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.unanswered.extend(unanswered);
         state.prompts.extend(prompts);
         state.replies.extend(replies);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The responder of a prompt whose turn has ended, if the prompt was this client's.
     pub(crate) fn ended(&self, turn: &TurnId) -> Option<Responder> {
-        let prompts = &mut self.lock().prompts;
+        let prompts = &mut lock(&self.state).prompts;
         let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
         match prompts.remove(at).waits {
             Waits::Request { responder, .. } => Some(*responder),
@@ -318,7 +315,7 @@ impl Attached {
     /// The turn a cancel of this client means: that of its oldest prompt without an answer, also when the
     /// turn has ended and the client cannot know it yet; without a prompt of its own, the one that runs.
     pub(crate) fn cancel_target(&self) -> Option<TurnId> {
-        let state = self.lock();
+        let state = lock(&self.state);
         if let Some(successor) = state.successor.clone() {
             drop(state);
             return successor.cancel_target();
@@ -329,14 +326,14 @@ impl Attached {
 
     /// Whether the turn is one of this client's prompts.
     pub(crate) fn is_mine(&self, turn: Option<&TurnId>) -> bool {
-        let prompts = &self.lock().prompts;
+        let prompts = &lock(&self.state).prompts;
         turn.is_some_and(|turn| prompts.iter().any(|prompt| prompt.turn == *turn))
     }
 
     /// Everything up to `seq` is queued.
     pub(crate) fn reached(&self, seq: Seq) {
         let due = {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             state.position = seq;
             let (due, later) = std::mem::take(&mut state.replies)
                 .into_iter()
@@ -351,7 +348,7 @@ impl Attached {
     /// Nothing more will come: who waits is told.
     pub(crate) fn end(&self, end: &SessionEnd) {
         let (prompts, replies) = {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             state.ended = Some(end.clone());
             let prompts = std::mem::take(&mut state.prompts);
             (prompts, std::mem::take(&mut state.replies))

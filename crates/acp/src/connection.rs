@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Dialect, EventId, HostBridgeChoice, Profile, ProfileChoice,
     attached::Attached,
+    lock::lock,
     methods::setup,
     ordering::Order,
     router::Router,
@@ -222,8 +223,7 @@ impl Peer {
 
     /// What the connection goes on after: the first who asks is told.
     pub(crate) fn take_last_event_id(&self) -> Option<EventId> {
-        let last = self.last_event_id.lock();
-        last.unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.last_event_id).take()
     }
 
     pub(crate) fn set_wire(&self, wire: &ConnectionTo<Client>) {
@@ -248,24 +248,24 @@ impl Peer {
     }
 
     pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<Attached>> {
-        self.sessions().get(id).cloned()
+        lock(&self.sessions).get(id).cloned()
     }
 
     /// The sessions that are open here.
     pub(crate) fn open(&self) -> Vec<Arc<Attached>> {
-        self.sessions().values().cloned().collect()
+        lock(&self.sessions).values().cloned().collect()
     }
 
     /// The session that is open here, where it is one.
     pub(crate) fn only(&self) -> Option<Arc<Attached>> {
-        let sessions = self.sessions();
+        let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.next().filter(|_| open.len() == 0).cloned()
     }
 
     /// The session among those that are open here in which a person is asked this.
     pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<Attached>> {
-        let sessions = self.sessions();
+        let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.find(|open| open.session.hitl(request_id).is_some())
             .cloned()
@@ -274,7 +274,7 @@ impl Peer {
     /// Takes a session in, unless it is there already; whether it was taken.
     pub(crate) fn attach(&self, attached: &Arc<Attached>) -> bool {
         let id = attached.session.id().clone();
-        match self.sessions().entry(id) {
+        match lock(&self.sessions).entry(id) {
             Entry::Occupied(_) => false,
             Entry::Vacant(place) => {
                 place.insert(attached.clone());
@@ -286,12 +286,12 @@ impl Peer {
     /// Takes a session in; returns the one whose place it takes.
     pub(crate) fn attach_instead(&self, attached: &Arc<Attached>) -> Option<Arc<Attached>> {
         let id = attached.session.id().clone();
-        self.sessions().insert(id, attached.clone())
+        lock(&self.sessions).insert(id, attached.clone())
     }
 
     /// Lets go of a session, if it is still this one.
     pub(crate) fn detach(&self, attached: &Arc<Attached>) {
-        let mut sessions = self.sessions();
+        let mut sessions = lock(&self.sessions);
         let id = attached.session.id();
         if sessions
             .get(id)
@@ -312,9 +312,5 @@ impl Peer {
                 () = work => {}
             }
         });
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Attached>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

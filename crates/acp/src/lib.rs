@@ -17,6 +17,7 @@ mod hitl;
 mod host;
 pub mod http;
 mod known_clients;
+mod lock;
 mod mcp;
 mod methods;
 mod newer;

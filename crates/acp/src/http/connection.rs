@@ -4,7 +4,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -32,6 +32,7 @@ use super::{
 use crate::{
     AcpConfig,
     ext::event_id,
+    lock::lock,
     serve_connection,
     transport::{self, Incoming, Limits, OutgoingReceiver, Piece},
 };
@@ -144,7 +145,7 @@ impl Connection {
 
     /// Ends it, as the client does by closing stdin.
     pub(super) fn end(&self) {
-        self.lines().take();
+        lock(&self.lines).take();
         self.ended.cancel();
     }
 
@@ -161,29 +162,28 @@ impl Connection {
     /// A line from the client, or what comes in its place.
     pub(super) async fn send(&self, line: Incoming) -> Result<(), Refusal> {
         self.used.notify_waiters();
-        let lines = self.lines().clone().ok_or(Refusal::Ended)?;
+        let lines = lock(&self.lines).clone().ok_or(Refusal::Ended)?;
         lines.send(line).await.map_err(|_| Refusal::Ended)
     }
 
     /// Takes one message from what the client may send in a while.
     pub(super) fn may_send(&self) -> bool {
-        let allowance = self.allowance.lock();
-        allowance.unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.allowance).take()
     }
 
     /// Whether this was asked over this connection, not too long ago.
     pub(super) fn was_asked(&self, id: &str) -> bool {
-        self.asked().iter().any(|asked| **asked == *id)
+        lock(&self.asked).iter().any(|asked| **asked == *id)
     }
 
     /// Whether the session has a stream here.
     pub(super) fn has_session(&self, session: &SessionId) -> bool {
-        self.sessions().get(session).is_some()
+        lock(&self.sessions).get(session).is_some()
     }
 
     /// This request closes a session; its stream goes some time after the answer.
     pub(super) fn closes(&self, request: &str, session: &SessionId) {
-        let mut closing = self.closing();
+        let mut closing = lock(&self.closing);
         closing.push_back((request.into(), session.clone()));
         if closing.len() > ASKED {
             closing.pop_front();
@@ -210,7 +210,7 @@ impl Connection {
     }
 
     fn stream(&self, session: &SessionId) -> Option<Arc<Stream>> {
-        self.sessions().get_or_open(session)
+        lock(&self.sessions).get_or_open(session)
     }
 
     /// Puts what is said to the client where it belongs.
@@ -236,7 +236,7 @@ impl Connection {
         // Only what follows a session opens its stream: an answer may name one that is not for this client.
         let stream = session.and_then(|session| match following {
             Some(_) => self.stream(&session),
-            None => self.sessions().get(&session),
+            None => lock(&self.sessions).get(&session),
         });
         if let Some(stream) = stream.as_ref().filter(|_| following.is_some()) {
             stream.set_closed(false);
@@ -268,7 +268,7 @@ impl Connection {
                 }
             }
             if let Some(session) = closed {
-                self.sessions().close(session);
+                lock(&self.sessions).close(session);
             }
         }
     }
@@ -284,7 +284,7 @@ impl Connection {
             return (Sort::Else, None);
         };
         if let (Some(method), Some(id)) = (message.method.as_deref(), message.id()) {
-            let mut asked = self.asked();
+            let mut asked = lock(&self.asked);
             asked.push_back(id.into());
             if asked.len() > ASKED {
                 asked.pop_front();
@@ -297,7 +297,7 @@ impl Connection {
         if !message.is_answer() {
             return (Sort::Else, None);
         }
-        let mut closing = self.closing();
+        let mut closing = lock(&self.closing);
         let closed = closing
             .iter()
             .position(|(request, _)| message.id() == Some(&**request))
@@ -316,22 +316,6 @@ impl Connection {
                 return;
             }
         }
-    }
-
-    fn lines(&self) -> MutexGuard<'_, Option<mpsc::Sender<Incoming>>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn asked(&self) -> MutexGuard<'_, VecDeque<Box<str>>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn closing(&self) -> MutexGuard<'_, VecDeque<(Box<str>, SessionId)>> {
-        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, Sessions> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use axum::http::HeaderMap;
@@ -11,6 +11,7 @@ use harn_model::{Principal, SessionId};
 use harn_runtime::Hub;
 
 use super::{CONNECTION_ID, HttpConfig, connection::Connection, refusal::Refusal, text};
+use crate::lock::lock;
 
 /// See the module.
 pub(super) struct Registry {
@@ -56,7 +57,7 @@ impl Registry {
     }
 
     fn share<T>(&self, principal: &Principal, of: impl FnOnce(&mut Share) -> T) -> T {
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = lock(&self.shares);
         let share = shares.entry(principal.clone()).or_insert_with(|| Share {
             crowd: Crowd::default(),
             beginnings: Allowance::new(self.config.connections_per_second),
@@ -71,7 +72,7 @@ impl Registry {
         principal: &Principal,
     ) -> Result<Arc<Connection>, Refusal> {
         let id = text(headers, &CONNECTION_ID)?.ok_or(Refusal::NoConnection)?;
-        let found = self.lock().get(id).cloned();
+        let found = lock(&self.connections).get(id).cloned();
         let own = found.filter(|connection| connection.is_of(principal));
         own.ok_or(Refusal::UnknownConnection)
     }
@@ -89,15 +90,10 @@ impl Registry {
 
     pub(super) fn insert(&self, connection: &Arc<Connection>) {
         let id = connection.id().to_owned();
-        self.lock().insert(id, connection.clone());
+        lock(&self.connections).insert(id, connection.clone());
     }
 
     pub(super) fn remove(&self, id: &str) {
-        self.lock().remove(id);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Connection>>> {
-        let connections = self.connections.lock();
-        connections.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.connections).remove(id);
     }
 }

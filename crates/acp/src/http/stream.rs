@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     EventId,
+    lock::lock,
     transport::{Followed, Refollow},
 };
 
@@ -72,7 +73,7 @@ impl Stream {
 
     /// Whether anybody ever read it.
     pub(super) fn was_read(&self) -> bool {
-        self.lock().readers > 0
+        lock(&self.inner).readers > 0
     }
 
     /// Puts in a line of the session's stream. Waits for a reader that still takes lines, not for long.
@@ -81,7 +82,7 @@ impl Stream {
             loop {
                 let room = self.room.notified();
                 {
-                    let inner = self.lock();
+                    let inner = lock(&self.inner);
                     if inner.reader.is_none() || inner.mailbox.takes_event() {
                         return;
                     }
@@ -91,7 +92,7 @@ impl Stream {
         };
         // Without room it falls behind, and the session is followed anew for its reader.
         let _ = timeout(PATIENCE, takes).await;
-        self.lock().mailbox.event(stream, id, line);
+        lock(&self.inner).mailbox.event(stream, id, line);
         self.came.notify_waiters();
     }
 
@@ -100,7 +101,7 @@ impl Stream {
         loop {
             let room = self.room.notified();
             {
-                let mut inner = self.lock();
+                let mut inner = lock(&self.inner);
                 if inner.mailbox.takes_other() {
                     inner.mailbox.other(stream, other);
                     break;
@@ -113,29 +114,29 @@ impl Stream {
 
     /// Everything came that was there when the session was followed anew.
     pub(super) fn caught_up(&self, stream: Option<Followed>) {
-        self.lock().mailbox.caught_up(stream);
+        lock(&self.inner).mailbox.caught_up(stream);
         self.came.notify_waiters();
     }
 
     /// Whether somebody reads it.
     pub(super) fn is_read(&self) -> bool {
-        self.lock().reader.is_some()
+        lock(&self.inner).reader.is_some()
     }
 
     /// Whether its session was closed since anything was said in it.
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().closed
+        lock(&self.inner).closed
     }
 
     /// The session was closed, or something is said in it.
     pub(super) fn set_closed(&self, closed: bool) {
-        self.lock().closed = closed;
+        lock(&self.inner).closed = closed;
     }
 
     /// Begins to read. Who says where to go on takes the stream from whoever reads it: it is most often the
     /// same client, whose last connection is not known to be gone.
     pub(super) fn read(self: &Arc<Self>, after: Option<Place>) -> Result<Reader, Refusal> {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         if let Some(after) = after {
             inner.mailbox.resume(after).map_err(|cannot| match cannot {
                 CannotResume::Unknown => Refusal::UnknownEvent,
@@ -154,10 +155,6 @@ impl Stream {
         let stream = self.clone();
         Ok(Reader { stream, number })
     }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Reader {
@@ -168,7 +165,7 @@ impl Reader {
 
     /// What is there by now; none when somebody else reads.
     pub(super) fn take(&self) -> Option<Taken> {
-        let mut inner = self.stream.lock();
+        let mut inner = lock(&self.stream.inner);
         if inner.reader != Some(self.number) {
             return None;
         }
@@ -236,7 +233,7 @@ impl Parts {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let mut inner = self.stream.lock();
+        let mut inner = lock(&self.stream.inner);
         if inner.reader == Some(self.number) {
             inner.reader = None;
         }
@@ -257,7 +254,7 @@ mod tests {
             line: line.clone(),
             said_anew: false,
         };
-        stream.lock().mailbox.other(None, other);
+        lock(&stream.inner).mailbox.other(None, other);
         let reader = stream.read(None).unwrap();
         let frames = reader.take().unwrap().frames;
         let bytes: usize = frames.iter().map(Bytes::len).sum();
@@ -279,7 +276,9 @@ mod tests {
         assert!(first.take().is_none());
         let line = Bytes::from_static(b"{}");
         let said_anew = false;
-        stream.lock().mailbox.other(None, Other { line, said_anew });
+        lock(&stream.inner)
+            .mailbox
+            .other(None, Other { line, said_anew });
         assert_eq!(second.take().unwrap().frames.len(), 1);
         assert_eq!(stream.read(None).err(), Some(Refusal::Busy));
     }

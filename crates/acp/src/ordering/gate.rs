@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     convert::Infallible,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 
 use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
@@ -11,7 +11,7 @@ use harn_model::{Control, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
 use super::route::{named, params};
-use crate::transport::Followed;
+use crate::{lock::lock, transport::Followed};
 
 /// Gates behind answers, by request id, and behind our own questions, by the call that they name.
 #[derive(Default)]
@@ -103,10 +103,6 @@ impl Gates {
         let session = named(request.params.as_ref())?;
         lock(&self.questions).remove(&(session, call))
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A control that was asked for, as far as it is known before it has been dealt with.

@@ -1,13 +1,12 @@
 //! What opens, joins or leaves one session on one connection is done one after another, in the order it was
 //! asked for: two at once would follow the session twice, or not at all.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Mutex};
 
 use harn_model::SessionId;
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::lock::lock;
 
 /// The lanes of a connection, one a session.
 #[derive(Default)]
@@ -26,7 +25,7 @@ impl Lanes {
     /// Takes the place behind everyone who is there.
     pub(crate) fn enter(&self, id: &SessionId) -> Lane {
         let done = CancellationToken::new();
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         last.retain(|_, done| !done.is_cancelled());
         let before = last.insert(id.clone(), done.clone());
         let _done = done.drop_guard();

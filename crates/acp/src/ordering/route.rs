@@ -1,15 +1,14 @@
 //! The client's open requests: which session an answer is about, for transports that have a stream for each,
 //! and whether anything is left to answer when the input ends.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Mutex};
 
 use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcParams};
 use harn_model::SessionId;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+
+use crate::lock::lock;
 
 /// The requests of the client that are not answered yet.
 #[derive(Default)]
@@ -34,7 +33,7 @@ impl Routes {
                 session: named(request.params.as_ref()),
                 is_prompt: &*request.method == "session/prompt",
             };
-            let mut open = self.lock();
+            let mut open = lock(&self.open);
             open.insert(request.id.clone(), opened);
             self.count(&open);
         }
@@ -44,7 +43,7 @@ impl Routes {
     pub(super) fn session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
         match message {
             RawJsonRpcMessage::Response(_) => {
-                let mut open = self.lock();
+                let mut open = lock(&self.open);
                 let answered = open.remove(message.response_id()?)?;
                 self.count(&open);
                 answered.session
@@ -67,10 +66,6 @@ impl Routes {
     fn count(&self, open: &HashMap<RawJsonRpcId, OpenRequest>) {
         let unanswered = open.values().filter(|request| !request.is_prompt).count();
         self.unanswered.send_replace(unanswered);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<RawJsonRpcId, OpenRequest>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
