@@ -61,7 +61,6 @@ pub(crate) fn load(
     reopen(peer, request, to, parts, true);
 }
 
-/// Makes a session.
 fn make<T, F: Future<Output = Result<Controller, Error>> + Send + 'static>(
     peer: &Arc<Peer>,
     request: Equipped<T>,
@@ -147,7 +146,8 @@ pub(crate) struct Resuming<T> {
     pub(crate) after: Option<EventId>,
 }
 
-/// Opens a session beside the dispatch loop, and tells of it as [`replay`] does.
+/// Opens a session beside the dispatch loop, shows it from its beginning or from behind a line, answers, and follows
+/// it from there. A line that the session has not come to is refused before anything changes.
 fn go_on(
     peer: &Arc<Peer>,
     to: Responder,
@@ -159,15 +159,27 @@ fn go_on(
     let peer = peer.clone();
     peer.clone().spawn(async move {
         lane.come().await;
-        let session = match opened.await {
-            Ok(session) => session,
+        let found = opened.await.and_then(|session| {
+            let from = from(&session, after);
+            let from = from.ok_or_else(|| error::unknown_event(session.id()))?;
+            Ok((session, from))
+        });
+        let (session, (from, open)) = match found {
+            Ok(found) => found,
             Err(error) => return answer::<()>(to, Err(error)),
         };
+        let attached = sit(&peer, &session);
+        equip(&attached, inputs).await;
         let observer = session.observer();
-        let result = Box::new(move || Ok(serde_json::to_value(opened_session(&observer, false))?));
-        if let Err((to, error)) = replay(&peer, session, after, inputs, to, result).await {
-            answer::<()>(to, Err(error));
-        }
+        let result: LateAnswer =
+            Box::new(move || Ok(serde_json::to_value(opened_session(&observer, false))?));
+        let replay = Replay {
+            after,
+            has_seen: true,
+            open,
+            answer: Some((Box::new(to), result)),
+        };
+        instead(&peer, &attached, from, replay, Followed::begin()).await;
     });
 }
 
@@ -216,33 +228,6 @@ pub(crate) async fn after_its_end(peer: &Peer, session: &Controller) {
     {
         closed.drained().await;
     }
-}
-
-/// Shows a session from its beginning or from behind a line, answers, and follows it from there. A line that
-/// the session has not come to is refused before anything changes.
-pub(crate) async fn replay(
-    peer: &Arc<Peer>,
-    session: Controller,
-    after: Option<EventId>,
-    inputs: SessionInputs,
-    to: Responder,
-    result: LateAnswer,
-) -> Result<(), (Responder, Error)> {
-    let (from, open) = match from(&session, after) {
-        Some(from) => from,
-        None => return Err((to, error::unknown_event(session.id()))),
-    };
-    let attached = sit(peer, &session);
-    equip(&attached, inputs).await;
-    let answer = Some((Box::new(to), result));
-    let replay = Replay {
-        after,
-        has_seen: true,
-        open,
-        answer,
-    };
-    instead(peer, &attached, from, replay, Followed::begin()).await;
-    Ok(())
 }
 
 /// Follows a session that is open here anew, as its transport wants it.
