@@ -140,7 +140,6 @@ pub async fn serve_connection(
 pub const LAST_ANSWERS: Duration = Duration::from_millis(600);
 const LAST_ANSWERS_BESIDE_A_TURN: Duration = Duration::from_millis(250);
 
-/// A connected client.
 pub(crate) struct Peer {
     pub(crate) hub: Hub,
     pub(crate) config: AcpConfig,

@@ -131,13 +131,10 @@ pub(crate) fn which_session() -> Error {
 /// What a control was about.
 #[derive(Clone, Copy)]
 pub(crate) enum About<'a> {
-    /// A session.
     Session(&'a str),
     /// The turn that runs in a session.
     Turn(&'a str),
-    /// A message.
     Message(&'a str),
-    /// A reminder.
     Reminder(&'a str),
 }
 

@@ -178,7 +178,6 @@ pub(crate) struct SessionError<'a> {
 pub(crate) enum InfoMeta<'a> {
     /// An extension update, for clients that know no discriminator of ours.
     Carried(CarriedUpdate<'a>),
-    /// The MCP servers.
     Mcp(McpMeta<'a>),
 }
 

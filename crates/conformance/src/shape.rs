@@ -54,7 +54,6 @@ impl Shape {
         explain::errors(validator.iter_errors(value), place, self.rule)
     }
 
-    /// Whether `value` fits.
     pub(super) fn fits(&self, value: &Value) -> bool {
         self.validator().is_some_and(|it| it.is_valid(value))
     }

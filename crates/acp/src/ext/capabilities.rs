@@ -153,7 +153,6 @@ struct PendingReminders {
     revoke: bool,
 }
 
-/// `agentCapabilities.session`.
 pub(crate) fn session() -> Result<Value, serde_json::Error> {
     serde_json::to_value(Session {
         inject: Inject {

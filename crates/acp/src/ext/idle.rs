@@ -28,7 +28,6 @@ pub struct Idle<'a> {
     pub backoff_ms: u64,
 }
 
-/// Appends the line.
 pub(crate) fn write(session: &SessionId, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
     let params = Idle {
         session_id: session.as_str().into(),

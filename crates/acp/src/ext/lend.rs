@@ -8,7 +8,6 @@ use harn_model::{ErrorCategory, FailureCategory, GrantScope, SideEffectLevel, To
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// See the module.
 pub(crate) trait Lend<'a, T> {
     /// The field, as it is on the wire.
     fn lend(&'a self) -> T;

@@ -30,9 +30,7 @@ const FIELDS: [&str; 11] = [
 /// What is wrong with a reminder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Invalid {
-    /// The diagnostic's code.
     pub(crate) code: &'static str,
-    /// In words.
     pub(crate) message: String,
 }
 
@@ -40,7 +38,6 @@ pub(crate) struct Invalid {
 const UNKNOWN_KEY: &str = "HARN-RMD-001";
 /// A member of the wrong shape, or missing.
 const MALFORMED: &str = "HARN-RMD-002";
-/// An unknown `propagate`.
 const UNKNOWN_PROPAGATE: &str = "HARN-RMD-005";
 
 fn malformed(message: impl Into<String>) -> Invalid {

@@ -85,7 +85,6 @@ struct ActorSaid {
 }
 
 impl Sender {
-    /// Whoever it is.
     pub(crate) fn actor(self) -> Actor {
         actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
     }

@@ -180,7 +180,6 @@ impl SteeringParams {
         self.meta.as_ref()?.steering?.idle_behavior
     }
 
-    /// Whoever sends it.
     pub(crate) fn actor(self) -> Actor {
         actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
     }

@@ -53,7 +53,6 @@ enum Sort {
     Else,
 }
 
-/// See the module.
 pub(super) struct Connection {
     id: String,
     principal: Principal,

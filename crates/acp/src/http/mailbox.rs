@@ -23,7 +23,6 @@ pub(super) const WAITING_BYTES: usize = 256 * 1024;
 const KEPT_LINES: usize = 256;
 const KEPT_BYTES: usize = 1024 * 1024;
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Mailbox {
     waiting: VecDeque<Waiting>,

@@ -7,7 +7,6 @@ use std::{fmt, str::FromStr};
 
 use crate::{BadEventId, EventId};
 
-/// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// The last event line up to here.

@@ -13,7 +13,6 @@ use harn_runtime::Hub;
 use super::{CONNECTION_ID, HttpConfig, connection::Connection, refusal::Refusal, text};
 use crate::lock::lock;
 
-/// See the module.
 pub(super) struct Registry {
     pub(super) config: HttpConfig,
     crowd: Crowd,

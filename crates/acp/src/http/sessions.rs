@@ -13,7 +13,6 @@ use super::stream::Stream;
 /// How many streams of closed sessions stay, the latest.
 const CLOSED: usize = 16;
 
-/// See the module.
 pub(super) struct Sessions {
     streams: HashMap<SessionId, Arc<Stream>>,
     /// Those that were closed, the latest last.

@@ -28,7 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How much is sent at a time. Longer lines are not copied but cut, and are shared by all whom they are for.
 pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 
-/// See the module.
 pub(super) struct Stream {
     /// Whose stream it is; none for that of the connection.
     session: Option<SessionId>,

@@ -18,7 +18,6 @@ pub(crate) enum HostVerdict {
         /// Arguments in the place of those that were shown.
         args: Option<Value>,
     },
-    /// No.
     Rejected {
         /// The option, where one was chosen.
         option_id: Option<String>,

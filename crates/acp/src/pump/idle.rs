@@ -23,7 +23,6 @@ use crate::{
 pub(super) struct SignsOfLife(Option<Next>);
 
 struct Next {
-    /// Whose agent waits.
     turn: Option<TurnId>,
     due: Pin<Box<Sleep>>,
     iteration: u64,

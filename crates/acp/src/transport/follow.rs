@@ -13,7 +13,6 @@ use crate::EventId;
 pub struct Followed(u64);
 
 impl Followed {
-    /// The next one.
     pub(crate) fn begin() -> Self {
         static BEGUN: AtomicU64 = AtomicU64::new(0);
         Self(BEGUN.fetch_add(1, Ordering::Relaxed))
