@@ -198,3 +198,14 @@ pub struct ReadCursor {
     /// Where the next one begins, if the backend knows.
     pub offset: Option<u64>,
 }
+
+impl ReadCursor {
+    /// After an event, wherever that is on disk.
+    #[must_use]
+    pub fn after(after: Seq) -> Self {
+        Self {
+            after,
+            offset: None,
+        }
+    }
+}

@@ -63,7 +63,6 @@ impl List {
     }
 }
 
-/// A rule, compiled.
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
     pub(crate) id: Option<String>,

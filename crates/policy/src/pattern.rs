@@ -102,7 +102,6 @@ impl Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct At(usize);
 
-/// Collects patterns.
 #[derive(Debug, Default)]
 pub(crate) struct SetBuilder {
     regexes: Vec<String>,
@@ -158,16 +157,27 @@ pub(crate) enum PathPattern {
     Absolute(At),
 }
 
-/// Collects [`PathSets`].
+/// Something for patterns of relative paths, and the same for those of absolute ones.
 #[derive(Debug, Default)]
-pub(crate) struct PathSetsBuilder {
-    relative: CasedBuilder,
-    absolute: CasedBuilder,
+pub(crate) struct PerPathKind<T> {
+    relative: T,
+    absolute: T,
 }
 
-/// Collects [`Cased`].
+impl<T> PerPathKind<T> {
+    /// What there is for a pattern, and the pattern's place in it.
+    fn of(&self, pattern: PathPattern) -> (&T, At) {
+        match pattern {
+            PathPattern::Relative(at) => (&self.relative, at),
+            PathPattern::Absolute(at) => (&self.absolute, at),
+        }
+    }
+}
+
+pub(crate) type PathSetsBuilder = PerPathKind<CasedBuilder>;
+
 #[derive(Debug, Default)]
-struct CasedBuilder {
+pub(crate) struct CasedBuilder {
     exact: SetBuilder,
     folded: SetBuilder,
     taking: SetBuilder,
@@ -207,16 +217,12 @@ impl CasedBuilder {
 }
 
 /// All path patterns of a policy.
-#[derive(Debug)]
-pub(crate) struct PathSets {
-    relative: Cased,
-    absolute: Cased,
-}
+pub(crate) type PathSets = PerPathKind<Cased>;
 
 /// The same patterns twice: as they are, and for what takes away in any case of ASCII letters, since on
 /// some disks `.ENV` opens `.env`.
 #[derive(Debug)]
-struct Cased {
+pub(crate) struct Cased {
     exact: Set,
     folded: Set,
     /// Those of rules that take away, both ways in one, for what is long and mostly means nothing: the
@@ -405,35 +411,21 @@ impl Target<'_> {
     }
 }
 
-#[derive(Debug)]
-struct Named {
-    relative: Option<Hits>,
-    absolute: Option<Hits>,
-}
+type Named = PerPathKind<Option<Hits>>;
 
 impl Named {
     fn has(&self, pattern: PathPattern) -> bool {
-        let (hits, at) = match pattern {
-            PathPattern::Relative(at) => (&self.relative, at),
-            PathPattern::Absolute(at) => (&self.absolute, at),
-        };
+        let (hits, at) = self.of(pattern);
         hits.as_ref().is_some_and(|hits| hits.has(at))
     }
 }
 
 /// What any path hits by any spelling.
-#[derive(Debug)]
-pub(crate) struct Touched {
-    relative: Vec<bool>,
-    absolute: Vec<bool>,
-}
+pub(crate) type Touched = PerPathKind<Vec<bool>>;
 
 impl Touched {
     pub(crate) fn by(&self, pattern: PathPattern) -> bool {
-        let (touched, at) = match pattern {
-            PathPattern::Relative(at) => (&self.relative, at),
-            PathPattern::Absolute(at) => (&self.absolute, at),
-        };
+        let (touched, at) = self.of(pattern);
         touched.get(at.0).copied().unwrap_or(false)
     }
 }

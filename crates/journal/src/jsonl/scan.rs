@@ -21,13 +21,11 @@ const BLOCK: usize = 64 * 1024;
 
 /// What a scan found.
 pub(super) struct Scanned {
-    /// The last event.
     pub(super) last: Seq,
     /// Where the last whole line ends.
     pub(super) len: u64,
     /// Bytes after that: a line whose writing was cut short.
     pub(super) torn: u64,
-    /// Where events begin.
     pub(super) index: Index,
 }
 

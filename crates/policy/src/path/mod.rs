@@ -233,19 +233,14 @@ fn outside(input: &str, real: &Path, protected: bool, reason: &str) -> Located {
         root: PathBuf::from("/"),
         inside: real.iter().skip(1).collect(),
     };
+    let mut found = untold(input, Standing::Outside, reason);
+    found.info.kind = PathKind::HostAbsolute;
+    found.info.normalized.clone_from(&host);
+    found.info.host_path = Some(host);
     Located {
-        info: WorkspacePathInfo {
-            input: input.to_owned(),
-            kind: PathKind::HostAbsolute,
-            normalized: host.clone(),
-            workspace_path: None,
-            host_path: Some(host),
-            recovered_root_drift: false,
-            reason: Some(reason.to_owned()),
-        },
-        standing: Standing::Outside,
         protected,
         place: Some(place),
+        ..found
     }
 }
 

@@ -13,7 +13,6 @@ const CLOSERS: &[&str] = &["}", "then", "else", "elif", "fi", "do", "done", "esa
 const OTHERS: &[&str] = &["in"];
 const BASH: &[&str] = &["function", "select", "coproc", "]]"];
 
-/// What was read.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     pub(super) commands: Vec<Command>,

@@ -26,7 +26,9 @@ pub(super) fn known(name: &str) -> Option<Shape> {
         "nice" => shape("", "-n --adjustment", 0),
         "ionice" => shape("-t", "-c -n", 0),
         "nohup" | "builtin" | "fakeroot" | "catchsegv" | "unbuffer" | "xvfb-run"
-        | "dbus-run-session" => shape("", "", 0),
+        | "dbus-run-session" | "unshare" | "nsenter" | "setpriv" | "bwrap" | "firejail"
+        | "proot" | "direnv" | "numactl" | "rlimit" | "prlimit" | "caffeinate" | "torsocks"
+        | "proxychains" | "tini" | "dumb-init" | "busybox" | "toybox" => shape("", "", 0),
         "timeout" => shape(
             "--foreground --preserve-status -v --verbose",
             "-k --kill-after -s --signal",
@@ -37,7 +39,7 @@ pub(super) fn known(name: &str) -> Option<Shape> {
         "time" | "command" => shape("-p", "", 0),
         "exec" => shape("-c -l", "-a", 0),
         "chrt" => shape("-b -f -i -o -r", "", 1),
-        "taskset" => shape("", "", 1),
+        "taskset" | "gosu" | "su-exec" => shape("", "", 1),
         "sudo" => shape(
             "-A -b -E -H -k -n -P -S -i -s -B",
             "-u -g -h -p -C -r -t -T -U -D -R --user --group",
@@ -45,7 +47,6 @@ pub(super) fn known(name: &str) -> Option<Shape> {
         ),
         "doas" => shape("-n -s -L", "-u -C -a", 0),
         "pkexec" => shape("--disable-internal-agent", "--user", 0),
-        "gosu" | "su-exec" => shape("", "", 1),
         "chroot" => shape("--skip-chdir", "--userspec --groups", 1),
         "xargs" => shape(
             "-0 --null -r --no-run-if-empty -t --verbose -x --exit",
@@ -68,10 +69,6 @@ pub(super) fn known(name: &str) -> Option<Shape> {
         ),
         "watch" => shape("-x -d -e -g -t -c -b", "-n --interval", 0),
         "flock" => shape("-n -s -x -u -o -F", "-w -E", 1),
-        "unshare" | "nsenter" | "setpriv" | "bwrap" | "firejail" | "proot" | "direnv"
-        | "numactl" | "rlimit" | "prlimit" | "caffeinate" | "torsocks" | "proxychains" | "tini"
-        | "dumb-init" => shape("", "", 0),
-        "busybox" | "toybox" => shape("", "", 0),
         _ => return None,
     })
 }

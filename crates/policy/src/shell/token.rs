@@ -60,7 +60,6 @@ pub(super) struct Cut {
     pub(super) doubts: Vec<Doubt>,
 }
 
-/// Cuts a line.
 pub(super) fn cut(line: &str) -> Result<Cut, Doubt> {
     let mut lexer = Lexer {
         line,
