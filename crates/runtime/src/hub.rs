@@ -24,7 +24,7 @@ use tokio::sync::{OnceCell, Semaphore, mpsc};
 use crate::{
     Agent, AgentProfile, Controller, EquipmentLink, IdKind, NewEquipment, NoHost, SessionError,
     publish::Feed,
-    session::{Live, Msg, SessionTask, Shared},
+    session::{Live, Msg, SessionTask, Shared, lock},
     worker::ChildOf,
 };
 
@@ -69,11 +69,13 @@ struct Role {
     lineage: Option<ChildOf>,
 }
 
+type SessionCell = Arc<OnceCell<Controller>>;
+
 struct Inner {
     config: Arc<HubConfig>,
     profile: Arc<AgentProfile>,
     /// A cell is filled once its session is open; a second opener waits for the first.
-    live: Mutex<Option<HashMap<SessionId, Arc<OnceCell<Controller>>>>>,
+    live: Mutex<Option<HashMap<SessionId, SessionCell>>>,
     /// How many connections have come.
     connections: AtomicU64,
 }
@@ -211,7 +213,7 @@ impl Hub {
     /// The session if it is open here.
     #[must_use]
     pub fn live(&self, id: &SessionId) -> Option<Controller> {
-        let live = self.inner.lock();
+        let live = lock(&self.inner.live);
         let session = live.as_ref()?.get(id)?.get().cloned();
         session.filter(|session| !session.is_closed() && self.sees(session.meta()))
     }
@@ -285,7 +287,7 @@ impl Hub {
 
     /// Closes every session, whoever's it is, and opens none any more.
     pub async fn shutdown(&self) {
-        let live = self.inner.lock().take().unwrap_or_default();
+        let live = lock(&self.inner.live).take().unwrap_or_default();
         close_all(live.into_values().filter_map(|cell| cell.get().cloned())).await;
     }
 
@@ -328,8 +330,8 @@ impl Hub {
         self.principal.owns(meta.principal.as_deref())
     }
 
-    fn cell(&self, id: &SessionId) -> Result<Arc<OnceCell<Controller>>, SessionError> {
-        let mut live = self.inner.lock();
+    fn cell(&self, id: &SessionId) -> Result<SessionCell, SessionError> {
+        let mut live = lock(&self.inner.live);
         let live = live.as_mut().ok_or(SessionError::ShuttingDown)?;
         Ok(live.entry(id.clone()).or_default().clone())
     }
@@ -337,7 +339,7 @@ impl Hub {
     async fn fill(
         &self,
         id: &SessionId,
-        cell: Arc<OnceCell<Controller>>,
+        cell: SessionCell,
         open: impl Future<Output = Result<Controller, SessionError>>,
     ) -> Result<Controller, SessionError> {
         match cell.get_or_try_init(|| open).await {
@@ -405,23 +407,22 @@ impl Hub {
 }
 
 impl Inner {
-    fn lock(
-        &self,
-    ) -> std::sync::MutexGuard<'_, Option<HashMap<SessionId, Arc<OnceCell<Controller>>>>> {
-        self.live
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Every session that is open, whoever's it is.
+    fn open_sessions(&self) -> Vec<Controller> {
+        let live = lock(&self.live);
+        let cells = live.iter().flat_map(|live| live.values());
+        let open = cells.filter_map(|cell| cell.get().cloned());
+        open.filter(|session| !session.is_closed()).collect()
     }
 
     /// Forgets a session that could not be opened, unless somebody else is still trying.
-    fn forget_empty(&self, id: &SessionId, cell: Arc<OnceCell<Controller>>) {
-        let mut live = self.lock();
+    fn forget_empty(&self, id: &SessionId, cell: SessionCell) {
+        let mut live = lock(&self.live);
         // Under the lock, so that of several who give up at once the last one sees that it is.
         drop(cell);
+        let is_empty = |held: &SessionCell| Arc::strong_count(held) == 1 && held.get().is_none();
         if let Some(live) = live.as_mut()
-            && live
-                .get(id)
-                .is_some_and(|held| Arc::strong_count(held) == 1 && held.get().is_none())
+            && live.get(id).is_some_and(is_empty)
         {
             live.remove(id);
         }
@@ -429,12 +430,9 @@ impl Inner {
 
     /// Forgets a session whose task has ended; not one that was opened after it.
     fn forget_closed(&self, id: &SessionId) {
-        let mut live = self.lock();
-        if let Some(live) = live.as_mut()
-            && live
-                .get(id)
-                .and_then(|cell| cell.get())
-                .is_some_and(Controller::is_closed)
+        let is_closed = |cell: &SessionCell| cell.get().is_some_and(Controller::is_closed);
+        if let Some(live) = lock(&self.live).as_mut()
+            && live.get(id).is_some_and(is_closed)
         {
             live.remove(id);
         }

@@ -33,11 +33,7 @@ impl TurnContext {
     /// }
     /// ```
     pub fn question(&self, prompt: impl Into<String>) -> QuestionBuilder {
-        QuestionBuilder {
-            draft: Draft::new(self, HitlKind::Question, prompt.into()),
-            choices: Vec::new(),
-            default: None,
-        }
+        QuestionBuilder(Draft::new(self, HitlKind::Question, prompt.into()))
     }
 
     /// Begins to describe something that somebody has to approve.
@@ -69,30 +65,43 @@ impl TurnContext {
 
     /// Begins to call somebody who takes over.
     pub fn escalation(&self, reason: impl Into<String>) -> EscalationBuilder {
-        EscalationBuilder {
-            draft: Draft::new(self, HitlKind::Escalation, reason.into()),
-            to: None,
-        }
+        EscalationBuilder(Draft::new(self, HitlKind::Escalation, reason.into()))
     }
 }
 
-/// What all kinds have.
+/// What all kinds have: the request, which gets its name and its times when it is put.
 struct Draft {
     cx: TurnContext,
-    kind: HitlKind,
-    subject: String,
-    detail: Option<String>,
     deadline: Duration,
+    request: HitlRequest,
 }
 
 impl Draft {
     fn new(cx: &TurnContext, kind: HitlKind, subject: String) -> Self {
+        let parts = cx.parts();
+        let shared = &parts.observer.shared;
+        let worker = shared.worker_name().map(str::to_owned);
         Self {
             cx: cx.clone(),
-            kind,
-            subject,
-            detail: None,
             deadline: DEFAULT_DEADLINE,
+            request: HitlRequest {
+                request_id: String::new(),
+                kind,
+                subject,
+                detail: None,
+                choices: Vec::new(),
+                default: None,
+                to: None,
+                reviewers: Vec::new(),
+                quorum: least(kind),
+                approval: None,
+                mutation: None,
+                agent: worker.unwrap_or_else(|| shared.profile.name.clone()),
+                turn: parts.turn.clone(),
+                requested_at: 0,
+                deadline: 0,
+                lineage: Vec::new(),
+            },
         }
     }
 
@@ -101,33 +110,18 @@ impl Draft {
         self,
         complete: impl FnOnce(&mut HitlRequest, &TurnParts),
     ) -> Result<HitlEnd, AgentError> {
-        if self.subject.trim().is_empty() {
-            let blank = format!("the {} says nothing", self.kind.as_str());
+        let mut request = self.request;
+        if request.subject.trim().is_empty() {
+            let blank = format!("the {} says nothing", request.kind.as_str());
             return Err(AgentError::Failed(blank));
         }
         let parts = self.cx.parts();
-        let shared = &parts.observer.shared;
-        let now = shared.config.clock.now();
+        let config = &parts.observer.shared.config;
+        let now = config.clock.now();
         let wait = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
-        let worker = shared.worker_name().map(str::to_owned);
-        let mut request = HitlRequest {
-            request_id: self.kind.request_id(&parts.ids.mint(IdKind::Ask)),
-            kind: self.kind,
-            subject: self.subject,
-            detail: self.detail,
-            choices: Vec::new(),
-            default: None,
-            to: None,
-            reviewers: Vec::new(),
-            quorum: 1,
-            approval: None,
-            mutation: None,
-            agent: worker.unwrap_or_else(|| shared.profile.name.clone()),
-            turn: parts.turn.clone(),
-            requested_at: now,
-            deadline: now.saturating_add(wait),
-            lineage: Vec::new(),
-        };
+        request.request_id = request.kind.request_id(&config.ids.mint(IdKind::Ask));
+        request.requested_at = now;
+        request.deadline = now.saturating_add(wait);
         complete(&mut request, parts);
         let (reply, end) = oneshot::channel();
         self.cx
@@ -140,34 +134,30 @@ impl Draft {
 
 /// A question that has been described but not asked.
 #[must_use = "a question is put by `ask`"]
-pub struct QuestionBuilder {
-    draft: Draft,
-    choices: Vec<String>,
-    default: Option<String>,
-}
+pub struct QuestionBuilder(Draft);
 
 impl QuestionBuilder {
     /// More about it.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.draft.detail = Some(detail.into());
+        self.0.request.detail = Some(detail.into());
         self
     }
 
     /// What may be answered. Without choices, anything.
     pub fn choices<T: Into<String>>(mut self, choices: impl IntoIterator<Item = T>) -> Self {
-        self.choices = distinct(choices);
+        self.0.request.choices = distinct(choices);
         self
     }
 
     /// What counts where nobody answers; one of the choices, if there are any.
     pub fn default(mut self, answer: impl Into<String>) -> Self {
-        self.default = Some(answer.into());
+        self.0.request.default = Some(answer.into());
         self
     }
 
     /// How long to wait for an answer; a day unless it is said.
     pub fn deadline(mut self, wait: Duration) -> Self {
-        self.draft.deadline = wait;
+        self.0.deadline = wait;
         self
     }
 
@@ -175,22 +165,16 @@ impl QuestionBuilder {
     /// [`AgentError::Unanswered`]: passed on with `?`, it ends the turn without failing it, and the person
     /// may answer with the next prompt.
     pub async fn ask(self) -> Result<Answer, AgentError> {
-        let Self {
-            draft,
-            choices,
-            default,
-        } = self;
+        let HitlRequest {
+            choices, default, ..
+        } = &self.0.request;
         let fits = |answer: &String| choices.is_empty() || choices.contains(answer);
         if !default.as_ref().is_none_or(fits) {
             let reason = "the default of a question must be one of its choices";
             return Err(AgentError::failed(reason));
         }
         let otherwise = default.clone();
-        let end = draft.put(|request, _| {
-            request.choices = choices;
-            request.default = default;
-        });
-        Answer::of(end.await?, otherwise)
+        Answer::of(self.0.put(|_, _| ()).await?, otherwise)
     }
 }
 
@@ -201,8 +185,6 @@ pub struct ApprovalBuilder {
     args: Value,
     evidence: Vec<ApprovalEvidence>,
     capabilities: Vec<String>,
-    reviewers: Vec<String>,
-    quorum: u64,
 }
 
 impl ApprovalBuilder {
@@ -212,14 +194,12 @@ impl ApprovalBuilder {
             args: Value::Null,
             evidence: Vec::new(),
             capabilities: Vec::new(),
-            reviewers: Vec::new(),
-            quorum: least(kind),
         }
     }
 
     /// More about it.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.draft.detail = Some(detail.into());
+        self.draft.request.detail = Some(detail.into());
         self
     }
 
@@ -247,11 +227,12 @@ impl ApprovalBuilder {
 
     /// Who may decide. Without names, anybody who can be asked.
     pub fn reviewers<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
-        self.reviewers.clear();
+        let reviewers = &mut self.draft.request.reviewers;
+        reviewers.clear();
         // Twice the same person would be a quorum that nobody can reach.
         for name in distinct(names) {
-            if !self.reviewers.iter().any(|kept| same_reviewer(kept, &name)) {
-                self.reviewers.push(name);
+            if !reviewers.iter().any(|kept| same_reviewer(kept, &name)) {
+                reviewers.push(name);
             }
         }
         self
@@ -259,7 +240,7 @@ impl ApprovalBuilder {
 
     /// How many different people have to agree: one for an approval, two for dual control, or more.
     pub fn quorum(mut self, people: u64) -> Self {
-        self.quorum = people;
+        self.draft.request.quorum = people;
         self
     }
 
@@ -272,25 +253,24 @@ impl ApprovalBuilder {
     /// Asks and waits for the verdict: enough have agreed, or one has refused. Without a verdict this
     /// returns [`AgentError::Unanswered`], which is no approval.
     pub async fn ask(self) -> Result<Verdict, AgentError> {
-        let least = least(self.draft.kind);
-        if self.quorum < least {
-            let kind = self.draft.kind.as_str();
-            let reason = format!("the quorum of {kind} is at least {least}");
-            return Err(AgentError::Failed(reason));
-        }
-        let named = u64::try_from(self.reviewers.len()).unwrap_or(u64::MAX);
-        if named > 0 && named < self.quorum {
-            let reason = "there are fewer reviewers than have to agree";
-            return Err(AgentError::failed(reason));
-        }
         let Self {
             draft,
             args,
             evidence,
             capabilities,
-            reviewers,
-            quorum,
         } = self;
+        let request = &draft.request;
+        let least = least(request.kind);
+        if request.quorum < least {
+            let kind = request.kind.as_str();
+            let reason = format!("the quorum of {kind} is at least {least}");
+            return Err(AgentError::Failed(reason));
+        }
+        let named = u64::try_from(request.reviewers.len()).unwrap_or(u64::MAX);
+        if named > 0 && named < request.quorum {
+            let reason = "there are fewer reviewers than have to agree";
+            return Err(AgentError::failed(reason));
+        }
         let end = draft.put(|request, parts| {
             let shared = &parts.observer.shared;
             let mutation = shared.mutation(&parts.turn);
@@ -299,10 +279,10 @@ impl ApprovalBuilder {
                 id: request.request_id.clone(),
                 action: request.subject.clone(),
                 args,
-                principal: worker.unwrap_or_else(|| parts.session.to_string()),
+                principal: worker.unwrap_or_else(|| parts.observer.id().to_string()),
                 requested_at: rfc3339(request.requested_at),
                 deadline: Some(rfc3339(request.deadline)),
-                approvers_required: quorum,
+                approvers_required: request.quorum,
                 evidence_refs: evidence,
                 undo_metadata: mutation.as_ref().map(|mutation| UndoMetadata {
                     mutation: Some(mutation.without_policy()),
@@ -311,8 +291,6 @@ impl ApprovalBuilder {
                 capabilities_requested: capabilities,
             }));
             request.mutation = mutation;
-            request.reviewers = reviewers;
-            request.quorum = quorum;
         });
         Verdict::of(end.await?)
     }
@@ -320,36 +298,31 @@ impl ApprovalBuilder {
 
 /// A call for somebody who takes over, described but not made.
 #[must_use = "an escalation is made by `ask`"]
-pub struct EscalationBuilder {
-    draft: Draft,
-    to: Option<String>,
-}
+pub struct EscalationBuilder(Draft);
 
 impl EscalationBuilder {
     /// More about it.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.draft.detail = Some(detail.into());
+        self.0.request.detail = Some(detail.into());
         self
     }
 
     /// Who should take over: a person or a role.
     pub fn to(mut self, whom: impl Into<String>) -> Self {
-        self.to = Some(whom.into());
+        self.0.request.to = Some(whom.into());
         self
     }
 
     /// How long to wait for somebody; a day unless it is said.
     pub fn deadline(mut self, wait: Duration) -> Self {
-        self.draft.deadline = wait;
+        self.0.deadline = wait;
         self
     }
 
     /// Calls, and waits until somebody accepts or declines. Without either this returns
     /// [`AgentError::Unanswered`].
     pub async fn ask(self) -> Result<Takeover, AgentError> {
-        let Self { draft, to } = self;
-        let end = draft.put(|request, _| request.to = to);
-        Takeover::of(end.await?)
+        Takeover::of(self.0.put(|_, _| ()).await?)
     }
 }
 

@@ -1,22 +1,23 @@
 //! What is open in a turn, and what an answer comes to: each is checked, and counted once.
 
-use std::{collections::BTreeMap, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use harn_model::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, same_reviewer};
-use tokio::{sync::oneshot, time::Sleep};
+use tokio::{sync::oneshot, time::Instant};
 
-use crate::HitlError;
+use crate::{
+    HitlError,
+    session::{expiry, first_expired},
+};
 
 /// How something that a person was asked ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum HitlEnd {
     /// With these answers, the last of which decided.
     Answered(Vec<HitlResponse>),
-    /// Nobody answered.
     Unanswered {
         /// As it is told.
         outcome: HitlOutcome,
-        /// Why.
         reason: String,
     },
     /// The turn was cancelled first.
@@ -53,7 +54,6 @@ impl HitlEnd {
 
 /// What came of an answer that fits.
 pub(crate) enum Counted {
-    /// More are needed.
     Wait,
     /// It was the last.
     Done(Pending),
@@ -65,7 +65,7 @@ pub(crate) struct Pending {
     pub(crate) counted: Vec<HitlResponse>,
     pub(crate) reply: oneshot::Sender<HitlEnd>,
     /// None where somebody else watches the clock.
-    expires: Option<Pin<Box<Sleep>>>,
+    expires: Option<Instant>,
 }
 
 /// Everything that is open in a turn, by id.
@@ -82,7 +82,7 @@ impl OpenHitl {
         timed: bool,
     ) {
         let wait = request.deadline.saturating_sub(request.requested_at);
-        let expires = timed.then(|| Box::pin(tokio::time::sleep(Duration::from_millis(wait))));
+        let expires = timed.then(|| expiry(wait));
         let id = request.request_id.clone();
         let pending = Pending {
             request,
@@ -108,14 +108,7 @@ impl OpenHitl {
     /// Waits until nobody has answered something in time; for ever where nothing is open. Cancel safe.
     pub(crate) async fn overdue(&self) -> String {
         let pending = self.pending.iter();
-        let expiring = pending.filter_map(|(id, one)| Some((one.expires.as_ref()?.deadline(), id)));
-        match expiring.min_by_key(|(expires, _)| *expires) {
-            Some((expires, id)) => {
-                tokio::time::sleep_until(expires).await;
-                id.clone()
-            }
-            None => std::future::pending().await,
-        }
+        first_expired(pending.map(|(id, one)| (one.expires, id))).await
     }
 
     /// Counts an answer, if it is one.

@@ -62,11 +62,8 @@ impl ReadFilter {
 /// else.
 #[derive(Clone)]
 pub struct Host {
-    /// The session that clients know.
-    session: SessionId,
-    /// The one that acts.
+    /// The session that acts.
     acting: Arc<Shared>,
-    local: Arc<dyn HostPort>,
     /// What the agent said before it asks the client for something is written first.
     pipe: Arc<Pipe>,
     cancel: CancellationToken,
@@ -81,17 +78,9 @@ impl Host {
         "process.shell_invocation",
     ];
 
-    pub(crate) fn new(
-        session: SessionId,
-        acting: Arc<Shared>,
-        local: Arc<dyn HostPort>,
-        pipe: Arc<Pipe>,
-        cancel: CancellationToken,
-    ) -> Self {
+    pub(crate) fn new(acting: Arc<Shared>, pipe: Arc<Pipe>, cancel: CancellationToken) -> Self {
         Self {
-            session,
             acting,
-            local,
             pipe,
             cancel,
             permit: Arc::default(),
@@ -115,6 +104,11 @@ impl Host {
     #[must_use]
     pub fn client_offers(&self) -> HostOffers {
         self.client().offers()
+    }
+
+    /// The session that clients know: the one at the top, and no worker's.
+    fn session(&self) -> &SessionId {
+        &self.acting.root().meta.thread_id
     }
 
     /// Whoever is in control of the session that clients know, also where that changed since the turn
@@ -201,7 +195,7 @@ impl Host {
         async move {
             let file = this.readable(path).await?;
             let host = this.pick(|o| o.read_text).await?;
-            host.read_text(&this.session, &file).await
+            host.read_text(this.session(), &file).await
         }
     }
 
@@ -216,7 +210,7 @@ impl Host {
         async move {
             let file = this.writable(path).await?;
             let host = this.pick(|o| o.write_text).await?;
-            host.write_text(&this.session, &file, &text).await
+            host.write_text(this.session(), &file, &text).await
         }
     }
 
@@ -229,7 +223,7 @@ impl Host {
         self.going_on()?;
         self.permit.run(&self.acting, &spec)?;
         let host = self.pick(|o| o.terminal).await?;
-        host.run(&self.session, spec, sink).await
+        host.run(self.session(), spec, sink).await
     }
 
     /// Has the client run the command that the call declared with its operation `process.exec`: for those that
@@ -254,7 +248,7 @@ impl Host {
         let params = serde_json::to_value(params);
         let params = params.map_err(|error| HostError::Failed(error.to_string()))?;
         let host = self.pick(|o| o.tools).await?;
-        let answer = host.host_call(&self.session, EXEC, params).await?;
+        let answer = host.host_call(self.session(), EXEC, params).await?;
         let unclear = |error| HostError::Host(format!("its answer to {EXEC} is none: {error}"));
         serde_json::from_value(answer).map_err(unclear)
     }
@@ -271,7 +265,7 @@ impl Host {
             this.permit.call(&name, &args)?;
             // Tools are the client's alone.
             let host = this.pick(|_| true).await?;
-            host.call_tool(&this.session, &name, args).await
+            host.call_tool(this.session(), &name, args).await
         }
     }
 
@@ -295,7 +289,7 @@ impl Host {
                 true => this.exec_on_this_machine(args)?,
                 false => args,
             };
-            host.host_call(&this.session, &operation, args).await
+            host.host_call(this.session(), &operation, args).await
         }
     }
 
@@ -333,42 +327,38 @@ impl Host {
                 return Err(HostError::Denied(receipt.reason));
             }
         }
-        self.while_turn_goes_on(|host, session| async move {
-            host.host_call(&session, operation, args).await
-        })
-        .await
+        self.going_on()?;
+        let host = self.pick(|o| o.tools).await?;
+        let answer = host.host_call(self.session(), operation, args);
+        self.while_turn_goes_on(answer).await
     }
 
     /// The tools that the client has for agents.
     pub async fn list_tools(&self) -> Result<Vec<HostTool>, HostError> {
-        self.asked("tools", |host, session| async move {
-            host.list_tools(&session).await
-        })
-        .await
+        let host = self.lender("tools").await?;
+        self.while_turn_goes_on(host.list_tools(self.session()))
+            .await
     }
 
     /// Which operations the client has.
     pub async fn capabilities(&self) -> Result<HostCapabilities, HostError> {
-        self.asked("operations", |host, session| async move {
-            host.capabilities(&session).await
-        })
-        .await
+        let host = self.lender("operations").await?;
+        self.while_turn_goes_on(host.capabilities(self.session()))
+            .await
     }
 
     /// The skills that the client has.
     pub async fn list_skills(&self) -> Result<Vec<SkillRef>, HostError> {
-        self.asked("skills", |host, session| async move {
-            host.list_skills(&session).await
-        })
-        .await
+        let host = self.lender("skills").await?;
+        self.while_turn_goes_on(host.list_skills(self.session()))
+            .await
     }
 
     /// A skill of the client, whole.
     pub async fn fetch_skill(&self, id: &str) -> Result<HostSkill, HostError> {
-        self.asked("skills", |host, session| async move {
-            host.fetch_skill(&session, id).await
-        })
-        .await
+        let host = self.lender("skills").await?;
+        self.while_turn_goes_on(host.fetch_skill(self.session(), id))
+            .await
     }
 
     /// Has the client rank skills.
@@ -376,36 +366,29 @@ impl Host {
         &self,
         request: SkillMatchRequest,
     ) -> Result<Vec<SkillCandidate>, HostError> {
-        self.asked("ranking skills", |host, session| async move {
-            host.match_skills(&session, request).await
-        })
-        .await
+        let host = self.lender("ranking skills").await?;
+        self.while_turn_goes_on(host.match_skills(self.session(), request))
+            .await
     }
 
-    /// Asks the client about what it lends, which changes nothing; for as long as the turn goes on.
-    async fn asked<T, F: Future<Output = Result<T, HostError>>>(
-        &self,
-        what: &'static str,
-        ask: impl FnOnce(Arc<dyn HostPort>, SessionId) -> F,
-    ) -> Result<T, HostError> {
+    /// The client, to be asked about what it lends, which changes nothing.
+    async fn lender(&self, what: &'static str) -> Result<Arc<dyn HostPort>, HostError> {
         self.going_on()?;
         if !self.client_offers().tools {
             return Err(HostError::Unsupported(what));
         }
-        self.while_turn_goes_on(ask).await
+        self.pick(|o| o.tools).await
     }
 
-    /// Waits for the client's answer, or this machine's where the client has no operations.
-    async fn while_turn_goes_on<T, F: Future<Output = Result<T, HostError>>>(
+    /// Waits for an answer for as long as the turn goes on.
+    async fn while_turn_goes_on<T>(
         &self,
-        ask: impl FnOnce(Arc<dyn HostPort>, SessionId) -> F,
+        answer: impl Future<Output = Result<T, HostError>>,
     ) -> Result<T, HostError> {
-        self.going_on()?;
-        let host = self.pick(|o| o.tools).await?;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(HostError::Denied("the turn is over".to_owned())),
-            answer = ask(host, self.session.clone()) => answer,
+            answer = answer => answer,
         }
     }
 
@@ -417,7 +400,7 @@ impl Host {
     ) -> Result<Arc<dyn HostPort>, HostError> {
         let client = self.client();
         if !offered(client.offers()) {
-            return Ok(self.local.clone());
+            return Ok(self.acting.config.local_host.clone());
         }
         let written = self.pipe.flush().await;
         written.map_err(|_| HostError::Failed("the turn is over".to_owned()))?;

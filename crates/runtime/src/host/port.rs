@@ -121,7 +121,10 @@ pub trait HostPort: Send + Sync + 'static {
     fn offers(&self) -> HostOffers;
 
     /// Reads a text file as the host sees it, unsaved changes included.
-    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError>;
+    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
+        let _ = (session, file);
+        Err(HostError::Unsupported("reading files"))
+    }
 
     /// Writes a text file.
     async fn write_text(
@@ -129,7 +132,10 @@ pub trait HostPort: Send + Sync + 'static {
         session: &SessionId,
         file: &Place,
         text: &str,
-    ) -> Result<(), HostError>;
+    ) -> Result<(), HostError> {
+        let _ = (session, file, text);
+        Err(HostError::Unsupported("writing files"))
+    }
 
     /// Runs a command to its end. Dropping the future ends the command and everything it started.
     async fn run(
@@ -137,7 +143,10 @@ pub trait HostPort: Send + Sync + 'static {
         session: &SessionId,
         spec: CommandSpec,
         sink: &mut dyn CommandSink,
-    ) -> Result<CommandExit, HostError>;
+    ) -> Result<CommandExit, HostError> {
+        let _ = (session, spec, sink);
+        Err(HostError::Unsupported("running commands"))
+    }
 
     /// Calls a tool of the host.
     async fn call_tool(
@@ -145,7 +154,10 @@ pub trait HostPort: Send + Sync + 'static {
         session: &SessionId,
         name: &str,
         args: Value,
-    ) -> Result<Value, HostError>;
+    ) -> Result<Value, HostError> {
+        let _ = (session, name, args);
+        Err(HostError::Unsupported("tools"))
+    }
 
     /// Asks the host for an operation of its own, such as `process.list_shells`. A host that offers
     /// tools offers these; most have none.
@@ -202,26 +214,5 @@ pub struct NoHost;
 impl HostPort for NoHost {
     fn offers(&self) -> HostOffers {
         HostOffers::default()
-    }
-
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
-        Err(HostError::Unsupported("reading files"))
-    }
-
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
-        Err(HostError::Unsupported("writing files"))
-    }
-
-    async fn run(
-        &self,
-        _: &SessionId,
-        _: CommandSpec,
-        _: &mut dyn CommandSink,
-    ) -> Result<CommandExit, HostError> {
-        Err(HostError::Unsupported("running commands"))
-    }
-
-    async fn call_tool(&self, _: &SessionId, _: &str, _: Value) -> Result<Value, HostError> {
-        Err(HostError::Unsupported("tools"))
     }
 }

@@ -7,7 +7,7 @@ use harn_model::SessionId;
 use harn_policy::Roots;
 
 use super::{Hub, NewSession, Role, check_cwd, close_all};
-use crate::{Agent, Controller, SessionError, WorkerError, worker::ChildOf};
+use crate::{Agent, Controller, SessionError, WorkerError, session::lock, worker::ChildOf};
 
 impl Hub {
     /// Creates the session of a new worker.
@@ -65,19 +65,17 @@ impl Hub {
 
     /// The sessions of a session's workers that are at work; not those that somebody merely looks at.
     pub(crate) fn workers_of(&self, id: &SessionId) -> Vec<Controller> {
-        let live = self.inner.lock();
-        let open = live.iter().flat_map(|live| live.values());
-        let open = open.filter_map(|cell| cell.get());
-        let own = open.filter(|session| {
+        let mut open = self.inner.open_sessions();
+        open.retain(|session| {
             let child_of = session.shared.lineage.as_ref();
-            child_of.is_some_and(|it| it.parent.id() == id) && !session.is_closed()
+            child_of.is_some_and(|it| it.parent.id() == id)
         });
-        own.cloned().collect()
+        open
     }
 
     /// The sessions of a session's workers that are open, and of theirs.
     pub(crate) fn workers_below(&self, id: &SessionId) -> Vec<Controller> {
-        let live = self.inner.lock();
+        let live = lock(&self.inner.live);
         let open = live.iter().flat_map(|live| live.values());
         let mut workers: Vec<_> = open.filter_map(|cell| cell.get().cloned()).collect();
         drop(live);

@@ -144,14 +144,9 @@ impl Hub {
     /// The sessions that are open here, but those of workers.
     #[must_use]
     pub fn live_sessions(&self) -> Vec<Controller> {
-        let live = self.inner.lock();
-        let open = live.iter().flat_map(|live| live.values());
-        let open = open.filter_map(|cell| cell.get());
-        let own = open.filter(|session| {
-            let meta = session.meta();
-            !session.is_closed() && meta.worker.is_none() && self.sees(meta)
-        });
-        own.cloned().collect()
+        let mut open = self.inner.open_sessions();
+        open.retain(|session| session.meta().worker.is_none() && self.sees(session.meta()));
+        open
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use harn_journal::{JournalError, Log, MetaChange, Opened, SessionMeta};
-use harn_model::{AgentEvent, SessionId, SessionInfo, SessionView};
+use harn_journal::{JournalError, MetaChange, Opened};
+use harn_model::{AgentEvent, SessionId, SessionInfo};
 
 use super::{
     Hub, HubConfig, blocking,
@@ -15,13 +15,6 @@ use crate::{
     Controller, SessionError, SettingError,
     session::{Scribe, recovery_events, withdrawn_prompts},
 };
-
-/// A session as it is once a crash is settled.
-pub(super) struct SettledSession {
-    pub(super) log: Box<dyn Log>,
-    pub(super) meta: SessionMeta,
-    pub(super) view: SessionView,
-}
 
 impl Hub {
     /// Gives a session a title, open or not. No title of an agent replaces it.
@@ -42,9 +35,8 @@ impl Hub {
 
     /// Takes a session out of the listings, and closes it for that.
     pub async fn archive(&self, id: &SessionId) -> Result<(), SessionError> {
-        let edit = |_: &HubConfig, mut session: SettledSession| {
-            session.log.amend(MetaChange::Archived(true))
-        };
+        let edit =
+            |_: &HubConfig, mut session: Opened| session.log.amend(MetaChange::Archived(true));
         // Again where somebody opened it meanwhile.
         while self.edit_closed(id, edit).await?.is_some() {
             self.close(id).await;
@@ -56,9 +48,8 @@ impl Hub {
     /// Has listings show a session again, open or not.
     pub async fn unarchive(&self, id: &SessionId) -> Result<(), SessionError> {
         loop {
-            let edit = |_: &HubConfig, mut session: SettledSession| {
-                session.log.amend(MetaChange::Archived(false))
-            };
+            let edit =
+                |_: &HubConfig, mut session: Opened| session.log.amend(MetaChange::Archived(false));
             let Some(session) = self.edit_closed(id, edit).await? else {
                 return Ok(());
             };
@@ -74,7 +65,7 @@ impl Hub {
     async fn edit_closed(
         &self,
         id: &SessionId,
-        edit: impl FnOnce(&HubConfig, SettledSession) -> Result<(), JournalError> + Send + 'static,
+        edit: impl FnOnce(&HubConfig, Opened) -> Result<(), JournalError> + Send + 'static,
     ) -> Result<Option<Controller>, SessionError> {
         let cell = self.cell(id)?;
         let (config, wanted) = (self.inner.config.clone(), id.clone());
@@ -102,11 +93,12 @@ impl Hub {
 }
 
 /// Writes a title that a person chose into a log, and to where listings find it.
-fn retitle(config: &HubConfig, session: SettledSession, title: String) -> Result<(), JournalError> {
-    let SettledSession {
+fn retitle(config: &HubConfig, session: Opened, title: String) -> Result<(), JournalError> {
+    let Opened {
         mut log,
         meta,
         mut view,
+        ..
     } = session;
     let chosen = AgentEvent::SessionInfo(SessionInfo {
         title: Some(title.clone()),
@@ -123,27 +115,24 @@ fn retitle(config: &HubConfig, session: SettledSession, title: String) -> Result
 }
 
 /// Closes what a crash left open, before anyone sees it.
-pub(super) fn settle_crash(
-    config: &HubConfig,
-    opened: Opened,
-) -> Result<SettledSession, JournalError> {
+pub(super) fn settle_crash(config: &HubConfig, mut opened: Opened) -> Result<Opened, JournalError> {
     let Opened {
-        mut log,
+        log,
         meta,
-        mut view,
+        view,
         torn_bytes,
-    } = opened;
+    } = &mut opened;
     let turn = view.open_turn.as_ref().map(|turn| turn.id.clone());
-    let mut events = recovery_events(&view, torn_bytes);
+    let mut events = recovery_events(view, *torn_bytes);
     if config.forgetful {
-        events.extend(revoked_grants(&view));
-        events.extend(stricter_mode(&view, config));
+        events.extend(revoked_grants(view));
+        events.extend(stricter_mode(view, config));
     }
     let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
     let (now, ids) = (config.clock.now(), &*config.ids);
-    let mut batch = scribe.enter(&mut view, turn.as_ref(), events, now, ids);
-    for (turn, withdrawn) in withdrawn_prompts(&view) {
-        batch.extend(scribe.enter(&mut view, Some(&turn), vec![withdrawn], now, ids));
+    let mut batch = scribe.enter(view, turn.as_ref(), events, now, ids);
+    for (turn, withdrawn) in withdrawn_prompts(view) {
+        batch.extend(scribe.enter(view, Some(&turn), vec![withdrawn], now, ids));
     }
     if !batch.is_empty() {
         log.append(&batch)?;
@@ -152,5 +141,5 @@ pub(super) fn settle_crash(
     if let Err(error) = log.amend(MetaChange::Failed(view.last_turn_failed())) {
         tracing::warn!(session = %meta.thread_id, %error, "could not list how the last turn ended");
     }
-    Ok(SettledSession { log, meta, view })
+    Ok(opened)
 }

@@ -7,7 +7,6 @@ use harn_policy::SessionMode;
 
 use crate::{Agent, AgentError, TurnContext, turn::TurnItem};
 
-/// Its name.
 pub(crate) const COMMAND: &str = "permissions";
 
 /// The commands of an agent, and ours.
@@ -47,31 +46,16 @@ impl Agent for PermissionsCommand {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let words: Vec<_> = words(cx.prompt()).skip(1).map(str::to_owned).collect();
         let words: Vec<_> = words.iter().map(String::as_str).collect();
-        match words[..] {
-            [] => {
-                let shown = show(cx).await;
-                cx.say(shown).await?;
-            }
-            ["keep"] => {
-                let told = keep(cx, None).await?;
-                cx.say(told).await?;
-            }
-            ["keep", id] => {
-                let told = keep(cx, Some(id)).await?;
-                cx.say(told).await?;
-            }
-            ["revoke", id] => {
-                let told = revoke(cx, id).await?;
-                cx.say(told).await?;
-            }
-            _ => {
-                cx.say(
-                    "Say `/permissions`, `/permissions keep`, `/permissions keep ID` or \
-                     `/permissions revoke ID`.\n",
-                )
-                .await?;
-            }
-        }
+        let told = match words[..] {
+            [] => show(cx).await,
+            ["keep"] => keep(cx, None).await?,
+            ["keep", id] => keep(cx, Some(id)).await?,
+            ["revoke", id] => revoke(cx, id).await?,
+            _ => "Say `/permissions`, `/permissions keep`, `/permissions keep ID` or \
+                  `/permissions revoke ID`.\n"
+                .to_owned(),
+        };
+        cx.say(told).await?;
         Ok(StopReason::EndTurn)
     }
 }

@@ -15,7 +15,6 @@ use harn_policy::{
 use super::{Act, Declared, Permit, locate};
 use crate::session::Shared;
 
-/// A judgement.
 pub(crate) struct Judged {
     /// What was decided, and why.
     pub(crate) receipt: PolicyDecision,
@@ -32,6 +31,29 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// Nothing was judged, so nothing may run.
+    fn refused(tool: &str, reason: String) -> Self {
+        let receipt = PolicyDecision {
+            receipt: ReceiptType::V1,
+            action: PolicyAction::Deny,
+            reason,
+            matched_rule: None,
+            risk_labels: Vec::new(),
+            context: PolicyContext {
+                tool_name: tool.to_owned(),
+                ..PolicyContext::default()
+            },
+        };
+        Self {
+            receipt,
+            grant: None,
+            permit: Permit::default(),
+            locations: Vec::new(),
+            shown: JudgedAct::default(),
+            writes: true,
+        }
+    }
+
     /// Whether it is worth a record: what merely reads, and nothing but the mode lets it, is not.
     pub(crate) fn is_told(&self) -> bool {
         let by_mode = match &self.receipt.matched_rule {
@@ -46,14 +68,9 @@ impl Judged {
 pub(crate) async fn judge(shared: &Arc<Shared>, act: Act) -> Judged {
     let session = shared.clone();
     let judged = tokio::task::spawn_blocking(move || judge_now(&session, &act));
-    judged.await.unwrap_or_else(|_| Judged {
-        receipt: refused(String::new(), "the call could not be judged".to_owned()),
-        grant: None,
-        permit: Permit::default(),
-        locations: Vec::new(),
-        shown: JudgedAct::default(),
-        writes: true,
-    })
+    judged
+        .await
+        .unwrap_or_else(|_| Judged::refused("", "the call could not be judged".to_owned()))
 }
 
 /// What the rules say of reading this file. Looks at files.
@@ -152,29 +169,9 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
 fn unreadable(act: &Act, paths: &[Located], error: &PolicyError) -> Judged {
     let reason =
         format!("the rules cannot be read, so nothing runs until they are mended: {error}");
-    let mut receipt = refused(act.tool.clone(), reason);
-    receipt.context.tool_kind = act.kind();
-    receipt.context.paths = paths.iter().map(|path| path.info.clone()).collect();
-    Judged {
-        receipt,
-        grant: None,
-        permit: Permit::default(),
-        locations: Vec::new(),
-        shown: JudgedAct::default(),
-        writes: true,
-    }
-}
-
-fn refused(tool_name: String, reason: String) -> PolicyDecision {
-    PolicyDecision {
-        receipt: ReceiptType::V1,
-        action: PolicyAction::Deny,
-        reason,
-        matched_rule: None,
-        risk_labels: Vec::new(),
-        context: PolicyContext {
-            tool_name,
-            ..PolicyContext::default()
-        },
-    }
+    let mut judged = Judged::refused(&act.tool, reason);
+    let context = &mut judged.receipt.context;
+    context.tool_kind = act.kind();
+    context.paths = paths.iter().map(|path| path.info.clone()).collect();
+    judged
 }

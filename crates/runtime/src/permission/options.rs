@@ -12,35 +12,22 @@ pub(crate) fn options(grant: Option<&Grant>, lasting: bool) -> Vec<PermissionOpt
         scope,
     };
     let once = |id, name: &str, kind| option(id, name.to_owned(), kind, GrantScope::Once);
-    let mut options = vec![once("allow_once", "Allow this once", AllowOnce)];
     let what = grant.map(harn_policy::describe);
-    if let Some(what) = &what {
+    let session = what.as_ref().map(|what| {
         let name = format!("Allow {what} for this session");
-        options.push(option(
-            "allow_session",
-            name,
-            AllowAlways,
-            GrantScope::Session,
-        ));
-    }
-    if let Some(what) = what.as_ref().filter(|_| lasting) {
-        let name = format!("Always allow {what} in this workspace");
-        options.push(option(
-            "allow_always",
-            name,
-            AllowAlways,
-            GrantScope::Always,
-        ));
-    }
-    options.push(once("reject_once", "Reject this once", RejectOnce));
-    if let Some(what) = what.as_ref().filter(|_| lasting) {
-        let name = format!("Always reject {what} in this workspace");
-        options.push(option(
-            "reject_always",
-            name,
-            RejectAlways,
-            GrantScope::Always,
-        ));
-    }
-    options
+        option("allow_session", name, AllowAlways, GrantScope::Session)
+    });
+    let always = |id, verb: &str, kind| {
+        let what = what.as_ref().filter(|_| lasting)?;
+        let name = format!("Always {verb} {what} in this workspace");
+        Some(option(id, name, kind, GrantScope::Always))
+    };
+    let options = [
+        Some(once("allow_once", "Allow this once", AllowOnce)),
+        session,
+        always("allow_always", "allow", AllowAlways),
+        Some(once("reject_once", "Reject this once", RejectOnce)),
+        always("reject_always", "reject", RejectAlways),
+    ];
+    options.into_iter().flatten().collect()
 }

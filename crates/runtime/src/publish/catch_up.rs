@@ -7,7 +7,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -17,6 +17,7 @@ use harn_model::{Envelope, Seq};
 use tokio::sync::OnceCell;
 
 use super::{Batch, Delivery, SessionEnd};
+use crate::session::lock;
 
 pub(super) struct CatchUp {
     log: Arc<dyn LogReader>,
@@ -74,10 +75,7 @@ impl Read {
         let part = self.parts.iter().find(|part| part.last() >= seq)?;
         let end = match part.last() == self.last() {
             true => self.end,
-            false => ReadCursor {
-                after: part.last(),
-                offset: None,
-            },
+            false => ReadCursor::after(part.last()),
         };
         Some((part, end))
     }
@@ -152,7 +150,7 @@ impl CatchUp {
             chunk.after <= after && read.is_none_or(|read| read.last() > after)
         };
         let found = {
-            let recent = self.recent();
+            let recent = lock(&self.recent);
             let chunks = recent.iter().filter_map(Weak::upgrade).filter(may_hold);
             chunks.max_by_key(|chunk| chunk.after)
         };
@@ -161,13 +159,13 @@ impl CatchUp {
 
     /// Whether chunks are in use at many places.
     fn is_spread(&self) -> bool {
-        let recent = self.recent();
+        let recent = lock(&self.recent);
         let used = recent.iter().filter(|chunk| chunk.strong_count() > 0);
         used.count() > MANY
     }
 
     fn begin_chunk(&self, after: Seq) -> Arc<Chunk> {
-        let mut recent = self.recent();
+        let mut recent = lock(&self.recent);
         // Somebody else at this place may have been faster.
         let mut chunks = recent.iter().filter_map(Weak::upgrade);
         if let Some(chunk) = chunks.find(|chunk| chunk.after == after) {
@@ -194,11 +192,9 @@ impl CatchUp {
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.recent().iter().all(|chunk| chunk.strong_count() == 0)
-    }
-
-    fn recent(&self) -> MutexGuard<'_, VecDeque<Weak<Chunk>>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.recent)
+            .iter()
+            .all(|chunk| chunk.strong_count() == 0)
     }
 }
 
@@ -214,13 +210,9 @@ async fn read<'a>(
     published: Seq,
 ) -> Result<&'a Read, SessionEnd> {
     // Who stands at its beginning may know where that is on disk.
-    let begin = if own.after == chunk.after {
-        own
-    } else {
-        ReadCursor {
-            after: chunk.after,
-            offset: None,
-        }
+    let begin = match own.after == chunk.after {
+        true => own,
+        false => ReadCursor::after(chunk.after),
     };
     let read = || async {
         let (log, mut cursor, bytes) = (log.clone(), begin, chunk.bytes);
@@ -230,10 +222,8 @@ async fn read<'a>(
             let heard = events.partition_point(|envelope| envelope.seq <= published);
             if heard < events.len() {
                 events.truncate(heard);
-                cursor = ReadCursor {
-                    after: events.last().map_or(begin.after, |envelope| envelope.seq),
-                    offset: None,
-                };
+                let last = events.last().map_or(begin.after, |envelope| envelope.seq);
+                cursor = ReadCursor::after(last);
             }
             Ok::<_, JournalError>((events, cursor))
         });

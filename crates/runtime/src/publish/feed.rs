@@ -1,7 +1,7 @@
 //! The publishing side of a session: what was published last, the ring, and the moment for late readers.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -16,6 +16,7 @@ use super::{
     places::{Place, Places},
     ring::Ring,
 };
+use crate::session::lock;
 
 /// Why a session will publish nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,7 +193,7 @@ impl Feed {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -30,10 +30,7 @@ impl Subscription {
             ear: feed.ear(),
             feed,
             place: Place::default(),
-            at: ReadCursor {
-                after,
-                offset: None,
-            },
+            at: ReadCursor::after(after),
             kept: None,
         }
     }
@@ -71,10 +68,7 @@ impl Subscription {
             match self.feed.look(self.at.after, &mut self.place) {
                 Look::Here(delivery) => {
                     self.kept = None;
-                    self.at = ReadCursor {
-                        after: delivery.last(),
-                        offset: None,
-                    };
+                    self.at = ReadCursor::after(delivery.last());
                     return Ok(delivery);
                 }
                 Look::InJournal => {

@@ -130,16 +130,12 @@ impl Shared {
         change
     }
 
-    /// These changes are written.
-    pub(crate) fn told(&self, changes: &[Change]) {
-        if let Some(last) = changes.last() {
-            lock(&self.live.roster).told = last.state.active_controller_id.clone();
-        }
-    }
-
-    /// What was changed is written, or there was nothing to write.
-    pub(crate) fn amended(&self) {
+    /// These changes are written, or there was nothing to write.
+    pub(crate) fn amended(&self, changes: &[Change]) {
         let mut kept = lock(&self.live.roster);
+        if let Some(last) = changes.last() {
+            kept.told.clone_from(&last.state.active_controller_id);
+        }
         kept.writing = false;
         self.settle(&kept);
     }

@@ -23,7 +23,8 @@ pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, Term};
 
 pub(crate) use handle::Msg;
 pub(crate) use live::Live;
+pub(crate) use running::{expiry, first_expired};
 pub(crate) use scribe::Scribe;
 pub(crate) use settle::{recovery_events, withdrawn_prompts};
-pub(crate) use shared::{Shared, lock};
+pub(crate) use shared::{Shared, lock, or_never};
 pub(crate) use task::SessionTask;

@@ -17,7 +17,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{handle::QueuedPrompt, shared::Shared, task::Waits};
+use super::{
+    handle::QueuedPrompt,
+    shared::{Shared, or_never},
+    task::Waits,
+};
 use crate::{
     Agent, AgentError, Host, Observer, TurnContext,
     equipment::command_name,
@@ -110,34 +114,21 @@ impl RunningTurn {
     pub(crate) fn start(shared: &Arc<Shared>, prompt: QueuedPrompt, carried: Carried) -> Self {
         let pipe = Arc::new(Pipe::default());
         let cancel = CancellationToken::new();
-        let session = shared.meta.thread_id.clone();
         let crew = Arc::new(Crew::new(
             shared.clone(),
             prompt.turn.clone(),
             pipe.clone(),
             cancel.clone(),
         ));
-        // A client knows the session at the top, and no workers.
-        let root = shared.root();
-        let host = Host::new(
-            root.meta.thread_id.clone(),
-            shared.clone(),
-            shared.config.local_host.clone(),
-            pipe.clone(),
-            cancel.clone(),
-        );
         let mut cx = TurnContext::new(TurnParts {
-            session,
             turn: prompt.turn.clone(),
             prompt: prompt.blocks.clone(),
-            cwd: shared.cwd.clone(),
-            host,
+            host: Host::new(shared.clone(), pipe.clone(), cancel.clone()),
             observer: Observer {
                 shared: shared.clone(),
             },
             pipe: pipe.clone(),
             cancel: cancel.clone(),
-            ids: shared.config.ids.clone(),
             crew: crew.clone(),
             iteration: carried.iteration.clone(),
             unread: carried.unread.clone(),
@@ -252,25 +243,10 @@ impl RunningTurn {
     /// Waits for something to happen; items go into `items`. Cancel safe.
     pub(crate) async fn wake(&mut self, items: &mut Vec<TurnItem>) -> TurnWake {
         loop {
-            let overdue = async {
-                match &mut self.deadline {
-                    Some(deadline) => deadline.await,
-                    None => std::future::pending().await,
-                }
-            };
+            let overdue = or_never(self.deadline.as_mut());
             let gone = self.leaving && self.returned.is_some();
             let pending = self.asks.iter();
-            let expiring = pending.filter_map(|(id, ask)| Some((ask.expires?, id)));
-            let next = expiring.min_by_key(|(expires, _)| *expires);
-            let unanswered = async {
-                match next {
-                    Some((expires, id)) => {
-                        tokio::time::sleep_until(expires).await;
-                        id.clone()
-                    }
-                    None => std::future::pending().await,
-                }
-            };
+            let unanswered = first_expired(pending.map(|(id, ask)| (ask.expires, id)));
             tokio::select! {
                 biased;
                 // First, or an agent that never falls silent would never be given up.
@@ -326,6 +302,24 @@ impl RunningTurn {
             },
         }
     }
+}
+
+/// When something expires that may wait for so many milliseconds from now.
+pub(crate) fn expiry(ms: u64) -> Instant {
+    tokio::time::sleep(Duration::from_millis(ms)).deadline()
+}
+
+/// Waits until the first of these has expired; for ever where none does. Cancel safe.
+pub(crate) async fn first_expired<'a, Id: Clone + 'a>(
+    pending: impl Iterator<Item = (Option<Instant>, &'a Id)>,
+) -> Id {
+    let expiring = pending.filter_map(|(expires, id)| Some((expires?, id)));
+    let first = expiring.min_by_key(|(expires, _)| *expires);
+    let expired = first.map(|(expires, id)| async move {
+        tokio::time::sleep_until(expires).await;
+        id.clone()
+    });
+    or_never(expired).await
 }
 
 /// Who answers a prompt that is a command of every session, or of what this one is equipped with. An agent's

@@ -200,6 +200,14 @@ fn audited_policy(policy: &Policy) -> ApprovalPolicy {
     })
 }
 
+/// Waits for a future, for ever where there is none.
+pub(crate) async fn or_never<F: Future>(future: Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
 /// A lock that survives a panic of whoever held it: what it guards is replaced whole or appended to.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

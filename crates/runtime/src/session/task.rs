@@ -14,17 +14,16 @@ mod seams;
 mod settings;
 mod workers;
 
-use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
+use std::{collections::VecDeque, pin::pin, sync::Arc};
 
 use harn_journal::{JournalError, Log, MetaChange};
 use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, TurnId};
 use tokio::{
     sync::{mpsc, oneshot},
-    time::sleep,
+    time::sleep_until,
 };
 
 use controls::withdrawn_by;
-use live::overdue;
 use workers::OnTheWay;
 
 pub(crate) use daemon::Waits;
@@ -32,10 +31,10 @@ pub(crate) use daemon::Waits;
 use super::{
     Msg, Shared,
     handle::QueuedPrompt,
-    running::{Carried, PendingAsk, RunningTurn, TurnWake},
+    running::{Carried, PendingAsk, RunningTurn, TurnWake, expiry},
     scribe::Scribe,
     settle::cancelled_ask,
-    shared::lock,
+    shared::{lock, or_never},
 };
 use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
 
@@ -114,7 +113,7 @@ impl SessionTask {
             let next = tokio::select! {
                 biased;
                 msg = self.inbox.recv() => self.handle(msg).await?,
-                () = overdue(due) => {
+                () = or_never(due.map(sleep_until)) => {
                     self.missed().await?;
                     Next::Continue
                 }
@@ -265,6 +264,9 @@ impl SessionTask {
             {
                 turn.waits.note_activity();
             }
+            if item.looks_at_events() {
+                self.write(std::mem::take(&mut events)).await?;
+            }
             match item {
                 // The end of what a person is asked is told once, by whoever learns of it.
                 TurnItem::Event(event) if self.is_asked(&event) => {}
@@ -276,7 +278,6 @@ impl SessionTask {
                 }
                 TurnItem::Event(event) => {
                     if matches!(event, AgentEvent::TranscriptCompacted(_)) {
-                        self.write(std::mem::take(&mut events)).await?;
                         events = self.compacted();
                     }
                     events.push(event);
@@ -286,26 +287,11 @@ impl SessionTask {
                     iteration,
                     after_a_wait,
                     reply,
-                } => {
-                    self.write(std::mem::take(&mut events)).await?;
-                    self.pass(seam, iteration, after_a_wait, reply).await?;
-                }
-                TurnItem::Idle(wait) => {
-                    self.write(std::mem::take(&mut events)).await?;
-                    self.begin_wait(wait).await?;
-                }
-                TurnItem::Wake(reason) => {
-                    self.write(std::mem::take(&mut events)).await?;
-                    self.wake_daemon(reason).await?;
-                }
-                TurnItem::Remind(reminder, reply) => {
-                    self.write(std::mem::take(&mut events)).await?;
-                    self.remind_itself(*reminder, reply).await?;
-                }
-                TurnItem::Reminders(reply) => {
-                    self.write(std::mem::take(&mut events)).await?;
-                    self.render(reply).await?;
-                }
+                } => self.pass(seam, iteration, after_a_wait, reply).await?,
+                TurnItem::Idle(wait) => self.begin_wait(wait).await?,
+                TurnItem::Wake(reason) => self.wake_daemon(reason).await?,
+                TurnItem::Remind(reminder, reply) => self.remind_itself(*reminder, reply).await?,
+                TurnItem::Reminders(reply) => self.render(reply).await?,
                 TurnItem::Hitl(request, reply) => self.put_hitl(*request, reply, &mut events),
                 TurnItem::WithdrawHitl(id) => self.withdraw_hitl(&id, &mut events),
                 TurnItem::Flush(reply) => flushes.push(reply),
@@ -325,15 +311,12 @@ impl SessionTask {
                     match &mut self.turn {
                         Some(turn) if turn.may_ask() => {
                             let left = ask.deadline.map(|at| at.saturating_sub(ask.requested_at));
-                            let expires =
-                                left.map(|ms| sleep(Duration::from_millis(ms)).deadline());
-                            let id = ask.ask_id.clone();
                             let pending = PendingAsk {
+                                expires: left.map(expiry),
                                 ask,
                                 reply,
-                                expires,
                             };
-                            turn.asks.insert(id, pending);
+                            turn.asks.insert(pending.ask.ask_id.clone(), pending);
                         }
                         _ => events.push(cancelled_ask(ask.ask_id)),
                     }

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Pipe, ToolBuilder, TurnItem, Unread};
 use crate::{
-    AgentError, Equipment, Host, IdKind, Ids, Observer, Worker, WorkerBuilder, WorkerError,
+    AgentError, Equipment, Host, IdKind, Observer, Worker, WorkerBuilder, WorkerError,
     permission::{Act, Judged, judge, options},
     session::Shared,
     worker::Crew,
@@ -37,15 +37,12 @@ pub struct TurnContext {
 /// What a context is made of.
 #[derive(Clone)]
 pub(crate) struct TurnParts {
-    pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) prompt: Arc<[ContentBlock]>,
-    pub(crate) cwd: Arc<Path>,
     pub(crate) host: Host,
     pub(crate) observer: Observer,
     pub(crate) pipe: Arc<Pipe>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) ids: Arc<dyn Ids>,
     pub(crate) crew: Arc<Crew>,
     /// How often the agent passed the start of an iteration.
     pub(crate) iteration: Arc<AtomicU64>,
@@ -88,7 +85,7 @@ impl TurnContext {
     /// The session this turn belongs to.
     #[must_use]
     pub fn session_id(&self) -> &SessionId {
-        &self.parts.session
+        self.parts.observer.id()
     }
 
     /// This turn.
@@ -100,7 +97,7 @@ impl TurnContext {
     /// The session's working directory.
     #[must_use]
     pub fn cwd(&self) -> &Path {
-        &self.parts.cwd
+        &self.parts.observer.shared.cwd
     }
 
     /// The directories beside it that belong to the session too, absolute.
@@ -375,6 +372,6 @@ impl TurnContext {
     }
 
     pub(super) fn mint(&self, kind: IdKind) -> String {
-        self.parts.ids.mint(kind)
+        self.parts.observer.shared.config.ids.mint(kind)
     }
 }

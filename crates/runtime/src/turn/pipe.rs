@@ -3,7 +3,7 @@
 //! A plain vector under a short lock, taken whole by the session's task: an event costs no allocation
 //! and no wake-up of its own, and the bound counts bytes as well as events.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use harn_model::{
     AgentEvent, AskId, Decision, HitlRequest, PermissionAsked, Seam, SystemReminder, WakeReason,
@@ -11,11 +11,10 @@ use harn_model::{
 use tokio::sync::{Notify, oneshot};
 
 use super::Delivered;
-use crate::{AgentError, hitl::HitlEnd};
+use crate::{AgentError, hitl::HitlEnd, session::lock};
 
 /// What an agent hands over, in order.
 pub(crate) enum TurnItem {
-    /// Something happened.
     Event(AgentEvent),
     /// Somebody has to decide.
     Ask(Box<PermissionAsked>, oneshot::Sender<Decision>),
@@ -40,7 +39,6 @@ pub(crate) enum TurnItem {
     Wake(WakeReason),
     /// It wants to know what is in force.
     Reminders(oneshot::Sender<Vec<SystemReminder>>),
-    /// It reminds itself.
     Remind(Box<SystemReminder>, oneshot::Sender<Result<(), AgentError>>),
 }
 
@@ -60,6 +58,19 @@ impl TurnItem {
     }
 }
 
+impl TurnItem {
+    /// Whether what comes of it depends on the events before it, which have to be written then.
+    pub(crate) fn looks_at_events(&self) -> bool {
+        match self {
+            Self::Seam { .. } | Self::Idle(_) | Self::Wake(_) => true,
+            Self::Reminders(_) | Self::Remind(..) => true,
+            Self::Event(event) => matches!(event, AgentEvent::TranscriptCompacted(_)),
+            Self::Ask(..) | Self::Withdraw(_) | Self::Flush(_) => false,
+            Self::Hitl(..) | Self::WithdrawHitl(_) => false,
+        }
+    }
+}
+
 /// An agent's wait for more to do.
 pub(crate) struct Wait {
     /// How often the turn has started an iteration.
@@ -71,7 +82,6 @@ pub(crate) struct Wait {
     pub(crate) reply: oneshot::Sender<WakeReason>,
 }
 
-/// See the module.
 #[derive(Default)]
 pub(crate) struct Pipe {
     state: Mutex<PipeState>,
@@ -117,7 +127,7 @@ impl Pipe {
             // Registered before the look, so that a drain in between is not missed.
             let drained = self.drained.notified();
             {
-                let mut state = self.lock();
+                let mut state = lock(&self.state);
                 if state.closed {
                     return Err(AgentError::Cancelled);
                 }
@@ -158,7 +168,7 @@ impl Pipe {
 
     /// Takes what is there; false when there is nothing.
     pub(crate) fn try_take(&self, into: &mut Vec<TurnItem>) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.items.is_empty() {
             return false;
         }
@@ -171,17 +181,13 @@ impl Pipe {
 
     /// Refuses everything from now on; what is in the pipe can still be taken.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        lock(&self.state).closed = true;
         self.drained.notify_waiters();
     }
 
     /// Whether everything is refused.
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().closed
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PipeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).closed
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     TurnContext, TurnItem, Wait,
     unread::{Expected, Held},
 };
-use crate::AgentError;
+use crate::{AgentError, session::or_never};
 
 /// Something delivered to an agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,24 +158,12 @@ impl<'a> Idle<'a> {
             reply,
         };
         cx.push(TurnItem::Idle(wait)).await?;
-        let timer = async {
-            match self.every {
-                Some(every) => tokio::time::sleep(every).await,
-                None => std::future::pending().await,
-            }
-        };
-        let until = async {
-            match self.until {
-                Some(changed) => changed.await,
-                None => std::future::pending().await,
-            }
-        };
         let own = tokio::select! {
             biased;
             () = cx.cancelled() => return Err(AgentError::Cancelled),
             woken = &mut woken => Err(woken),
-            () = until => Ok(WakeReason::Watch),
-            () = timer => Ok(WakeReason::Timer),
+            () = or_never(self.until) => Ok(WakeReason::Watch),
+            () = or_never(self.every.map(tokio::time::sleep)) => Ok(WakeReason::Timer),
         };
         let woken = match own {
             Err(woken) => woken,

@@ -111,32 +111,28 @@ impl ToolBuilder {
         let judged = self.cx.judge(act.clone()).await;
         let Self { cx, mut call, .. } = self;
         show_paths(&mut call.locations, &judged.locations);
+        let handle = ToolHandle::new(&cx, &call);
+        let asks = judged.receipt.action == PolicyAction::Ask;
+        let record = record(handle.id(), &act, &judged.receipt, None, asks);
         match judged.receipt.action {
             PolicyAction::Allow => {
                 call.status = ToolCallStatus::InProgress;
-                let handle = ToolHandle::new(&cx, &call);
                 let mut items = vec![announced(call)];
                 if judged.is_told() {
-                    let record = record(handle.id(), &act, &judged.receipt, None, false);
                     items.push(TurnItem::Event(AgentEvent::PermissionGrant(record)));
                 }
                 cx.push_all(items).await?;
                 Ok(handle.permitted(act, judged.permit))
             }
             PolicyAction::Deny => {
-                let handle = ToolHandle::new(&cx, &call);
-                let reason = judged.receipt.reason.clone();
-                let record = record(handle.id(), &act, &judged.receipt, None, false);
                 let denied = TurnItem::Event(AgentEvent::PermissionDeny(record));
                 cx.push_all(vec![announced(call), denied]).await?;
-                handle.denied(reason).await
+                handle.denied(judged.receipt.reason).await
             }
             PolicyAction::Ask => {
-                let handle = ToolHandle::new(&cx, &call);
-                let record = record(handle.id(), &act, &judged.receipt, None, true);
                 let escalated = TurnItem::Event(AgentEvent::PermissionEscalation(record));
-                cx.push_all(vec![announced(call.clone()), escalated])
-                    .await?;
+                let announced = announced(call.clone());
+                cx.push_all(vec![announced, escalated]).await?;
                 let decision = cx.put_judged(call, &judged).await?;
                 handle.decided(act, judged, decision).await
             }

@@ -1,12 +1,13 @@
 //! What was delivered to an agent that stopped looking before it could read it: an agent may drop a call
 //! at any time, and nothing that is delivered may be lost. Kept for its next look, or its next call.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use harn_model::{ContentBlock, MessageId};
 use tokio::sync::oneshot;
 
 use super::{Delivered, Steering};
+use crate::session::lock;
 
 /// See the module. Clones are the same.
 #[derive(Clone, Default)]
@@ -15,27 +16,23 @@ pub(crate) struct Unread(Arc<Mutex<Vec<Steering>>>);
 impl Unread {
     /// Keeps these, after those that are kept already.
     pub(crate) fn keep(&self, mut items: Vec<Steering>) {
-        self.lock().append(&mut items);
+        lock(&self.0).append(&mut items);
     }
 
     /// Everything that is kept.
     pub(super) fn take(&self) -> Vec<Steering> {
-        std::mem::take(&mut *self.lock())
+        std::mem::take(&mut *lock(&self.0))
     }
 
     /// The oldest message that is kept.
     pub(crate) fn take_message(&self) -> Option<(MessageId, Vec<ContentBlock>)> {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.0);
         let is_message = |item: &Steering| matches!(item, Steering::Message { .. });
         let at = kept.iter().position(is_message)?;
         match kept.remove(at) {
             Steering::Message { id, content } => Some((id, content)),
             Steering::Reminder(_) => None,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Steering>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,10 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use harn_model::{SessionId, WorkerEvent, WorkerId, WorkerMetadata, WorkerUpdate};
 
-use super::{
-    Crew, Worker,
-    cycle::{Place, Run},
-};
+use super::{Crew, Worker, cycle::Run};
 use crate::{Agent, IdKind, NewSession, WorkerError};
 
 /// A worker that has been described but not started.
@@ -124,19 +121,20 @@ impl WorkerBuilder {
             },
             audit: None,
         };
-        let place = Place::New(NewSession {
+        let new = NewSession {
             cwd: self.cwd,
             additional_directories: roots.dirs().iter().skip(1).cloned().collect(),
-        });
-        let worker = Worker::new(self.crew, claim.id.clone(), session.clone(), self.agent);
+        };
+        let (id, agent) = (claim.id.clone(), self.agent.clone());
+        let worker = Worker::new(self.crew, id, session.clone(), agent);
         worker
             .run(Run {
                 claim,
                 session,
-                place,
+                new: Some(new),
                 update,
                 prompt: self.task,
-                agent: worker.own_agent(),
+                agent: self.agent,
             })
             .await?;
         Ok(worker)

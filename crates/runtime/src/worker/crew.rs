@@ -7,18 +7,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use harn_model::{AgentEvent, HandoffArtifact, TurnId, WorkerId, WorkerStatus, WorkerUpdate};
+use harn_model::{AgentEvent, TurnId, WorkerId, WorkerStatus, WorkerUpdate};
 use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::WorkerReport;
+use super::{WorkerReport, cycle::CycleEnd};
 use crate::{
     AgentError, WorkerError,
     session::{Shared, lock},
     turn::{Pipe, TurnItem},
 };
 
-/// See the module.
 pub(crate) struct Crew {
     /// The session the workers work for.
     pub(super) session: Arc<Shared>,
@@ -44,24 +43,18 @@ pub(super) struct Cycle {
     at_work: bool,
     pub(super) stop: CancellationToken,
     /// What was wanted when it was stopped; nothing where it is the turn that is over.
-    ending: Mutex<Option<Ending>>,
+    ending: Mutex<Option<CycleEnd>>,
     pub(super) report: watch::Receiver<Option<WorkerReport>>,
-}
-
-/// How somebody wants a worker to end.
-pub(super) enum Ending {
-    Cancel,
-    Stop(Box<HandoffArtifact>),
 }
 
 impl Cycle {
     /// Ends it like this; the first wish counts.
-    pub(super) fn end(&self, how: Ending) {
+    pub(super) fn end(&self, how: CycleEnd) {
         lock(&self.ending).get_or_insert(how);
         self.stop.cancel();
     }
 
-    pub(super) fn ending(&self) -> Option<Ending> {
+    pub(super) fn ending(&self) -> Option<CycleEnd> {
         lock(&self.ending).take()
     }
 
@@ -278,12 +271,18 @@ impl Drop for Claim {
 impl WorkerReport {
     /// Of a cycle that nobody followed to its end.
     pub(super) fn lost() -> Self {
+        let error = "the turn ended before this worker did";
+        Self::without_text(WorkerStatus::Cancelled, Some(error.to_owned()))
+    }
+
+    /// Of a cycle that left a worker in this state, and why where something went wrong.
+    pub(super) fn without_text(status: WorkerStatus, error: Option<String>) -> Self {
         Self {
-            status: WorkerStatus::Cancelled,
+            status,
             text: String::new(),
             truncated: false,
             stop_reason: None,
-            error: Some("the turn ended before this worker did".to_owned()),
+            error,
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::{
     ChildOf, Crew, WorkerReport,
     calls::CallRelay,
-    crew::{Claim, Cycle, Ending},
+    crew::{Claim, Cycle},
     hitl::HitlRelay,
     relay::AskRelay,
     said::Said,
@@ -27,23 +27,16 @@ pub(super) struct Run {
     pub(super) claim: Claim,
     /// The worker's own session.
     pub(super) session: SessionId,
-    pub(super) place: Place,
+    /// The session to be created; none where the cycle runs in that of the one before.
+    pub(super) new: Option<NewSession>,
     /// The step it begins with.
     pub(super) update: WorkerUpdate,
     pub(super) prompt: String,
     pub(super) agent: Option<Arc<dyn Agent>>,
 }
 
-/// Where a cycle runs.
-pub(super) enum Place {
-    /// In a session that is to be created.
-    New(NewSession),
-    /// In the session of the cycle before.
-    Again,
-}
-
-/// How a cycle ended.
-enum End {
+/// How a cycle ended, or somebody wants it to.
+pub(super) enum CycleEnd {
     Well(StopReason),
     Failed(String),
     Cancelled(&'static str),
@@ -100,12 +93,12 @@ impl Run {
             turn: crew.turn.clone(),
         };
         let agent = self.agent.clone();
-        let child = match &self.place {
-            Place::New(new) => {
-                let (id, new) = (self.session.clone(), new.clone());
+        let child = match self.new.clone() {
+            Some(new) => {
+                let id = self.session.clone();
                 hub.create_child(id, new, child_of, agent).await?
             }
-            Place::Again => hub.open_child(&self.session, child_of, agent).await?,
+            None => hub.open_child(&self.session, child_of, agent).await?,
         };
         let mut steps = vec![step(self.update.then(WorkerEvent::WorkerSpawned))];
         if self.update.event == WorkerEvent::WorkerProgressed {
@@ -115,7 +108,7 @@ impl Run {
             child.close(false).await;
             // One that nobody heard of leaves nothing behind. What cannot be removed goes with the
             // session it belongs to.
-            if matches!(self.place, Place::New(_)) {
+            if self.new.is_some() {
                 let _ = hub.delete(&self.session).await;
             }
             return Err(WorkerError::TurnOver);
@@ -149,7 +142,7 @@ impl Run {
         entry: Lineage,
         events: &mut Subscription,
         calls: &mut CallRelay,
-    ) -> (End, Said) {
+    ) -> (CycleEnd, Said) {
         let mut said = Said::default();
         let (crew, cycle) = (&self.claim.crew, &self.claim.cycle);
         // Stopped while its session was opened: its agent need not begin.
@@ -159,8 +152,8 @@ impl Run {
         let prompt = vec![ContentBlock::text(self.prompt.clone())];
         let turn = match child.prompt(prompt, |_| ()).await {
             Ok(turn) => turn,
-            Err(PromptError::Closed) => return (End::Cancelled(CLOSED), said),
-            Err(error) => return (End::Failed(error.to_string()), said),
+            Err(PromptError::Closed) => return (CycleEnd::Cancelled(CLOSED), said),
+            Err(error) => return (CycleEnd::Failed(error.to_string()), said),
         };
         let mut relay = AskRelay::new(crew.clone(), entry.clone(), TurnItem::Withdraw);
         let mut hitl = HitlRelay::new(crew.clone(), entry, TurnItem::WithdrawHitl);
@@ -185,7 +178,7 @@ async fn listen(
     events: &mut Subscription,
     (relay, hitl, calls): (&mut AskRelay, &mut HitlRelay, &mut CallRelay),
     said: &mut Said,
-) -> Option<End> {
+) -> Option<CycleEnd> {
     loop {
         let delivery = tokio::select! {
             (ask, decision) = relay.answered() => {
@@ -200,8 +193,8 @@ async fn listen(
         };
         let delivery = match delivery {
             Ok(delivery) => delivery,
-            Err(SessionEnd::Closed) => return Some(End::Cancelled(CLOSED)),
-            Err(SessionEnd::Failed(reason)) => return Some(End::Failed(reason.to_string())),
+            Err(SessionEnd::Closed) => return Some(CycleEnd::Cancelled(CLOSED)),
+            Err(SessionEnd::Failed(reason)) => return Some(CycleEnd::Failed(reason.to_string())),
         };
         let ours = delivery.events().iter();
         for envelope in ours.filter(|envelope| envelope.turn.as_ref() == Some(turn)) {
@@ -235,7 +228,7 @@ async fn listen(
                 return Some(outcome(&ended.outcome));
             } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
                 // Somebody else's prompt ran there, and this one was cancelled before it could begin.
-                return Some(End::Cancelled("the worker's turn was cancelled"));
+                return Some(CycleEnd::Cancelled("the worker's turn was cancelled"));
             }
         }
     }
@@ -244,67 +237,51 @@ async fn listen(
 const CLOSED: &str = "the worker's session was closed";
 
 /// What the end of the child's turn means for the worker.
-fn outcome(outcome: &TurnOutcome) -> End {
+fn outcome(outcome: &TurnOutcome) -> CycleEnd {
     match outcome {
-        TurnOutcome::Failed { message } => End::Failed(message.clone()),
+        TurnOutcome::Failed { message } => CycleEnd::Failed(message.clone()),
         TurnOutcome::Stopped { stop_reason } => match stop_reason {
             StopReason::EndTurn | StopReason::MaxTokens | StopReason::MaxTurnRequests => {
-                End::Well(*stop_reason)
+                CycleEnd::Well(*stop_reason)
             }
-            StopReason::Refusal => End::Failed("the worker's agent refused the task".to_owned()),
-            StopReason::Cancelled => End::Cancelled("the worker's turn was cancelled"),
+            StopReason::Refusal => {
+                CycleEnd::Failed("the worker's agent refused the task".to_owned())
+            }
+            StopReason::Cancelled => CycleEnd::Cancelled("the worker's turn was cancelled"),
         },
     }
 }
 
 /// Why a cycle was stopped from outside.
-fn stopped(crew: &Crew, cycle: &Cycle) -> End {
-    match cycle.ending() {
-        Some(how) => wanted(how),
-        None => End::Cancelled(crew.why_over()),
-    }
+fn stopped(crew: &Crew, cycle: &Cycle) -> CycleEnd {
+    let ending = cycle.ending();
+    ending.unwrap_or_else(|| CycleEnd::Cancelled(crew.why_over()))
 }
 
-fn wanted(how: Ending) -> End {
-    match how {
-        Ending::Cancel => End::Cancelled("the worker was cancelled"),
-        Ending::Stop(handoff) => End::Stopped(handoff),
-    }
-}
-
-/// The events with which somebody ends a worker that waits.
-pub(super) fn ended_by(
+/// The events that end a cycle, or a worker that waits, and what is reported of it.
+pub(super) fn ended(
     crew: &Crew,
-    last: &WorkerUpdate,
-    how: Ending,
+    update: &WorkerUpdate,
+    end: CycleEnd,
 ) -> (Vec<AgentEvent>, WorkerReport) {
-    ended(crew, last, wanted(how))
-}
-
-fn ended(crew: &Crew, update: &WorkerUpdate, end: End) -> (Vec<AgentEvent>, WorkerReport) {
     let (event, error, stop_reason) = match &end {
-        End::Well(reason) if update.retriggerable => {
+        CycleEnd::Well(reason) if update.retriggerable => {
             (WorkerEvent::WorkerWaitingForInput, None, Some(*reason))
         }
-        End::Well(reason) => (WorkerEvent::WorkerCompleted, None, Some(*reason)),
-        End::Failed(error) => (WorkerEvent::WorkerFailed, Some(error.clone()), None),
-        End::Cancelled(why) => (WorkerEvent::WorkerCancelled, Some((*why).to_owned()), None),
-        End::Stopped(_) => (WorkerEvent::WorkerStopped, None, None),
+        CycleEnd::Well(reason) => (WorkerEvent::WorkerCompleted, None, Some(*reason)),
+        CycleEnd::Failed(error) => (WorkerEvent::WorkerFailed, Some(error.clone()), None),
+        CycleEnd::Cancelled(why) => (WorkerEvent::WorkerCancelled, Some((*why).to_owned()), None),
+        CycleEnd::Stopped(_) => (WorkerEvent::WorkerStopped, None, None),
     };
     let mut events = Vec::new();
-    if let End::Stopped(handoff) = end {
+    if let CycleEnd::Stopped(handoff) = end {
         events.push(handed_over(crew, update, handoff));
     }
     let mut update = update.then(event);
     update.metadata.error.clone_from(&error);
     events.push(step(update));
-    let report = WorkerReport {
-        status: event.status(),
-        text: String::new(),
-        truncated: false,
-        stop_reason,
-        error,
-    };
+    let mut report = WorkerReport::without_text(event.status(), error);
+    report.stop_reason = stop_reason;
     (events, report)
 }
 

@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 
 use super::{
     Crew,
-    crew::{Claim, Cycle, Ending},
-    cycle::{self, Place, Run},
+    crew::{Claim, Cycle},
+    cycle::{self, CycleEnd, Run},
 };
 use crate::{Agent, WorkerError, session::lock};
 
@@ -120,12 +120,8 @@ impl Worker {
         {
             return report;
         }
-        last.map_or_else(WorkerReport::lost, |last| WorkerReport {
-            status: last.event.status(),
-            text: String::new(),
-            truncated: false,
-            stop_reason: None,
-            error: last.metadata.error,
+        last.map_or_else(WorkerReport::lost, |last| {
+            WorkerReport::without_text(last.event.status(), last.metadata.error)
         })
     }
 
@@ -150,10 +146,10 @@ impl Worker {
         self.run(Run {
             claim,
             session: self.session.clone(),
-            place: Place::Again,
+            new: None,
             update,
             prompt,
-            agent: self.own_agent(),
+            agent: self.agent.clone(),
         })
         .await
     }
@@ -161,20 +157,14 @@ impl Worker {
     /// Ends it with a summary of what was done and what is left, which is written before its end. What
     /// it is doing is cancelled.
     pub async fn stop(&self, handoff: HandoffArtifact) -> Result<(), WorkerError> {
-        self.end(
-            || Ending::Stop(Box::new(handoff.clone())),
-            WorkerStatus::Stopped,
-        )
-        .await
+        let stopped = || CycleEnd::Stopped(Box::new(handoff.clone()));
+        self.end(stopped, WorkerStatus::Stopped).await
     }
 
     /// Ends it. What it is doing is cancelled, and has stopped when this returns.
     pub async fn cancel(&self) -> Result<(), WorkerError> {
-        self.end(|| Ending::Cancel, WorkerStatus::Cancelled).await
-    }
-
-    pub(super) fn own_agent(&self) -> Option<Arc<dyn Agent>> {
-        self.agent.clone()
+        let cancelled = || CycleEnd::Cancelled("the worker was cancelled");
+        self.end(cancelled, WorkerStatus::Cancelled).await
     }
 
     /// Runs a cycle beside the agent; returns when it has begun, or could not. In a task of its own, so
@@ -188,7 +178,11 @@ impl Worker {
         Ok(())
     }
 
-    async fn end(&self, how: impl Fn() -> Ending, wanted: WorkerStatus) -> Result<(), WorkerError> {
+    async fn end(
+        &self,
+        how: impl Fn() -> CycleEnd,
+        wanted: WorkerStatus,
+    ) -> Result<(), WorkerError> {
         loop {
             if let Some(cycle) = self.crew.cycle(&self.id) {
                 cycle.end(how());
@@ -217,10 +211,10 @@ impl Worker {
         &self,
         claim: Claim,
         last: WorkerUpdate,
-        how: Ending,
+        how: CycleEnd,
     ) -> Result<(), WorkerError> {
         let written = tokio::spawn(async move {
-            let (events, report) = cycle::ended_by(&claim.crew, &last, how);
+            let (events, report) = cycle::ended(&claim.crew, &last, how);
             let written = claim.crew.write(events).await;
             match written {
                 Ok(()) => claim.finish(report),

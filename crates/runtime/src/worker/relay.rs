@@ -72,7 +72,6 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> Relay<Id, A
         }
     }
 
-    /// Takes everything back.
     pub(super) async fn withdraw(mut self) {
         for above in std::mem::take(&mut self.open).into_values() {
             self.take_back(above).await;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use harn_journal::{JournalError, MetaChange};
-use harn_model::{AgentEvent, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
+use harn_model::{AgentEvent, Envelope, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
 use tokio::sync::oneshot;
 
 use super::{Next, SessionTask, lock};
@@ -100,19 +100,21 @@ impl SessionTask {
         closing.push(AgentEvent::TurnEnded(Box::new(TurnEnded { outcome })));
         let batch = self.append(Some(id), closing)?;
         self.update_listing();
+        self.publish_end(id, batch).await;
+        Ok(())
+    }
+
+    async fn publish_end(&mut self, id: &TurnId, batch: Vec<Envelope>) {
         self.secure(&batch).await;
         lock(&self.shared.unfinished).retain(|turn| turn != id);
         self.shared.feed.publish(batch);
-        Ok(())
     }
 
     /// Ends a prompt that waits, without a turn.
     pub(super) async fn withdraw(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
         let withdrawn = AgentEvent::PromptWithdrawn(prompt.begins());
         let batch = self.append(Some(&prompt.turn), vec![withdrawn])?;
-        self.secure(&batch).await;
-        lock(&self.shared.unfinished).retain(|turn| *turn != prompt.turn);
-        self.shared.feed.publish(batch);
+        self.publish_end(&prompt.turn, batch).await;
         Ok(())
     }
 

@@ -2,10 +2,7 @@
 
 use harn_journal::JournalError;
 use harn_model::{LiveClientChange, Seq};
-use tokio::{
-    sync::oneshot,
-    time::{Instant, sleep_until},
-};
+use tokio::{sync::oneshot, time::Instant};
 
 use super::{SessionTask, send_reply};
 use crate::{
@@ -39,7 +36,7 @@ impl SessionTask {
                 last.map(|change| (change.state, seq))
             }
             Err(refused) => {
-                self.shared.amended();
+                self.shared.amended(&[]);
                 Err(refused)
             }
         };
@@ -92,16 +89,7 @@ impl SessionTask {
     async fn tell(&mut self, changes: &[Change]) -> Result<Seq, JournalError> {
         let events = changes.iter().map(Change::event).collect();
         let seq = self.write(events).await?;
-        self.shared.told(changes);
-        self.shared.amended();
+        self.shared.amended(changes);
         Ok(seq)
-    }
-}
-
-/// Resolves when a client is overdue.
-pub(super) async fn overdue(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }

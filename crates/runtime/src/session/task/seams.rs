@@ -4,9 +4,9 @@ use std::{collections::HashSet, sync::Arc};
 
 use harn_journal::JournalError;
 use harn_model::{
-    ActiveReminders, AgentEvent, ComingReminders, DeliveryMode, ErrorCategory, LoopCheckpoint,
-    Named, Pending, PendingMessage, ReminderChange, ReminderSource, Seam, SessionView,
-    SystemReminder, ToolCallId, ToolCallUpdate,
+    AgentEvent, ComingReminders, DeliveryMode, ErrorCategory, LoopCheckpoint, Named, Pending,
+    PendingMessage, ReminderChange, ReminderSource, Seam, SessionView, SystemReminder, ToolCallId,
+    ToolCallUpdate,
 };
 use tokio::sync::oneshot;
 
@@ -22,35 +22,16 @@ struct Drain {
     count: u64,
 }
 
-/// Who gets what is drained.
-#[derive(Clone, Copy)]
-enum For {
-    /// The agent; where this is the place for it, with what is in force and has not been given to it.
-    Agent { missed: bool },
-    /// The transcript alone: no agent is there.
-    Transcript,
-}
-
 impl Drain {
-    /// Takes these. Reminders that are only recorded are given to nobody.
-    fn take(active: &ActiveReminders, rows: Vec<Pending>, to: For) -> Self {
-        let mut items = Vec::new();
-        if let For::Agent { missed: true } = to {
-            let missed = active.fresh();
-            items.extend(missed.map(|it| Steering::Reminder(it.reminder.clone())));
-        }
-        Self::add(ComingReminders::new(active), items, rows, to)
-    }
-
-    /// Takes these, after items that were there before.
-    fn add(
+    /// Takes these for an agent, after items that were there before, or for the transcript alone where no agent is
+    /// there. Reminders that are only recorded are given to nobody.
+    fn take(
         mut coming: ComingReminders<'_>,
         mut items: Vec<Steering>,
         rows: Vec<Pending>,
-        to: For,
+        for_agent: bool,
     ) -> Self {
         let mut drain = Self::default();
-        let render = matches!(to, For::Agent { .. });
         for row in rows {
             drain.count += 1;
             match row {
@@ -64,7 +45,7 @@ impl Drain {
                 Pending::Reminder(pending) => {
                     let (mode, reminder) = (pending.mode, &pending.reminder);
                     drain.inject(mode, reminder.clone(), &mut coming);
-                    if mode != DeliveryMode::AuditOnly && render {
+                    if mode != DeliveryMode::AuditOnly && for_agent {
                         items.push(Steering::Reminder(reminder.clone()));
                     }
                 }
@@ -145,8 +126,12 @@ impl SessionTask {
                 (Some(by), Some(turn)) => skip(&view, &turn.allowed, by),
                 _ => Vec::new(),
             };
-            let missed = modes.contains(&DeliveryMode::FinishStep);
-            let mut drain = Drain::take(&view.reminders, rows, For::Agent { missed });
+            // Where this is the place for it: what is in force and has not been given to the agent.
+            let missed = view.reminders.fresh();
+            let missed = missed.filter(|_| modes.contains(&DeliveryMode::FinishStep));
+            let missed = missed.map(|it| Steering::Reminder(it.reminder.clone()));
+            let coming = ComingReminders::new(&view.reminders);
+            let mut drain = Drain::take(coming, missed.collect(), rows, true);
             drain.passed(iteration, seam, interrupted.is_some());
             (drain, (interrupted, skipped))
         };
@@ -189,7 +174,7 @@ impl SessionTask {
             // What comes into force at the one takes nobody's place at the other: there it is only recorded.
             let mut coming = ComingReminders::new(&view.reminders);
             coming.after(&aged);
-            let mut drain = Drain::add(coming, Vec::new(), rows, For::Transcript);
+            let mut drain = Drain::take(coming, Vec::new(), rows, false);
             if drain.count > 0 {
                 drain.passed(iteration, seam, false);
             }
