@@ -4,9 +4,7 @@
 use std::{any::Any, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use harn_model::{
-    AgentEvent, Command, ContentBlock, McpServerSpec, McpServerStatus, SessionId, ToolsChange,
-};
+use harn_model::{Command, ContentBlock, McpServerSpec, McpServerStatus, SessionId, ToolsChange};
 use tokio::sync::mpsc;
 
 use crate::{Agent, AgentError, TurnContext, session::Msg};
@@ -98,17 +96,6 @@ pub enum EquipmentChange {
     Tools(ToolsChange),
     /// How the MCP servers stand: all of them.
     Servers(Vec<McpServerStatus>),
-}
-
-impl EquipmentChange {
-    /// As an event; commands need the agent's own beside them.
-    pub(crate) fn event(self) -> Option<AgentEvent> {
-        match self {
-            Self::Commands => None,
-            Self::Tools(change) => Some(AgentEvent::ToolsChanged(Box::new(change))),
-            Self::Servers(servers) => Some(AgentEvent::McpServers { servers }),
-        }
-    }
 }
 
 /// Equips with nothing.

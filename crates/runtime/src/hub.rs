@@ -135,16 +135,24 @@ impl Hub {
     pub async fn create(&self, new: NewSession) -> Result<Controller, SessionError> {
         check_cwd(&new.cwd)?;
         let meta = self.fresh_meta(self.mint(), new, None);
-        self.create_as(meta, self.own_role()).await
+        self.create_as(meta, self.own_role(), create_empty).await
     }
 
-    async fn create_as(&self, meta: SessionMeta, role: Role) -> Result<Controller, SessionError> {
+    /// Creates a session, with whatever `create` puts into its log.
+    async fn create_as(
+        &self,
+        meta: SessionMeta,
+        role: Role,
+        create: impl FnOnce(&HubConfig, SessionMeta) -> Result<CreatedLog, JournalError>
+        + Send
+        + 'static,
+    ) -> Result<Controller, SessionError> {
         let id = meta.thread_id.clone();
         let cell = self.cell(&id)?;
+        let config = self.inner.config.clone();
         let open = async {
-            let (store, meta2) = (self.inner.config.store.clone(), meta.clone());
-            let log = blocking(move || store.create(meta2)).await?;
-            Ok(self.serve(meta, log, SessionView::default(), role))
+            let (log, meta, view) = blocking(move || create(&config, meta)).await?;
+            Ok(self.serve(meta, log, view, role))
         };
         self.fill(&id, cell, open).await
     }
@@ -245,19 +253,12 @@ impl Hub {
     pub async fn fork(&self, id: &SessionId, new: NewSession) -> Result<Controller, SessionError> {
         check_cwd(&new.cwd)?;
         let meta = self.fresh_meta(self.mint(), new, Some(id.clone()));
-        let fork = meta.thread_id.clone();
-        let cell = self.cell(&fork)?;
-        let open = async {
-            let (config, source) = (self.inner.config.clone(), id.clone());
-            let (copied, principal) = (meta.clone(), self.principal.clone());
-            let copy = blocking(move || {
-                check_own(&principal, &config.store.meta(&source)?)?;
-                copy::copy(&config, &source, copied)
-            });
-            let (log, meta, view) = copy.await?;
-            Ok(self.serve(meta, log, view, self.own_role()))
+        let (source, principal) = (id.clone(), self.principal.clone());
+        let copy = move |config: &HubConfig, meta| {
+            check_own(&principal, &config.store.meta(&source)?)?;
+            copy::copy(config, &source, meta)
         };
-        self.fill(&fork, cell, open).await
+        self.create_as(meta, self.own_role(), copy).await
     }
 
     /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
@@ -437,6 +438,13 @@ impl Inner {
             live.remove(id);
         }
     }
+}
+
+type CreatedLog = (Box<dyn Log>, SessionMeta, SessionView);
+
+fn create_empty(config: &HubConfig, meta: SessionMeta) -> Result<CreatedLog, JournalError> {
+    let log = config.store.create(meta.clone())?;
+    Ok((log, meta, SessionView::default()))
 }
 
 /// Closes sessions side by side, without a word of it in their journals.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use harn_model::SessionId;
 use harn_policy::Roots;
 
-use super::{Hub, NewSession, Role, check_cwd, close_all};
+use super::{Hub, NewSession, Role, check_cwd, close_all, create_empty};
 use crate::{Agent, Controller, SessionError, WorkerError, session::lock, worker::ChildOf};
 
 impl Hub {
@@ -22,7 +22,7 @@ impl Hub {
         let mut meta = self.fresh_meta(id, new, Some(child_of.parent.id().clone()));
         meta.worker = Some(child_of.worker_id.clone());
         let role = self.role_of(child_of, agent);
-        Ok(self.create_as(meta, role).await?)
+        Ok(self.create_as(meta, role, create_empty).await?)
     }
 
     /// Opens the session of a worker for another cycle. Somebody who merely looks at it loses it; a turn

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use harn_journal::{JournalError, Log, SessionMeta};
+use harn_journal::{JournalError, SessionMeta};
 use harn_model::{
     AgentEvent, EventFamily, PendingChange, Seq, SessionId, SessionView, SettingEvent, WorkerEvent,
 };
 
 use harn_policy::SessionMode;
 
-use super::HubConfig;
+use super::{CreatedLog, HubConfig};
 use crate::session::Scribe;
 
 /// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
@@ -20,7 +20,7 @@ pub(super) fn copy(
     config: &HubConfig,
     source: &SessionId,
     mut meta: SessionMeta,
-) -> Result<(Box<dyn Log>, SessionMeta, SessionView), JournalError> {
+) -> Result<CreatedLog, JournalError> {
     let (from, events) = config.store.read(source)?;
     meta.title.clone_from(&from.title);
     let mut whole = SessionView::default();

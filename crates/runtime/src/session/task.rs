@@ -50,13 +50,8 @@ pub(crate) struct SessionTask {
     /// The slash commands of its equipment, as they were last told.
     commands_told: Vec<Command>,
     items: Vec<TurnItem>,
-}
-
-/// Whether the task goes on.
-enum Next {
-    Continue,
-    /// It is over; these wait to hear of it.
-    Close(Vec<oneshot::Sender<()>>),
+    /// Set once the session is over: these wait to hear of it.
+    closed: Option<Vec<oneshot::Sender<()>>>,
 }
 
 impl SessionTask {
@@ -71,17 +66,18 @@ impl SessionTask {
             on_the_way: OnTheWay::default(),
             commands_told: Vec::new(),
             items: Vec::new(),
+            closed: None,
         }
     }
 
     /// Serves the session until it is closed, dropped by everyone, or its journal fails. `forget` is
     /// called once the journal is free to be opened again.
     pub(crate) async fn run(mut self, forget: impl FnOnce()) {
-        let (end, closed) = match self.serve().await {
-            Ok(closed) => (SessionEnd::Closed, closed),
+        let end = match self.serve().await {
+            Ok(()) => SessionEnd::Closed,
             Err(error) => {
                 tracing::error!(session = %self.shared.meta.thread_id, %error, "the journal failed");
-                (SessionEnd::Failed(error.to_string().into()), Vec::new())
+                SessionEnd::Failed(error.to_string().into())
             }
         };
         if let Some(turn) = &self.turn {
@@ -91,17 +87,17 @@ impl SessionTask {
         if self.shared.lineage.is_none() {
             self.shared.equipment.close();
         }
-        let shared = self.shared.clone();
+        let (shared, closed) = (self.shared.clone(), self.closed.take());
         drop(self);
         forget();
         shared.feed.end(end);
-        for closed in closed {
+        for closed in closed.into_iter().flatten() {
             send_reply(closed, ());
         }
     }
 
-    async fn serve(&mut self) -> Result<Vec<oneshot::Sender<()>>, JournalError> {
-        loop {
+    async fn serve(&mut self) -> Result<(), JournalError> {
+        while self.closed.is_none() {
             if self.turn.is_none() {
                 if let Some(prompt) = self.waiting.pop_front() {
                     self.start(prompt).await?;
@@ -110,30 +106,24 @@ impl SessionTask {
                 self.shared.feed.rest();
             }
             let due = self.next_due();
-            let next = tokio::select! {
+            tokio::select! {
                 biased;
                 msg = self.inbox.recv() => self.handle(msg).await?,
-                () = or_never(due.map(sleep_until)) => {
-                    self.missed().await?;
-                    Next::Continue
-                }
-                () = self.shared.live.stirred() => {
-                    self.control_passed().await?;
-                    Next::Continue
-                }
+                () = or_never(due.map(sleep_until)) => self.missed().await?,
+                () = self.shared.live.stirred() => self.control_passed().await?,
                 Some(wake) = next_wake(&mut self.turn, &mut self.items) => {
                     let more = matches!(wake, TurnWake::Items);
                     self.advance(wake).await?;
-                    if more { self.pace().await? } else { Next::Continue }
+                    if more {
+                        self.pace().await?;
+                    }
                 }
-            };
-            if let Next::Close(closed) = next {
-                return Ok(closed);
             }
         }
+        Ok(())
     }
 
-    async fn handle(&mut self, msg: Option<Msg>) -> Result<Next, JournalError> {
+    async fn handle(&mut self, msg: Option<Msg>) -> Result<(), JournalError> {
         let Some(msg) = msg else {
             // Every handle is gone.
             return self.wind_up(Vec::new(), false).await;
@@ -188,9 +178,9 @@ impl SessionTask {
             }
             Msg::SetDirectories(additional) => self.set_directories(additional),
             Msg::DealtWith(reply) => send_reply(reply, self.shared.view().last_seq),
-            Msg::Close { reply, told } => return self.wind_up(vec![reply], told).await,
+            Msg::Close { reply, told } => self.wind_up(vec![reply], told).await?,
         }
-        Ok(Next::Continue)
+        Ok(())
     }
 
     /// Puts a prompt behind those before it. One that is the next anyhow only starts.
@@ -214,20 +204,17 @@ impl SessionTask {
 
     /// Lets late readers catch up before more is taken from the agent. Whoever wants something of the
     /// session does not wait for them.
-    async fn pace(&mut self) -> Result<Next, JournalError> {
+    async fn pace(&mut self) -> Result<(), JournalError> {
         let feed = self.shared.feed.clone();
         let mut paced = pin!(feed.pace());
-        loop {
+        while self.closed.is_none() {
             tokio::select! {
                 biased;
-                () = &mut paced => return Ok(Next::Continue),
-                msg = self.inbox.recv() => {
-                    if let Next::Close(closed) = self.handle(msg).await? {
-                        return Ok(Next::Close(closed));
-                    }
-                }
+                () = &mut paced => break,
+                msg = self.inbox.recv() => self.handle(msg).await?,
             }
         }
+        Ok(())
     }
 
     async fn advance(&mut self, wake: TurnWake) -> Result<(), JournalError> {

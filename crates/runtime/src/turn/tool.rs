@@ -151,11 +151,9 @@ impl ToolBuilder {
 
     fn act(&self) -> Act {
         Act {
-            tool: self.call.tool_name.clone(),
-            kind: self.call.kind,
             annotations: self.annotations.clone(),
-            input: self.call.raw_input.clone(),
             declared: self.declared.clone(),
+            ..Act::from(&self.call)
         }
     }
 }

@@ -6,7 +6,7 @@ use harn_journal::{JournalError, MetaChange};
 use harn_model::{AgentEvent, Envelope, PendingChange, StopReason, TurnEnded, TurnId, TurnOutcome};
 use tokio::sync::oneshot;
 
-use super::{Next, SessionTask, lock};
+use super::{SessionTask, lock};
 use crate::session::{
     Msg,
     handle::QueuedPrompt,
@@ -140,7 +140,7 @@ impl SessionTask {
         &mut self,
         mut closed: Vec<oneshot::Sender<()>>,
         mut told: bool,
-    ) -> Result<Next, JournalError> {
+    ) -> Result<(), JournalError> {
         if let Some(id) = self.turn.as_ref().map(|turn| turn.id.clone()) {
             self.cancel(&id).await?;
         }
@@ -176,6 +176,7 @@ impl SessionTask {
             let closed = AgentEvent::SessionClosed { reason, status };
             self.write(vec![closed]).await?;
         }
-        Ok(Next::Close(closed))
+        self.closed = Some(closed);
+        Ok(())
     }
 }

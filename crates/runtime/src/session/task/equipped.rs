@@ -12,9 +12,10 @@ use crate::{EquipmentChange, permission::with_command};
 
 impl SessionTask {
     pub(super) async fn equipped(&mut self, change: EquipmentChange) -> Result<(), JournalError> {
-        let event = match change.event() {
-            Some(event) => event,
-            None => {
+        let event = match change {
+            EquipmentChange::Tools(change) => AgentEvent::ToolsChanged(Box::new(change)),
+            EquipmentChange::Servers(servers) => AgentEvent::McpServers { servers },
+            EquipmentChange::Commands => {
                 let now = self.shared.equipment.commands();
                 if now == self.commands_told {
                     return Ok(());

@@ -43,11 +43,14 @@ impl SessionTask {
     /// Has the workers that are at work hear of a reminder too.
     pub(super) fn pass_on(&mut self, mode: DeliveryMode, reminder: &SystemReminder) {
         let session = &self.shared.meta.thread_id;
-        let Some(copy) = reminder.inherited(session.as_str()) else {
+        let (hub, copy) = (
+            self.shared.hub.upgrade(),
+            reminder.inherited(session.as_str()),
+        );
+        let (Some(hub), Some(copy)) = (hub, copy) else {
             return;
         };
-        let hub = self.shared.hub.upgrade();
-        for worker in hub.map_or_else(Vec::new, |hub| hub.workers_of(session)) {
+        for worker in hub.workers_of(session) {
             let copy = copy.clone();
             self.on_the_way.send(worker, |worker| async move {
                 // It may have ended, or have the reminder already.
@@ -60,13 +63,13 @@ impl SessionTask {
     /// not in between.
     pub(super) fn pass_on_revoked(&mut self, id: &str, origin: Option<String>) {
         let session = &self.shared.meta.thread_id;
-        let hub = self.shared.hub.upgrade();
-        for worker in hub.map_or_else(Vec::new, |hub| hub.workers_below(session)) {
-            let origin = origin.clone();
-            let forgotten = Forgotten {
-                id: id.to_owned(),
-                origin: origin.unwrap_or_else(|| session.to_string()),
-            };
+        let Some(hub) = self.shared.hub.upgrade() else {
+            return;
+        };
+        let origin = origin.unwrap_or_else(|| session.to_string());
+        for worker in hub.workers_below(session) {
+            let (id, origin) = (id.to_owned(), origin.clone());
+            let forgotten = Forgotten { id, origin };
             self.on_the_way.send(worker, |worker| async move {
                 worker.forget(forgotten).await;
             });
