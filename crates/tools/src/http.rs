@@ -11,15 +11,10 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How many redirects are followed.
 const HOPS: usize = 5;
 
-/// The client could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no HTTP client: {0}")]
-pub(crate) struct HttpError(String);
-
 /// The client; clones share its connections. A redirect is followed on the same origin only: what a request
 /// carries may be a secret, meant for that one. Another redirect is the response. There is no deadline for a
 /// whole request, because a stream of events has none.
-pub(crate) fn client() -> Result<Client, HttpError> {
+pub(crate) fn client() -> reqwest::Result<Client> {
     static CLIENT: OnceLock<Client> = OnceLock::new();
     if let Some(client) = CLIENT.get() {
         return Ok(client.clone());
@@ -29,8 +24,7 @@ pub(crate) fn client() -> Result<Client, HttpError> {
     // A machine that trusts no authority can still speak to its own servers without TLS.
     let made = builder()
         .build()
-        .or_else(|_| builder().tls_certs_only([]).build())
-        .map_err(|error| HttpError(error.to_string()))?;
+        .or_else(|_| builder().tls_certs_only([]).build())?;
     Ok(CLIENT.get_or_init(|| made).clone())
 }
 

@@ -44,4 +44,4 @@ pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
 pub use stamp::Stamp;
 pub use toolbox::{NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
 pub use watch::{Watch, WatchError};
-pub use workspace::{Limits, Survey, Walked, Workspace};
+pub use workspace::{Survey, Walked, Workspace};

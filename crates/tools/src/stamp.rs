@@ -2,6 +2,7 @@
 
 use std::{
     fs::Metadata,
+    os::unix::fs::MetadataExt as _,
     time::{Duration, SystemTime},
 };
 
@@ -19,27 +20,13 @@ pub struct Stamp {
 
 impl Stamp {
     /// Of what was found.
-    #[cfg(unix)]
     #[must_use]
     pub fn of(found: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
         Self {
             place: (found.dev(), found.ino()),
             len: found.len(),
             modified: found.modified().ok(),
             changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-
-    /// Of what was found.
-    #[cfg(not(unix))]
-    #[must_use]
-    pub fn of(found: &Metadata) -> Self {
-        Self {
-            place: (0, 0),
-            len: found.len(),
-            modified: found.modified().ok(),
-            changed: (0, 0),
         }
     }
 

@@ -66,14 +66,13 @@ enum Part {
 }
 
 /// How much of a folder is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Files.
-    pub files: usize,
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    files: usize,
     /// Bytes in all of them.
-    pub bytes: u64,
+    bytes: u64,
     /// Bytes in one; larger ones are passed over.
-    pub file_bytes: u64,
+    file_bytes: u64,
 }
 
 impl Default for Limits {
@@ -152,19 +151,7 @@ impl Workspace {
         self
     }
 
-    /// With other limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// The best `limit` places for a query.
-    pub async fn search(&self, query: Query, limit: usize) -> Result<Found, SearchError> {
-        self.survey(query, limit).await.map(|(found, _)| found)
-    }
-
-    /// The same, and what is needed to rank these places together with those of other parts.
+    /// The best `limit` places for a query, and what is needed to rank them together with those of other parts.
     pub async fn survey(&self, query: Query, limit: usize) -> Result<(Found, Survey), SearchError> {
         let workspace = self.clone();
         off_thread(move |stop| {

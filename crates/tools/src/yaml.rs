@@ -106,9 +106,7 @@ impl Node {
     /// Reads the one document of a text.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let text = without_surrogates(text);
-        let mut tree = Tree {
-            parser: Parser::new_from_str(&text),
-        };
+        let mut tree = Tree(Parser::new_from_str(&text));
         tree.next()?;
         let root = match tree.next()? {
             (Event::DocumentStart(_), _) => {
@@ -166,10 +164,7 @@ impl Node {
     /// Whether it can have no children.
     #[must_use]
     pub fn is_scalar(&self) -> bool {
-        match self.data {
-            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => true,
-            Data::List(_) | Data::Map(_) => false,
-        }
+        !matches!(self.data, Data::List(_) | Data::Map(_))
     }
 
     /// How many children it has.
@@ -220,16 +215,14 @@ impl Node {
     }
 }
 
-struct Tree<'t> {
-    parser: Parser<'t, StrInput<'t>>,
-}
+struct Tree<'t>(Parser<'t, StrInput<'t>>);
 
 /// Deep enough for every scenario, shallow enough for every stack.
 const MAX_DEPTH: usize = 128;
 
 impl<'t> Tree<'t> {
     fn next(&mut self) -> Result<(Event<'t>, Pos), Fault> {
-        match self.parser.next() {
+        match self.0.next() {
             Some(Ok((event, span))) => Ok((event, span.start.into())),
             Some(Err(error)) => Err(Fault::new(
                 (*error.marker()).into(),

@@ -19,7 +19,8 @@ pub(super) async fn search(
     limit: usize,
 ) -> Result<Found, AgentError> {
     let everything = Part::whole(cx);
-    toolbox(cx).search(cx, everything, query, limit, drop).await
+    let (found, _) = toolbox(cx).search(cx, everything, query, limit).await?;
+    Ok(found)
 }
 
 pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError> {

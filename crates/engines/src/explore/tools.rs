@@ -15,7 +15,7 @@ const SAID: usize = 100;
 
 pub(super) async fn list(cx: &TurnContext) -> Result<(), AgentError> {
     let catalogue = toolbox(cx).catalogue();
-    let count = catalogue.len();
+    let count = catalogue.tools().len();
     cx.say(format!(
         "{count} tools, of which `/tool NAME {{json}}` calls one:\n\n"
     ))

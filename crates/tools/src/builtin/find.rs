@@ -12,7 +12,7 @@ use super::{
     work::{parse, run_by, value},
 };
 use crate::{
-    Found, Grepped, Query, Survey, Walked, Workspace,
+    Found, Grepped, Query, Survey, Toolbox, Walked, Workspace,
     markdown::{code, shorten},
 };
 
@@ -104,23 +104,30 @@ pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOut
     Ok(searched.output)
 }
 
-/// Searches for the best places. `keep` takes what is needed to rank them together with those of other parts.
-pub(crate) async fn search(
-    cx: &TurnContext,
-    part: Part,
-    query: Query,
-    limit: usize,
-    keep: impl FnOnce(Survey) + Send,
-) -> Result<Found, AgentError> {
-    let input = value(SearchInput {
-        query: query.words().join(" "),
-        limit: Some(limit),
-    });
-    let (searched, kept) = survey(cx, part, query, input).await?;
-    if let Some(kept) = kept {
-        keep(kept);
+impl Toolbox {
+    /// `search`, and what is needed to rank the places together with those of other parts.
+    pub async fn search(
+        &self,
+        cx: &TurnContext,
+        part: Part,
+        query: Query,
+        limit: usize,
+    ) -> Result<(Found, Option<Survey>), AgentError> {
+        let input = value(SearchInput {
+            query: query.words().join(" "),
+            limit: Some(limit),
+        });
+        let (searched, kept) = survey(cx, part, query, input).await?;
+        Ok((searched.found, kept))
     }
-    Ok(searched.found)
+
+    /// `grep`.
+    pub async fn grep(&self, cx: &TurnContext, pattern: &str) -> Result<Grepped, AgentError> {
+        let input = value(GrepInput {
+            pattern: pattern.to_owned(),
+        });
+        Ok(grepped(cx, input).await?.found)
+    }
 }
 
 async fn survey(
@@ -174,14 +181,7 @@ fn query_of(text: &str) -> Query {
     }
 }
 
-/// Finds the lines that match.
-pub(crate) async fn grep(cx: &TurnContext, pattern: &str) -> Result<Grepped, AgentError> {
-    let input = value(GrepInput {
-        pattern: pattern.to_owned(),
-    });
-    grepped(cx, input).await.map(|searched| searched.found)
-}
-
+/// `grep`: the lines that match.
 pub(super) async fn grepped(
     cx: &TurnContext,
     input: Value,

@@ -9,7 +9,7 @@ use super::{
     Builtin, built_in,
     work::{parse, run_by, shown_path, value},
 };
-use crate::Workspace;
+use crate::{Toolbox, Workspace};
 
 /// How many files a glob shows unless it says otherwise, and at most.
 const MATCHES: usize = 200;
@@ -17,7 +17,7 @@ pub(super) const MAX_MATCHES: usize = 2000;
 
 /// Names in a folder.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed(pub(crate) Vec<String>);
+pub(super) struct Listed(Vec<String>);
 
 impl From<Listed> for ToolOutput {
     fn from(Listed(names): Listed) -> Self {
@@ -36,7 +36,7 @@ struct ListInput {
     path: Option<String>,
 }
 
-pub(crate) async fn list(cx: &TurnContext, input: Value) -> Result<Listed, AgentError> {
+pub(super) async fn list(cx: &TurnContext, input: Value) -> Result<Listed, AgentError> {
     const NO_FOLDER: &str = "the arguments name no folder";
     let ListInput { path } = parse(&input, NO_FOLDER)?;
     let folder = cx.host().absolute(path.unwrap_or_else(|| ".".to_owned()));
@@ -60,10 +60,12 @@ pub(crate) async fn list(cx: &TurnContext, input: Value) -> Result<Listed, Agent
     run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
 }
 
-/// Arguments that list the session's directory, which is named so that rules can be about it.
-pub(crate) fn everything(cx: &TurnContext) -> Value {
-    let path = Some(cx.cwd().display().to_string());
-    value(ListInput { path })
+impl Toolbox {
+    /// `list_files` of the session's directory, which is named so that rules can be about it.
+    pub async fn list_files(&self, cx: &TurnContext) -> Result<Vec<String>, AgentError> {
+        let path = Some(cx.cwd().display().to_string());
+        Ok(list(cx, value(ListInput { path })).await?.0)
+    }
 }
 
 #[derive(Serialize)]

@@ -1,18 +1,18 @@
 //! The built-in tools: what is known of each before it runs, and what it does when it is called.
 //!
-//! Each has a file of its own, with its arguments as a type. Files and commands go through the host of the
-//! call, which does what the call declared and nothing else.
+//! Each has a file of its own, with its arguments as a type, and the typed way in which agents of ours call it.
+//! Files and commands go through the host of the call, which does what the call declared and nothing else.
 
 mod command;
 mod edit;
 mod fetch;
-pub(crate) mod find;
-pub(crate) mod list;
+mod find;
+mod list;
 mod outputs;
-pub(crate) mod read;
+mod read;
 mod schema;
 mod work;
-pub(crate) mod write;
+mod write;
 
 use std::{
     collections::BTreeMap,

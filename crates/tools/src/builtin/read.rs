@@ -1,6 +1,6 @@
 //! `read_file`: a text file through the host, shown in part.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, path::Path, sync::Arc};
 
 use harn_model::{ToolAnnotations, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
@@ -11,7 +11,10 @@ use super::{
     Builtin, Kit, built_in,
     work::{executor, parse, run_by, shown_path, value},
 };
-use crate::markdown::{clip, fence, language};
+use crate::{
+    Toolbox,
+    markdown::{clip, fence, language},
+};
 
 /// How many lines somebody who looks at one line is shown.
 const WINDOW: usize = 40;
@@ -44,7 +47,7 @@ impl From<FileRead> for ToolOutput {
 
 /// How much of a file is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum View {
+pub(super) enum View {
     /// Some lines around the one that was asked for, for a person.
     Window,
     /// From the line that was asked for, as many as fit, for a model.
@@ -53,12 +56,12 @@ pub(crate) enum View {
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReadInput {
-    pub(crate) path: String,
+struct ReadInput {
+    path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) line: Option<u32>,
+    line: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) lines: Option<usize>,
+    lines: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +72,7 @@ struct ReadOutput {
 
 impl Kit {
     /// Reads a file of the workspace, or an output that a command of this session left.
-    pub(crate) async fn read(
+    pub(super) async fn read(
         &self,
         cx: &TurnContext,
         input: Value,
@@ -105,6 +108,25 @@ impl Kit {
             Ok::<_, ToolError>(read(shown, text.into(), &input, view))
         };
         run_by(cx, call, by, work).await
+    }
+}
+
+impl Toolbox {
+    /// `read_file`, shown around a line.
+    pub async fn read_file(
+        &self,
+        cx: &TurnContext,
+        path: &str,
+        line: Option<u32>,
+    ) -> Result<FileRead, AgentError> {
+        let input = value(ReadInput {
+            path: path.to_owned(),
+            line,
+            lines: None,
+        });
+        let file = self.kit.read(cx, input, View::Window).await?;
+        self.note_read(cx, Path::new(&file.path)).await?;
+        Ok(file)
     }
 }
 
@@ -193,15 +215,6 @@ fn page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> Stri
         false => String::new(),
     };
     format!("{block}\nThese are lines {first} to {end} of {total}{more}.\n")
-}
-
-/// Arguments for a person who looks at a file.
-pub(crate) fn input(path: &str, line: Option<u32>) -> Value {
-    value(ReadInput {
-        path: path.to_owned(),
-        line,
-        lines: None,
-    })
 }
 
 #[cfg(test)]

@@ -12,11 +12,12 @@ use super::{
     Builtin, built_in,
     work::{executor, fail_by, parse, run_by, shown_path, value},
 };
+use crate::Toolbox;
 
 /// A change that was made, as its call shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
-    pub(crate) target: PathBuf,
+pub(super) struct Written {
+    target: PathBuf,
     diff: ToolContent,
     /// The client saved something else than it was given.
     otherwise: bool,
@@ -44,16 +45,24 @@ struct WriteInput {
     content: String,
 }
 
-/// Arguments that write a text to a file.
-pub(crate) fn input(path: &str, text: &str) -> Value {
-    value(WriteInput {
-        path: path.to_owned(),
-        content: text.to_owned(),
-    })
+impl Toolbox {
+    /// `write_file`. Returns where it was written.
+    pub async fn write_file(
+        &self,
+        cx: &TurnContext,
+        path: &str,
+        text: &str,
+    ) -> Result<PathBuf, AgentError> {
+        let input = value(WriteInput {
+            path: path.to_owned(),
+            content: text.to_owned(),
+        });
+        Ok(write(cx, input).await?.target)
+    }
 }
 
 /// Writes a file, if it may.
-pub(crate) async fn write(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
+pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
     let make = |input: &Value, _: Option<&str>| {
         let input: WriteInput = parse(input, NOT_A_FILE)?;
         Ok(input.content)

@@ -155,9 +155,7 @@ impl Expansion<'_> {
             size.links = size.links.max(child.links);
         }
         if self.path + size.links > LINKS {
-            return Err(format!(
-                "more than {LINKS} references lead on from one another"
-            ));
+            return Err(too_many_links());
         }
         Ok(size)
     }
@@ -168,9 +166,7 @@ impl Expansion<'_> {
             return Ok(*known);
         }
         if self.path == LINKS {
-            return Err(format!(
-                "more than {LINKS} references lead on from one another"
-            ));
+            return Err(too_many_links());
         }
         self.known.insert(key, Size::default());
         self.path += 1;
@@ -179,6 +175,10 @@ impl Expansion<'_> {
         self.known.insert(key, size);
         Ok(size)
     }
+}
+
+fn too_many_links() -> String {
+    format!("more than {LINKS} references lead on from one another")
 }
 
 /// Goes where a validator would go at most, and counts.

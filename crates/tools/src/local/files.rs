@@ -203,11 +203,9 @@ impl Drop for Temporary<'_> {
 
 /// Why a file was not read or written.
 enum Trouble {
-    /// The system said no.
     Io(io::Error),
     /// A link stands where none was.
     Swapped,
-    /// We say no.
     Refused(String),
 }
 

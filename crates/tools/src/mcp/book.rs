@@ -9,10 +9,16 @@ use harn_model::{McpServerSpec, McpServerStatus, McpState};
 use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
-use super::{catalogue::Catalogue, link::Link, listing::Offered, redact::Secrets};
+use super::{
+    catalogue::{Catalogue, catalogue},
+    link::Link,
+    listing::Offered,
+    redact::Secrets,
+};
 use crate::lock::lock;
 
 /// The servers of a session.
+#[derive(Default)]
 pub(super) struct Book {
     pages: Mutex<Pages>,
     changes: watch::Sender<u64>,
@@ -27,7 +33,6 @@ struct Pages {
     catalogue: Arc<Catalogue>,
 }
 
-/// One server.
 pub(super) struct Page {
     pub(super) spec: McpServerSpec,
     pub(super) state: McpState,
@@ -37,7 +42,6 @@ pub(super) struct Page {
     /// How to ask it, while it is ready.
     pub(super) link: Option<Link>,
     ticket: u64,
-    /// Ends its task.
     _task: DropGuard,
 }
 
@@ -58,13 +62,6 @@ pub(super) enum Standing {
 }
 
 impl Book {
-    pub(super) fn new() -> Self {
-        Self {
-            pages: Mutex::default(),
-            changes: watch::Sender::new(0),
-        }
-    }
-
     /// Whether a server is there already in the same way, and not given up.
     pub(super) fn has(&self, spec: &McpServerSpec) -> bool {
         let pages = lock(&self.pages);
@@ -126,8 +123,7 @@ impl Book {
         let servers = pages.servers.iter();
         let offered =
             servers.map(|(name, page)| (name.as_str(), page.tools.as_deref().unwrap_or_default()));
-        let catalogue = Catalogue::new(offered);
-        pages.catalogue = Arc::new(catalogue);
+        pages.catalogue = Arc::new(catalogue(offered));
         drop(pages);
         self.changes.send_modify(|count| *count += 1);
     }

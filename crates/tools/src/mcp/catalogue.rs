@@ -10,10 +10,7 @@ use super::listing::Offered;
 const LONGEST: usize = 64;
 
 /// Every tool, by its name in the catalogue.
-#[derive(Debug, Default)]
-pub(super) struct Catalogue {
-    pub(super) tools: BTreeMap<String, Entry>,
-}
+pub(super) type Catalogue = BTreeMap<String, Entry>;
 
 /// A tool of the catalogue.
 #[derive(Debug)]
@@ -24,42 +21,41 @@ pub(super) struct Entry {
     pub(super) spec: ToolSpec,
 }
 
-impl Catalogue {
-    /// The tools of these servers. Names depend on them alone, not on who was there first: grants remember them.
-    pub(super) fn new<'a>(servers: impl IntoIterator<Item = (&'a str, &'a [Offered])>) -> Self {
-        let mut catalogue = Self::default();
-        for (server, offered) in servers {
-            let mut offered: Vec<_> = offered.iter().collect();
-            offered.sort_by(|a, b| a.name.cmp(&b.name));
-            // One that is listed twice is one; the first counts.
-            offered.dedup_by(|b, a| a.name == b.name);
-            for tool in offered {
-                catalogue.add(server, tool);
-            }
+/// The tools of these servers. Names depend on them alone, not on who was there first: grants remember them.
+pub(super) fn catalogue<'a>(
+    servers: impl IntoIterator<Item = (&'a str, &'a [Offered])>,
+) -> Catalogue {
+    let mut catalogue = Catalogue::new();
+    for (server, offered) in servers {
+        let mut offered: Vec<_> = offered.iter().collect();
+        offered.sort_by(|a, b| a.name.cmp(&b.name));
+        // One that is listed twice is one; the first counts.
+        offered.dedup_by(|b, a| a.name == b.name);
+        for tool in offered {
+            add(&mut catalogue, server, tool);
         }
-        catalogue
     }
+    catalogue
+}
 
-    fn add(&mut self, server: &str, tool: &Offered) {
-        let mut name = plain(server, &tool.name);
-        if name.len() > LONGEST || self.tools.contains_key(&name) {
-            name = marked(name, server, &tool.name);
-        }
-        let spec = ToolSpec {
+fn add(catalogue: &mut Catalogue, server: &str, tool: &Offered) {
+    let mut name = plain(server, &tool.name);
+    if name.len() > LONGEST || catalogue.contains_key(&name) {
+        name = marked(name, server, &tool.name);
+    }
+    // Two marks that are equal by chance: the first counts, as with names.
+    catalogue.entry(name).or_insert_with_key(|name| Entry {
+        tool: tool.name.clone(),
+        server: server.to_owned(),
+        spec: ToolSpec {
             name: name.clone(),
             description: tool.description.clone(),
             schema: Some(tool.schema.clone()),
             annotations: Some(tool.annotations.clone()),
             source: ToolSource::Mcp(server.to_owned()),
             deprecated: false,
-        };
-        // Two marks that are equal by chance: the first counts, as with names.
-        self.tools.entry(name).or_insert_with(|| Entry {
-            tool: tool.name.clone(),
-            server: server.to_owned(),
-            spec,
-        });
-    }
+        },
+    });
 }
 
 fn plain(server: &str, tool: &str) -> String {
@@ -103,7 +99,7 @@ mod tests {
         let servers = servers
             .iter()
             .map(|(name, tools)| (*name, tools.as_slice()));
-        Vec::from_iter(Catalogue::new(servers).tools.into_keys())
+        Vec::from_iter(catalogue(servers).into_keys())
     }
 
     #[test]

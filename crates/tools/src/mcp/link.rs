@@ -40,7 +40,6 @@ pub(super) struct Link {
 /// A request was not answered with a result.
 #[derive(Debug)]
 pub(super) enum Unanswered {
-    /// With an error.
     Refused(ErrorData),
     /// Not at all: it was not sent.
     NotSent(String),
@@ -60,28 +59,19 @@ enum Outgoing {
     Abandoned(i64),
 }
 
-/// What the other end of a [`Link`] needs to run.
-pub(super) struct Ends {
-    outgoing: mpsc::Receiver<Outgoing>,
-    home: Home,
-    changed: Arc<Notify>,
-}
-
 impl Link {
-    /// A link, and what carries its messages. `changed` is told when the server has other tools; ids begin
-    /// after `last`.
-    pub(super) fn new(home: Home, changed: Arc<Notify>, last: i64) -> (Self, Ends) {
+    /// A link, and what carries its messages until the server goes away, with the reason. Dropped, every request is
+    /// [`Unanswered::Gone`]. `changed` is told when the server has other tools; ids begin after `last`.
+    pub(super) fn over(
+        wire: Wire,
+        home: Home,
+        changed: Arc<Notify>,
+        last: i64,
+    ) -> (Self, BoxFuture<'static, String>) {
         let (outgoing, taken) = mpsc::channel(QUEUE);
-        let link = Self {
-            outgoing,
-            next: Arc::new(AtomicI64::new(last + 1)),
-        };
-        let ends = Ends {
-            outgoing: taken,
-            home,
-            changed,
-        };
-        (link, ends)
+        let next = Arc::new(AtomicI64::new(last + 1));
+        let link = Self { outgoing, next };
+        (link, Box::pin(carry(wire, taken, home, changed)))
     }
 
     /// Asks, and waits for the answer. Dropped before, the server is told that nobody waits.
@@ -131,8 +121,12 @@ enum Sent {
 
 type Sending = FuturesUnordered<BoxFuture<'static, (Sent, Result<(), NotSent>)>>;
 
-/// Carries messages until the server goes away, and says why it did. Dropped, every request is [`Unanswered::Gone`].
-pub(super) async fn carry(mut wire: Wire, mut ends: Ends) -> String {
+async fn carry(
+    mut wire: Wire,
+    mut outgoing: mpsc::Receiver<Outgoing>,
+    home: Home,
+    changed: Arc<Notify>,
+) -> String {
     let mut waiting: HashMap<i64, oneshot::Sender<Answer>> = HashMap::new();
     let mut sending = Sending::new();
     let mut replies = 0;
@@ -152,7 +146,7 @@ pub(super) async fn carry(mut wire: Wire, mut ends: Ends) -> String {
                     return failed.why;
                 }
             }
-            outgoing = ends.outgoing.recv(), if sending.len() < MOST_SENDING => match outgoing {
+            next = outgoing.recv(), if sending.len() < MOST_SENDING => match next {
                 Some(Outgoing::Request { id, request, answer }) => {
                     // Those whose cancellation found no room.
                     waiting.retain(|_, answer| !answer.is_closed());
@@ -173,13 +167,13 @@ pub(super) async fn carry(mut wire: Wire, mut ends: Ends) -> String {
                     answer(&mut waiting, id, Err(Unanswered::Refused(error.error)));
                 },
                 Ok(JsonRpcMessage::Request(request)) => {
-                    let reply = ends.home.reply(&request.request, request.id);
+                    let reply = home.reply(&request.request, request.id);
                     sending.push(tagged(Sent::Reply, wire.send(reply)));
                     replies += 1;
                 }
                 Ok(JsonRpcMessage::Notification(notification)) => {
                     if let ServerNotification::ToolListChangedNotification(_) = notification.notification {
-                        ends.changed.notify_one();
+                        changed.notify_one();
                     }
                 }
                 Err(why) => return why,

@@ -47,7 +47,6 @@ pub struct Servers {
     book: Arc<Book>,
     settings: Arc<McpSettings>,
     dial: Arc<dyn Dial>,
-    /// Ends every server.
     end: CancellationToken,
     _last: Arc<DropGuard>,
 }
@@ -63,7 +62,7 @@ impl Servers {
     fn dialed_by(settings: McpSettings, dial: Arc<dyn Dial>) -> Self {
         let end = CancellationToken::new();
         Self {
-            book: Arc::new(Book::new()),
+            book: Arc::default(),
             settings: Arc::new(settings),
             dial,
             _last: Arc::new(end.clone().drop_guard()),
@@ -114,15 +113,14 @@ impl Servers {
     #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
         let catalogue = self.book.catalogue();
-        let specs = catalogue.tools.values().map(|entry| entry.spec.clone());
-        specs.collect()
+        catalogue.values().map(|entry| entry.spec.clone()).collect()
     }
 
     /// Calls a tool by its name in [`Servers::tools`]. A server that is on its way is waited for a little. Dropped,
     /// the server is told that nobody waits. A call is never sent twice: it may have had its effect.
     pub async fn call(&self, tool: &str, args: Value) -> Result<ToolOutput, ToolError> {
         let catalogue = self.book.catalogue();
-        let Some(entry) = catalogue.tools.get(tool) else {
+        let Some(entry) = catalogue.get(tool) else {
             let message = format!("there is no tool `{tool}` of an MCP server");
             return Err(ToolError::new(message));
         };

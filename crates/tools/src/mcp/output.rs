@@ -76,24 +76,50 @@ struct Room {
 
 impl Room {
     fn fit(&mut self, block: Given) -> ContentBlock {
-        match block {
+        self.try_fit(block).unwrap_or_else(|left_out| left_out)
+    }
+
+    /// The block, or what is shown in its place where its data does not fit.
+    fn try_fit(&mut self, block: Given) -> Result<ContentBlock, ContentBlock> {
+        Ok(match block {
             Given::Text(text) => ContentBlock::text(self.text(text.text)),
-            Given::Image(image) => match self.data(image.data) {
-                Ok(data) => ContentBlock::Image {
-                    mime_type: image.mime_type,
-                    data,
-                    uri: None,
-                },
-                Err(size) => left_out("a picture", size),
+            Given::Image(image) => ContentBlock::Image {
+                mime_type: image.mime_type,
+                data: self.data("a picture", image.data)?,
+                uri: None,
             },
-            Given::Audio(audio) => match self.data(audio.data) {
-                Ok(data) => ContentBlock::Audio {
-                    mime_type: audio.mime_type,
-                    data,
-                },
-                Err(size) => left_out("a sound", size),
+            Given::Audio(audio) => ContentBlock::Audio {
+                mime_type: audio.mime_type,
+                data: self.data("a sound", audio.data)?,
             },
-            Given::Resource(resource) => self.resource(resource.resource),
+            Given::Resource(resource) => match resource.resource {
+                ResourceContents::TextResourceContents {
+                    uri,
+                    mime_type,
+                    text,
+                    ..
+                } => ContentBlock::Resource(Resource {
+                    uri: self.text(uri),
+                    mime_type,
+                    text: Some(self.text(text)),
+                    blob: None,
+                }),
+                ResourceContents::BlobResourceContents {
+                    uri,
+                    mime_type,
+                    blob,
+                    ..
+                } => {
+                    let blob = Some(self.data("a resource", blob)?);
+                    ContentBlock::Resource(Resource {
+                        uri: self.text(uri),
+                        mime_type,
+                        text: None,
+                        blob,
+                    })
+                }
+                _ => ContentBlock::text("[a resource this agent does not know]"),
+            },
             Given::ResourceLink(link) => ContentBlock::ResourceLink(ResourceLink {
                 uri: self.text(link.uri),
                 name: self.text(link.name),
@@ -104,38 +130,7 @@ impl Room {
             }),
             // Not an enum of ours.
             _ => ContentBlock::text("[something this agent does not know]"),
-        }
-    }
-
-    fn resource(&mut self, resource: ResourceContents) -> ContentBlock {
-        match resource {
-            ResourceContents::TextResourceContents {
-                uri,
-                mime_type,
-                text,
-                ..
-            } => ContentBlock::Resource(Resource {
-                uri: self.text(uri),
-                mime_type,
-                text: Some(self.text(text)),
-                blob: None,
-            }),
-            ResourceContents::BlobResourceContents {
-                uri,
-                mime_type,
-                blob,
-                ..
-            } => match self.data(blob) {
-                Ok(blob) => ContentBlock::Resource(Resource {
-                    uri: self.text(uri),
-                    mime_type,
-                    text: None,
-                    blob: Some(blob),
-                }),
-                Err(size) => left_out("a resource", size),
-            },
-            _ => ContentBlock::text("[a resource this agent does not know]"),
-        }
+        })
     }
 
     fn text(&mut self, text: String) -> String {
@@ -144,21 +139,16 @@ impl Room {
         text
     }
 
-    /// The data, or how much it would have been.
-    fn data(&mut self, data: String) -> Result<String, usize> {
-        match self.data.checked_sub(data.len()) {
-            Some(rest) => {
-                self.data = rest;
-                Ok(data)
-            }
-            None => Err(data.len()),
-        }
+    /// The data, or what is shown in its place.
+    fn data(&mut self, what: &str, data: String) -> Result<String, ContentBlock> {
+        let Some(rest) = self.data.checked_sub(data.len()) else {
+            let size = data.len().div_ceil(1024);
+            let shown = format!("[{what} of {size} KiB, which is not shown]");
+            return Err(ContentBlock::text(shown));
+        };
+        self.data = rest;
+        Ok(data)
     }
-}
-
-fn left_out(what: &str, size: usize) -> ContentBlock {
-    let size = size.div_ceil(1024);
-    ContentBlock::text(format!("[{what} of {size} KiB, which is not shown]"))
 }
 
 #[cfg(test)]

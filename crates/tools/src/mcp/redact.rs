@@ -23,25 +23,20 @@ impl Secrets {
     /// Those of a server: variables, headers, and what its address carries beside the place.
     pub(super) fn of(spec: &McpServerSpec) -> Self {
         let mut values = Vec::new();
-        match &spec.transport {
-            McpTransport::Stdio { env, .. } => {
-                for (_, secret) in env {
-                    collect(&mut values, secret.reveal());
-                }
+        let (given, url) = match &spec.transport {
+            McpTransport::Stdio { env, .. } => (env, None),
+            McpTransport::Http { url, headers } => (headers, reqwest::Url::parse(url).ok()),
+            McpTransport::Unsupported(_) => return Self::default(),
+        };
+        for (_, secret) in given {
+            collect(&mut values, secret.reveal());
+        }
+        if let Some(url) = url {
+            collect(&mut values, url.password().unwrap_or_default());
+            collect(&mut values, url.query().unwrap_or_default());
+            for (_, value) in url.query_pairs() {
+                collect(&mut values, &value);
             }
-            McpTransport::Http { url, headers } => {
-                for (_, secret) in headers {
-                    collect(&mut values, secret.reveal());
-                }
-                if let Ok(url) = reqwest::Url::parse(url) {
-                    collect(&mut values, url.password().unwrap_or_default());
-                    collect(&mut values, url.query().unwrap_or_default());
-                    for (_, value) in url.query_pairs() {
-                        collect(&mut values, &value);
-                    }
-                }
-            }
-            McpTransport::Unsupported(_) => {}
         }
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();

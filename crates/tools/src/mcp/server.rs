@@ -10,7 +10,7 @@ use super::{
     book::{Book, Ticket},
     dial::Dial,
     greeting::{FIRST, Home},
-    link::{self, Link},
+    link::Link,
     listing::{self, Listed},
     redact::{Secrets, one_line},
     stdio::Process,
@@ -116,8 +116,7 @@ impl Keeper {
     async fn connect(&self, mut wire: Wire) -> Result<Connection, Trouble> {
         let tools = self.home.greet(&mut wire).await?;
         let changed = Arc::new(Notify::new());
-        let (link, ends) = Link::new(self.home.clone(), changed.clone(), FIRST);
-        let mut carry: BoxFuture<'static, String> = Box::pin(link::carry(wire, ends));
+        let (link, mut carry) = Link::over(wire, self.home.clone(), changed.clone(), FIRST);
         let listed = if tools {
             tokio::select! {
                 listed = self.list(&link) => listed?,

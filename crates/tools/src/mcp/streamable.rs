@@ -46,7 +46,6 @@ pub(super) struct Requests {
     pub(super) secrets: Secrets,
 }
 
-/// A request failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 pub(super) struct Failed {

@@ -19,7 +19,7 @@ pub(super) enum Trouble {
     BadUrl,
     #[error("the header `{0}` cannot be sent: its name or its value is not valid in HTTP")]
     BadHeader(String),
-    #[error("{0}")]
+    #[error("there is no HTTP client: {0}")]
     NoClient(String),
     #[error("it does not let us in: HTTP 401 or 403; its headers have to carry what it asks for")]
     Forbidden,

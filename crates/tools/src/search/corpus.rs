@@ -9,7 +9,7 @@ use super::{
     line::{LineKind, Quoting, is_prose},
     query::name_key,
     rank,
-    words::{stem, words},
+    words::{stemmed, words},
 };
 
 /// Lines in a passage, and how many it shares with the next.
@@ -131,7 +131,7 @@ impl Corpus {
         }
         let passages = passages(&lengths);
         self.count(&passages, &mentions);
-        let in_path = self.terms_in_path(path);
+        let in_path = self.query.terms_in(path);
         self.in_paths |= in_path;
         if !mentions.is_empty() || !definitions.is_empty() || in_path != 0 {
             self.texts.push(Text {
@@ -188,19 +188,9 @@ impl Corpus {
         }
     }
 
-    fn terms_in_path(&self, path: &str) -> u32 {
-        let mut seen = 0;
-        self.query.scan(path, |term, _| seen |= 1 << term);
-        seen
-    }
-
     /// Whether a text is a test, an example or data, and was not asked for as such.
     fn is_aside(&self, path: &str) -> bool {
-        let asked = |word: &str| {
-            let mut word = word.to_lowercase();
-            stem(&mut word);
-            self.query.terms.contains_key(&word)
-        };
+        let asked = |word: &str| self.query.terms.contains_key(&stemmed(word));
         let mut tests = words(path).flat_map(|word| word.split('_')).filter(|word| {
             let known = [
                 "test", "tests", "fixtures", "testdata", "benches", "examples", "fuzz",

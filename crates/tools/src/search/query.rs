@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::words::{is_compound, is_stop_word, parts, stem, words};
+use super::words::{is_compound, is_stop_word, parts, stem, stemmed, words};
 
 /// The most terms a query keeps: a question has a handful, a pasted page has thousands.
 const MAX_TERMS: usize = 24;
@@ -96,20 +96,22 @@ impl Query {
 
     /// The words none of whose terms is among `seen`, a set of term numbers.
     pub(super) fn words_without(&self, seen: u32) -> Vec<String> {
-        let unseen = |word: &&String| {
-            let mut any = false;
-            self.scan(word, |term, _| any |= seen >> term & 1 == 1);
-            !any
-        };
-        self.words.iter().filter(unseen).cloned().collect()
+        let words = self.words.iter();
+        let unseen = words.filter(|word| self.terms_in(word) & seen == 0);
+        unseen.cloned().collect()
     }
 
     /// How many words of `line` are looked for, each counted once.
     #[must_use]
     pub fn matches(&self, line: &str) -> usize {
-        let mut seen = 0_u32;
-        self.scan(line, |term, _| seen |= 1 << term);
-        seen.count_ones() as usize
+        self.terms_in(line).count_ones() as usize
+    }
+
+    /// The terms of a text, as a set of their numbers.
+    pub(super) fn terms_in(&self, text: &str) -> u32 {
+        let mut seen = 0;
+        self.scan(text, |term, _| seen |= 1 << term);
+        seen
     }
 
     /// Calls `each` with the number of every term in `line`, and whether it is a whole word there rather
@@ -155,12 +157,8 @@ impl Query {
         if is_compound(word) {
             found.push(word.to_lowercase());
         }
-        parts(word, |part| {
-            let mut part = part.to_lowercase();
-            // A question's small words were left out; a name's count, as they do in the text.
-            stem(&mut part);
-            found.push(part);
-        });
+        // A question's small words were left out; a name's count, as they do in the text.
+        parts(word, |part| found.push(stemmed(part)));
         for term in found {
             let number = self.terms.len();
             if number < MAX_TERMS {
@@ -196,11 +194,7 @@ impl Query {
 /// "session task" have one key.
 pub(super) fn name_key(name: &str) -> String {
     let mut key = String::new();
-    parts(name, |part| {
-        let mut part = part.to_lowercase();
-        stem(&mut part);
-        key.push_str(&part);
-    });
+    parts(name, |part| key.push_str(&stemmed(part)));
     key
 }
 

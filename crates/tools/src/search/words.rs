@@ -82,6 +82,13 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("wrote", "write"),
 ];
 
+/// A word in lower case, as [`stem`] leaves it.
+pub(super) fn stemmed(word: &str) -> String {
+    let mut word = word.to_lowercase();
+    stem(&mut word);
+    word
+}
+
 /// Brings the forms of a lower-case word together: plurals, `-ing`, `-ed`, doubled letters, a mute `e`.
 pub(super) fn stem(word: &mut String) {
     if !word.is_ascii() || word.len() < 3 || word.bytes().any(|b| b.is_ascii_digit()) {
@@ -180,11 +187,6 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_come_together() {
-        let stemmed = |word: &str| {
-            let mut word = word.to_owned();
-            stem(&mut word);
-            word
-        };
         for family in [
             &["write", "writes", "writing", "written", "wrote"][..],
             &["run", "runs", "running", "ran"],

@@ -17,7 +17,7 @@ pub use local::LocalShells;
 pub use session::Shells;
 pub use world::{LocalShellWorld, ShellWorld};
 
-use harn_runtime::{AgentError, ToolError};
+use harn_runtime::ToolError;
 
 /// A shell could not be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,12 +49,6 @@ pub enum ShellError {
 impl From<ShellError> for ToolError {
     fn from(error: ShellError) -> Self {
         Self::new(error)
-    }
-}
-
-impl From<ShellError> for AgentError {
-    fn from(error: ShellError) -> Self {
-        Self::Tool(error.to_string())
     }
 }
 

@@ -47,15 +47,9 @@ impl Shells {
                 .await
                 .unwrap_or_default(),
         };
-        let chosen = self.chosen();
         let is_there = |id: &String| list.shells.iter().any(|it| it.available && it.id == *id);
-        list.default_shell_id = match chosen.filter(is_there) {
-            Some(chosen) => Some(chosen),
-            None => {
-                let told = list.default_shell_id.take();
-                told.or_else(|| default_id(&list.shells, None))
-            }
-        };
+        let chosen = self.chosen().filter(is_there).or(list.default_shell_id);
+        list.default_shell_id = chosen.or_else(|| default_id(&list.shells, None));
         list
     }
 

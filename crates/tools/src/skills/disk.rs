@@ -28,7 +28,6 @@ pub(super) enum Ground {
     Within {
         /// The folder, as paths name it.
         root: PathBuf,
-        /// Its handle.
         dir: Dir,
     },
 }

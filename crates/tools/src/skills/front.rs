@@ -5,7 +5,6 @@
 pub(super) struct Split<'t> {
     /// The front matter, without its fences, and how many lines come before it.
     pub(super) front: Option<(&'t str, usize)>,
-    /// The rest.
     pub(super) body: &'t str,
 }
 

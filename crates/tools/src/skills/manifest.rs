@@ -41,33 +41,29 @@ pub(super) struct Source {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct File {
-    #[serde(default)]
     skills: Skills,
-    #[serde(default)]
     skill: SkillTable,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Skills {
-    #[serde(default)]
     paths: Vec<Spanned<String>>,
-    #[serde(default)]
     lookup_order: Vec<Spanned<String>>,
-    #[serde(default)]
     disable: Vec<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct SkillTable {
-    #[serde(default)]
     source: Vec<SourceTable>,
 }
 
 #[derive(Deserialize)]
 struct SourceTable {
     path: Spanned<String>,
-    #[serde(default)]
     namespace: Option<Spanned<String>>,
 }
 
@@ -75,9 +71,8 @@ impl Manifest {
     /// What counts where there is none.
     pub(super) fn none() -> Self {
         Self {
-            sources: Vec::new(),
             order: Layer::ALL.to_vec(),
-            servers: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -66,16 +67,9 @@ impl Ancestry {
 }
 
 /// Whether two folders have one owner: what somebody else put above a workspace is not part of it.
-#[cfg(unix)]
 fn same_owner(folder: &Path, cwd: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
     let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());
     folder == cwd || owner(folder) == owner(cwd)
-}
-
-#[cfg(not(unix))]
-fn same_owner(folder: &Path, _: &Path) -> bool {
-    fs::metadata(folder).is_ok()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use harn_model::SkillCandidate;
 
 use super::{card::Skill, glob};
+use crate::tool_search::tokens;
 
 /// How many different words of a prompt count; the first ones. Long prompts quote files.
 const MAX_WORDS: usize = 256;
@@ -103,11 +104,6 @@ impl<'p> Said<'p> {
         let id = id.to_lowercase();
         tokens(&id).any(is_word) && tokens(&id).all(|token| self.tokens.contains(token))
     }
-}
-
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let all = text.split(|c: char| !c.is_alphanumeric());
-    all.filter(|token| !token.is_empty())
 }
 
 /// Whether a token says what something is about.

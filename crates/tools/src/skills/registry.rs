@@ -129,7 +129,6 @@ pub(super) struct Found {
     pub(super) problems: Vec<Problem>,
     /// Layers in the order they count.
     pub(super) order: Vec<Layer>,
-    /// The workspace's root.
     pub(super) root: PathBuf,
     /// Those of its manifest.
     pub(super) servers: Vec<McpServerSpec>,

@@ -9,7 +9,6 @@ pub(super) struct Values<'v> {
     pub(super) arguments: &'v str,
     /// The folder of the skill.
     pub(super) skill_dir: Option<&'v str>,
-    /// The session.
     pub(super) session_id: &'v str,
     /// Everything else in braces.
     pub(super) environment: &'v BTreeMap<String, String>,

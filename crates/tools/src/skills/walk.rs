@@ -71,7 +71,6 @@ pub(super) struct Walked {
     pub(super) folders_read: usize,
 }
 
-/// Walks all layers.
 pub(super) fn walk(places: &SkillPlaces, cwd: &Path, before: &Memory, now: Timestamp) -> Walked {
     let mut pass = Pass::new(before, now);
     pass.layers(places, cwd);

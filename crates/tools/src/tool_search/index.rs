@@ -3,7 +3,7 @@
 //! Tools stand in the order of their names, so that equal scores in the order of places are in the order of
 //! names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use harn_model::{ToolSource, ToolSpec};
 use serde_json::Value;
@@ -21,8 +21,8 @@ const IN_TAG: u8 = 0;
 #[derive(Debug, Default)]
 pub struct ToolIndex {
     pub(super) tools: Vec<Indexed>,
-    /// Sorted.
-    pub(super) terms: Vec<Term>,
+    /// The words, and where each stands.
+    pub(super) terms: BTreeMap<String, Vec<Place>>,
     pub(super) mean_length: f64,
 }
 
@@ -35,13 +35,6 @@ pub(super) struct Indexed {
     pub(super) text: String,
     /// Words of the text.
     pub(super) length: u32,
-}
-
-/// A word and where it stands.
-#[derive(Debug)]
-pub(super) struct Term {
-    pub(super) word: String,
-    pub(super) places: Vec<Place>,
 }
 
 /// A tool that has a word.
@@ -61,7 +54,7 @@ impl ToolIndex {
         for tool in tools {
             by_name.entry(&tool.name).or_insert(tool);
         }
-        let mut words: HashMap<String, Vec<Place>> = HashMap::new();
+        let mut terms = BTreeMap::new();
         let mut indexed = Vec::with_capacity(by_name.len());
         for (place, tool) in by_name.into_values().enumerate() {
             let mut text = String::new();
@@ -69,7 +62,7 @@ impl ToolIndex {
             for (part, line) in lines(tool) {
                 for word in tokens(&line.to_lowercase()) {
                     length += 1;
-                    note(&mut words, word, place, part);
+                    note(&mut terms, word, place, part);
                 }
                 if !text.is_empty() {
                     text.push('\n');
@@ -83,11 +76,6 @@ impl ToolIndex {
                 length,
             });
         }
-        let mut terms: Vec<_> = words
-            .into_iter()
-            .map(|(word, places)| Term { word, places })
-            .collect();
-        terms.sort_unstable_by(|a, b| a.word.cmp(&b.word));
         let words: f64 = indexed.iter().map(|tool| f64::from(tool.length)).sum();
         Self {
             // Of no tools there is no mean, and nobody to compare with it.
@@ -116,15 +104,12 @@ impl ToolIndex {
 
     /// The tools that have this word.
     pub(super) fn places(&self, word: &str) -> &[Place] {
-        match self.terms.binary_search_by(|term| (*term.word).cmp(word)) {
-            Ok(found) => &self.terms[found].places,
-            Err(_) => &[],
-        }
+        self.terms.get(word).map_or(&[], Vec::as_slice)
     }
 }
 
 /// Runs of letters and digits of a text in lower case.
-pub(super) fn tokens(lower: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn tokens(lower: &str) -> impl Iterator<Item = &str> {
     lower
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -148,25 +133,22 @@ fn lines(tool: &ToolSpec) -> Vec<(u8, String)> {
         };
         lines.push((IN_PARAMETER, line));
     }
-    match &tool.source {
-        ToolSource::Mcp(server) => {
-            lines.push((IN_TAG, format!("mcp:{server}")));
-            lines.push((IN_TAG, server.clone()));
-        }
-        ToolSource::Builtin | ToolSource::Host | ToolSource::Skill(_) | ToolSource::Provider => {}
+    if let ToolSource::Mcp(server) = &tool.source {
+        lines.push((IN_TAG, format!("mcp:{server}")));
+        lines.push((IN_TAG, server.clone()));
     }
     lines
 }
 
 /// Counts a word of a tool. Tools come one after the other, so the last place is this tool's or another's.
-fn note(words: &mut HashMap<String, Vec<Place>>, word: &str, tool: usize, part: u8) {
+fn note(terms: &mut BTreeMap<String, Vec<Place>>, word: &str, tool: usize, part: u8) {
     let place = Place {
         tool,
         count: 1,
         parts: part,
     };
-    let Some(places) = words.get_mut(word) else {
-        words.insert(word.to_owned(), vec![place]);
+    let Some(places) = terms.get_mut(word) else {
+        terms.insert(word.to_owned(), vec![place]);
         return;
     };
     match places.last_mut().filter(|last| last.tool == tool) {

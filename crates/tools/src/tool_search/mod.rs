@@ -9,15 +9,16 @@ mod promotions;
 mod rank;
 mod session;
 mod strategy;
-mod tokens;
+mod token_count;
 
 pub use index::ToolIndex;
+pub(crate) use index::tokens;
 pub use options::{DEFAULT_NAME, SearchMode, Switch, ToolSearchError, ToolSearchOptions};
 pub use promotions::Promotions;
 pub use rank::Ranking;
 pub use session::{ToolSearch, Visible};
 pub use strategy::{SearchOutcome, Strategy, ToolSearchFn};
-pub use tokens::{catalogue_tokens, needed, tool_tokens};
+pub use token_count::{catalogue_tokens, needed, tool_tokens};
 
 #[cfg(test)]
 mod tests;

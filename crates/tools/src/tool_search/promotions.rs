@@ -34,11 +34,11 @@ impl Promotions {
     ///
     /// Where the budget is spent, the oldest go. What was found together does not push each other out: a
     /// worse one has to stay away then.
-    pub fn promote<'a>(
+    pub fn promote(
         &mut self,
-        found: &'a [String],
+        found: &[String],
         tokens: impl Fn(&str) -> Option<u64>,
-    ) -> Vec<&'a str> {
+    ) -> Vec<String> {
         for name in found {
             let Some(size) = tokens(name).filter(|_| !self.contains(name)) else {
                 continue;
@@ -50,8 +50,8 @@ impl Promotions {
                 });
             }
         }
-        let found = found.iter().map(|name| &**name);
-        found.filter(|name| self.contains(name)).collect()
+        let found = found.iter().filter(|name| self.contains(name));
+        found.cloned().collect()
     }
 
     /// Puts out the oldest until there is room, or nobody where that does not help.
@@ -60,12 +60,8 @@ impl Promotions {
             return true;
         };
         let keeps = |promoted: &Promoted| kept.contains(&promoted.name);
-        let held: u64 = self
-            .promoted
-            .iter()
-            .filter(|it| keeps(it))
-            .map(|it| it.tokens)
-            .sum();
+        let held = self.promoted.iter().filter(|it| keeps(it));
+        let held: u64 = held.map(|it| it.tokens).sum();
         if held.saturating_add(size) > budget {
             return false;
         }

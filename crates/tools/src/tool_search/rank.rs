@@ -1,7 +1,5 @@
 //! Which tools fit a query, best first: by words, by a pattern, or by words and where they stand.
 
-use std::cmp::Ordering;
-
 use regex::RegexBuilder;
 
 use super::{
@@ -129,10 +127,9 @@ impl ToolIndex {
         for (word, times) in query {
             // A word of letters and digits stands in a text if it stands in one of the text's words.
             parts.fill(0);
-            for term in self.terms.iter().filter(|term| term.word.contains(&**word)) {
-                for place in &term.places {
-                    parts[place.tool] |= place.parts;
-                }
+            let terms = self.terms.iter().filter(|(term, _)| term.contains(&**word));
+            for place in terms.flat_map(|(_, places)| places) {
+                parts[place.tool] |= place.parts;
             }
             for (tool, parts) in parts.iter().enumerate() {
                 let mut score = 0.0;
@@ -202,11 +199,6 @@ pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
 fn best_first(scores: Vec<f64>) -> Vec<Scored> {
     let fits = |(_, score): &Scored| *score > 0.0;
     let mut found: Vec<_> = scores.into_iter().enumerate().filter(fits).collect();
-    found.sort_by(
-        |(a, a_score), (b, b_score)| match b_score.total_cmp(a_score) {
-            Ordering::Equal => a.cmp(b),
-            other => other,
-        },
-    );
+    found.sort_by(|(a, a_score), (b, b_score)| b_score.total_cmp(a_score).then(a.cmp(b)));
     found
 }

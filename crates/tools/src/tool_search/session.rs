@@ -79,23 +79,18 @@ impl ToolSearch {
         let index = self.indexed(tools, context_tokens);
         let mut state = lock(&self.state);
         state.tokens.clear();
-        let index = match index {
-            Ok(index) => index,
-            Err(error) => {
-                state.index = None;
-                return Err(error);
-            }
+        state.index = None;
+        let Some(index) = index? else {
+            return Ok(());
         };
-        if index.is_some() {
-            let deferred = tools.iter().filter(|tool| self.defers(tool));
-            let sizes = deferred.map(|tool| (tool.name.clone(), tool_tokens(tool)));
-            state.tokens.extend(sizes);
-            let State {
-                tokens, promotions, ..
-            } = &mut *state;
-            promotions.retain(|name| tokens.contains_key(name));
-        }
-        state.index = index;
+        let deferred = tools.iter().filter(|tool| self.defers(tool));
+        let sizes = deferred.map(|tool| (tool.name.clone(), tool_tokens(tool)));
+        state.tokens.extend(sizes);
+        let State {
+            tokens, promotions, ..
+        } = &mut *state;
+        promotions.retain(|name| tokens.contains_key(name));
+        state.index = Some(index);
         Ok(())
     }
 
@@ -232,11 +227,8 @@ impl ToolSearch {
         } = &mut *state;
         let size = |name: &str| tokens.get(name).copied();
         let promoted = promotions.promote(&outcome.tool_names, size);
-        let promoted: Vec<_> = promoted.into_iter().map(str::to_owned).collect();
-        let left = outcome.tool_names.iter().map(|name| &**name);
-        let left: Vec<_> = left
-            .filter(|name| !promoted.iter().any(|it| it == name))
-            .collect();
+        let mut left = outcome.tool_names.clone();
+        left.retain(|name| !promoted.contains(name));
         if !left.is_empty() {
             let left = left.join(", ");
             let why = format!("no room for {left}; search for less at a time");

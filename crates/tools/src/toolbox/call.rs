@@ -121,7 +121,7 @@ impl Toolbox {
     }
 
     /// A file was read: a skill may be about it.
-    pub(super) async fn note_read(&self, cx: &TurnContext, path: &Path) -> Result<(), AgentError> {
+    pub(crate) async fn note_read(&self, cx: &TurnContext, path: &Path) -> Result<(), AgentError> {
         match &self.skills {
             Some(skills) => skills.note_file(cx, path).await,
             None => Ok(()),

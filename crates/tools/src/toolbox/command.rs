@@ -86,14 +86,8 @@ fn shown(servers: &[McpServerStatus], tools: &[ToolSpec]) -> String {
             let _ = write!(out, "; {error}");
         }
         out.push('\n');
-        let own = tools.iter().filter(|tool| match &tool.source {
-            ToolSource::Mcp(of) => *of == server.name,
-            ToolSource::Builtin
-            | ToolSource::Host
-            | ToolSource::Skill(_)
-            | ToolSource::Provider => false,
-        });
-        for tool in own {
+        let source = ToolSource::Mcp(server.name.clone());
+        for tool in tools.iter().filter(|tool| tool.source == source) {
             let _ = writeln!(out, "  - {}", code(&tool.name));
         }
     }

@@ -77,18 +77,12 @@ impl HostPart {
 
 /// Nothing is known of a host's tool but what its list says, so it counts as writing.
 fn spec(tool: HostTool) -> ToolSpec {
-    let HostTool {
-        name,
-        description,
-        schema,
-        deprecated,
-    } = tool;
     ToolSpec {
-        name,
-        description,
-        schema: (!schema.is_null()).then_some(schema),
+        name: tool.name,
+        description: tool.description,
+        schema: Some(tool.schema).filter(|schema| !schema.is_null()),
         annotations: None,
         source: ToolSource::Host,
-        deprecated,
+        deprecated: tool.deprecated,
     }
 }

@@ -3,7 +3,6 @@
 //! Put together from parts, each in a file of its own: the built-in tools, those of the host, MCP servers, skills,
 //! tool search, shells. Knows no wire; what it may do is for the session's rules to say.
 
-mod builtins;
 mod call;
 mod command;
 mod host;
@@ -42,7 +41,7 @@ pub struct Toolbox {
     session: SessionId,
     config: Arc<ToolboxConfig>,
     link: EquipmentLink,
-    kit: Kit,
+    pub(crate) kit: Kit,
     host: HostPart,
     servers: Arc<ServerPart>,
     /// None where nobody said where skills are.
@@ -161,14 +160,6 @@ impl Toolbox {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
         let visible = self.search.visible(&tools).loaded.into_iter();
         visible.filter(|tool| self.allows(tool)).cloned().collect()
-    }
-
-    /// The names of tools that have to be found before a model is told of them.
-    #[must_use]
-    pub fn deferred(&self) -> Vec<String> {
-        let tools: Vec<_> = self.catalogue().tools().cloned().collect();
-        let deferred = self.search.visible(&tools).deferred.into_iter();
-        deferred.map(|tool| tool.name.clone()).collect()
     }
 
     /// The skills of the session, where it has any.

@@ -97,11 +97,6 @@ impl ServerPart {
         self.connect(new);
     }
 
-    /// Whether those of the workspace were set.
-    fn knows_workspace(&self) -> bool {
-        lock(&self.owners).workspace.is_some()
-    }
-
     fn connect(&self, servers: Vec<McpServerSpec>) {
         if servers.is_empty() {
             return;
@@ -160,7 +155,7 @@ pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
         };
         let found = looking.await;
         // A turn that began meanwhile knows better.
-        if !servers.knows_workspace() {
+        if lock(&servers.owners).workspace.is_none() {
             servers.set_workspace(found);
         }
     });

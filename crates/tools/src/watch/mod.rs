@@ -143,7 +143,6 @@ fn listener(
     }
 }
 
-/// The scout's thread.
 struct Work {
     heard: Receiver<Heard>,
     missed: Arc<AtomicBool>,

@@ -52,9 +52,7 @@ struct Walked {
 /// What a difference between the disk and what was known means.
 #[derive(Clone, Copy, PartialEq)]
 enum Difference {
-    /// The watch begins.
     Start,
-    /// The files changed.
     Change(EventKind),
     /// The rules changed: other files are meant.
     Rules,

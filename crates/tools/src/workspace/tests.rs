@@ -97,16 +97,22 @@ fn limits_are_told() {
             ..Limits::default()
         },
     ] {
-        let (paths, walked) = visited(&workspace.clone().with_limits(limits));
+        let (paths, walked) = visited(&Workspace {
+            limits,
+            ..workspace.clone()
+        });
         assert_eq!(paths, ["a", "b"]);
         assert!(walked.note.unwrap().contains("first 2 files"));
     }
-    let exactly = Limits {
-        files: 3,
-        bytes: 12,
-        ..Limits::default()
+    let exactly = Workspace {
+        limits: Limits {
+            files: 3,
+            bytes: 12,
+            ..Limits::default()
+        },
+        ..workspace
     };
-    assert_eq!(visited(&workspace.with_limits(exactly)).1.note, None);
+    assert_eq!(visited(&exactly).1.note, None);
 }
 
 #[test]
@@ -132,9 +138,9 @@ async fn searching_shows_the_best_line() {
         ("src/other.rs", b"struct Other;\n"),
     ]);
     let found = workspace
-        .search(Query::question("where are apples kept?"), 5)
+        .survey(Query::question("where are apples kept?"), 5)
         .await;
-    let found = found.unwrap();
+    let (found, _) = found.unwrap();
     assert_eq!(found.walked.files, 2);
     let hit = &found.hits[0];
     assert_eq!((hit.path.as_str(), hit.line), ("src/store.rs", 3));
@@ -174,7 +180,7 @@ async fn parts_are_ranked_as_the_whole() {
         ("pear/tests/b.rs", b"pear and apple pie"),
     ]);
     let query = Query::words_of("apple pie");
-    let whole = workspace.search(query.clone(), 10).await.unwrap();
+    let (whole, _) = workspace.survey(query.clone(), 10).await.unwrap();
     let mut parts = Vec::new();
     for part in [
         workspace.clone().top_files(),
@@ -193,6 +199,6 @@ async fn parts_are_ranked_as_the_whole() {
     assert_eq!(none, Found::default());
 
     let gone = Workspace::new(dir.path()).folder("plum");
-    let refused = gone.search(query, 10).await;
+    let refused = gone.survey(query, 10).await;
     assert!(matches!(refused, Err(SearchError::Unreadable(_))));
 }

@@ -146,10 +146,11 @@ impl Agent for Searcher {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let workspace = self.part.workspace(&self.root, &self.directories);
         let part = Searched::of(&self.root, workspace);
-        let keep = |survey| self.slot.put(survey);
-        let found = toolbox(cx)
-            .search(cx, part, self.query.clone(), self.limit, keep)
-            .await?;
+        let query = self.query.clone();
+        let (found, survey) = toolbox(cx).search(cx, part, query, self.limit).await?;
+        if let Some(survey) = survey {
+            self.slot.put(survey);
+        }
         if found.hits.is_empty() {
             let words: Vec<_> = self.query.words().iter().map(|word| code(word)).collect();
             cx.say(format!("Nothing here mentions {}.\n", list(&words)))

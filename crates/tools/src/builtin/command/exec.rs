@@ -30,25 +30,16 @@ pub(super) async fn run(
 
 /// Puts what it printed on the screen; which line of which came first is not known.
 fn told(screen: &Screen, exit: ProcessExit) -> Option<CommandExit> {
-    let ProcessExit {
-        exit_code,
-        signal,
-        stdout,
-        stderr,
-        truncated,
-        timed_out,
-    } = exit;
     let mut sink = screen.clone();
-    if truncated {
+    if exit.truncated {
         screen.miss();
     }
-    sink.output(&stdout);
-    sink.output(&stderr);
-    let exit = CommandExit {
-        code: exit_code,
-        signal,
+    sink.output(&exit.stdout);
+    sink.output(&exit.stderr);
+    (!exit.timed_out).then_some(CommandExit {
+        code: exit.exit_code,
+        signal: exit.signal,
         output: String::new(),
-        truncated,
-    };
-    (!timed_out).then_some(exit)
+        truncated: exit.truncated,
+    })
 }

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::{
-    screen::{KEPT, Printed, Screen},
+    screen::{KEPT, Screen},
     words::Command,
 };
 use super::{
     Builtin, Kit, built_in,
     work::{executor, fail_by, parse, unless_cancelled, value},
 };
-use crate::local::command::time_up;
+use crate::{Toolbox, local::command::time_up};
 
 /// How long a command of a model may take unless it says otherwise, and at most.
 const TIMEOUT: Duration = Duration::from_secs(2 * 60);
@@ -103,16 +103,6 @@ impl Kit {
         }
     }
 
-    /// Runs a command for a person, who can cancel it.
-    pub(crate) async fn run_line(&self, cx: &TurnContext, line: &str) -> Result<Ran, AgentError> {
-        let input = value(RunInput {
-            command: Command::Line(line.to_owned()),
-            shell: None,
-            timeout_ms: None,
-        });
-        self.run(cx, input, None).await
-    }
-
     /// Runs a command, if it may. `patience` is for a call that does not say how long.
     async fn run(
         &self,
@@ -185,9 +175,7 @@ impl Kit {
             output,
         })
     }
-}
 
-impl Kit {
     /// The same arguments with the command as another shell is given it: the one they name, else the one that
     /// somebody chose for the session. None where it is a line for `/bin/sh`.
     async fn in_its_shell(
@@ -206,6 +194,18 @@ impl Kit {
             shell: None,
             timeout_ms: given.timeout_ms,
         }))
+    }
+}
+
+impl Toolbox {
+    /// `run_command`, for a person, who can cancel it.
+    pub async fn run_command(&self, cx: &TurnContext, line: &str) -> Result<Ran, AgentError> {
+        let input = value(RunInput {
+            command: Command::Line(line.to_owned()),
+            shell: None,
+            timeout_ms: None,
+        });
+        self.kit.run(cx, input, None).await
     }
 }
 
@@ -299,7 +299,7 @@ impl Ended {
             Self::Exited(exit) => (Some(exit), Some((exit.output.clone(), exit.truncated))),
             Self::TimedOut(_) => (None, None),
         };
-        let Printed { output, kept } = screen.finish(reported);
+        let (output, kept) = screen.finish(reported);
         let truncated = output.is_partial();
         let mut notes = String::new();
         if let Some(kept) = &kept {
@@ -338,7 +338,6 @@ impl Ended {
         Some(ToolError { message, category })
     }
 
-    /// Ends the call.
     async fn tell(&self, call: ToolHandle, output: ToolOutput) -> Result<CommandEnd, AgentError> {
         let how = self.how();
         match self.failure() {

@@ -56,12 +56,6 @@ enum Spill {
     Kept(Kept),
 }
 
-/// What there was to see in the end.
-pub(super) struct Printed {
-    pub(super) output: CommandOutput,
-    pub(super) kept: Option<Kept>,
-}
-
 impl Screen {
     /// One that keeps everything at this place, where there is more than is shown.
     pub(super) fn keeping(place: Option<(Outputs, PathBuf)>) -> Self {
@@ -113,21 +107,21 @@ impl Screen {
         (!is_shown).then(|| seen.next_part())
     }
 
-    /// What was printed, as the host reports it in the end where it ran in a terminal of its own.
-    pub(super) fn finish(&self, reported: Option<(String, bool)>) -> Printed {
+    /// What there was to see in the end, and where the whole is kept. Where it ran in a terminal of the host's own,
+    /// that is what the host reports.
+    pub(super) fn finish(&self, reported: Option<(String, bool)>) -> (CommandOutput, Option<Kept>) {
         let mut seen = lock(&self.seen);
         if let Some((text, missing)) = reported.filter(|_| seen.terminal.is_some()) {
             seen.missing = missing;
             seen.take(&text);
         }
         let all = seen.end.len();
-        Printed {
-            output: seen.part(all.saturating_sub(KEPT), all),
-            kept: match std::mem::take(&mut seen.file) {
-                Spill::Kept(kept) => Some(kept),
-                Spill::None | Spill::Ready(..) => None,
-            },
-        }
+        let output = seen.part(all.saturating_sub(KEPT), all);
+        let kept = match std::mem::take(&mut seen.file) {
+            Spill::Kept(kept) => Some(kept),
+            Spill::None | Spill::Ready(..) => None,
+        };
+        (output, kept)
     }
 
     /// Something that was printed never came.
@@ -273,7 +267,7 @@ mod tests {
         while let Some(part) = screen.next_of_rest() {
             joined.append(&part);
         }
-        joined.append(&screen.finish(None).output);
+        joined.append(&screen.finish(None).0);
         assert!(whole.len() as u64 <= STREAMED && joined.as_str() == whole);
     }
 
@@ -287,7 +281,7 @@ mod tests {
         assert!(part.text.len() <= REPEATED);
         assert_eq!(part.end(), 3 * STREAMED);
         assert_eq!(screen.next_content(), None);
-        let end = screen.finish(None).output;
+        let end = screen.finish(None).0;
         assert!(end.text.len() <= KEPT && end.end() == 3 * STREAMED);
     }
 
@@ -306,8 +300,8 @@ mod tests {
             "output in a terminal is no news"
         );
         let end = screen.finish(Some(("all of it\n".to_owned(), false)));
-        assert_eq!(end.output.text, "all of it\n");
-        assert!(!end.output.is_partial());
+        assert_eq!(end.0.text, "all of it\n");
+        assert!(!end.0.is_partial());
     }
 
     #[test]
@@ -325,9 +319,9 @@ mod tests {
             whole.push_str(&line);
         }
         let end = screen.finish(None);
-        assert!(end.output.is_partial() && end.output.text.len() <= KEPT);
-        assert!(end.output.text.ends_with("line 19999\n"));
-        assert!(end.kept.unwrap().is_whole());
+        assert!(end.0.is_partial() && end.0.text.len() <= KEPT);
+        assert!(end.0.text.ends_with("line 19999\n"));
+        assert!(end.1.unwrap().is_whole());
         assert_eq!(std::fs::read_to_string(place).unwrap(), whole);
     }
 }

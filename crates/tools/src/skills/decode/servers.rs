@@ -18,7 +18,6 @@ pub(super) fn read(node: &Node) -> Result<Vec<McpServerSpec>, Fault> {
     entries.iter().map(server).collect()
 }
 
-/// One of them.
 pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
     let what = format!("mcp_servers.{}", entry.key);
     if check_name(&entry.key).is_err() {

@@ -141,26 +141,26 @@ async fn run(cx: &TurnContext, call: ToolHandle) -> Result<(), AgentError> {
     let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
     let mut unheard = Unheard;
     let run = tokio::time::timeout(PATIENCE, call.host().run(spec, &mut unheard));
-    match unless_cancelled(cx, run).await? {
-        Ok(Ok(exit)) if exit.code == Some(0) => call.complete(output(exit)).await,
+    let (error, category, output) = match unless_cancelled(cx, run).await? {
+        Ok(Ok(exit)) if exit.code == Some(0) => return call.complete(output(exit)).await,
         Ok(Ok(exit)) => {
             let error = match (&exit.code, &exit.signal) {
                 (Some(code), _) => format!("the hook failed: exit code {code}"),
                 (None, Some(signal)) => format!("the hook was ended by {signal}"),
                 (None, None) => "the hook failed".to_owned(),
             };
-            call.fail_with(&error, ErrorCategory::ToolError, output(exit))
-                .await
+            (error, ErrorCategory::ToolError, output(exit))
         }
         Ok(Err(error)) => {
-            call.fail(&error.to_string(), ErrorCategory::ToolError)
-                .await
+            let nothing = ToolOutput::default();
+            (error.to_string(), ErrorCategory::ToolError, nothing)
         }
         Err(_) => {
             let error = format!("the hook took longer than {} seconds", PATIENCE.as_secs());
-            call.fail(&error, ErrorCategory::Timeout).await
+            (error, ErrorCategory::Timeout, ToolOutput::default())
         }
-    }
+    };
+    call.fail_with(&error, category, output).await
 }
 
 fn output(exit: CommandExit) -> ToolOutput {

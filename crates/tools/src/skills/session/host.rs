@@ -260,12 +260,8 @@ fn skill(listed: SkillRef) -> Result<(Skill, Option<Problem>), Problem> {
         false => listed.name,
     };
     let mut card = Card::named(name);
-    card.short = listed
-        .description
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let first_line = listed.description.lines().next();
+    card.short = first_line.unwrap_or_default().to_owned();
     card.description = listed.description;
     card.when_to_use = listed.when_to_use.unwrap_or_default();
     card.paths = listed.paths.unwrap_or_default();

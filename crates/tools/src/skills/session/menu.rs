@@ -26,11 +26,7 @@ pub(super) fn commands(registry: &Registry) -> Vec<Command> {
             true => format!("The skill {}", skill.id),
             false => skill.card.short.clone(),
         },
-        input: skill
-            .card
-            .argument_hint
-            .as_ref()
-            .map(|hint| CommandInput { hint: hint.clone() }),
+        input: (skill.card.argument_hint.clone()).map(|hint| CommandInput { hint }),
     };
     skills.map(command).collect()
 }

@@ -21,7 +21,7 @@ use std::{
 
 use harn_model::{Command, McpServerSpec, SessionId, TurnId};
 use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, HostDeadlines, TurnContext};
-use serde::Serialize;
+use serde_json::json;
 use tokio::task::AbortHandle;
 
 use self::{active::ActiveSet, host::HostLayer, menu::commands};
@@ -269,13 +269,8 @@ async fn tell(skills: Weak<SessionSkills>) {
     }
 }
 
-#[derive(Serialize)]
-struct LogFields {
-    logger: &'static str,
-}
-
 /// Warns whoever reads the session's log.
 async fn warn(cx: &TurnContext, logger: &'static str, message: String) -> Result<(), AgentError> {
-    let fields = serde_json::to_value(LogFields { logger }).ok();
-    builtin::warn(cx, format!("{logger}: {message}"), fields).await
+    let fields = json!({"logger": logger});
+    builtin::warn(cx, format!("{logger}: {message}"), Some(fields)).await
 }

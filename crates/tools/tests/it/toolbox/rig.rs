@@ -79,7 +79,7 @@ impl Caller {
                 .set_default(cx, arguments)
                 .await
                 .map(|shell| shell.path)
-                .map_err(AgentError::from),
+                .map_err(|error| AgentError::Tool(error.to_string())),
             _ => {
                 let arguments = serde_json::from_str(arguments).map_err(AgentError::failed)?;
                 let called = toolbox.call(cx, name, arguments).await;
