@@ -1,8 +1,8 @@
-//! Locks whose holders leave what they guard whole at every step, so one that panicked is no reason to stop.
+//! Locks a mutex even if a thread panicked while it held the lock: every holder in this crate leaves consistent data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks, also after a panic of another holder.
+/// Locks a mutex, poisoned or not.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

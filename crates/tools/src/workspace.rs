@@ -23,7 +23,7 @@ use crate::{
     watch::Pattern,
 };
 
-/// The folder of git.
+/// Git's own folder, which no search and no watch enters.
 pub(crate) const GIT: &str = ".git";
 
 /// A folder to search, and the directories a client added to it. Cheap to clone.

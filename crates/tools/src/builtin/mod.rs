@@ -75,7 +75,7 @@ impl Builtin {
         Self::Fetch,
     ];
 
-    /// Its name; what it does, and how far that reaches; the capability it is of, and the operation.
+    /// Its name, kind and side effects, and the capability of a host that it needs, with the operation.
     fn facts(self) -> (&'static str, ToolKind, SideEffectLevel, [&'static str; 2]) {
         use SideEffectLevel::{Network, ProcessExec, ReadOnly, WorkspaceWrite};
         use ToolKind::{Edit, Execute, Fetch, Read, Search};

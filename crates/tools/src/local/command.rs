@@ -42,7 +42,9 @@ pub(super) async fn run(
     let group = start(groups, &spec, writer.try_clone().map_err(failed)?, writer)?;
     let output = Output::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
     let mut outputs = [output];
-    let status = ended(group, &mut outputs, None).await.map_err(failed)?;
+    let status = wait_for_exit(group, &mut outputs, None)
+        .await
+        .map_err(failed)?;
     let [output] = outputs;
     let (output, truncated) = output.finish();
     Ok(CommandExit {
@@ -65,7 +67,9 @@ pub(super) async fn exec(
     let group = start(groups, &spec, out_writer, err_writer)?;
     let output = |reader| Output::new(reader, spec.output_limit, None).map_err(failed);
     let mut outputs = [output(out_reader)?, output(err_reader)?];
-    let status = ended(group, &mut outputs, limit).await.map_err(failed)?;
+    let status = wait_for_exit(group, &mut outputs, limit)
+        .await
+        .map_err(failed)?;
     let [(stdout, out_cut), (stderr, err_cut)] = outputs.map(Output::finish);
     Ok(ProcessExit {
         exit_code: status.as_ref().and_then(WaitIdStatus::exit_status),
@@ -77,8 +81,9 @@ pub(super) async fn exec(
     })
 }
 
-/// Waits until a command has ended, while its outputs are read; ends it at its limit, where it has no status.
-async fn ended(
+/// Waits for a command to exit, and reads its outputs meanwhile. Ends the command at its limit, and returns no status
+/// then.
+async fn wait_for_exit(
     group: Group,
     outputs: &mut [Output<'_>],
     limit: Option<Duration>,
@@ -86,7 +91,7 @@ async fn ended(
     let mut printed = pin!(join_all(outputs.iter_mut().map(Output::drain)).fuse());
     let status = {
         let mut exited = pin!(group.exited());
-        let mut time_up = pin!(time_up(limit));
+        let mut time_up = pin!(sleep_until_limit(limit));
         loop {
             tokio::select! {
                 status = &mut exited => break Some(status?),
@@ -103,8 +108,8 @@ async fn ended(
     Ok(status)
 }
 
-/// Resolves when the time is over, if there is a limit.
-pub(crate) async fn time_up(limit: Option<Duration>) {
+/// Sleeps until the limit has passed; for ever where there is none.
+pub(crate) async fn sleep_until_limit(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,

@@ -33,7 +33,7 @@ impl Home {
         }
     }
 
-    /// Greets a server, which has to answer before anything else is asked. Says whether it has tools at all.
+    /// Greets a server, which has to answer before anything else is asked. Returns whether it has tools at all.
     pub(super) async fn greet(&self, wire: &mut Wire) -> Result<bool, Trouble> {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.is_some().then(RootsCapabilities::default);

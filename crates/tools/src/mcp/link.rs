@@ -62,7 +62,7 @@ enum Outgoing {
 impl Link {
     /// A link, and what carries its messages until the server goes away, with the reason. Dropped, every request is
     /// [`Unanswered::Gone`]. `changed` is told when the server has other tools; ids begin after `last`.
-    pub(super) fn over(
+    pub(super) fn open(
         wire: Wire,
         home: Home,
         changed: Arc<Notify>,

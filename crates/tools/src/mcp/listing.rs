@@ -37,7 +37,7 @@ pub(super) struct Listed {
     pub(super) cut: bool,
 }
 
-/// Asks for all of them. What a server that does not run on this machine is asked leaves it, as far as we can tell.
+/// Asks for all tools. Requests to a server that is not `is_local` leave this machine, as far as we can tell.
 pub(super) async fn list(link: &Link, is_local: bool) -> Result<Listed, Trouble> {
     let mut listed = Listed::default();
     let mut bytes = 0;

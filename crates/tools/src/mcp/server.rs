@@ -116,7 +116,7 @@ impl Keeper {
     async fn connect(&self, mut wire: Wire) -> Result<Connection, Trouble> {
         let tools = self.home.greet(&mut wire).await?;
         let changed = Arc::new(Notify::new());
-        let (link, mut carry) = Link::over(wire, self.home.clone(), changed.clone(), FIRST);
+        let (link, mut carry) = Link::open(wire, self.home.clone(), changed.clone(), FIRST);
         let listed = if tools {
             tokio::select! {
                 listed = self.list(&link) => listed?,

@@ -41,7 +41,7 @@ const TOLD: usize = 512;
 #[derive(Clone)]
 pub(super) struct Requests {
     pub(super) client: reqwest::Client,
-    /// Sent with each.
+    /// Sent with each request.
     pub(super) headers: Arc<[(HeaderName, HeaderValue)]>,
     pub(super) secrets: Secrets,
 }

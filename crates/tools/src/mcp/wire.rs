@@ -21,7 +21,7 @@ pub(super) enum Wire {
     Http(Box<StreamableHttpClientTransport<Requests>>),
 }
 
-/// Why nothing more comes of a server that is gone.
+/// The reason given where a server closed its connection.
 pub(super) const CLOSED: &str = "it closed the connection";
 
 /// A message did not get there.

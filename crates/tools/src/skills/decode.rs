@@ -275,11 +275,11 @@ fn truth(node: &Node, what: &str) -> Result<bool, Fault> {
 }
 
 fn texts(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
-    each(node, what, filled)
+    read_list(node, what, filled)
 }
 
 /// The entries of a list, each as `read` takes it.
-fn each<T>(
+fn read_list<T>(
     node: &Node,
     what: &str,
     read: fn(&Node, &str) -> Result<T, Fault>,

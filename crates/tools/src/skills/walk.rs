@@ -92,7 +92,7 @@ pub(super) fn look_at(path: &Path) -> Found {
 
 struct Pass<'m> {
     before: &'m Memory,
-    /// As files carry it.
+    /// Compared with the times of files.
     now: SystemTime,
     walked: Walked,
     /// How many folders of packages were looked at.

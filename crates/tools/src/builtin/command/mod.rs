@@ -21,7 +21,7 @@ use super::{
     Builtin, Kit, built_in,
     work::{executor, fail_by, parse, unless_cancelled, value},
 };
-use crate::{Toolbox, local::command::time_up};
+use crate::{Toolbox, local::command::sleep_until_limit};
 
 /// How long a command of a model may take unless it says otherwise, and at most.
 const TIMEOUT: Duration = Duration::from_secs(2 * 60);
@@ -257,7 +257,7 @@ async fn watch(
 ) -> Result<Option<Result<CommandExit, HostError>>, AgentError> {
     let mut sink = screen.clone();
     let mut run = pin!(call.host().run(spec, &mut sink));
-    let mut over = pin!(time_up(limit));
+    let mut over = pin!(sleep_until_limit(limit));
     let mut shown: u32 = 0;
     loop {
         let pause = match shown {

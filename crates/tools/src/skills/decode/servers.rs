@@ -2,7 +2,7 @@
 
 use harn_model::{McpServerSpec, McpTransport, Secret};
 
-use super::{each, filled, text, wrong};
+use super::{filled, read_list, text, wrong};
 use crate::{
     skills::card::check_name,
     yaml::{Data, Entry, Fault, Node},
@@ -33,7 +33,7 @@ pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
         match field.key.as_str() {
             "command" => command = Some(filled(&field.value, &name)?),
             // Arguments may be empty, other than the entries of other lists.
-            "args" => args = Some(each(&field.value, &name, text)?),
+            "args" => args = Some(read_list(&field.value, &name, text)?),
             "env" => env = Some(secrets(&field.value, &name)?),
             "url" => url = Some(address(&field.value, &name)?),
             "headers" => headers = Some(secrets(&field.value, &name)?),
