@@ -183,6 +183,19 @@ impl ToolContent {
         }
     }
 
+    /// The path of a changed file, what was there and what is there now, where this is a change.
+    #[must_use]
+    pub fn diff(&self) -> Option<(&str, Option<&str>, &str)> {
+        match self {
+            Self::Diff {
+                path,
+                old_text,
+                new_text,
+            } => Some((path, old_text.as_deref(), new_text)),
+            Self::Content { .. } | Self::Terminal { .. } | Self::Output(_) => None,
+        }
+    }
+
     /// About how many bytes this keeps alive.
     #[must_use]
     pub fn weight(&self) -> usize {

@@ -29,7 +29,6 @@ pub enum Named {
 }
 
 impl UsedIds {
-    /// Remembers an id.
     pub(crate) fn add(&mut self, what: Named, id: &str) {
         self.0.insert(key(what, id));
     }

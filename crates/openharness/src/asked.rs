@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use harn_model::{Resource, ResourceLink};
+use serde::Serialize;
 
-use crate::continuation::Place;
+use crate::{JsonSchema, continuation::Place};
 
 /// The ids that every answer repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,11 +73,15 @@ pub(crate) enum Manner {
     Short,
 }
 
-/// A capability that is not there, or not for all that was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A capability that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Denial", deny_unknown_fields)]
 pub(crate) struct Denied {
+    /// Which.
     pub(crate) capability: &'static str,
+    /// Why, for machines.
     pub(crate) code: &'static str,
+    /// Why, for people.
     pub(crate) message: Cow<'static, str>,
 }
 
@@ -88,7 +93,6 @@ pub(crate) struct Verdict {
     pub(crate) given: Given,
 }
 
-/// What is answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Given {
     /// It may be done, this time.

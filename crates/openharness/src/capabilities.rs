@@ -15,7 +15,6 @@ pub(crate) const APPROVAL: &str = "openharness.ui.approval";
 /// Cards are sent beside text.
 pub(crate) const CARDS: &str = "openharness.ui.rich_cards";
 
-/// What there is.
 pub(crate) const SUPPORTED: [&str; 4] = [PARALLEL, ATTACHMENTS, APPROVAL, CARDS];
 
 /// What is known and not there.

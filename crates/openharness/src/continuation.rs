@@ -5,7 +5,6 @@ use harn_model::{Seq, SessionId, TurnId};
 /// A place in a run: what comes after it is still to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The session.
     pub(crate) session: SessionId,
     /// The run is a turn of it.
     pub(crate) turn: TurnId,

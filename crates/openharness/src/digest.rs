@@ -39,7 +39,6 @@ pub(crate) fn signed(mut asked: Asked) -> Asked {
     asked
 }
 
-/// What is hashed.
 pub(crate) fn words(asked: &Asked) -> String {
     let verdicts = asked.verdicts.iter();
     let words = Words {

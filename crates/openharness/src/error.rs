@@ -1,90 +1,81 @@
 //! Why a request is not answered with what it asked for: a table from what went wrong to its status, its code
 //! and whether asking again helps. Nothing of the request is repeated.
 
-use std::borrow::Cow;
-
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What went wrong, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
-    /// The body is not JSON, or nests too deeply.
+    #[error("The body is no JSON object, or nests too deeply; send one message, encoded as UTF-8.")]
     NotJson,
     /// A field has no meaning, or the wrong one.
+    #[error("`{field}` {problem}.")]
     Invalid {
         /// Where it is, such as `request.context.user_intent`.
         field: String,
         /// What would be right: the rest of a sentence that begins with the field.
         problem: &'static str,
     },
-    /// The message is of another major version.
+    #[error(
+        "This engine speaks version 1 of the protocol; send a `protocol_version` such as \"1.0.0\"."
+    )]
     Version,
-    /// The body is too long.
-    TooLarge {
-        /// What is allowed.
-        limit: usize,
-    },
-    /// Not a POST.
+    #[error("The body is longer than {limit} bytes.")]
+    TooLarge { limit: usize },
+    #[error("Requests are taken by POST.")]
     Method,
-    /// Not JSON by its own word.
+    #[error("The body has to be JSON; send `content-type: application/json`.")]
     MediaType,
-    /// The body took too long to come.
+    #[error("The body took too long to arrive.")]
     Slow,
     /// Refused before it got here.
-    Refused {
-        /// With this status.
-        status: StatusCode,
-        /// And these words.
-        words: String,
-    },
-    /// The request id was used for something else.
+    #[error("{words}")]
+    Refused { status: StatusCode, words: String },
+    #[error("This `request_id` was used for another request; use a new one.")]
     RequestIdConflict,
-    /// The continuation is none that was handed out to this tenant.
+    #[error(
+        "The continuation is none of yours; send `response.continuation` back as it was handed out."
+    )]
     ContinuationUnknown,
-    /// What was to be cancelled is over, or never was.
+    #[error("Nothing runs in this session; there is nothing to cancel.")]
     Idle,
-    /// The question is none of the run, or has its answer.
+    #[error(
+        "The run asks no such question, or it has its answer already; ask with the continuation alone to see what is \
+         open."
+    )]
     QuestionUnknown,
-    /// An answer that does not fit its question.
-    AnswerUnfit {
-        /// What would be right.
-        problem: String,
-    },
+    #[error("The answer does not fit: {problem}.")]
+    AnswerUnfit { problem: String },
     /// The agent does not take what was sent.
-    Unsupported {
-        /// What.
-        problem: String,
-    },
-    /// Too much waits in this session.
+    #[error("{problem}")]
+    Unsupported { problem: String },
+    #[error("Too much waits in this session already; try again later.")]
     Busy,
-    /// Somebody else drives this session.
+    #[error("Somebody else drives this session now; try again later.")]
     Driven,
-    /// Another process has this session open.
+    #[error("Another process has this session open; try again later.")]
     InUse,
-    /// Too many requests are under way.
+    #[error("Too many requests are under way; try again later.")]
     TooMany,
-    /// The process ends.
+    #[error("The engine is about to stop; try again later.")]
     Ending,
-    /// The journal could not be read or written.
+    #[error("The engine cannot reach its journal; try again later.")]
     Unavailable,
-    /// The agent failed.
-    Failed {
-        /// What it said.
-        message: String,
-    },
-    /// The run was cancelled.
+    /// The agent failed, and said this.
+    #[error("{message}")]
+    Failed { message: String },
+    #[error("The run was cancelled, by somebody or because the engine was stopped.")]
     Cancelled,
-    /// The process ended in the middle of the run.
+    #[error(
+        "The engine stopped in the middle of the run; nothing of it was done twice. Ask again with a new \
+         `request_id` to go on."
+    )]
     Interrupted,
 }
 
-/// How a fault is told.
-struct Row {
-    status: StatusCode,
-    code: &'static str,
-    retryable: bool,
-}
+/// The status of a fault, its code, and whether to ask again helps.
+type Row = (StatusCode, &'static str, bool);
 
 impl Fault {
     /// The table. Whatever is well-formed is answered with 200, as some Shells look no further than the status
@@ -92,130 +83,52 @@ impl Fault {
     /// answer, and the same request would get it once more.
     fn row(&self) -> Row {
         use StatusCode as S;
-        let row = |status, code, retryable| Row {
-            status,
-            code,
-            retryable,
-        };
         match self {
-            Self::NotJson | Self::Invalid { .. } => row(S::BAD_REQUEST, "invalid_request", false),
-            Self::Version => row(S::OK, "protocol_version_unsupported", false),
-            Self::TooLarge { .. } => row(S::PAYLOAD_TOO_LARGE, "request_too_large", false),
-            Self::Method => row(S::METHOD_NOT_ALLOWED, "method_not_allowed", false),
-            Self::MediaType => row(S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", false),
-            Self::Slow => row(S::REQUEST_TIMEOUT, "request_timeout", true),
+            Self::NotJson | Self::Invalid { .. } => (S::BAD_REQUEST, "invalid_request", false),
+            Self::Version => (S::OK, "protocol_version_unsupported", false),
+            Self::TooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "request_too_large", false),
+            Self::Method => (S::METHOD_NOT_ALLOWED, "method_not_allowed", false),
+            Self::MediaType => (S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", false),
+            Self::Slow => (S::REQUEST_TIMEOUT, "request_timeout", true),
             Self::Refused { status, .. } => refused(*status),
-            Self::RequestIdConflict => row(S::OK, "request_id_conflict", false),
-            Self::ContinuationUnknown => row(S::OK, "continuation_not_found", false),
-            Self::Idle => row(S::OK, "no_active_run", false),
-            Self::QuestionUnknown => row(S::OK, "approval_not_found", false),
-            Self::AnswerUnfit { .. } => row(S::OK, "invalid_request", false),
-            Self::Unsupported { .. } => row(S::OK, "unsupported_content", false),
-            Self::Busy | Self::Driven | Self::InUse => row(S::OK, "engine_busy", true),
-            Self::TooMany => row(S::TOO_MANY_REQUESTS, "too_many_requests", true),
-            Self::Ending | Self::Unavailable => row(S::OK, "engine_unavailable", true),
-            Self::Failed { .. } => row(S::OK, "engine_error", false),
-            Self::Cancelled => row(S::OK, "run_cancelled", false),
-            Self::Interrupted => row(S::OK, "run_interrupted", false),
+            Self::RequestIdConflict => (S::OK, "request_id_conflict", false),
+            Self::ContinuationUnknown => (S::OK, "continuation_not_found", false),
+            Self::Idle => (S::OK, "no_active_run", false),
+            Self::QuestionUnknown => (S::OK, "approval_not_found", false),
+            Self::AnswerUnfit { .. } => (S::OK, "invalid_request", false),
+            Self::Unsupported { .. } => (S::OK, "unsupported_content", false),
+            Self::Busy | Self::Driven | Self::InUse => (S::OK, "engine_busy", true),
+            Self::TooMany => (S::TOO_MANY_REQUESTS, "too_many_requests", true),
+            Self::Ending | Self::Unavailable => (S::OK, "engine_unavailable", true),
+            Self::Failed { .. } => (S::OK, "engine_error", false),
+            Self::Cancelled => (S::OK, "run_cancelled", false),
+            Self::Interrupted => (S::OK, "run_interrupted", false),
         }
     }
 
     /// The status of HTTP.
     pub(crate) fn status(&self) -> StatusCode {
-        self.row().status
+        self.row().0
     }
 
     /// Its code, for machines.
     pub(crate) fn code(&self) -> &'static str {
-        self.row().code
+        self.row().1
     }
 
     /// Whether the same request may succeed later.
     pub(crate) fn retryable(&self) -> bool {
-        self.row().retryable
-    }
-
-    /// What to tell a person.
-    pub(crate) fn words(&self) -> Cow<'_, str> {
-        match self {
-            Self::NotJson => {
-                "The body is no JSON object, or nests too deeply; send one message, encoded as \
-                              UTF-8."
-                    .into()
-            }
-            Self::Invalid { field, problem } => format!("`{field}` {problem}.").into(),
-            Self::Version => {
-                "This engine speaks version 1 of the protocol; send a `protocol_version` such \
-                              as \"1.0.0\"."
-                    .into()
-            }
-            Self::TooLarge { limit } => format!("The body is longer than {limit} bytes.").into(),
-            Self::Method => "Requests are taken by POST.".into(),
-            Self::MediaType => {
-                "The body has to be JSON; send `content-type: application/json`.".into()
-            }
-            Self::Slow => "The body took too long to arrive.".into(),
-            Self::Refused { words, .. } => words.as_str().into(),
-            Self::RequestIdConflict => {
-                "This `request_id` was used for another request; use a new one.".into()
-            }
-            Self::ContinuationUnknown => {
-                "The continuation is none of yours; send `response.continuation` \
-                                          back as it was handed out."
-                    .into()
-            }
-            Self::Idle => "Nothing runs in this session; there is nothing to cancel.".into(),
-            Self::QuestionUnknown => {
-                "The run asks no such question, or it has its answer already; ask with \
-                                      the continuation alone to see what is open."
-                    .into()
-            }
-            Self::AnswerUnfit { problem } => format!("The answer does not fit: {problem}.").into(),
-            Self::Unsupported { problem } => problem.as_str().into(),
-            Self::Busy => "Too much waits in this session already; try again later.".into(),
-            Self::Driven => "Somebody else drives this session now; try again later.".into(),
-            Self::InUse => "Another process has this session open; try again later.".into(),
-            Self::TooMany => "Too many requests are under way; try again later.".into(),
-            Self::Ending => "The engine is about to stop; try again later.".into(),
-            Self::Unavailable => "The engine cannot reach its journal; try again later.".into(),
-            Self::Failed { message } => message.as_str().into(),
-            Self::Cancelled => {
-                "The run was cancelled, by somebody or because the engine was stopped.".into()
-            }
-            Self::Interrupted => {
-                "The engine stopped in the middle of the run; nothing of it was done twice. \
-                                  Ask again with a new `request_id` to go on."
-                    .into()
-            }
-        }
+        self.row().2
     }
 
     /// What a machine can do something with.
     pub(crate) fn details(&self) -> Option<Map<String, Value>> {
-        let (name, value) = match self {
-            Self::Invalid { field, .. } => ("field", json!(field)),
-            Self::TooLarge { limit } => ("limit_bytes", json!(limit)),
-            Self::NotJson
-            | Self::Version
-            | Self::Method
-            | Self::MediaType
-            | Self::Slow
-            | Self::Refused { .. }
-            | Self::RequestIdConflict
-            | Self::ContinuationUnknown
-            | Self::Idle
-            | Self::QuestionUnknown
-            | Self::AnswerUnfit { .. }
-            | Self::Unsupported { .. }
-            | Self::Busy
-            | Self::Driven
-            | Self::InUse
-            | Self::TooMany
-            | Self::Ending
-            | Self::Unavailable
-            | Self::Failed { .. }
-            | Self::Cancelled
-            | Self::Interrupted => return None,
+        let (name, value) = if let Self::Invalid { field, .. } = self {
+            ("field", json!(field))
+        } else if let Self::TooLarge { limit } = self {
+            ("limit_bytes", json!(limit))
+        } else {
+            return None;
         };
         Some(Map::from_iter([(name.to_owned(), value)]))
     }
@@ -237,11 +150,7 @@ fn refused(status: StatusCode) -> Row {
         status if status.is_server_error() => ("engine_error", false),
         _ => ("invalid_request", false),
     };
-    Row {
-        status,
-        code,
-        retryable,
-    }
+    (status, code, retryable)
 }
 
 #[cfg(test)]

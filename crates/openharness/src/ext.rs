@@ -2,7 +2,7 @@
 //! and what it is told beyond the draft. No other file reads or writes that key.
 
 use crate::JsonSchema;
-use harn_model::{StopReason, ToolCallStatus, ToolKind};
+use harn_model::StopReason;
 use serde::Serialize;
 
 use crate::{
@@ -12,7 +12,6 @@ use crate::{
     told::{Call, State, Told},
 };
 
-/// The key.
 pub(crate) const VENDOR: &str = "dev.harn";
 
 /// What a request decides.
@@ -97,7 +96,7 @@ pub(crate) struct Run<'a> {
     pub(crate) stop_reason: Option<StopReason>,
     /// What the engine did itself since the place the request went on from. None of it is for the Shell to
     /// do.
-    pub(crate) calls: Vec<CallSummary<'a>>,
+    pub(crate) calls: &'a [Call],
 }
 
 /// Where a run stands.
@@ -116,40 +115,6 @@ pub(crate) enum RunState {
     Interrupted,
 }
 
-/// A tool call that the engine made.
-#[derive(Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct CallSummary<'a> {
-    /// Its id.
-    pub(crate) id: &'a str,
-    /// The tool.
-    pub(crate) tool: &'a str,
-    /// What to show a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) title: Option<&'a str>,
-    /// What sort of tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) kind: Option<ToolKind>,
-    /// Where it stands.
-    pub(crate) status: ToolCallStatus,
-    /// What went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<&'a str>,
-}
-
-impl<'a> From<&'a Call> for CallSummary<'a> {
-    fn from(call: &'a Call) -> Self {
-        Self {
-            id: call.id.as_str(),
-            tool: &call.tool,
-            title: call.title.as_deref(),
-            kind: call.kind,
-            status: call.status,
-            error: call.error.as_deref(),
-        }
-    }
-}
-
 /// What is told of a run.
 pub(crate) fn run(told: &Told) -> Extensions<'_> {
     let (state, stop_reason) = match &told.state {
@@ -162,7 +127,7 @@ pub(crate) fn run(told: &Told) -> Extensions<'_> {
     let run = Run {
         state,
         stop_reason,
-        calls: told.calls.iter().map(CallSummary::from).collect(),
+        calls: &told.calls,
     };
     Extensions { run }
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::published::SCHEMAS;
 
-/// The folder.
 pub(crate) fn folder() -> PathBuf {
     PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -15,7 +14,6 @@ pub(crate) fn folder() -> PathBuf {
     ))
 }
 
-/// A message.
 pub(crate) fn message(name: &str) -> Value {
     let text = std::fs::read(folder().join(format!("{name}.json"))).unwrap();
     serde_json::from_slice(&text).unwrap()

@@ -6,8 +6,9 @@ use harn_model::{
     Artifact, HitlRequest, PermissionAsked, Plan, StopReason, Timestamp, ToolCallId,
     ToolCallStatus, ToolKind,
 };
+use serde::Serialize;
 
-use crate::continuation::Place;
+use crate::{JsonSchema, continuation::Place};
 
 /// A run, as far as it has come.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,21 +37,30 @@ pub(crate) enum State {
     Running,
     /// It waits for a decision.
     Parked,
-    /// It is over.
     Ended(StopReason),
-    /// The agent failed.
     Failed(String),
     /// The process ended before it did.
     Interrupted,
 }
 
-/// A tool call of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A tool call that the engine made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "CallSummary", deny_unknown_fields)]
 pub(crate) struct Call {
+    /// Its id.
+    #[schemars(with = "String")]
     pub(crate) id: ToolCallId,
+    /// The tool.
     pub(crate) tool: String,
+    /// What to show a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
+    /// What sort of tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<ToolKind>,
+    /// Where it stands.
     pub(crate) status: ToolCallStatus,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }

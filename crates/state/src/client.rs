@@ -19,17 +19,14 @@ use crate::{
 /// How a client comes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coming {
-    /// To which session.
     pub(crate) session: SessionChoice,
     /// Where a new one works.
     pub(crate) cwd: Option<PathBuf>,
-    /// By which name.
     pub(crate) name: Option<String>,
     /// Whether it never takes control of its own accord.
     pub(crate) watches: bool,
 }
 
-/// See the module.
 pub(crate) struct Client {
     hub: Hub,
     rooms: Arc<Rooms>,
@@ -143,7 +140,6 @@ impl Client {
         Ok(())
     }
 
-    /// Gives control up.
     pub(crate) async fn hand_back(&self) -> Result<(), Refused> {
         let name = self.named("handback")?;
         if self.seat.has_control() {

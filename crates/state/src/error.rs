@@ -21,7 +21,6 @@ pub(crate) enum StateError {
     /// A value of the query does not fit.
     #[error("{name} must be {wanted}")]
     BadQuery {
-        /// Which.
         name: &'static str,
         /// What would be right.
         wanted: &'static str,
@@ -47,12 +46,9 @@ pub(crate) enum StateError {
     /// The session was closed while it was read.
     #[error("the session was closed meanwhile; ask again to open it")]
     Closed,
-    /// The session's log could not be read.
-    #[error("{0}")]
-    Unreadable(String),
-    /// The session could not be opened.
-    #[error("{}", session_words(.0))]
-    Session(SessionError),
+    /// The session could not be opened or read.
+    #[error("{words}")]
+    Session { status: StatusCode, words: String },
     /// A client cannot be on the session.
     #[error("{0}")]
     Client(LiveClientError),
@@ -81,8 +77,7 @@ impl StateError {
             Self::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::Closed => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Unreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Session(error) => session_status(error),
+            Self::Session { status, .. } => *status,
             Self::Client(_) => StatusCode::CONFLICT,
             Self::Handshake(_) => StatusCode::BAD_REQUEST,
             Self::Upgrade => StatusCode::UPGRADE_REQUIRED,
@@ -92,64 +87,37 @@ impl StateError {
     }
 }
 
-fn session_status(error: &SessionError) -> StatusCode {
-    match error {
-        SessionError::NotFound(_) => StatusCode::NOT_FOUND,
-        SessionError::WrongCwd { .. } | SessionError::BadCwd | SessionError::BadCursor => {
-            StatusCode::BAD_REQUEST
-        }
-        SessionError::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
-        SessionError::Journal(error) => match error {
-            JournalError::NotFound(_) | JournalError::InvalidId => StatusCode::NOT_FOUND,
-            JournalError::Locked(_) | JournalError::Exists(_) => StatusCode::CONFLICT,
-            JournalError::Corrupt { .. } | JournalError::Io { .. } => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
-        },
-    }
-}
-
-/// The runtime's own words, where they do not name what was asked for.
-fn session_words(error: &SessionError) -> String {
-    match error {
-        SessionError::NotFound(_) => StateError::NoSession.to_string(),
-        SessionError::WrongCwd { expected, .. } => {
-            format!("the session belongs to {}", expected.display())
-        }
-        SessionError::BadCwd => "cwd must be the absolute path of an existing directory".to_owned(),
-        SessionError::BadCursor | SessionError::ShuttingDown => error.to_string(),
-        SessionError::Journal(error) => match error {
-            JournalError::NotFound(_) | JournalError::InvalidId => {
-                StateError::NoSession.to_string()
-            }
-            JournalError::Locked(_) => {
-                "the session is open in another process; end that one first".to_owned()
-            }
-            JournalError::Exists(_) => "the session exists already".to_owned(),
-            JournalError::Corrupt { .. } | JournalError::Io { .. } => error.to_string(),
-        },
-    }
-}
-
 impl From<SessionError> for StateError {
     fn from(error: SessionError) -> Self {
-        match error {
+        let (status, words) = match &error {
             // What cannot be the name of a session is the name of none.
             SessionError::NotFound(_)
             | SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId) => {
-                Self::NoSession
+                return Self::NoSession;
             }
-            error @ (SessionError::WrongCwd { .. }
-            | SessionError::BadCwd
-            | SessionError::BadCursor
-            | SessionError::ShuttingDown
-            | SessionError::Journal(
-                JournalError::Locked(_)
-                | JournalError::Exists(_)
-                | JournalError::Corrupt { .. }
-                | JournalError::Io { .. },
-            )) => Self::Session(error),
-        }
+            SessionError::WrongCwd { expected, .. } => (
+                StatusCode::BAD_REQUEST,
+                format!("the session belongs to {}", expected.display()),
+            ),
+            SessionError::BadCwd => (
+                StatusCode::BAD_REQUEST,
+                "cwd must be the absolute path of an existing directory".to_owned(),
+            ),
+            SessionError::BadCursor => (StatusCode::BAD_REQUEST, error.to_string()),
+            SessionError::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+            SessionError::Journal(JournalError::Locked(_)) => (
+                StatusCode::CONFLICT,
+                "the session is open in another process; end that one first".to_owned(),
+            ),
+            SessionError::Journal(JournalError::Exists(_)) => (
+                StatusCode::CONFLICT,
+                "the session exists already".to_owned(),
+            ),
+            SessionError::Journal(
+                error @ (JournalError::Corrupt { .. } | JournalError::Io { .. }),
+            ) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+        };
+        Self::Session { status, words }
     }
 }
 
@@ -157,7 +125,10 @@ impl From<SessionEnd> for StateError {
     fn from(end: SessionEnd) -> Self {
         match end {
             SessionEnd::Closed => Self::Closed,
-            SessionEnd::Failed(why) => Self::Unreadable(why.to_string()),
+            SessionEnd::Failed(why) => Self::Session {
+                status: StatusCode::INTERNAL_SERVER_ERROR,
+                words: why.to_string(),
+            },
         }
     }
 }

@@ -32,7 +32,11 @@ fn json(body: &impl Serialize) -> Response {
     ];
     match serde_json::to_vec(body) {
         Ok(body) => (headers, body).into_response(),
-        Err(error) => StateError::Unreadable(error.to_string()).into_response(),
+        Err(error) => StateError::Session {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            words: error.to_string(),
+        }
+        .into_response(),
     }
 }
 

@@ -40,7 +40,6 @@ const DELIVERIES: usize = 1024;
 /// What clients that give no name are called while they control a session together.
 pub(crate) const NAMELESS: &str = "state";
 
-/// See the module.
 pub(crate) struct Room {
     session: Controller,
     agent: String,
@@ -91,9 +90,7 @@ pub(crate) enum Next {
     Delta(Vec<Bytes>),
     /// The document. Its messages are shared, so that who reads slowly does not cost what it is long.
     Whole(Box<State>),
-    /// Nothing yet.
     Nothing,
-    /// Nothing any more.
     Ended,
 }
 

@@ -15,7 +15,6 @@ type Key = (Principal, SessionId);
 /// Held by whoever opens a room, so that others wait for it.
 type Place = Arc<tokio::sync::Mutex<Weak<Room>>>;
 
-/// See the module.
 #[derive(Default)]
 pub(crate) struct Rooms {
     places: Mutex<HashMap<Key, Place>>,

@@ -50,7 +50,6 @@ type Farewell = (CloseCode, &'static str);
 
 /// What the reading half has the writing half say.
 enum Say {
-    /// Something was wrong.
     Wrong(String),
     /// The client looks at another session.
     Room(Arc<Room>),

@@ -28,7 +28,6 @@ struct Draft {
     kind: TimelineKind,
     /// One line, or what becomes one.
     title: String,
-    /// All there is.
     text: String,
     joins: Option<Joins>,
 }
@@ -129,7 +128,6 @@ impl Whole {
     }
 }
 
-/// The fold.
 #[derive(Default)]
 pub(crate) struct Timeline {
     memory: Memory,
@@ -156,7 +154,6 @@ impl Timeline {
         before.map(Open::whole)
     }
 
-    /// The last row.
     pub(crate) fn finish(&mut self) -> Option<Whole> {
         self.open.take().map(Open::whole)
     }

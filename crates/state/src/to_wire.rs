@@ -1,4 +1,5 @@
-//! From events to the document: one pure fold, live and replayed, that also says what changed.
+//! From events to the document: the words of this wire for what the transcript says, live and replayed, and what
+//! changes by it. Pure.
 //!
 //! What was said and done follows from the events alone. What belongs to the process, such as who is there, is
 //! handed in beside them.
@@ -14,9 +15,9 @@ pub(crate) mod whole;
 use std::collections::{BTreeSet, HashMap};
 
 use harn_model::{
-    AskId, ContextEvent, DelegationEvent, Envelope, EventFamily, MessageEvent, PendingChange,
+    ContextEvent, DelegationEvent, Envelope, EventFamily, MessageEvent, OpenItems, PendingChange,
     PermissionEvent, RecordEvent, ReminderChange, ReportEvent, SettingEvent, SkillEvent,
-    SteeringEvent, StopReason, ToolCallId, ToolEvent, TurnEvent, TurnOutcome, plain_text,
+    SteeringEvent, StopReason, ToolEvent, Transcript, TurnEvent, TurnOutcome, plain_text,
 };
 
 pub use facts::Presence;
@@ -25,7 +26,7 @@ use crate::{
     changes::{Changes, at},
     wire::{MessageStatus, NoteKind, Question, SessionFacts, State, Status},
 };
-use call::{OpenCall, Place};
+use call::Place;
 use transcript::Spoken;
 
 /// What a crash left behind is told with these words.
@@ -39,10 +40,8 @@ pub struct Document {
     settled: usize,
     /// The message of the agent that is under way.
     open: Option<Spoken>,
-    /// Calls that have not ended, and where they are.
-    calls: HashMap<ToolCallId, OpenCall>,
-    /// What decisions are waited for, and the calls they are about, where those are shown.
-    asks: HashMap<AskId, Option<Place>>,
+    /// Calls are tagged with where they are, and decisions with where the call is that they are about.
+    transcript: Transcript<Option<Place>>,
     /// Ids of messages, each of which is there once, and how many were asked for by that name.
     names: HashMap<String, u32>,
 }
@@ -68,8 +67,7 @@ impl Document {
             },
             settled: 0,
             open: None,
-            calls: HashMap::new(),
-            asks: HashMap::new(),
+            transcript: Transcript::with_output(call::PRINTED_BYTES),
             names: HashMap::new(),
         }
     }
@@ -83,6 +81,7 @@ impl Document {
     /// Folds one event in, and adds what changed by it.
     pub fn apply(&mut self, envelope: &Envelope, out: &mut Changes) {
         let at = envelope.at;
+        let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
                 self.run(out);
@@ -102,14 +101,13 @@ impl Document {
                         | StopReason::MaxTurnRequests
                         | StopReason::Refusal
                         | StopReason::Cancelled,
-                } => self.end(None, out),
-                TurnOutcome::Failed { message } => self.end(Some(message), out),
+                } => self.end(None, &closed.left, out),
+                TurnOutcome::Failed { message } => self.end(Some(message), &closed.left, out),
             },
-            EventFamily::Turn(TurnEvent::Recovered(_)) => {
-                if self.state.status == Status::Running {
-                    self.end(Some(INTERRUPTED), out);
-                }
-            }
+            EventFamily::Turn(TurnEvent::Recovered(_)) => match self.state.status {
+                Status::Running => self.end(Some(INTERRUPTED), &closed.left, out),
+                Status::Idle | Status::Error => self.settle_left(&closed.left, out),
+            },
             EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
@@ -145,10 +143,14 @@ impl Document {
                 // What nobody said becomes a note when the agent is told it.
                 PendingChange::ReminderQueued(_) | PendingChange::ReminderRevoked { .. } => {}
             },
-            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, at, out),
-            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, out),
-            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, out),
-            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => self.resolve(resolved, out),
+            EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, closed.call, at, out),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(update, closed.call, out),
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.ask(ask, closed.ask, out),
+            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
+                if let Some(ask) = closed.ask {
+                    self.close(&ask, approval::status(&resolved.decision), out);
+                }
+            }
             EventFamily::Report(ReportEvent::Plan { plan }) => self.plan(plan, out),
             EventFamily::Delegation(DelegationEvent::WorkerUpdate(update)) => self.worker(update, out),
             EventFamily::Context(ContextEvent::Usage(usage)) => self.usage(usage, out),
@@ -271,7 +273,8 @@ impl Document {
 
     /// Nothing more can be written of the session: what runs is cut short.
     pub fn fail(&mut self, why: &str, out: &mut Changes) {
-        self.end(Some(why), out);
+        let left = self.transcript.break_off().left;
+        self.end(Some(why), &left, out);
     }
 
     /// The agent is at work; what went wrong before is over.
@@ -281,13 +284,12 @@ impl Document {
     }
 
     /// The run is over; badly, where it says why.
-    fn end(&mut self, failed: Option<&str>, out: &mut Changes) {
+    fn end(&mut self, failed: Option<&str>, left: &OpenItems<Option<Place>>, out: &mut Changes) {
         let message = match failed {
             None => MessageStatus::Complete,
             Some(_) => MessageStatus::Error,
         };
-        self.settle_asks(out);
-        self.settle_calls(out);
+        self.settle_left(left, out);
         self.end_message(message, out);
         match failed {
             None => {
@@ -300,6 +302,11 @@ impl Document {
                 self.set_status(Status::Error, out);
             }
         }
+    }
+
+    fn settle_left(&mut self, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+        self.settle_asks(left, out);
+        self.settle_calls(left, out);
     }
 
     /// No operation removes anything.

@@ -66,7 +66,6 @@ impl Reply {
 }
 
 impl Peer {
-    /// Answers by itself.
     pub(crate) async fn answer<T: Serialize>(
         &self,
         reply: &Reply,
@@ -77,7 +76,6 @@ impl Peer {
         self.send(out).await
     }
 
-    /// Queues whole lines.
     pub(crate) async fn send(&self, lines: Vec<u8>) -> Result<(), Disconnected> {
         match lines.is_empty() {
             true => Ok(()),

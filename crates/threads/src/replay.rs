@@ -18,7 +18,6 @@ pub struct History {
     held: Option<Notification>,
     /// Whether the title may still be the one it was created with.
     fresh: bool,
-    /// Reused between events.
     told: Vec<Notification>,
     last: Timestamp,
 }

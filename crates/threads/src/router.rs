@@ -14,7 +14,6 @@ use crate::{
     rpc::Call,
 };
 
-/// What there is.
 pub(crate) const METHODS: [&str; 7] = [
     "initialize",
     "thread.create",

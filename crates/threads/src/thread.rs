@@ -46,7 +46,6 @@ pub(crate) struct ThreadTask {
     starting: HashMap<TurnId, Reply>,
     /// Who waits to hear that their decision was taken, and which it was.
     deciding: HashMap<AskId, (Reply, ApprovalReply)>,
-    /// Reused between deliveries.
     told: Vec<Notification>,
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The message.
     pub(crate) fn root(message: &'a Value) -> Result<Self, Fault> {
         Self::at(message, String::new())
     }
@@ -42,7 +41,6 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Its members.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
         self.members
             .into_iter()

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use harn_model::{
     AgentEvent, Artifact, Envelope, EventFamily, HitlRequest, MessageEvent, MessageId,
-    PermissionAsked, PermissionEvent, Plan, QuestionEvent, ReportEvent, Seq, SessionId, StopReason,
-    Timestamp, ToolCall, ToolCallUpdate, ToolEvent, TurnEvent, TurnId, TurnOutcome,
+    PermissionAsked, PermissionEvent, Plan, QuestionEvent, ReportEvent, Seq, SessionId, ShownCall,
+    StopReason, Timestamp, ToolCall, ToolCallUpdate, ToolEvent, Transcript, TurnEvent, TurnId,
+    TurnOutcome,
 };
 
 use crate::{
@@ -22,18 +23,18 @@ pub(super) struct Fold {
     last: Seq,
     /// Somebody was told up to here: what is said after it is not put together with what was said before.
     told: Seq,
+    /// The message under way is tagged with its last event, a decision with the event that asks for it.
+    transcript: Transcript<Seq>,
     said: Vec<Passage>,
     calls: Vec<(Seq, Call)>,
     artifacts: Vec<(Seq, Artifact)>,
     plan: Option<(Seq, Plan)>,
-    asks: Vec<PermissionAsked>,
     questions: Vec<Arc<HitlRequest>>,
     end: Option<State>,
 }
 
 /// Part of a message.
 struct Passage {
-    /// Its last event.
     seq: Seq,
     message: Option<MessageId>,
     text: String,
@@ -49,11 +50,11 @@ impl Fold {
             until: at,
             last: Seq::ZERO,
             told,
+            transcript: Transcript::default(),
             said: Vec::new(),
             calls: Vec::new(),
             artifacts: Vec::new(),
             plan: None,
-            asks: Vec::new(),
             questions: Vec::new(),
             end: None,
         }
@@ -64,8 +65,11 @@ impl Fold {
         self.end.is_some()
     }
 
-    pub(super) fn asks(&self) -> &[PermissionAsked] {
-        &self.asks
+    /// The decisions it waits for, in the order they were asked for.
+    pub(super) fn asks(&self) -> Vec<PermissionAsked> {
+        let mut asks: Vec<_> = self.transcript.open.asks.values().collect();
+        asks.sort_by_key(|ask| ask.tag);
+        asks.into_iter().map(|ask| (*ask.item).clone()).collect()
     }
 
     pub(super) fn questions(&self) -> &[Arc<HitlRequest>] {
@@ -79,14 +83,13 @@ impl Fold {
 
     /// How many decisions it waits for.
     pub(super) fn open_questions(&self) -> usize {
-        self.asks.len() + self.questions.len()
+        self.transcript.open.asks.len() + self.questions.len()
     }
 
     /// Whether this waits for a decision.
     pub(super) fn asks_for(&self, id: &str) -> bool {
-        let asks = self.asks.iter().map(|ask| ask.ask_id.as_str());
-        let questions = self.questions.iter().map(|it| it.request_id.as_str());
-        asks.chain(questions).any(|open| open == id)
+        let mut questions = self.questions.iter();
+        self.transcript.open.asks.contains_key(id) || questions.any(|it| it.request_id == id)
     }
 
     /// What there is to tell from just after a place. What comes later begins with passages of its own.
@@ -114,7 +117,7 @@ impl Fold {
                 .as_ref()
                 .filter(|(seq, _)| *seq > after)
                 .map(|(_, plan)| plan.clone()),
-            asks: self.asks.clone(),
+            asks: self.asks(),
             questions: self.questions.clone(),
         }
     }
@@ -147,14 +150,12 @@ impl Fold {
         let seq = envelope.seq;
         self.last = seq;
         self.until = envelope.at;
+        let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(_)) => self.began_at = envelope.at,
-            EventFamily::Message(MessageEvent::AgentMessageChunk {
-                content,
-                message_id,
-            }) => self.say(seq, message_id.as_ref(), content),
+            EventFamily::Message(MessageEvent::AgentMessageChunk { content, .. }) => self.say(seq, content),
             EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(seq, call),
-            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(seq, update),
+            EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(seq, update, closed.call.as_deref()),
             EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifacts.push((seq, artifact.clone())),
             EventFamily::Report(ReportEvent::Plan { plan }) => self.plan = Some((seq, plan.clone())),
             // A checklist is a plan, whatever else is reported with it.
@@ -163,10 +164,13 @@ impl Fold {
                     self.plan = Some((seq, Plan::Entries(report.entries.clone())));
                 }
             }
-            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => self.asks.push(ask.clone()),
-            EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
-                self.asks.retain(|ask| ask.ask_id != resolved.ask_id);
+            EventFamily::Permission(PermissionEvent::PermissionAsked(ask)) => {
+                if let Some(open) = self.transcript.open.asks.get_mut(&ask.ask_id) {
+                    open.tag = seq;
+                }
             }
+            // The transcript waits for it no more.
+            EventFamily::Permission(PermissionEvent::PermissionResolved(_)) => {}
             EventFamily::Question(QuestionEvent::HitlRequested { request_id, .. }) => {
                 // One that an agent only tells of is nobody's here to answer.
                 self.questions.extend(question(request_id));
@@ -203,21 +207,22 @@ impl Fold {
         }
     }
 
-    fn say(&mut self, seq: Seq, message: Option<&MessageId>, content: &str) {
-        if let Some(last) = self.said.last_mut()
-            && message.is_some()
-            && last.message.as_ref() == message
-            && last.seq > self.told
-        {
-            last.text.push_str(content);
-            last.seq = seq;
+    fn say(&mut self, seq: Seq, content: &str) {
+        let Some(message) = &mut self.transcript.message else {
             return;
+        };
+        let last = std::mem::replace(&mut message.tag, seq);
+        match self.said.last_mut() {
+            Some(passage) if message.id.is_some() && last > self.told => {
+                passage.text.push_str(content);
+                passage.seq = seq;
+            }
+            _ => self.said.push(Passage {
+                seq,
+                message: message.id.clone(),
+                text: content.to_owned(),
+            }),
         }
-        self.said.push(Passage {
-            seq,
-            message: message.cloned(),
-            text: content.to_owned(),
-        });
     }
 
     fn announce(&mut self, seq: Seq, call: &ToolCall) {
@@ -232,24 +237,25 @@ impl Fold {
         self.calls.push((seq, call));
     }
 
-    fn update(&mut self, seq: Seq, update: &ToolCallUpdate) {
+    fn update(&mut self, seq: Seq, update: &ToolCallUpdate, ended: Option<&ShownCall>) {
+        let open = self.transcript.open.calls.get(&update.tool_call_id);
         let mut calls = self.calls.iter_mut();
-        let Some((at, call)) = calls.find(|(_, call)| call.id == update.tool_call_id) else {
+        let known = calls.find(|(_, call)| call.id == update.tool_call_id);
+        let (Some(shown), Some((at, call))) = (ended.or(open.map(|open| &open.item)), known) else {
             // Never announced: there is nothing a person could make of it.
             return;
         };
         *at = seq;
-        call.status = update.status;
-        if update.title.is_some() {
-            call.title.clone_from(&update.title);
-        }
+        call.status = shown.status;
+        call.title.clone_from(&shown.title);
         if update.error.is_some() {
             call.error.clone_from(&update.error);
         }
     }
 
     fn end(&mut self, how: State) {
-        self.asks.clear();
+        // A prompt that is withdrawn ends no turn.
+        self.transcript.break_off();
         self.questions.clear();
         self.end = Some(how);
     }

@@ -25,9 +25,7 @@ pub(super) struct Turn {
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ran {
-    /// Nothing yet.
     Never,
-    /// This turn.
     As(TurnId),
     /// It was another request then.
     Otherwise,

@@ -23,7 +23,6 @@ pub(super) struct Lines {
 #[derive(Default)]
 struct Kept {
     lines: HashMap<SessionId, (Arc<Line>, u64)>,
-    /// Counts the uses.
     uses: u64,
     /// Those that are being closed: who wants one waits, so that nothing is begun in it meanwhile.
     closing: HashMap<SessionId, watch::Receiver<()>>,

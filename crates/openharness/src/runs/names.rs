@@ -30,7 +30,6 @@ fn session(parts: &[&str]) -> SessionId {
 pub(super) struct Mark {
     /// The request, by its id.
     pub(super) request: String,
-    /// What it says.
     pub(super) digest: String,
 }
 

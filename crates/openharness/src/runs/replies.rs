@@ -43,7 +43,6 @@ struct Entry {
     bytes: usize,
 }
 
-/// What was answered.
 pub(super) struct Reply {
     pub(super) told: Told,
     pub(super) at: Timestamp,

@@ -93,7 +93,7 @@ impl Run {
         principal: &Principal,
     ) -> Result<Vec<Deed>, Fault> {
         let fold = self.fold();
-        verdict::deeds(verdicts, fold.asks(), fold.questions(), principal)
+        verdict::deeds(verdicts, &fold.asks(), fold.questions(), principal)
     }
 
     /// Waits until it goes on by itself no more, with all that it asks at once. Cancel safe.

@@ -25,7 +25,6 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// The question.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Answer(ask, _) => ask.as_str(),

@@ -128,20 +128,14 @@ fn paths(ask: &PermissionAsked) -> Vec<&str> {
     locations.map(|location| &*location.path).collect()
 }
 
-fn diffs<'a>(call: &'a ToolCall) -> Vec<Diff<'a>> {
-    let diff = |content: &'a ToolContent| match content {
-        ToolContent::Diff {
-            path,
-            old_text,
-            new_text,
-        } => Some(Diff {
-            path,
-            old_text: old_text.as_deref(),
-            new_text,
-        }),
-        ToolContent::Content { .. } | ToolContent::Terminal { .. } | ToolContent::Output(_) => None,
-    };
-    call.content.iter().filter_map(diff).collect()
+fn diffs(call: &ToolCall) -> Vec<Diff<'_>> {
+    let diffs = call.content.iter().filter_map(ToolContent::diff);
+    let diffs = diffs.map(|(path, old_text, new_text)| Diff {
+        path,
+        old_text,
+        new_text,
+    });
+    diffs.collect()
 }
 
 /// All of it as text.

@@ -3,7 +3,7 @@
 use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus, visible_text};
 
 use crate::{
-    ext::{self, CallSummary},
+    ext,
     told::{Call, Told},
     wire::directive::{ArtifactCard, Component, RunCard, Ui},
 };
@@ -13,7 +13,7 @@ pub(super) fn run(told: &Told) -> Option<Ui<'_>> {
     let plan = told.plan.as_ref().map(|plan| plan.entries());
     let data = RunCard {
         state: ext::run(told).run.state,
-        calls: told.calls.iter().map(CallSummary::from).collect(),
+        calls: &told.calls,
         plan: plan.unwrap_or_default(),
         artifacts: told.artifacts.iter().map(artifact).collect(),
     };

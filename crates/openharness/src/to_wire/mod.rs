@@ -75,7 +75,7 @@ fn failure(state: &State) -> Option<Fault> {
 fn error(fault: &Fault) -> Error {
     Error {
         code: fault.code(),
-        message: message::line(&fault.words()),
+        message: message::line(&fault.to_string()),
         retryable: fault.retryable(),
         details: fault.details(),
     }

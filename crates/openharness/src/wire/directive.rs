@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Continuation;
-use crate::ext::{CallSummary, RunState};
+use crate::{ext::RunState, told::Call};
 
 /// Something for the Shell to do.
 #[derive(Serialize, JsonSchema)]
@@ -107,8 +107,8 @@ pub(crate) struct RunCard<'a> {
     /// Where the run stands.
     pub(crate) state: RunState,
     /// The tools it used.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) calls: Vec<CallSummary<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) calls: &'a [Call],
     /// Its plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) plan: Vec<PlanEntry>,

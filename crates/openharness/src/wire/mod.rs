@@ -32,7 +32,7 @@ pub(crate) struct Answer<'a> {
     /// What there is; every value is true.
     supported_capabilities: BTreeMap<&'static str, bool>,
     /// What the Shell asked for and does not get.
-    capability_denials: Vec<Denial<'a>>,
+    capability_denials: &'a [Denied],
     /// What came of it.
     response: Response<'a>,
 }
@@ -47,30 +47,8 @@ impl<'a> Answer<'a> {
             correlation_id: echo.correlation_id.as_deref(),
             supported_protocol_versions: version::SUPPORTED,
             supported_capabilities: supported.map(|key| (key, true)).collect(),
-            capability_denials: denied.iter().map(Denial::from).collect(),
+            capability_denials: denied,
             response,
-        }
-    }
-}
-
-/// A capability that is not there.
-#[derive(Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Denial<'a> {
-    /// Which.
-    capability: &'static str,
-    /// Why, for machines.
-    code: &'static str,
-    /// Why, for people.
-    message: &'a str,
-}
-
-impl<'a> From<&'a Denied> for Denial<'a> {
-    fn from(denied: &'a Denied) -> Self {
-        Self {
-            capability: denied.capability,
-            code: denied.code,
-            message: &denied.message,
         }
     }
 }

@@ -9,7 +9,6 @@ use tokio::runtime::Handle;
 
 use crate::{client::Client, commands, refused::Refused, wire::Command};
 
-/// See the module.
 pub(super) struct Attendance {
     /// Taken when it leaves.
     client: Option<Client>,

@@ -22,7 +22,6 @@ use crate::{
 /// How often a client that is told nothing is shown that somebody is there.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// See the module.
 pub(super) struct Reply {
     format: Format,
     room: Arc<Room>,

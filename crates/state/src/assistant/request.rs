@@ -8,7 +8,6 @@ use crate::{
     error::StateError, from_wire, refused::Refused, session_choice::SessionChoice, wire::Command,
 };
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Asked {
     /// The session it is about, where it says.

@@ -1,11 +1,11 @@
 //! `GET /state/output`: all that came of a tool call, as text.
 
 use axum::response::{IntoResponse, Response};
-use harn_model::{AgentEvent, Envelope, Seq, SessionId, ToolCallId};
+use harn_model::{AgentEvent, CallOutput, Envelope, Seq, SessionId, ToolCallId};
 use harn_runtime::Hub;
 
 use super::{foreign_text, observe, query::Given};
-use crate::{error::StateError, to_wire::output::CallOutput};
+use crate::{error::StateError, to_wire::output::whole_text};
 
 /// Answers a request with this query.
 pub(crate) async fn respond(hub: Hub, query: &str) -> Response {
@@ -40,26 +40,17 @@ pub(crate) async fn output(
         tokio::task::consume_budget().await;
     }
     match found.known {
-        true => Ok(found.output.text()),
+        true => Ok(whole_text(&found.output)),
         false => Err(StateError::NoCall),
     }
 }
 
 /// What is known of the call.
+#[derive(Default)]
 struct Found {
     known: bool,
     ended: bool,
     output: CallOutput,
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        Self {
-            known: false,
-            ended: false,
-            output: CallOutput::new(usize::MAX),
-        }
-    }
 }
 
 impl Found {
@@ -69,19 +60,14 @@ impl Found {
             && told.tool_call_id == *call
         {
             self.known = true;
-            self.output.show(&told.content);
+            self.output.show(&told.content, usize::MAX);
             self.ended = told.status.is_terminal();
         }
         if let AgentEvent::ToolCallUpdate(update) = &envelope.event
             && update.tool_call_id == *call
         {
             self.known = true;
-            if let Some(content) = &update.content {
-                self.output.show(content);
-            }
-            if let Some(raw) = &update.raw_output {
-                self.output.set_raw(raw);
-            }
+            self.output.update(update, usize::MAX);
             self.ended = update.status.is_terminal();
         }
         // Of a worker's call the session above knows what is asked about it.
@@ -90,7 +76,7 @@ impl Found {
             && !self.known
         {
             self.known = true;
-            self.output.show(&ask.tool_call.content);
+            self.output.show(&ask.tool_call.content, usize::MAX);
         }
     }
 }

@@ -5,7 +5,6 @@ use axum::{extract::Query, http::Uri};
 
 use crate::error::StateError;
 
-/// What was given.
 pub(crate) struct Given(Vec<(String, String)>);
 
 impl Given {

@@ -21,7 +21,6 @@ const MOST: usize = 1000;
 
 /// Which rows are wanted.
 pub(crate) struct TimelineQuery {
-    /// Of which session.
     pub(crate) session: SessionId,
     /// After which event.
     ///
@@ -29,7 +28,6 @@ pub(crate) struct TimelineQuery {
     /// is new, it may be in the middle of a message that was being said: what was said of it since is a row of
     /// its own then, which begins after this event.
     pub(crate) after: Seq,
-    /// How many.
     pub(crate) limit: usize,
     /// With these words in them; any, where it is empty.
     pub(crate) q: String,

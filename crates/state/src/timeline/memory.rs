@@ -13,14 +13,12 @@ use harn_model::{AskId, PermissionOption, Seq, ToolCallId};
 /// its answer.
 pub(crate) const WINDOW: u64 = 2048;
 
-/// What is remembered.
 #[derive(Default)]
 pub(super) struct Memory {
     /// Calls that may run commands.
     pub(super) executes: Recent<ToolCallId, ()>,
     /// The command lines of calls, as their arguments said last; nothing where they say none.
     pub(super) commands: Recent<ToolCallId, Option<String>>,
-    /// Questions about calls.
     pub(super) asks: Recent<AskId, Ask>,
     /// Whom they were put to.
     pub(super) asked: Recent<AskId, String>,

@@ -1,58 +1,62 @@
 //! Questions about tool calls, with all that a decision needs, for as long as they are open.
 
-use harn_model::{AskId, PermissionAsked, PermissionResolved};
+use harn_model::{Decision, OpenItems, PermissionAsked, TaggedItem};
 
-use super::{Document, call::diffs, output};
+use super::{
+    Document,
+    call::{Place, diffs},
+    output,
+};
 use crate::{
     changes::{Changes, at},
     wire::{Approval, ApprovalChoice, ApprovalStatus},
 };
 
+type Ask = TaggedItem<Box<PermissionAsked>, Option<Place>>;
+
 impl Document {
-    pub(super) fn ask(&mut self, ask: &PermissionAsked, out: &mut Changes) {
+    pub(super) fn ask(&mut self, ask: &PermissionAsked, before: Option<Ask>, out: &mut Changes) {
         // One that has this id already will not be answered any more.
-        self.close(&ask.ask_id, ApprovalStatus::Denied, out);
-        let call = self.place_of(&ask.tool_call.tool_call_id);
+        if let Some(before) = before {
+            self.close(&before, ApprovalStatus::Denied, out);
+        }
+        let calls = &self.transcript.open.calls;
+        let call = calls.get(&ask.tool_call.tool_call_id);
+        let call = call.and_then(|call| call.tag);
         if let Some(call) = call {
             self.decided(call, ApprovalStatus::Pending, out);
         }
-        self.asks.insert(ask.ask_id.clone(), call);
+        if let Some(open) = self.transcript.open.asks.get_mut(&ask.ask_id) {
+            open.tag = call;
+        }
         self.state.approvals.push(approval(ask));
         out.set(at!["approvals"], &self.state.approvals);
     }
 
-    pub(super) fn resolve(&mut self, resolved: &PermissionResolved, out: &mut Changes) {
-        let how = match resolved.decision.allows() {
-            true => ApprovalStatus::Approved,
-            false => ApprovalStatus::Denied,
-        };
-        self.close(&resolved.ask_id, how, out);
-    }
-
     /// Questions that are left when their turn ends. The runtime leaves none; a log may have been cut.
-    pub(super) fn settle_asks(&mut self, out: &mut Changes) {
-        let left: Vec<_> = self
-            .state
-            .approvals
-            .iter()
-            .map(|it| it.id.clone())
-            .collect();
-        for id in left {
-            self.close(&id.into(), ApprovalStatus::Denied, out);
+    pub(super) fn settle_asks(&mut self, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+        let open = self.state.approvals.iter();
+        let open = open.filter_map(|it| left.asks.get(it.id.as_str()));
+        for ask in open.collect::<Vec<_>>() {
+            self.close(ask, ApprovalStatus::Denied, out);
         }
     }
 
     /// Somebody decided, or nobody will.
-    fn close(&mut self, ask: &AskId, how: ApprovalStatus, out: &mut Changes) {
-        let Some(call) = self.asks.remove(ask) else {
-            return;
-        };
-        if let Some(call) = call {
+    pub(super) fn close(&mut self, ask: &Ask, how: ApprovalStatus, out: &mut Changes) {
+        if let Some(call) = ask.tag {
             self.decided(call, how, out);
         }
-        let id = ask.as_str();
+        let id = ask.ask_id.as_str();
         self.state.approvals.retain(|approval| approval.id != id);
         out.set(at!["approvals"], &self.state.approvals);
+    }
+}
+
+pub(super) fn status(decision: &Decision) -> ApprovalStatus {
+    match decision.allows() {
+        true => ApprovalStatus::Approved,
+        false => ApprovalStatus::Denied,
     }
 }
 

@@ -1,11 +1,12 @@
 //! What the agent did: tool calls, each at the message it belongs to, and how far they are.
 
 use harn_model::{
-    ContentBlock, Timestamp, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolContent,
+    CallOutput, OpenItems, ShownCall, TaggedItem, Timestamp, ToolCallStatus, ToolCallUpdate,
+    ToolContent,
 };
 use serde::Serialize;
 
-use super::{Document, output::CallOutput};
+use super::{Document, output};
 use crate::{
     changes::{Changes, at},
     wire::{ApprovalStatus, CallStatus, Diff, MessageStatus, ToolCall},
@@ -14,7 +15,7 @@ use crate::{
 /// How much of what a call puts out is in the document; all of it is in the log.
 pub(crate) const OUTPUT_BYTES: usize = 64 * 1024;
 /// How much of what a command prints is in the document: its end, which leaves room for what the call shows beside.
-const PRINTED_BYTES: usize = 48 * 1024;
+pub(super) const PRINTED_BYTES: usize = 48 * 1024;
 
 /// Where a call is, for good: the place of its message, and its place there.
 #[derive(Clone, Copy)]
@@ -23,17 +24,13 @@ pub(super) struct Place {
     index: usize,
 }
 
-/// A call that has not ended.
-#[derive(Clone)]
-pub(super) struct OpenCall {
-    place: Place,
-    output: CallOutput,
-}
+type Call = TaggedItem<ShownCall, Option<Place>>;
 
 impl Document {
     pub(super) fn announce(
         &mut self,
         call: &harn_model::ToolCall,
+        before: Option<Call>,
         at: Timestamp,
         out: &mut Changes,
     ) {
@@ -49,8 +46,8 @@ impl Document {
         if let Some(open) = &mut self.open {
             open.acted = true;
         }
-        let mut call_output = CallOutput::new(PRINTED_BYTES);
-        call_output.show(&call.content);
+        let mut call_output = CallOutput::default();
+        call_output.show(&call.content, PRINTED_BYTES);
         let (output, cut) = cut_output(&call_output);
         let shown = ToolCall {
             id: call.tool_call_id.to_string(),
@@ -69,18 +66,14 @@ impl Document {
             approval: None,
         };
         // One that has this id already will not be heard of any more.
-        if let Some(before) = self.calls.remove(&call.tool_call_id) {
-            self.settle_call(&before, out);
+        if let Some(place) = before.and_then(|before| before.tag) {
+            self.settle_call(place, out);
         }
         let calls = self.message(message).tool_calls.get_or_insert_default();
         let index = calls.len();
         calls.push(shown);
-        if !call.status.is_terminal() {
-            let open = OpenCall {
-                place: Place { message, index },
-                output: call_output,
-            };
-            self.calls.insert(call.tool_call_id.clone(), open);
+        if let Some(open) = self.transcript.open.calls.get_mut(&call.tool_call_id) {
+            open.tag = Some(Place { message, index });
         }
         if let Some(shown) = self.shown(message, index) {
             out.set(at!["messages", message, "toolCalls", index], shown);
@@ -88,22 +81,21 @@ impl Document {
         self.set_message_status(message, MessageStatus::Streaming, out);
     }
 
-    pub(super) fn update(&mut self, update: &ToolCallUpdate, out: &mut Changes) {
-        let Some(mut open) = self.calls.remove(&update.tool_call_id) else {
+    pub(super) fn update(
+        &mut self,
+        update: &ToolCallUpdate,
+        ended: Option<Call>,
+        out: &mut Changes,
+    ) {
+        let open = self.transcript.open.calls.get(&update.tool_call_id);
+        let Some((call, place)) = ended.as_ref().or(open).and_then(|it| Some((it, it.tag?))) else {
             return;
         };
-        if let Some(content) = &update.content {
-            open.output.show(content);
-        }
-        if let Some(raw) = &update.raw_output {
-            open.output.set_raw(raw);
-        }
-        let place = open.place;
         // Both may be long, and most updates say nothing of them.
         let says = update.content.is_some() || update.raw_output.is_some();
-        let shown = says.then(|| cut_output(&open.output));
+        let shown = says.then(|| cut_output(&call.output));
         let changed = update.content.is_some();
-        let changed = changed.then(|| diffs(open.output.content()));
+        let changed = changed.then(|| diffs(&call.output.content));
         let mut edit = self.edit(place, out);
         edit.field("status", |call| &mut call.status, status(update.status));
         if let Some(title) = &update.title {
@@ -129,14 +121,6 @@ impl Document {
         if let Some(changed) = changed {
             edit.field("diffs", |call| &mut call.diffs, changed);
         }
-        if !update.status.is_terminal() {
-            self.calls.insert(update.tool_call_id.clone(), open);
-        }
-    }
-
-    /// Where a call is that has not ended.
-    pub(super) fn place_of(&self, call: &ToolCallId) -> Option<Place> {
-        self.calls.get(call).map(|open| open.place)
     }
 
     /// How a decision about a call stands.
@@ -146,14 +130,16 @@ impl Document {
     }
 
     /// Calls that are left when their turn ends. The runtime leaves none; a log may have been cut.
-    pub(super) fn settle_calls(&mut self, out: &mut Changes) {
-        let mut left: Vec<_> = std::mem::take(&mut self.calls).into_values().collect();
-        left.sort_by_key(|open| (open.place.message, open.place.index));
-        left.iter().for_each(|open| self.settle_call(open, out));
+    pub(super) fn settle_calls(&mut self, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+        let mut left: Vec<_> = left.calls.values().filter_map(|call| call.tag).collect();
+        left.sort_by_key(|place| (place.message, place.index));
+        for place in left {
+            self.settle_call(place, out);
+        }
     }
 
-    fn settle_call(&mut self, open: &OpenCall, out: &mut Changes) {
-        let mut edit = self.edit(open.place, out);
+    fn settle_call(&mut self, place: Place, out: &mut Changes) {
+        let mut edit = self.edit(place, out);
         edit.field("status", |call| &mut call.status, CallStatus::Error);
     }
 
@@ -235,34 +221,19 @@ fn status(status: ToolCallStatus) -> CallStatus {
 
 /// What a call changes, whole.
 pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
-    let diff = |content: &ToolContent| match content {
-        ToolContent::Diff {
-            path,
-            old_text,
-            new_text,
-        } => Some(Diff {
-            path: path.clone(),
-            old_text: old_text.clone(),
-            new_text: new_text.clone(),
-        }),
-        ToolContent::Content {
-            content:
-                ContentBlock::Text { .. }
-                | ContentBlock::Image { .. }
-                | ContentBlock::Audio { .. }
-                | ContentBlock::Resource(_)
-                | ContentBlock::ResourceLink(_),
-        }
-        | ToolContent::Terminal { .. }
-        | ToolContent::Output(_) => None,
-    };
-    content.iter().filter_map(diff).collect()
+    let diffs = content.iter().filter_map(ToolContent::diff);
+    let diffs = diffs.map(|(path, old_text, new_text)| Diff {
+        path: path.to_owned(),
+        old_text: old_text.map(str::to_owned),
+        new_text: new_text.to_owned(),
+    });
+    diffs.collect()
 }
 
 /// As much of an output as the document has, and whether that is not all.
 fn cut_output(output: &CallOutput) -> (String, bool) {
-    let (text, is_long) = cut(output.text());
-    (text, is_long || output.is_cut())
+    let (text, is_long) = cut(output::whole_text(output));
+    (text, is_long || output::is_cut(output))
 }
 
 /// As much of a text as the document has, and whether that is not all.

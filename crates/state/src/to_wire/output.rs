@@ -1,65 +1,25 @@
 //! What came of a tool call, as text: one rule for the document, the timeline and the whole output.
 
-use harn_model::{CommandOutput, ContentBlock, OutputText, ToolContent};
+use harn_model::{CallOutput, ContentBlock, OutputText, ToolContent};
 use serde_json::Value;
 
-/// What a call has put out so far, folded from its events.
-#[derive(Clone)]
-pub(crate) struct CallOutput {
-    content: Vec<ToolContent>,
-    raw: Option<Value>,
-    /// What its command printed.
-    printed: Option<OutputText>,
-    limit: usize,
+/// All that a call has put out so far.
+pub(crate) fn whole_text(output: &CallOutput) -> String {
+    let Some(whole) = &output.printed else {
+        return text(&output.content, output.raw.as_ref());
+    };
+    let others = output
+        .content
+        .iter()
+        .filter(|part| part.printed().is_none());
+    let all = std::iter::once(whole.as_str()).chain(others.filter_map(shown));
+    let all: Vec<_> = all.filter(|text| !text.is_empty()).collect();
+    all.join("\n")
 }
 
-impl CallOutput {
-    /// Of a call that shows nothing yet. Of what a command prints, the end is kept, up to `limit` bytes.
-    pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            content: Vec::new(),
-            raw: None,
-            printed: None,
-            limit,
-        }
-    }
-
-    /// The call shows this, in the place of what it showed.
-    pub(crate) fn show(&mut self, content: &[ToolContent]) {
-        self.content = content.to_owned();
-        for part in content.iter().filter_map(printed) {
-            let text = &mut self.printed;
-            let text = text.get_or_insert_with(|| OutputText::new(self.limit));
-            text.append(part);
-        }
-    }
-
-    /// The call has this result.
-    pub(crate) fn set_raw(&mut self, raw: &Value) {
-        self.raw = Some(raw.clone());
-    }
-
-    /// What it shows.
-    pub(crate) fn content(&self) -> &[ToolContent] {
-        &self.content
-    }
-
-    /// Its output as text.
-    pub(crate) fn text(&self) -> String {
-        let Some(whole) = &self.printed else {
-            return text(&self.content, self.raw.as_ref());
-        };
-        let others = self.content.iter().filter(|part| printed(part).is_none());
-        let others = others.filter_map(shown);
-        let all = std::iter::once(whole.as_str()).chain(others);
-        let all: Vec<_> = all.filter(|text| !text.is_empty()).collect();
-        all.join("\n")
-    }
-
-    /// Whether the text lacks the beginning of what a command printed.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.printed.as_ref().is_some_and(OutputText::is_cut)
-    }
+/// Whether the text lacks the beginning of what a command printed.
+pub(crate) fn is_cut(output: &CallOutput) -> bool {
+    output.printed.as_ref().is_some_and(OutputText::is_cut)
 }
 
 /// The texts that the call shows, a line break between them; where it shows none, its raw result.
@@ -73,15 +33,6 @@ pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> Strin
         Some(Value::String(text)) => text.clone(),
         Some(value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {
             format!("{value:#}")
-        }
-    }
-}
-
-fn printed(content: &ToolContent) -> Option<&CommandOutput> {
-    match content {
-        ToolContent::Output(output) => Some(output),
-        ToolContent::Content { .. } | ToolContent::Diff { .. } | ToolContent::Terminal { .. } => {
-            None
         }
     }
 }
@@ -104,7 +55,7 @@ fn shown(content: &ToolContent) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use harn_model::Resource;
+    use harn_model::{CommandOutput, Resource};
     use serde_json::json;
 
     use super::*;
@@ -118,22 +69,25 @@ mod tests {
                 incomplete: false,
             })
         };
-        let mut output = CallOutput::new(100);
-        output.show(&[part(0, "one\n")]);
-        assert_eq!(output.text(), "one\n");
-        output.show(&[part(2, "e\ntwo\n")]);
-        assert_eq!(output.text(), "one\ntwo\n");
-        output.set_raw(&json!({"exit_code": 0}));
-        output.show(&[part(4, "two\n"), ToolContent::text("exit code 0\n")]);
-        assert_eq!(output.text(), "one\ntwo\n\nexit code 0\n");
-        assert!(!output.is_cut());
-        output.show(&[part(8, &"x".repeat(100))]);
-        assert_eq!((output.text(), output.is_cut()), ("x".repeat(50), true));
+        let mut output = CallOutput::default();
+        output.show(&[part(0, "one\n")], 100);
+        assert_eq!(whole_text(&output), "one\n");
+        output.show(&[part(2, "e\ntwo\n")], 100);
+        assert_eq!(whole_text(&output), "one\ntwo\n");
+        output.raw = Some(json!({"exit_code": 0}));
+        output.show(&[part(4, "two\n"), ToolContent::text("exit code 0\n")], 100);
+        assert_eq!(whole_text(&output), "one\ntwo\n\nexit code 0\n");
+        assert!(!is_cut(&output));
+        output.show(&[part(8, &"x".repeat(100))], 100);
+        assert_eq!(
+            (whole_text(&output), is_cut(&output)),
+            ("x".repeat(50), true)
+        );
 
-        let mut silent = CallOutput::new(100);
-        silent.set_raw(&json!({"exit_code": 0}));
-        silent.show(&[part(0, "")]);
-        assert_eq!(silent.text(), "");
+        let mut silent = CallOutput::default();
+        silent.raw = Some(json!({"exit_code": 0}));
+        silent.show(&[part(0, "")], 100);
+        assert_eq!(whole_text(&silent), "");
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::{
 /// A message of the agent that is under way: one for each step, so that a call belongs to the text before it.
 #[derive(Clone)]
 pub(super) struct Spoken {
-    /// Where it is.
     pub(super) index: usize,
     /// The ids that its thought and its text have in the log.
     thought: Option<MessageId>,

@@ -1,54 +1,36 @@
 //! A document as it is sent: written piece by piece as it is taken, so that one that is long is never there
 //! as a text.
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::wire::{
-    Approval, Client, PlanItem, Question, SessionFacts, State, UsageFacts, WorkerFacts,
-};
+use crate::wire::State;
 
 /// How long a piece gets before it is handed out.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// What of a document is not messages, and comes behind them.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Rest<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: &'a Option<String>,
-    session: &'a SessionFacts,
-    plan: &'a [PlanItem],
-    workers: &'a [WorkerFacts],
-    skills: &'a BTreeSet<String>,
-    usage: &'a Option<UsageFacts>,
-    approvals: &'a [Approval],
-    questions: &'a [Question],
-    clients: &'a [Client],
-    controller: &'a Option<String>,
-}
+/// How the messages begin in a document.
+const MESSAGES: &[u8] = br#""messages":["#;
 
 /// The pieces of a document, between what comes before and behind it in a message.
 pub(crate) fn pieces(
-    state: State,
+    mut state: State,
     before: &'static str,
     behind: &'static str,
 ) -> impl Iterator<Item = Bytes> {
+    let messages = std::mem::take(&mut state.messages);
+    let mut head = before.as_bytes().to_owned();
+    write(&state, &mut head);
+    // Only the status comes before the messages, and is one word.
+    let begin = head.windows(MESSAGES.len()).position(|it| it == MESSAGES);
+    let mut rest = head.split_off(begin.map_or(head.len(), |begin| begin + MESSAGES.len()));
+    rest.extend_from_slice(behind.as_bytes());
     let mut next = Some(0);
     std::iter::from_fn(move || {
-        let first = next?;
-        let mut piece = Vec::with_capacity(PIECE_BYTES);
-        if first == 0 {
-            piece.extend_from_slice(before.as_bytes());
-            piece.extend_from_slice(br#"{"status":"#);
-            write(&state.status, &mut piece);
-            piece.extend_from_slice(br#","messages":["#);
-        }
-        let mut index = first;
+        let mut index = next?;
+        let mut piece = std::mem::take(&mut head);
         while piece.len() < PIECE_BYTES
-            && let Some(message) = state.messages.get(index)
+            && let Some(message) = messages.get(index)
         {
             if index > 0 {
                 piece.push(b',');
@@ -56,46 +38,12 @@ pub(crate) fn pieces(
             write(message, &mut piece);
             index += 1;
         }
-        next = (index < state.messages.len()).then_some(index);
+        next = (index < messages.len()).then_some(index);
         if next.is_none() {
-            piece.extend_from_slice(b"],");
-            let mut rest = Vec::new();
-            write(&rest_of(&state), &mut rest);
-            // Goes on in the object that was begun.
-            piece.extend_from_slice(rest.strip_prefix(b"{").unwrap_or(&rest));
-            piece.extend_from_slice(behind.as_bytes());
+            piece.append(&mut rest);
         }
         Some(piece.into())
     })
-}
-
-fn rest_of(state: &State) -> Rest<'_> {
-    let State {
-        status: _,
-        messages: _,
-        error,
-        session,
-        plan,
-        workers,
-        skills,
-        usage,
-        approvals,
-        questions,
-        clients,
-        controller,
-    } = state;
-    Rest {
-        error,
-        session,
-        plan,
-        workers,
-        skills,
-        usage,
-        approvals,
-        questions,
-        clients,
-        controller,
-    }
 }
 
 /// Nothing in a document fails to be written.
@@ -108,7 +56,7 @@ mod tests {
     use harn_testkit::every_event;
 
     use super::*;
-    use crate::{changes::Changes, to_wire::Document};
+    use crate::{changes::Changes, to_wire::Document, wire::SessionFacts};
 
     fn joined(state: &State) -> (usize, String) {
         let mut text = Vec::new();

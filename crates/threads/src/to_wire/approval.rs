@@ -57,7 +57,6 @@ impl Projector {
     }
 }
 
-/// Nobody will decide.
 pub(super) fn undecided(why: &str) -> ApprovalEnd {
     ApprovalEnd {
         reply: ApprovalReply::Reject,

@@ -75,17 +75,11 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
 
 /// The changes to files among what a tool shows.
 pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
-    let diff = |part: &ToolContent| match part {
-        ToolContent::Diff {
-            path,
-            old_text,
-            new_text,
-        } => Some(Diff {
-            path: path.clone(),
-            old_text: old_text.clone(),
-            new_text: new_text.clone(),
-        }),
-        ToolContent::Content { .. } | ToolContent::Terminal { .. } | ToolContent::Output(_) => None,
-    };
-    content.iter().filter_map(diff).collect()
+    let diffs = content.iter().filter_map(ToolContent::diff);
+    let diffs = diffs.map(|(path, old_text, new_text)| Diff {
+        path: path.to_owned(),
+        old_text: old_text.map(str::to_owned),
+        new_text: new_text.to_owned(),
+    });
+    diffs.collect()
 }
