@@ -131,6 +131,13 @@ pub fn same_reviewer(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
+/// What is asked, from the payload of its event: each kind has its own name for it.
+#[must_use]
+pub fn hitl_subject(payload: &Value) -> Option<&str> {
+    let mut names = ["prompt", "action", "reason"].into_iter();
+    names.find_map(|name| payload.get(name)?.as_str())
+}
+
 /// [`HitlRequest::headline`] from the payload of its event.
 #[must_use]
 pub fn hitl_headline(kind: HitlKind, payload: &Value) -> String {

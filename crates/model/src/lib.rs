@@ -78,7 +78,9 @@ pub use harn::{
     SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
     TranscriptProjected,
 };
-pub use hitl::{HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, same_reviewer};
+pub use hitl::{
+    HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, hitl_subject, same_reviewer,
+};
 pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{
     LiveAuthor, LiveClient, LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode,

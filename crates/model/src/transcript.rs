@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, ops::Deref};
 use crate::{
     AgentEvent, AskId, CallOutput, EventFamily, MessageEvent, MessageId, PermissionAsked,
     PermissionEvent, QuestionEvent, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    ToolEvent, TurnEvent,
+    ToolEvent, TurnEvent, hitl_subject,
 };
 
 /// A conversation as far as it is open. `T` is what a reader notes at each item; it begins as the default.
@@ -148,9 +148,8 @@ impl<T: Default> Transcript<T> {
                 kind,
                 payload,
             }) => {
-                let mut names = ["prompt", "action", "reason"].into_iter();
-                let subject = names.find_map(|name| payload.get(name)?.as_str());
-                let item = TaggedItem::new(subject.unwrap_or(kind).to_owned());
+                let subject = hitl_subject(payload).unwrap_or(kind);
+                let item = TaggedItem::new(subject.to_owned());
                 closed.question = self.open.questions.insert(request_id.clone(), item);
             }
             EventFamily::Question(QuestionEvent::HitlResolved { request_id, .. }) => {

@@ -2,9 +2,9 @@
 
 pub(crate) mod output;
 pub(crate) mod query;
-pub(crate) mod timeline;
 #[cfg(test)]
-mod told;
+mod tests;
+pub(crate) mod timeline;
 
 use axum::{
     http::{HeaderName, StatusCode, header},

@@ -162,7 +162,7 @@ async fn handle_timeline(
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
     let _member = served.join(&hub)?;
-    Ok(timeline::respond(hub, request.uri().query().unwrap_or_default()).await)
+    timeline::respond(hub, request.uri().query().unwrap_or_default()).await
 }
 
 async fn handle_output(
@@ -171,7 +171,7 @@ async fn handle_output(
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
     let _member = served.join(&hub)?;
-    Ok(output::respond(hub, request.uri().query().unwrap_or_default()).await)
+    output::respond(hub, request.uri().query().unwrap_or_default()).await
 }
 
 impl Served {

@@ -12,7 +12,7 @@ pub(crate) mod output;
 mod transcript;
 pub(crate) mod whole;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use harn_model::{
     ContextEvent, DelegationEvent, Envelope, EventFamily, MessageEvent, OpenItems, PendingChange,
@@ -21,13 +21,14 @@ use harn_model::{
 };
 
 pub use facts::Presence;
+use serde::Serialize;
 
 use crate::{
     changes::{Changes, at},
     wire::{MessageStatus, NoteKind, Question, SessionFacts, State, Status},
 };
 use call::Place;
-use transcript::Spoken;
+use transcript::{Spoken, UserWords};
 
 /// What a crash left behind is told with these words.
 const INTERRUPTED: &str = "the process ended in the middle of this run";
@@ -52,18 +53,8 @@ impl Document {
     pub fn new(session: SessionFacts) -> Self {
         Self {
             state: State {
-                status: Status::Idle,
-                messages: Vec::new(),
-                error: None,
                 session,
-                plan: Vec::new(),
-                workers: Vec::new(),
-                skills: BTreeSet::new(),
-                usage: None,
-                approvals: Vec::new(),
-                questions: Vec::new(),
-                clients: Vec::new(),
-                controller: None,
+                ..State::default()
             },
             settled: 0,
             open: None,
@@ -85,14 +76,17 @@ impl Document {
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
                 self.run(out);
-                self.say_now(started, at, out);
+                self.end_message(MessageStatus::Complete, out);
+                self.settle_or_insert(UserWords::of(started), MessageStatus::Complete, at, out);
                 if let Some(turn) = &envelope.turn {
                     // What the agent is going to say; it may take a while to begin.
                     self.begin(turn.as_str(), MessageStatus::Pending, at, out);
                 }
             }
-            EventFamily::Turn(TurnEvent::PromptQueued(queued)) => self.queue(queued, at, out),
-            EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => self.withdraw(withdrawn, at, out),
+            EventFamily::Turn(TurnEvent::PromptQueued(queued)) => self.wait(UserWords::of(queued), at, out),
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => {
+                self.settle_or_insert(UserWords::of(withdrawn), MessageStatus::Error, at, out);
+            }
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => match &ended.outcome {
                 TurnOutcome::Stopped {
                     stop_reason:
@@ -122,15 +116,13 @@ impl Document {
                 live_session,
             }) => {
                 self.end_message(MessageStatus::Complete, out);
-                let author = live_session.as_ref().map(|it| it.client_id.as_str());
-                self.deliver(message_id.as_str(), &plain_text(content), author, at, out);
+                let words = UserWords::steering(message_id, content, live_session.as_deref());
+                self.settle_or_insert(words, MessageStatus::Complete, at, out);
             }
             EventFamily::Steering(SteeringEvent::Pending(change)) => match change {
                 PendingChange::MessageQueued(message) => {
-                    let author = message.live_session.as_ref();
-                    let author = author.map(|it| it.client_id.as_str());
-                    let text = plain_text(&message.content);
-                    self.wait(message.message_id.as_str(), &text, author, true, at, out);
+                    let (id, author) = (&message.message_id, message.live_session.as_deref());
+                    self.wait(UserWords::steering(id, &message.content, author), at, out);
                 }
                 PendingChange::MessageReplaced {
                     message_id,
@@ -245,30 +237,20 @@ impl Document {
 
     /// What the session is called and set to, as it is now.
     pub fn set_session(&mut self, session: SessionFacts, out: &mut Changes) {
-        if self.state.session != session {
-            self.state.session = session;
-            out.set(at!["session"], &self.state.session);
-        }
+        replace(&mut self.state.session, session, "session", out);
     }
 
     /// Who is there, as it is now.
     pub fn set_presence(&mut self, presence: Presence, out: &mut Changes) {
-        if self.state.clients != presence.clients {
-            self.state.clients = presence.clients;
-            out.set(at!["clients"], &self.state.clients);
-        }
-        if self.state.controller != presence.controller {
-            self.state.controller = presence.controller;
-            out.set(at!["controller"], &self.state.controller);
-        }
+        let state = &mut self.state;
+        replace(&mut state.clients, presence.clients, "clients", out);
+        let controller = presence.controller;
+        replace(&mut state.controller, controller, "controller", out);
     }
 
     /// What people are asked, as it is now.
     pub fn set_questions(&mut self, questions: Vec<Question>, out: &mut Changes) {
-        if self.state.questions != questions {
-            self.state.questions = questions;
-            out.set(at!["questions"], &self.state.questions);
-        }
+        replace(&mut self.state.questions, questions, "questions", out);
     }
 
     /// Nothing more can be written of the session: what runs is cut short.
@@ -317,9 +299,14 @@ impl Document {
     }
 
     fn set_status(&mut self, status: Status, out: &mut Changes) {
-        if self.state.status != status {
-            self.state.status = status;
-            out.set(at!["status"], &status);
-        }
+        replace(&mut self.state.status, status, "status", out);
+    }
+}
+
+/// Puts a value into a field of the document, and tells it where it is another one.
+fn replace<T: PartialEq + Serialize>(field: &mut T, value: T, name: &str, out: &mut Changes) {
+    if *field != value {
+        *field = value;
+        out.set(at![name], field);
     }
 }

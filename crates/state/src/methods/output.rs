@@ -1,6 +1,6 @@
 //! `GET /state/output`: all that came of a tool call, as text.
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use harn_model::{AgentEvent, CallOutput, Envelope, Seq, SessionId, ToolCallId};
 use harn_runtime::Hub;
 
@@ -8,17 +8,11 @@ use super::{foreign_text, observe, query::Given};
 use crate::{error::StateError, to_wire::output::whole_text};
 
 /// Answers a request with this query.
-pub(crate) async fn respond(hub: Hub, query: &str) -> Response {
-    let text = async {
-        let given = Given::parse(query)?;
-        let session = given.required("session", "the id of a session")?.into();
-        let call = given.required("call", "the id of a tool call")?.into();
-        output(&hub, &session, &call).await
-    };
-    match text.await {
-        Ok(text) => foreign_text(text),
-        Err(error) => error.into_response(),
-    }
+pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateError> {
+    let given = Given::parse(query)?;
+    let session = given.required("session", "the id of a session")?.into();
+    let call = given.required("call", "the id of a tool call")?.into();
+    Ok(foreign_text(output(&hub, &session, &call).await?))
 }
 
 /// What came of a call, as far as it is known; an id is an id, whatever it looks like.

@@ -2,6 +2,7 @@
 //! a later version may have more.
 
 use axum::{extract::Query, http::Uri};
+use percent_encoding::percent_decode_str;
 
 use crate::error::StateError;
 
@@ -10,10 +11,10 @@ pub(crate) struct Given(Vec<(String, String)>);
 impl Given {
     /// Reads a query as it stands behind the question mark.
     pub(crate) fn parse(query: &str) -> Result<Self, StateError> {
-        // What is decoded below would be patched up, and so be a name that nobody gave.
-        if !is_text(query) {
-            return Err(StateError::NoQuery);
-        }
+        // What is decoded below would be patched up, and so be a name that nobody gave. What separates names and
+        // values is ASCII, so that it makes no difference whether each is decoded by itself.
+        let text = percent_decode_str(query).decode_utf8();
+        text.map_err(|_| StateError::NoQuery)?;
         let uri = format!("/?{query}").parse::<Uri>();
         let uri = uri.map_err(|_| StateError::NoQuery)?;
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&uri);
@@ -40,35 +41,6 @@ impl Given {
         let value = self.optional(name)?.filter(|value| !value.is_empty());
         value.ok_or(StateError::BadQuery { name, wanted })
     }
-}
-
-/// Whether a query is UTF-8 once its escapes are decoded. What separates names and values is ASCII, so that it
-/// makes no difference whether each is decoded by itself.
-fn is_text(query: &str) -> bool {
-    let mut decoded = Vec::with_capacity(query.len());
-    let mut rest = query.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let escaped = match (first, behind) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match escaped {
-            Some((high, low)) => {
-                decoded.push(high << 4 | low);
-                rest = &behind[2..];
-            }
-            None => {
-                decoded.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    std::str::from_utf8(&decoded).is_ok()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
 }
 
 #[cfg(test)]

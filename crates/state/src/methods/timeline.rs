@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use harn_model::{Seq, SessionId};
 use harn_runtime::Hub;
 
@@ -66,12 +66,8 @@ impl TimelineQuery {
 }
 
 /// Answers a request with this query.
-pub(crate) async fn respond(hub: Hub, query: &str) -> Response {
-    let page = async { timeline(&hub, TimelineQuery::parse(query)?).await };
-    match page.await {
-        Ok(page) => json(&page),
-        Err(error) => error.into_response(),
-    }
+pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateError> {
+    Ok(json(&timeline(&hub, TimelineQuery::parse(query)?).await?))
 }
 
 /// Reads a page. It lets others run however long the log is, and stops when it is dropped.

@@ -36,9 +36,7 @@ pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut Memory) ->
     let command = command.and_then(|()| memory.commands.get(seq, id.as_str())?.as_deref());
     let name = update.title.as_deref().unwrap_or(&update.tool_name);
     let subject = command.map_or_else(|| name.to_owned(), quoted);
-    let took = update.execution_duration_ms.or(update.duration_ms);
-    let took = took.map(|ms| format!(" — {}", words::duration(ms)));
-    let took = took.unwrap_or_default();
+    let took = words::took(update.execution_duration_ms.or(update.duration_ms));
     let title = match update.status {
         ToolCallStatus::Pending => format!("Preparing: {subject}"),
         ToolCallStatus::InProgress => format!("Running: {subject}"),
@@ -122,8 +120,7 @@ pub(super) fn run_began(run: &CompositionRun) -> Draft {
 }
 
 pub(super) fn run_ended(how: &str, run: &CompositionRun) -> Draft {
-    let took = run.duration_ms.map(words::duration);
-    let took = took.map(|took| format!(" — {took}")).unwrap_or_default();
+    let took = words::took(run.duration_ms);
     let title = format!("Snippet {how}{}{took}", language(run));
     let text = words::lines([
         run.error.clone(),
@@ -153,9 +150,7 @@ pub(super) fn child_ended(child: &ChildResult) -> Draft {
         ToolCallStatus::Failed => "failed",
         ToolCallStatus::Pending | ToolCallStatus::InProgress => "goes on",
     };
-    let took = child.execution_duration_ms.or(child.duration_ms);
-    let took = took.map(|ms| format!(" — {}", words::duration(ms)));
-    let took = took.unwrap_or_default();
+    let took = words::took(child.execution_duration_ms.or(child.duration_ms));
     let title = format!("{} of the snippet: {how}{took}", child.tool_name);
     let output = child.raw_output.as_ref().and_then(words::json);
     let text = words::lines([child.error.clone(), output]);

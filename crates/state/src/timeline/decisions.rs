@@ -2,7 +2,7 @@
 
 use harn_model::{
     Decision, GrantScope, HitlOutcome, HitlResponse, PermissionAsked, PermissionOptionKind,
-    PermissionRecord, PermissionResolved, PermissionRoute, Seq,
+    PermissionRecord, PermissionResolved, PermissionRoute, Seq, hitl_subject,
 };
 use serde_json::Value;
 
@@ -131,9 +131,7 @@ pub(super) fn question(
     payload: &Value,
     memory: &mut Memory,
 ) -> Draft {
-    let mut names = ["prompt", "action", "reason"].iter();
-    let subject = names.find_map(|name| payload.get(name)?.as_str());
-    let subject = subject.map_or_else(String::new, str::to_owned);
+    let subject = hitl_subject(payload).unwrap_or_default().to_owned();
     // The contract's words; an agent of our own time may know others.
     let asked = match kind {
         "question" => "Asked",

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use harn_model::{ContentBlock, PlanEntry, PlanEntryStatus, plain_text};
-use serde_json::Value;
+
+pub(super) use crate::to_wire::output::json;
 
 /// How long a title may be, in characters.
 const TITLE_CHARS: usize = 160;
@@ -74,6 +75,12 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
+/// How long something took, behind what it is, where that is known.
+pub(super) fn took(ms: Option<u64>) -> String {
+    ms.map(|ms| format!(" — {}", duration(ms)))
+        .unwrap_or_default()
+}
+
 /// `1 file`, `2 files`.
 pub(super) fn count(n: impl Into<u64>, one: &str, many: &str) -> String {
     match n.into() {
@@ -106,17 +113,6 @@ pub(super) fn lines<const N: usize>(parts: [Option<String>; N]) -> String {
 /// A name before what it is the name of; nothing where nothing is.
 pub(super) fn labelled(label: &str, text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| format!("{label}: {text}"))
-}
-
-/// JSON to read; nothing where there is none.
-pub(super) fn json(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Some(format!("{value:#}"))
-        }
-    }
 }
 
 /// How many of these are done.

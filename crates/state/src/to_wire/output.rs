@@ -28,11 +28,16 @@ pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> Strin
     if !shown.is_empty() {
         return shown.join("\n");
     }
-    match raw_output {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {
-            format!("{value:#}")
+    raw_output.and_then(json).unwrap_or_default()
+}
+
+/// JSON to read; nothing where there is none.
+pub(crate) fn json(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Some(format!("{value:#}"))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harn_model::{MessageId, Timestamp, TurnStarted, plain_text};
+use harn_model::{ContentBlock, LiveAuthor, MessageId, Timestamp, TurnStarted, plain_text};
 
 use super::Document;
 use crate::{
@@ -19,6 +19,41 @@ pub(super) struct Spoken {
     text: Option<MessageId>,
     /// Whether the agent did something: what it says then is another message.
     pub(super) acted: bool,
+}
+
+/// What a person said to the agent.
+pub(super) struct UserWords<'a> {
+    id: &'a MessageId,
+    content: &'a [ContentBlock],
+    /// The client that sent it, where it has a name.
+    author: Option<&'a LiveAuthor>,
+    /// Whether it was said in the middle of a run.
+    steer: bool,
+}
+
+impl<'a> UserWords<'a> {
+    /// A prompt.
+    pub(super) fn of(prompt: &'a TurnStarted) -> Self {
+        Self {
+            id: &prompt.message_id,
+            content: &prompt.prompt,
+            author: prompt.live_session.as_deref(),
+            steer: false,
+        }
+    }
+
+    pub(super) fn steering(
+        id: &'a MessageId,
+        content: &'a [ContentBlock],
+        author: Option<&'a LiveAuthor>,
+    ) -> Self {
+        Self {
+            id,
+            content,
+            author,
+            steer: true,
+        }
+    }
 }
 
 impl Document {
@@ -122,61 +157,23 @@ impl Document {
         }
     }
 
-    /// A prompt whose turn begins: it may have waited.
-    pub(super) fn say_now(&mut self, started: &TurnStarted, at: Timestamp, out: &mut Changes) {
-        let text = plain_text(&started.prompt);
-        let id = started.message_id.as_str();
-        self.end_message(MessageStatus::Complete, out);
-        if !self.settle(id, MessageStatus::Complete, out) {
-            let message = self.user(id, &text, author(started), false, at);
-            self.insert(message, out);
-        }
-    }
-
-    /// Something that was said in the middle of a run has reached the agent.
-    pub(super) fn deliver(
+    /// Something that was said is settled, and may have waited until now.
+    pub(super) fn settle_or_insert(
         &mut self,
-        id: &str,
-        text: &str,
-        author: Option<&str>,
+        words: UserWords<'_>,
+        status: MessageStatus,
         at: Timestamp,
         out: &mut Changes,
     ) {
-        if !self.settle(id, MessageStatus::Complete, out) {
-            let message = self.user(id, text, author, true, at);
-            self.insert(message, out);
-        }
-    }
-
-    /// A prompt that waits for its turn.
-    pub(super) fn queue(&mut self, queued: &TurnStarted, at: Timestamp, out: &mut Changes) {
-        let (id, text) = (queued.message_id.as_str(), plain_text(&queued.prompt));
-        self.wait(id, &text, author(queued), false, at, out);
-    }
-
-    /// A prompt that was taken back before its turn began.
-    pub(super) fn withdraw(&mut self, withdrawn: &TurnStarted, at: Timestamp, out: &mut Changes) {
-        let id = withdrawn.message_id.as_str();
-        if !self.settle(id, MessageStatus::Error, out) {
-            let text = plain_text(&withdrawn.prompt);
-            let mut message = self.user(id, &text, author(withdrawn), false, at);
-            message.status = MessageStatus::Error;
+        if !self.settle(words.id.as_str(), status, out) {
+            let message = self.user(&words, status, at);
             self.insert(message, out);
         }
     }
 
     /// Something that has not reached the agent yet.
-    pub(super) fn wait(
-        &mut self,
-        id: &str,
-        text: &str,
-        author: Option<&str>,
-        steer: bool,
-        at: Timestamp,
-        out: &mut Changes,
-    ) {
-        let mut message = self.user(id, text, author, steer, at);
-        message.status = MessageStatus::Pending;
+    pub(super) fn wait(&mut self, words: UserWords<'_>, at: Timestamp, out: &mut Changes) {
+        let message = self.user(&words, MessageStatus::Pending, at);
         self.state.messages.push(Arc::new(message));
         self.tell_from(self.state.messages.len() - 1, out);
     }
@@ -265,25 +262,18 @@ impl Document {
         found.map(|at| self.settled + at)
     }
 
-    fn user(
-        &mut self,
-        id: &str,
-        text: &str,
-        author: Option<&str>,
-        steer: bool,
-        at: Timestamp,
-    ) -> Message {
+    fn user(&mut self, words: &UserWords<'_>, status: MessageStatus, at: Timestamp) -> Message {
         Message {
-            id: self.unique(id),
+            id: self.unique(words.id.as_str()),
             role: Role::User,
-            content: text.to_owned(),
-            status: MessageStatus::Complete,
+            content: plain_text(words.content),
+            status,
             tool_calls: None,
             at,
             thought: String::new(),
             notes: Vec::new(),
-            steer: Some(steer),
-            author: Some(author.map(str::to_owned)),
+            steer: Some(words.steer),
+            author: Some(words.author.map(|author| author.client_id.clone())),
         }
     }
 
@@ -298,12 +288,6 @@ impl Document {
         self.names.insert(id.clone(), 1);
         id
     }
-}
-
-/// The client that sent a prompt, where it has a name.
-fn author(started: &TurnStarted) -> Option<&str> {
-    let author = started.live_session.as_ref()?;
-    Some(&author.client_id)
 }
 
 #[cfg(test)]

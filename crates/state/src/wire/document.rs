@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// A session, as its clients see it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct State {
     /// Whether the agent is at work.

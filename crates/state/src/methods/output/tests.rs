@@ -5,7 +5,7 @@ use harn_model::{Principal, ToolCall, ToolCallStatus, ToolCallUpdate, ToolConten
 use serde_json::{Value, json};
 
 use super::{
-    super::told::{answer, session},
+    super::tests::{answer, session},
     *,
 };
 
@@ -80,7 +80,9 @@ async fn what_is_not_there_is_said_so() {
 async fn a_browser_runs_nothing_of_it() {
     let text = Some("<script>alert(1)</script>");
     let (hub, id) = session(vec![call("c"), update("c", RUNNING, text, None)]).await;
-    let response = respond(hub.hub().clone(), &format!("session={id}&call=c")).await;
+    let response = respond(hub.hub().clone(), &format!("session={id}&call=c"))
+        .await
+        .unwrap();
     let headers = response.headers();
     assert_eq!(headers[header::CONTENT_TYPE], "text/plain; charset=utf-8");
     assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");

@@ -5,7 +5,7 @@ use harn_model::{AgentEvent, Principal};
 use serde_json::Value;
 
 use super::{
-    super::told::{answer, session},
+    super::tests::{answer, session},
     *,
 };
 
@@ -71,7 +71,9 @@ async fn a_page_at_a_time() {
 #[tokio::test]
 async fn it_is_json_that_nobody_keeps() {
     let (hub, id) = session(talk()).await;
-    let response = respond(hub.hub().clone(), &format!("session={id}")).await;
+    let response = respond(hub.hub().clone(), &format!("session={id}"))
+        .await
+        .unwrap();
     assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
     assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
 }

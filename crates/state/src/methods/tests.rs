@@ -1,6 +1,6 @@
 //! A session in which an agent said certain things, for the tests beside this.
 
-use axum::{body::to_bytes, response::Response};
+use axum::{body::to_bytes, response::IntoResponse};
 use harn_model::{AgentEvent, ContentBlock, Seq, SessionId, StopReason};
 use harn_runtime::NewSession;
 use harn_testkit::{ScriptedAgent, TestHub};
@@ -39,7 +39,8 @@ pub(super) async fn session(events: Vec<AgentEvent>) -> (TestHub, SessionId) {
 }
 
 /// What was answered: the status and the body.
-pub(super) async fn answer(response: Response) -> (u16, String) {
+pub(super) async fn answer(response: impl IntoResponse) -> (u16, String) {
+    let response = response.into_response();
     let status = response.status().as_u16();
     let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
     (status, String::from_utf8(body.to_vec()).unwrap())
