@@ -4,6 +4,7 @@
 //! The blocking loops belong on threads of their own: a read of stdin cannot be cancelled, and an async
 //! runtime would wait for it at exit.
 
+pub mod body;
 mod outgoing;
 pub mod pace;
 pub mod rpc;

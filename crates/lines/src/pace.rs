@@ -83,6 +83,8 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     pub fn join(&self, party: &K) -> Option<Member> {
         let own = {
             let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+            // Who has no place any more is not kept; each place has a handle to its crowd.
+            own.retain(|_, crowd| Arc::strong_count(&crowd.0) > 1);
             own.entry(party.clone()).or_default().clone()
         };
         let own = own.join(self.most - self.most / 4)?;
@@ -173,6 +175,21 @@ mod tests {
         assert_eq!(bob.len(), 1);
         drop(ada);
         assert!(shares.join(&"bob").is_some());
+    }
+
+    #[test]
+    fn nobody_takes_all_and_nothing_is_kept_of_who_left() {
+        let shares = Shares::of(8);
+        let mut of_ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
+        assert_eq!(of_ada.len(), 6);
+        let of_bob: Vec<_> = std::iter::from_fn(|| shares.join(&"bob")).collect();
+        assert_eq!(of_bob.len(), 2);
+        of_ada.pop();
+        assert!(shares.join(&"ada").is_some());
+        drop((of_ada, of_bob));
+        assert_eq!(shares.all.0.load(Ordering::Relaxed), 0);
+        let _of_cy = shares.join(&"cy");
+        assert_eq!(shares.own.lock().unwrap().len(), 1);
     }
 
     #[tokio::test(start_paused = true)]

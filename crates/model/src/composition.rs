@@ -214,21 +214,11 @@ pub fn snippet_hash(language: &str, snippet: &str) -> String {
 /// NUL between them.
 #[must_use]
 pub fn binding_manifest_hash(manifest: &Value) -> String {
-    let canonical = sorted(manifest).to_string();
+    let mut canonical = manifest.clone();
+    canonical.sort_all_objects();
+    let canonical = canonical.to_string();
     let domain = b"harn.composition.binding_manifest.v1";
     format!("sha256:{}", hash::sha256(&[domain, canonical.as_bytes()]))
-}
-
-/// The same value whatever order its members were given in.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let members: BTreeMap<_, _> = members.iter().map(|(k, v)| (k, sorted(v))).collect();
-            members.into_iter().map(|(k, v)| (k.clone(), v)).collect()
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-    }
 }
 
 #[cfg(test)]

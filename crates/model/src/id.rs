@@ -85,3 +85,8 @@ id!(
     /// One delegated worker, from its first cycle to its end.
     WorkerId
 );
+id!(
+    /// Who is on the other end of a connection. A principal sees its own sessions and no others; one process mostly
+    /// has one, its owner.
+    Principal
+);

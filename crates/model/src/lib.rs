@@ -81,7 +81,7 @@ pub use harn::{
 pub use hitl::{
     HitlKind, HitlOutcome, HitlRequest, HitlResponse, hitl_headline, hitl_subject, same_reviewer,
 };
-pub use id::{AskId, MessageId, SessionId, ToolCallId, TurnId, WorkerId};
+pub use id::{AskId, MessageId, Principal, SessionId, ToolCallId, TurnId, WorkerId};
 pub use live::{
     LiveAuthor, LiveClient, LiveClientAction, LiveClientChange, LiveClientLeft, LiveClientMode,
 };
@@ -97,7 +97,6 @@ pub use permission::{
     PermissionRecord, PermissionResolved, PermissionRoute, Remembered,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
-pub use principal::Principal;
 pub use reminder::{
     ActiveReminder, ActiveReminders, ComingReminders, ExpiryReason, Propagate, ReminderChange,
     ReminderSource, RoleHint, SystemReminder,

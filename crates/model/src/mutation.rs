@@ -55,11 +55,9 @@ impl MutationSession {
         Self {
             session_id: session.unwrap_or(&self.session_id).clone(),
             parent_session_id: Some(self.session_id.clone()),
-            run_id: self.run_id.clone(),
             worker_id: Some(worker.clone()),
             execution_kind: Some(ExecutionKind::Worker),
-            mutation_scope: self.mutation_scope,
-            approval_policy: self.approval_policy.clone(),
+            ..self.clone()
         }
     }
 }

@@ -14,17 +14,11 @@ pub struct CommandOutput {
     /// The text.
     pub text: String,
     /// How many bytes the command printed before the text.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub start: u64,
     /// Whether the host that ran the command left out a part and did not count it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-}
-
-// Serde passes a reference.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl CommandOutput {

@@ -38,16 +38,8 @@ pub struct PermissionAsked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
     /// How many messages and reminders waited for the agent when it was asked; filled by the runtime.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub pending: u64,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 impl PermissionAsked {

@@ -26,9 +26,7 @@ impl Plan {
             Self::Document(doc) => doc.entries(),
         }
     }
-}
 
-impl Plan {
     /// What every document has, filled in where its author left it out; one of another version is no more
     /// than its entries.
     pub fn complete(&mut self) {

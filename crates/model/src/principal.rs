@@ -1,10 +1,6 @@
-//! Who is on the other end of a connection, by the credential it came with.
+//! What a principal owns.
 
-use std::{fmt, sync::Arc};
-
-/// A principal sees its own sessions and no others. One process mostly has one: its owner.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Principal(Arc<str>);
+use crate::Principal;
 
 impl Principal {
     const OWNER: &'static str = "owner";
@@ -12,18 +8,7 @@ impl Principal {
     /// Whoever runs the process. A session that names nobody is the owner's.
     #[must_use]
     pub fn owner() -> Self {
-        Self(Self::OWNER.into())
-    }
-
-    /// A principal by name.
-    pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+        Self::new(Self::OWNER)
     }
 
     /// Whether it is whoever runs the process.
@@ -48,17 +33,5 @@ impl Principal {
 impl Default for Principal {
     fn default() -> Self {
         Self::owner()
-    }
-}
-
-impl fmt::Display for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &*self.0)
     }
 }

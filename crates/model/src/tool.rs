@@ -261,9 +261,7 @@ impl ToolCall {
             audit: None,
         }
     }
-}
 
-impl ToolCall {
     /// About how many bytes this keeps alive.
     #[must_use]
     pub fn weight(&self) -> usize {

@@ -76,16 +76,8 @@ pub struct Recovered {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withdrawn_asks: Vec<AskId>,
     /// Bytes of a torn last line that were dropped.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub torn_bytes: u64,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 /// A safe place in an agent's loop, where steering is delivered.

@@ -15,7 +15,6 @@ mod ext;
 #[cfg(test)]
 mod fixtures;
 mod from_wire;
-mod places;
 pub mod published;
 mod router;
 mod runs;

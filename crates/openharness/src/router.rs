@@ -1,8 +1,6 @@
 //! The routes, and what every answer of them has in common: whatever comes of a request, its body is an
 //! envelope.
 
-mod body;
-
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
@@ -13,11 +11,15 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
+use harn_lines::{
+    body::{self, BodyError},
+    pace::Shares,
+};
 use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use crate::{asked::Echo, error::Fault, from_wire, places::Places, runs::Runs, to_wire};
+use crate::{asked::Echo, error::Fault, from_wire, runs::Runs, to_wire};
 
 /// Where requests are taken.
 pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
@@ -25,6 +27,9 @@ pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const JSON: &str = "application/json";
+
+/// How often the longest body that is taken is read past.
+const TIMES: usize = 16;
 
 /// What is served, and within which bounds.
 #[derive(Clone)]
@@ -69,14 +74,14 @@ impl OpenHarnessConfig {
 
 struct Served {
     runs: Arc<Runs>,
-    places: Places,
+    places: Shares<Principal>,
 }
 
 /// The routes, once for a hub: who comes in elsewhere finds no run that is under way here. Each request must
 /// come with the [`Principal`] it is from, as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
     let served = Arc::new(Served {
-        places: Places::of(config.requests),
+        places: Shares::of(config.requests),
         runs: Arc::new(Runs::new(config)),
     });
     let mut router = Router::new();
@@ -98,6 +103,7 @@ async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
     let limit = served.runs.config().body_bytes;
+    let past = limit.saturating_mul(TIMES);
     let come_in = || {
         if parts.method != Method::POST {
             return Err(Fault::Method);
@@ -110,19 +116,26 @@ async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body
         if !is_json(headers) {
             return Err(Fault::MediaType);
         }
-        let place = served.places.take(principal).ok_or(Fault::TooMany)?;
+        let place = served.places.join(principal).ok_or(Fault::TooMany)?;
         Ok((principal, place))
     };
     let (principal, _place) = match come_in() {
         Ok(inside) => inside,
         Err(fault) => {
-            body::skim(headers, body, limit).await;
+            body::skim(headers, body, past).await;
             return faulty(&mirrored(headers), &fault);
         }
     };
-    let body = match body::read(headers, body, limit).await {
+    let body = match body::read(headers, body, limit, past).await {
         Ok(body) => body,
-        Err(fault) => return faulty(&mirrored(headers), &fault),
+        Err(error) => {
+            let fault = match error {
+                BodyError::TooLong => Fault::TooLarge { limit },
+                BodyError::Slow => Fault::Slow,
+                BodyError::Broken => Fault::NotJson,
+            };
+            return faulty(&mirrored(headers), &fault);
+        }
     };
     let asked = match from_wire::read(&body) {
         Ok(asked) => asked,

@@ -6,7 +6,6 @@
 //! asked, and the answer is the next request.
 
 mod attendance;
-mod body;
 mod format;
 mod reply;
 mod request;
@@ -16,7 +15,10 @@ mod tests;
 use std::{path::PathBuf, sync::Arc};
 
 use axum::{body::Body, http::Request, response::Response};
-use harn_lines::pace::Member;
+use harn_lines::{
+    body::{self, BodyError},
+    pace::Member,
+};
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
@@ -62,7 +64,13 @@ pub(crate) async fn respond(
 ) -> Result<Response, StateError> {
     let (head, body) = request.into_parts();
     let format = Format::of(&head.headers);
-    let body = body::read(&head.headers, body, visit.limit).await?;
+    let limit = visit.limit;
+    let body = body::read(&head.headers, body, limit, usize::MAX).await;
+    let body = body.map_err(|error| match error {
+        BodyError::TooLong => StateError::TooLong { limit },
+        BodyError::Slow => StateError::Slow,
+        BodyError::Broken => StateError::NoBody,
+    })?;
     let asked = Asked::read(&body)?;
     // It may be long, and the response may take a while.
     drop(body);

@@ -9,7 +9,8 @@ mod steer;
 mod submit;
 mod withdraw;
 
-use harn_model::TurnId;
+use harn_model::{HitlResponse, TurnId};
+use serde_json::Value;
 
 use crate::{client::Client, refused::Refused, wire::Command};
 
@@ -38,13 +39,15 @@ pub(crate) async fn handle(
             accepted,
             reason,
         } => {
-            let answer = answer::Given {
-                answer,
+            let response = HitlResponse {
+                request_id: question_id,
+                answer: answer.map(Value::String),
                 approved,
                 accepted,
                 reason,
+                ..HitlResponse::default()
             };
-            answer::handle(client, question_id, answer).await
+            answer::handle(client, response).await
         }
         Command::Resume { session_id, prompt } => resume::handle(client, session_id, prompt).await,
         Command::Cancel {} => none(cancel::handle(client).await),

@@ -11,21 +11,17 @@ use futures::{
 };
 use harn_lines::{
     pace::Allowance,
-    ws::{frames, frames_of, reproach},
+    ws::{Socket, frames, frames_of, reproach},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     sync::mpsc,
     time::{sleep, timeout},
 };
-use tokio_tungstenite::{
-    WebSocketStream,
-    tungstenite::{
-        Error, Message, Utf8Bytes,
-        protocol::{
-            CloseFrame,
-            frame::{Frame, coding::CloseCode},
-        },
+use tokio_tungstenite::tungstenite::{
+    Error, Message, Utf8Bytes,
+    protocol::{
+        CloseFrame,
+        frame::{Frame, coding::CloseCode},
     },
 };
 use tokio_util::sync::CancellationToken;
@@ -47,6 +43,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 const FAREWELL: Duration = Duration::from_millis(100);
 
 type Farewell = (CloseCode, &'static str);
+type Sink = SplitSink<Socket, Message>;
 
 /// What the reading half has the writing half say.
 enum Say {
@@ -56,8 +53,8 @@ enum Say {
 }
 
 /// Serves a client until it leaves, its session is over, or the server ends.
-pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: WebSocketStream<S>,
+pub(crate) async fn serve(
+    socket: Socket,
     client: Client,
     per_second: u32,
     ending: CancellationToken,
@@ -74,11 +71,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Tells a client of all sessions until it leaves or the server ends. It has nothing to say there.
-pub(crate) async fn show_sessions<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: WebSocketStream<S>,
-    board: Arc<Board>,
-    ending: CancellationToken,
-) {
+pub(crate) async fn show_sessions(socket: Socket, board: Arc<Board>, ending: CancellationToken) {
     let (mut sink, mut stream) = socket.split();
     let listen = async {
         while let Some(Ok(message)) = stream.next().await {
@@ -96,10 +89,7 @@ pub(crate) async fn show_sessions<S: AsyncRead + AsyncWrite + Unpin>(
     say_farewell(&mut sink, farewell).await;
 }
 
-async fn show<S: AsyncRead + AsyncWrite + Unpin>(
-    sink: &mut SplitSink<WebSocketStream<S>, Message>,
-    board: &Board,
-) -> Option<Farewell> {
+async fn show(sink: &mut Sink, board: &Board) -> Option<Farewell> {
     let mut seen = board.watch();
     let mut known: Option<Arc<Listing>> = None;
     loop {
@@ -114,10 +104,7 @@ async fn show<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-async fn say_farewell<S: AsyncRead + AsyncWrite + Unpin>(
-    sink: &mut SplitSink<WebSocketStream<S>, Message>,
-    farewell: Option<Farewell>,
-) {
+async fn say_farewell(sink: &mut Sink, farewell: Option<Farewell>) {
     let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
@@ -132,8 +119,8 @@ async fn say_farewell<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Carries out what comes, until the client leaves or has to.
-async fn read<S: AsyncRead + AsyncWrite + Unpin>(
-    mut stream: SplitStream<WebSocketStream<S>>,
+async fn read(
+    mut stream: SplitStream<Socket>,
     mut client: Client,
     says: mpsc::Sender<Say>,
     mut allowance: Allowance,
@@ -179,8 +166,8 @@ async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -
 }
 
 /// Tells what there is to tell, until there will be nothing more.
-async fn write<S: AsyncRead + AsyncWrite + Unpin>(
-    sink: &mut SplitSink<WebSocketStream<S>, Message>,
+async fn write(
+    sink: &mut Sink,
     mut said: mpsc::Receiver<Say>,
     mut room: Arc<Room>,
 ) -> Option<Farewell> {
@@ -236,10 +223,7 @@ fn wrong(message: &str) -> Bytes {
     serde_json::to_vec(&error).unwrap_or_default().into()
 }
 
-async fn send<S: AsyncRead + AsyncWrite + Unpin>(
-    sink: &mut SplitSink<WebSocketStream<S>, Message>,
-    frames: impl Iterator<Item = Frame>,
-) -> Result<(), Error> {
+async fn send(sink: &mut Sink, frames: impl Iterator<Item = Frame>) -> Result<(), Error> {
     for frame in frames {
         sink.feed(Message::Frame(frame)).await?;
     }

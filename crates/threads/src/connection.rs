@@ -51,7 +51,7 @@ pub(crate) struct Peer {
 }
 
 /// Whom to answer; nobody where it was a notification.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reply(pub(crate) Option<Id>);
 
 impl Reply {
@@ -74,6 +74,20 @@ impl Peer {
         let mut out = Vec::new();
         reply.write(result, &mut out);
         self.send(out).await
+    }
+
+    /// Answers with what comes of something that touches the disk, and does not wait for it.
+    pub(crate) async fn answer_beside<T: Serialize + Send>(
+        self: &Arc<Self>,
+        reply: Reply,
+        work: impl Future<Output = Result<T, ThreadsError>> + Send + 'static,
+    ) {
+        let (peer, place) = (self.clone(), self.disk().await);
+        self.tasks.spawn(async move {
+            // A client that is gone waits for nothing.
+            let _ = peer.answer(&reply, work.await).await;
+            drop(place);
+        });
     }
 
     pub(crate) async fn send(&self, lines: Vec<u8>) -> Result<(), Disconnected> {

@@ -78,19 +78,19 @@ impl Registry {
     }
 }
 
-/// Hands a request to its thread, which is opened for it where it is not; the request where too many wait.
+/// Hands a request to its thread, which is opened for it where it is not.
 pub(crate) fn hand(
     peer: &Arc<Peer>,
     thread: &SessionId,
     request: Request,
     place: Option<Place>,
-) -> Result<(), (Request, ThreadsError)> {
+) -> Result<(), ThreadsError> {
     let mut open = peer.registry.lock();
     let request = match open.threads.get(thread) {
         None => request,
         Some(inbox) => match inbox.try_send(request) {
             Ok(()) => return Ok(()),
-            Err(TrySendError::Full(request)) => return Err((request, ThreadsError::crowded())),
+            Err(TrySendError::Full(_)) => return Err(ThreadsError::crowded()),
             // It has just ended; what comes of this one is new.
             Err(TrySendError::Closed(request)) => request,
         },

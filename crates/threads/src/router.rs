@@ -30,21 +30,21 @@ pub(crate) const METHODS: [&str; 7] = [
 pub(crate) async fn handle(peer: &Arc<Peer>, call: Call) -> Result<(), Disconnected> {
     let Call { id, method, params } = call;
     let reply = Reply(id);
-    let refused = match method.as_str() {
+    let handled = match method.as_str() {
         // In the loop, at once.
         "initialize"       => return peer.answer(&reply, initialize::handle(peer, params)).await,
         // Beside the loop: they look at the disk.
-        "thread.create"    => thread_create::handle(peer, params, reply).await,
-        "thread.list"      => thread_list::handle(peer, params, reply).await,
+        "thread.create"    => thread_create::handle(peer, params, reply.clone()).await,
+        "thread.list"      => thread_list::handle(peer, params, reply.clone()).await,
         // In the thread's own task, in the order they came.
-        "thread.get"       => thread_get::handle(peer, params, reply).await,
-        "turn.start"       => turn_start::handle(peer, params, reply).await,
-        "turn.cancel"      => turn_cancel::handle(peer, params, reply).await,
-        "approval.respond" => approval_respond::handle(peer, params, reply).await,
-        _                  => Err((reply, ThreadsError::MethodNotFound)),
+        "thread.get"       => thread_get::handle(peer, params, reply.clone()).await,
+        "turn.start"       => turn_start::handle(peer, params, reply.clone()).await,
+        "turn.cancel"      => turn_cancel::handle(peer, params, reply.clone()).await,
+        "approval.respond" => approval_respond::handle(peer, params, reply.clone()).await,
+        _                  => Err(ThreadsError::MethodNotFound),
     };
-    match refused {
+    match handled {
         Ok(()) => Ok(()),
-        Err((reply, error)) => peer.answer(&reply, Err::<(), _>(error)).await,
+        Err(error) => peer.answer(&reply, Err::<(), _>(error)).await,
     }
 }

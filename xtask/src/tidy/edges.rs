@@ -43,7 +43,7 @@ const ROOMS: &[(&str, May)] = &[
     ),
     (
         "harn-openharness",
-        May::Use(&["harn-model", "harn-runtime", "harn-schema"]),
+        May::Use(&["harn-lines", "harn-model", "harn-runtime", "harn-schema"]),
     ),
     ("harn-conformance", May::Use(&["harn-acp"])),
     (

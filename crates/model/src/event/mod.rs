@@ -182,6 +182,14 @@ fn written_len(event: &AgentEvent) -> usize {
     count.0
 }
 
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+pub(crate) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 /// About how many bytes a JSON value keeps alive.
 pub(crate) fn value_weight(value: &Value) -> usize {
     const NODE: usize = 32;

@@ -9,6 +9,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use harn_lines::pace::Member;
 use harn_model::{Envelope, Principal, Seq, Timestamp, TurnId};
 use harn_runtime::{
     Act, Claim, Controller, Delivery, HitlError, NoHost, PromptError, Seat, SessionEnd, Submission,
@@ -23,9 +24,7 @@ use super::{
     run::{Run, Until},
     verdict::Deed,
 };
-use crate::{
-    asked::Verdict, continuation::Place, error::Fault, places::Place as UnderWay, told::Told,
-};
+use crate::{asked::Verdict, continuation::Place, error::Fault, told::Told};
 
 /// A session that has had runs.
 pub(super) struct Line {
@@ -123,7 +122,7 @@ impl Line {
         self: &Arc<Self>,
         prompt: Submission,
         mark: Option<&Mark>,
-        place: UnderWay,
+        place: Member,
     ) -> Result<(TurnId, Arc<Run>), Fault> {
         let seat = self.seat();
         let driver = seat.drive(Act::Speak, None).map_err(|_| Fault::Driven)?;
@@ -140,7 +139,7 @@ impl Line {
         turn: &TurnId,
         mark: Option<&Mark>,
         seat: &Arc<Seat>,
-        place: UnderWay,
+        place: Member,
     ) -> Arc<Run> {
         let run = Arc::new(Run::new(self.session.observer(), turn.clone(), place));
         let mut state = self.state();

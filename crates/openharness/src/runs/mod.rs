@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use harn_lines::pace::Shares;
 use harn_model::{ContentBlock, Principal, SessionId, Timestamp, TurnId};
 use harn_runtime::{Hub, NewSession, Submission};
 
@@ -32,7 +33,6 @@ use crate::{
     asked::Asked,
     continuation::Place,
     error::Fault,
-    places::Places,
     router::OpenHarnessConfig,
     to_wire,
     told::{State, Told},
@@ -43,7 +43,7 @@ pub(crate) struct Runs {
     config: OpenHarnessConfig,
     lines: Lines,
     replies: Replies,
-    under_way: Places,
+    under_way: Shares<Principal>,
 }
 
 /// How long runs may take to be settled when the process ends.
@@ -56,7 +56,7 @@ impl Runs {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
             lines: Lines::of(config.sessions),
-            under_way: Places::of(config.runs),
+            under_way: Shares::of(config.runs),
             config,
             replies: Replies::default(),
         }
@@ -311,7 +311,7 @@ impl Runs {
             behind: Some(self.config.waiting),
         };
         // A run outlives the request that began it, and so its place among those.
-        let place = self.under_way.take(hub.principal());
+        let place = self.under_way.join(hub.principal());
         let place = place.ok_or(Fault::TooMany)?;
         let (turn, run) = line.begin(prompt, mark.as_ref(), place).await?;
         Ok(began(turn, Some(run)))

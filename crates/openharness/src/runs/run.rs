@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use harn_lines::pace::Member;
 use harn_model::{Envelope, Principal, Seq, Timestamp, TurnId};
 use harn_runtime::Observer;
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use super::{
     fold::Fold,
     verdict::{self, Deed},
 };
-use crate::{asked::Verdict, error::Fault, places::Place, told::Told};
+use crate::{asked::Verdict, error::Fault, told::Told};
 
 /// How long a run that asks something is given to ask more. Calls and workers that go side by side are judged one
 /// after another; a person who decides does not notice the difference.
@@ -27,7 +28,7 @@ pub(super) struct Run {
     fold: Mutex<Fold>,
     standing: watch::Sender<Standing>,
     /// Among those under way.
-    _place: Place,
+    _place: Member,
 }
 
 /// Whether there is more to come, as far as those who wait have to know.
@@ -48,7 +49,7 @@ pub(super) struct Until {
 }
 
 impl Run {
-    pub(super) fn new(session: Observer, turn: TurnId, place: Place) -> Self {
+    pub(super) fn new(session: Observer, turn: TurnId, place: Member) -> Self {
         let (id, now) = (session.id().clone(), session.now());
         Self {
             session,

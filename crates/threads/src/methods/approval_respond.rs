@@ -6,7 +6,7 @@ use harn_model::{AskId, Decision};
 use harn_runtime::Act;
 use serde_json::Value;
 
-use super::{Refused, hand};
+use super::hand;
 use crate::{
     ThreadsError,
     connection::{Peer, Reply},
@@ -19,16 +19,12 @@ pub(crate) async fn handle(
     peer: &Arc<Peer>,
     params: Option<Value>,
     reply: Reply,
-) -> Result<(), Refused> {
-    let params = match from_wire::approval_respond(params) {
-        Ok(params) => params,
-        Err(error) => return Err((reply, error)),
-    };
+) -> Result<(), ThreadsError> {
+    let params = from_wire::approval_respond(params)?;
     let ask: AskId = params.request_id.into();
-    match peer.registry.asking(&ask) {
-        Some(thread) => hand(peer, &thread, Wanted::Decide(ask, params.decision), reply).await,
-        None => Err((reply, ThreadsError::ApprovalNotFound)),
-    }
+    let thread = peer.registry.asking(&ask);
+    let thread = thread.ok_or(ThreadsError::ApprovalNotFound)?;
+    hand(peer, &thread, Wanted::Decide(ask, params.decision), reply).await
 }
 
 impl ThreadTask {

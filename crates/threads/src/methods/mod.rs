@@ -19,9 +19,6 @@ use crate::{
     thread::{Request, Wanted},
 };
 
-/// A request that is refused at once, and whom to tell.
-pub(crate) type Refused = (Reply, ThreadsError);
-
 /// Hands a request to the task of its thread. Waits where the thread has to be opened and much touches the
 /// disk already.
 async fn hand(
@@ -29,11 +26,10 @@ async fn hand(
     thread: &SessionId,
     wanted: Wanted,
     reply: Reply,
-) -> Result<(), Refused> {
+) -> Result<(), ThreadsError> {
     let place = match peer.registry.has(thread) {
         true => None,
         false => peer.disk().await,
     };
-    let handed = registry::hand(peer, thread, Request { wanted, reply }, place);
-    handed.map_err(|(request, error)| (request.reply, error))
+    registry::hand(peer, thread, Request { wanted, reply }, place)
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use harn_runtime::{Controller, NewSession};
 use serde_json::Value;
 
-use super::Refused;
 use crate::{
     ThreadsError,
     connection::{Peer, Place, Reply},
@@ -18,11 +17,8 @@ pub(crate) async fn handle(
     peer: &Arc<Peer>,
     params: Option<Value>,
     reply: Reply,
-) -> Result<(), Refused> {
-    let params = match from_wire::thread_create(params) {
-        Ok(params) => params,
-        Err(error) => return Err((reply, error)),
-    };
+) -> Result<(), ThreadsError> {
+    let params = from_wire::thread_create(params)?;
     let place = peer.disk().await;
     let creating = run(peer.clone(), params, reply, place);
     peer.tasks.spawn(creating);

@@ -6,7 +6,7 @@ use harn_model::Seq;
 use harn_runtime::SessionEnd;
 use serde_json::Value;
 
-use super::{Refused, hand};
+use super::hand;
 use crate::{
     History, ThreadsError,
     connection::{Peer, Reply},
@@ -19,11 +19,9 @@ pub(crate) async fn handle(
     peer: &Arc<Peer>,
     params: Option<Value>,
     reply: Reply,
-) -> Result<(), Refused> {
-    match from_wire::thread_get(params) {
-        Ok(params) => hand(peer, &params.thread_id.into(), Wanted::Get, reply).await,
-        Err(error) => Err((reply, error)),
-    }
+) -> Result<(), ThreadsError> {
+    let thread = from_wire::thread_get(params)?.thread_id.into();
+    hand(peer, &thread, Wanted::Get, reply).await
 }
 
 impl ThreadTask {

@@ -5,7 +5,6 @@ use std::{cmp::Reverse, sync::Arc};
 use harn_runtime::{ArchiveFilter, SessionFilter, SessionSummary};
 use serde_json::Value;
 
-use super::Refused;
 use crate::{
     ThreadsError,
     connection::{Peer, Reply},
@@ -19,18 +18,11 @@ pub(crate) async fn handle(
     peer: &Arc<Peer>,
     params: Option<Value>,
     reply: Reply,
-) -> Result<(), Refused> {
-    if let Err(error) = from_wire::thread_list(params) {
-        return Err((reply, error));
-    }
-    let place = peer.disk().await;
-    let peer = peer.clone();
-    peer.clone().tasks.spawn(async move {
-        let listed = list(&peer).await;
-        // A client that is gone waits for nothing.
-        let _ = peer.answer(&reply, listed).await;
-        drop(place);
-    });
+) -> Result<(), ThreadsError> {
+    from_wire::thread_list(params)?;
+    let asked = peer.clone();
+    peer.answer_beside(reply, async move { list(&asked).await })
+        .await;
     Ok(())
 }
 

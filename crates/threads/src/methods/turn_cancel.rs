@@ -6,7 +6,7 @@ use harn_model::{SessionId, TurnId};
 use harn_runtime::Act;
 use serde_json::Value;
 
-use super::{Refused, hand};
+use super::hand;
 use crate::{
     ThreadsError,
     connection::{Peer, Reply},
@@ -19,11 +19,8 @@ pub(crate) async fn handle(
     peer: &Arc<Peer>,
     params: Option<Value>,
     reply: Reply,
-) -> Result<(), Refused> {
-    let params = match from_wire::turn_cancel(params) {
-        Ok(params) => params,
-        Err(error) => return Err((reply, error)),
-    };
+) -> Result<(), ThreadsError> {
+    let params = from_wire::turn_cancel(params)?;
     let thread: SessionId = params.thread_id.into();
     let turn: Option<TurnId> = params.turn_id.map(Into::into);
     // Whether a thread had a turn is in its log.
@@ -31,16 +28,12 @@ pub(crate) async fn handle(
         return hand(peer, &thread, Wanted::Cancel(turn), reply).await;
     }
     // Nothing runs in a thread that is not open, so it is not opened to find that out.
-    let place = peer.disk().await;
-    let peer = peer.clone();
-    peer.clone().tasks.spawn(async move {
-        let known = peer.hub.has(&thread).await;
-        let done = known.then_some(Done::YES);
-        let done = done.ok_or(ThreadsError::ThreadNotFound);
-        // A client that is gone waits for nothing.
-        let _ = peer.answer(&reply, done).await;
-        drop(place);
-    });
+    let hub = peer.hub.clone();
+    let done = async move {
+        let known = hub.has(&thread).await.then_some(Done::YES);
+        known.ok_or(ThreadsError::ThreadNotFound)
+    };
+    peer.answer_beside(reply, done).await;
     Ok(())
 }
 

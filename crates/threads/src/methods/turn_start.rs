@@ -6,7 +6,7 @@ use harn_model::TurnId;
 use harn_runtime::{Act, Submission};
 use serde_json::Value;
 
-use super::{Refused, hand};
+use super::hand;
 use crate::{
     ThreadsError,
     connection::{Peer, Reply},
@@ -19,14 +19,10 @@ pub(crate) async fn handle(
     peer: &Arc<Peer>,
     params: Option<Value>,
     reply: Reply,
-) -> Result<(), Refused> {
-    match from_wire::turn_start(params) {
-        Ok(params) => {
-            let thread = params.thread_id.as_str().into();
-            hand(peer, &thread, Wanted::Start(Box::new(params)), reply).await
-        }
-        Err(error) => Err((reply, error)),
-    }
+) -> Result<(), ThreadsError> {
+    let params = from_wire::turn_start(params)?;
+    let thread = params.thread_id.as_str().into();
+    hand(peer, &thread, Wanted::Start(Box::new(params)), reply).await
 }
 
 /// The options of an agent that a turn may choose, and what they are called here.
