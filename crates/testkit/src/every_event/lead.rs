@@ -287,7 +287,7 @@ async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), Age
 /// Lets the rules decide, and whoever they ask.
 async fn judge(cx: &TurnContext, subject: &Subject) -> Result<(), AgentError> {
     let tool = match subject {
-        Subject::Command(line) => cx.tool("run_command").command(*line),
+        Subject::Command(line) => cx.tool("run_command").command(line),
         Subject::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(*path),
     };
     match tool.start().await {
