@@ -182,11 +182,11 @@ impl Terminal {
                             None => break,
                         }
                     }
-                    let cwd = screen.transcript.cwd().to_owned();
                     // What was closed is not opened again for having been ours.
                     let mine = screen.in_control() && screen.ended.is_none();
                     if screen.link == state::Link::Up {
-                        link.wants(mine, mine.then_some(cwd));
+                        link.control = mine;
+                        link.reopen = mine.then(|| screen.transcript.cwd.clone());
                     }
                 }
                 () = sleep(tick) => {

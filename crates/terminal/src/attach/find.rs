@@ -1,6 +1,6 @@
 //! Finding a session: by its id or the beginning of it, among all that the servers have.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
@@ -14,10 +14,9 @@ use crate::{
     text::did_you_mean,
 };
 
-/// Where to look.
 pub(super) struct Find {
-    state_dir: PathBuf,
-    remote: Option<Remote>,
+    pub(super) state_dir: PathBuf,
+    pub(super) remote: Option<Remote>,
 }
 
 /// A session to join, and where.
@@ -25,19 +24,17 @@ pub(super) struct Find {
 pub(super) struct Found {
     pub(super) address: Address,
     pub(super) target: Target,
-    /// The session's directory.
     pub(super) cwd: PathBuf,
 }
 
 impl Found {
     /// A session that a server listed.
     pub(super) fn of(address: Address, session: &ListedSession) -> Self {
-        let id = session.id.clone();
+        let (id, cwd) = (session.id.clone(), session.cwd.clone());
         let target = match session.live {
             true => Target::Live(id),
-            false => Target::Stored(id, session.cwd.clone()),
+            false => Target::Stored(id, cwd.clone()),
         };
-        let cwd = session.cwd.clone();
         Self {
             address,
             target,
@@ -47,14 +44,6 @@ impl Found {
 }
 
 impl Find {
-    pub(super) fn new(state_dir: PathBuf, remote: Option<Remote>) -> Self {
-        Self { state_dir, remote }
-    }
-
-    pub(super) fn state_dir(&self) -> &Path {
-        &self.state_dir
-    }
-
     /// The servers there are, with their sessions. An error where there is none.
     pub(super) async fn servers(&self, which: Which) -> Result<Vec<Server>> {
         if let Some(remote) = &self.remote {
@@ -191,7 +180,7 @@ mod tests {
     fn where_a_session_works_is_known_before_it_is_joined() {
         let address = Address::Socket("/s".into());
         let found = Found::of(address, &listed("a", true));
-        assert_eq!(found.cwd, Path::new("/w"));
+        assert_eq!(found.cwd, PathBuf::from("/w"));
     }
 
     #[test]

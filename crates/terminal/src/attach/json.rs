@@ -44,7 +44,7 @@ pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
             }
             Step::Heard(_) | Step::Nothing => {}
             Step::Lost { why, .. } => {
-                if link.failures() > ATTEMPTS {
+                if link.failed > ATTEMPTS {
                     bail!(why.unwrap_or_else(|| "the server is gone".to_owned()));
                 }
                 let words = why.unwrap_or_else(|| "the connection is lost".to_owned());

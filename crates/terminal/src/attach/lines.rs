@@ -1,32 +1,40 @@
 //! Entries of a transcript as lines of a width: what is drawn, and what scrolling counts.
 
-use agent_client_protocol::v1::schema::{PlanEntry, PlanEntryStatus, ToolCallStatus, ToolKind};
+use agent_client_protocol::v1::schema::{ToolCallStatus, ToolKind};
 use ratatui::{
-    style::{Color, Modifier, Style},
+    style::{self, Color, Modifier},
     text::{Line, Span},
 };
 
 use super::{
     measure::{tame, tame_line, width, wrap},
-    transcript::{Call, Entry, Job, JobState, Mark, Said, Transcript, Who},
+    transcript::{Call, Entry, Mark, Said, Transcript, Who},
 };
-use crate::{paint, reading::call::symbol, text};
+use crate::{
+    paint::Style,
+    reading::{
+        activity::{Job, JobState},
+        call::symbol,
+        plan::plan_mark,
+    },
+    text,
+};
 
 /// Of what a tool shows, so many lines while it is folded.
 const FOLDED_OUTPUT: usize = 3;
 const FOLDED_DIFF: usize = 12;
 
-/// How one of our styles looks here.
-pub(super) fn style(style: paint::Style) -> Style {
-    let colour = |colour| Style::new().fg(colour);
-    match style {
-        paint::Style::Plain => Style::new(),
-        paint::Style::Dim => Style::new().add_modifier(Modifier::DIM),
-        paint::Style::Bold => Style::new().add_modifier(Modifier::BOLD),
-        paint::Style::Green => colour(Color::Green),
-        paint::Style::Red => colour(Color::Red),
-        paint::Style::Yellow => colour(Color::Yellow),
-        paint::Style::Cyan => colour(Color::Cyan),
+impl From<Style> for style::Style {
+    fn from(style: Style) -> Self {
+        match style {
+            Style::Plain => Self::new(),
+            Style::Dim => Modifier::DIM.into(),
+            Style::Bold => Modifier::BOLD.into(),
+            Style::Green => Color::Green.into(),
+            Style::Red => Color::Red.into(),
+            Style::Yellow => Color::Yellow.into(),
+            Style::Cyan => Color::Cyan.into(),
+        }
     }
 }
 
@@ -40,202 +48,173 @@ pub(super) fn of_entry(
     let Some(entry) = transcript.entry(number) else {
         return Vec::new();
     };
+    let mut lines = EntryLines {
+        lines: Vec::new(),
+        columns,
+    };
     let before = number.checked_sub(1).and_then(|it| transcript.entry(it));
-    let mut lines = Vec::new();
     match before {
-        None if transcript.first() > 0 => {
+        None if transcript.first > 0 => {
             let gone = format!(
                 "… {} earlier entries are no longer kept here; `harn-serve sessions show` has all",
-                transcript.first()
+                transcript.first
             );
-            hang(&mut lines, paint::Style::Dim, "", &gone, columns);
-            lines.push(Line::default());
+            lines.hang(Style::Dim, "", &gone);
+            lines.lines.push(Line::default());
         }
-        Some(before) if entry.stands_apart(before) => lines.push(Line::default()),
+        Some(before) if entry.stands_apart(before) => lines.lines.push(Line::default()),
         _ => {}
     }
     match entry {
-        Entry::Said(words) => said(&mut lines, words, columns),
-        Entry::Call(it) => call(&mut lines, it, columns, unfolded),
-        Entry::Plan(steps) => steps.iter().for_each(|it| step(&mut lines, it, columns)),
-        Entry::Job(it) => job(&mut lines, it, columns),
-        Entry::Note(mark, text) => {
-            let (look, sign) = match mark {
-                Mark::Note => (paint::Style::Dim, "· "),
-                Mark::Warning => (paint::Style::Yellow, "! "),
+        Entry::Said(words) => lines.said(words),
+        Entry::Call(it) => lines.call(it, unfolded),
+        Entry::Plan(steps) => {
+            for step in steps {
+                let (look, mark) = plan_mark(&step.status);
+                lines.hang(look, mark, &tame_line(&step.content));
+            }
+        }
+        Entry::Job(it) => lines.job(it),
+        Entry::Note(Mark::Note, text) => lines.hang(Style::Dim, "· ", &tame_line(text)),
+        Entry::Note(Mark::Warning, text) => lines.hang(Style::Yellow, "! ", &tame_line(text)),
+    }
+    lines.lines
+}
+
+/// The lines of an entry while they are made.
+struct EntryLines {
+    lines: Vec<Line<'static>>,
+    columns: usize,
+}
+
+impl EntryLines {
+    /// A text behind a sign, its further lines under its first.
+    fn hang(&mut self, look: Style, sign: &str, text: &str) {
+        let indent = width(sign);
+        let lines = wrap(text, self.columns.saturating_sub(indent));
+        for (at, line) in lines.into_iter().enumerate() {
+            let sign = match at {
+                0 => sign.to_owned(),
+                _ => " ".repeat(indent),
             };
-            hang(&mut lines, look, sign, &tame_line(text), columns);
+            let spans = vec![Span::styled(sign, look), Span::styled(line, look)];
+            self.lines.push(Line::from(spans));
         }
     }
-    lines
-}
 
-/// A text behind a sign, its further lines under its first.
-fn hang(
-    lines: &mut Vec<Line<'static>>,
-    look: paint::Style,
-    sign: &str,
-    text: &str,
-    columns: usize,
-) {
-    let indent = width(sign);
-    for (at, line) in wrap(text, columns.saturating_sub(indent))
-        .into_iter()
-        .enumerate()
-    {
-        let sign = match at {
-            0 => sign.to_owned(),
-            _ => " ".repeat(indent),
-        };
-        lines.push(Line::from(vec![
-            Span::styled(sign, style(look)),
-            Span::styled(line, style(look)),
-        ]));
+    fn indented(&mut self, look: Style, text: &str) {
+        self.hang(look, "  ", &tame(text));
     }
-}
 
-fn said(lines: &mut Vec<Line<'static>>, said: &Said, columns: usize) {
-    // The blank lines around a message are ours to set.
-    let text = match said.goes_on {
-        true => said.text.trim_end_matches('\n'),
-        false => said.text.trim_matches('\n'),
-    };
-    let text = tame(text);
-    match &said.who {
-        Who::Person(by) => {
-            let sign = if said.goes_on { "  " } else { "> " };
-            hang(lines, paint::Style::Bold, sign, &text, columns);
-            if let (Some(by), false, Some(first)) = (by, said.goes_on, lines.last_mut()) {
-                let by = format!("  ({})", tame_line(by));
-                if first.width() + width(&by) <= columns {
-                    first.push_span(Span::styled(by, style(paint::Style::Dim)));
+    /// Puts spans behind the last line if they fit there; gives them back if not.
+    fn append<const N: usize>(&mut self, spans: [Span<'static>; N]) -> Option<[Span<'static>; N]> {
+        let wide: usize = spans.iter().map(Span::width).sum();
+        match self.lines.last_mut() {
+            Some(last) if last.width() + wide <= self.columns => {
+                last.spans.extend(spans);
+                None
+            }
+            _ => Some(spans),
+        }
+    }
+
+    fn said(&mut self, said: &Said) {
+        // The blank lines around a message are ours to set.
+        let text = match said.goes_on {
+            true => said.text.trim_end_matches('\n'),
+            false => said.text.trim_matches('\n'),
+        };
+        let text = tame(text);
+        match &said.who {
+            Who::Person(by) => {
+                let sign = if said.goes_on { "  " } else { "> " };
+                self.hang(Style::Bold, sign, &text);
+                if let (Some(by), false) = (by, said.goes_on) {
+                    let by = format!("  ({})", tame_line(by));
+                    self.append([Span::styled(by, Style::Dim)]);
+                }
+            }
+            Who::Agent => self.hang(Style::Plain, "", &text),
+            Who::Thought => {
+                let from = self.lines.len();
+                self.hang(Style::Dim, "", &text);
+                for line in &mut self.lines[from..] {
+                    *line = std::mem::take(line).patch_style(Modifier::ITALIC);
                 }
             }
         }
-        Who::Agent => hang(lines, paint::Style::Plain, "", &text, columns),
-        Who::Thought => {
-            let from = lines.len();
-            hang(lines, paint::Style::Dim, "", &text, columns);
-            let italic = Style::new().add_modifier(Modifier::ITALIC);
-            for line in &mut lines[from..] {
-                *line = std::mem::take(line).patch_style(italic);
-            }
-        }
     }
-}
 
-fn call(lines: &mut Vec<Line<'static>>, call: &Call, columns: usize, unfolded: bool) {
-    let failed = call.status == ToolCallStatus::Failed;
-    let (look, mark) = match call.status {
-        ToolCallStatus::Completed => (paint::Style::Green, "  ✓"),
-        ToolCallStatus::Failed => (paint::Style::Red, "  ✗"),
-        ToolCallStatus::InProgress => (paint::Style::Yellow, "  …"),
-        _ => (paint::Style::Dim, "  waits"),
-    };
-    hang(
-        lines,
-        paint::Style::Plain,
-        symbol(call.kind),
-        &tame_line(&call.title),
-        columns,
-    );
-    let took = call
-        .took
-        .map(|took| format!(" {}", text::duration(took.into())));
-    let took = Span::styled(took.unwrap_or_default(), style(paint::Style::Dim));
-    match lines.last_mut() {
-        Some(last) if last.width() + width(mark) + took.width() <= columns => {
-            last.push_span(Span::styled(mark, style(look)));
-            last.push_span(took);
-        }
+    fn call(&mut self, call: &Call, unfolded: bool) {
+        let failed = call.status == ToolCallStatus::Failed;
+        let executes = call.kind == ToolKind::Execute;
+        let (look, mark) = match call.status {
+            ToolCallStatus::Completed => (Style::Green, "  ✓"),
+            ToolCallStatus::Failed => (Style::Red, "  ✗"),
+            ToolCallStatus::InProgress => (Style::Yellow, "  …"),
+            _ => (Style::Dim, "  waits"),
+        };
+        self.hang(Style::Plain, symbol(call.kind), &tame_line(&call.title));
+        let took = call.took.map(|took| text::duration(took.into()));
+        let took = took.map(|took| format!(" {took}")).unwrap_or_default();
+        let end = [Span::styled(mark, look), Span::styled(took, Style::Dim)];
         // What became of it is told, however long its name.
-        _ => lines.push(Line::from(vec![Span::styled(mark, style(look)), took])),
-    }
-    let indented = |lines: &mut Vec<_>, look, text: &str| {
-        hang(lines, look, "  ", &tame(text), columns);
-    };
-    if unfolded && !call.input.is_empty() {
-        indented(lines, paint::Style::Dim, &call.input);
-    }
-    let shown = if unfolded {
-        call.diff.len()
-    } else {
-        FOLDED_DIFF
-    };
-    for (look, line) in call.diff.iter().take(shown) {
-        indented(lines, *look, line);
-    }
-    more(
-        lines,
-        call.diff.len().saturating_sub(shown),
-        "more lines",
-        columns,
-    );
-    let output: Vec<_> = call.output.lines().collect();
-    let shown = match unfolded {
-        true => output.len(),
-        false if call.kind == ToolKind::Execute => FOLDED_OUTPUT,
-        false if failed => 1,
-        false => 0,
-    };
-    let above = output.len().saturating_sub(shown);
-    // What a command printed last is what there is to see; why another failed is said first.
-    let part = match call.kind {
-        ToolKind::Execute => &output[above..],
-        _ => &output[..shown.min(output.len())],
-    };
-    if call.kind == ToolKind::Execute {
-        more(lines, above, "lines above", columns);
-    }
-    let look = if failed {
-        paint::Style::Red
-    } else {
-        paint::Style::Dim
-    };
-    part.iter().for_each(|line| indented(lines, look, line));
-    if let (true, true, Some(error)) = (failed, output.is_empty(), &call.error) {
-        indented(lines, paint::Style::Red, error);
-    }
-}
-
-/// Says that there is more, and how to see it.
-fn more(lines: &mut Vec<Line<'static>>, count: usize, what: &str, columns: usize) {
-    if count > 0 {
-        let more = format!("… {count} {what}, Ctrl-O shows them");
-        hang(lines, paint::Style::Dim, "  ", &more, columns);
-    }
-}
-
-fn step(lines: &mut Vec<Line<'static>>, step: &PlanEntry, columns: usize) {
-    let (look, mark) = match step.status {
-        PlanEntryStatus::Completed => (paint::Style::Dim, "[x] "),
-        PlanEntryStatus::InProgress => (paint::Style::Bold, "[>] "),
-        _ => (paint::Style::Plain, "[ ] "),
-    };
-    hang(lines, look, mark, &tame_line(&step.content), columns);
-}
-
-fn job(lines: &mut Vec<Line<'static>>, job: &Job, columns: usize) {
-    let (look, mark, words) = match &job.state {
-        JobState::Running => (paint::Style::Yellow, "  …", ""),
-        JobState::Done(words) => (paint::Style::Green, "  ✓ ", *words),
-        JobState::Failed(reason) => (paint::Style::Red, "  ✗ ", reason.as_str()),
-    };
-    hang(
-        lines,
-        paint::Style::Plain,
-        "» ",
-        &tame_line(&job.title),
-        columns,
-    );
-    let took = job.took.map(|took| text::duration(took.into()));
-    let words = took.into_iter().chain([tame_line(words)]);
-    let words: Vec<_> = words.filter(|it| !it.is_empty()).collect();
-    let end = format!("{mark}{}", words.join("  ")).trim_end().to_owned();
-    match lines.last_mut() {
-        Some(last) if last.width() + width(&end) <= columns => {
-            last.push_span(Span::styled(end, style(look)));
+        if let Some(end) = self.append(end) {
+            self.lines.push(Line::from(end.to_vec()));
         }
-        _ => hang(lines, look, "  ", end.trim_start(), columns),
+        if unfolded && !call.input.is_empty() {
+            self.indented(Style::Dim, &call.input);
+        }
+        let shown = if unfolded { usize::MAX } else { FOLDED_DIFF };
+        for (look, line) in call.diff.iter().take(shown) {
+            self.indented(*look, line);
+        }
+        self.more(call.diff.len().saturating_sub(shown), "more lines");
+        let output: Vec<_> = call.output.lines().collect();
+        let shown = match unfolded {
+            true => output.len(),
+            false if executes => FOLDED_OUTPUT,
+            false if failed => 1,
+            false => 0,
+        };
+        let above = output.len().saturating_sub(shown);
+        // What a command printed last is what there is to see; why another failed is said first.
+        let part = match executes {
+            true => &output[above..],
+            false => &output[..shown.min(output.len())],
+        };
+        if executes {
+            self.more(above, "lines above");
+        }
+        let look = if failed { Style::Red } else { Style::Dim };
+        part.iter().for_each(|line| self.indented(look, line));
+        if let (true, true, Some(error)) = (failed, output.is_empty(), &call.error) {
+            self.indented(Style::Red, error);
+        }
+    }
+
+    /// Says that there is more, and how to see it.
+    fn more(&mut self, count: usize, what: &str) {
+        if count > 0 {
+            let more = format!("… {count} {what}, Ctrl-O shows them");
+            self.hang(Style::Dim, "  ", &more);
+        }
+    }
+
+    fn job(&mut self, job: &Job) {
+        let (look, mark, words) = match &job.state {
+            JobState::Running => (Style::Yellow, "  …", ""),
+            JobState::Done(words) => (Style::Green, "  ✓ ", *words),
+            JobState::Cancelled => (Style::Red, "  ✗ ", "cancelled"),
+            JobState::Failed(reason) => (Style::Red, "  ✗ ", reason.as_str()),
+        };
+        self.hang(Style::Plain, "» ", &tame_line(&job.title()));
+        let took = job.took.map(|took| text::duration(took.into()));
+        let words = took.into_iter().chain([tame_line(words)]);
+        let words: Vec<_> = words.filter(|it| !it.is_empty()).collect();
+        let end = format!("{mark}{}", words.join("  ")).trim_end().to_owned();
+        if let Some([end]) = self.append([Span::styled(end, look)]) {
+            self.hang(look, "  ", end.content.trim_start());
+        }
     }
 }

@@ -12,7 +12,6 @@ use super::{
     wire::{NoConnection, Wire},
 };
 
-/// See the module.
 pub(super) struct Link {
     pub(super) talk: Talk,
     address: Address,
@@ -20,17 +19,17 @@ pub(super) struct Link {
     state_dir: PathBuf,
     clock: Arc<dyn Clock>,
     state: State,
-    /// How often in a row it did not work.
-    failed: u32,
+    /// How often in a row there was no connection.
+    pub(super) failed: u32,
     /// Whether to control the session when it is joined.
-    control: bool,
+    pub(super) control: bool,
     /// When to say next that we are still there.
     beat: Duration,
     was_joined: bool,
     /// What happened besides the last thing that was told.
     untold: Option<Step>,
     /// Where to open the session again if no server has it open.
-    reopen: Option<PathBuf>,
+    pub(super) reopen: Option<PathBuf>,
 }
 
 enum State {
@@ -58,18 +57,14 @@ pub(super) enum Step {
 
 impl Link {
     pub(super) fn new(
-        talk: Talk,
+        mut talk: Talk,
         address: Address,
         state_dir: PathBuf,
         clock: Arc<dyn Clock>,
         control: bool,
     ) -> Self {
-        let mut talk = talk;
-        match address {
-            // Its end is noticed on both sides at once.
-            Address::Socket(_) => {}
-            Address::Url(_) => talk.promise(),
-        }
+        // The end of a socket is noticed on both sides at once.
+        talk.promises = matches!(address, Address::Url(_));
         Self {
             talk,
             address,
@@ -85,17 +80,6 @@ impl Link {
             untold: None,
             reopen: None,
         }
-    }
-
-    /// What is wanted when the connection has to be made again.
-    pub(super) fn wants(&mut self, control: bool, reopen: Option<PathBuf>) {
-        self.control = control;
-        self.reopen = reopen;
-    }
-
-    /// How often in a row there was no connection.
-    pub(super) fn failures(&self) -> u32 {
-        self.failed
     }
 
     /// What happens next. Cancel safe.
@@ -188,7 +172,7 @@ impl Link {
 
     /// Whether anything of the session has come, so that it is worth coming back.
     fn was_there(&self) -> bool {
-        self.was_joined || self.talk.has_begun()
+        self.was_joined || self.talk.begun
     }
 
     fn next_beat(&self) -> Duration {
@@ -248,7 +232,7 @@ impl Link {
 
     /// Says goodbye, if somebody is there to hear it.
     pub(super) async fn close(mut self) {
-        if self.talk.is_joined() {
+        if self.talk.joined {
             self.talk.detach();
             self.flush();
         }

@@ -95,7 +95,7 @@ impl Attach {
             None => name()?,
         };
         Ok(Self {
-            find: Find::new(state_dir, remote),
+            find: Find { state_dir, remote },
             args,
             me,
             clock,
@@ -133,7 +133,7 @@ impl Attach {
         };
         let mut screen = Screen::new(&self.me, self.args.observe);
         // What was done before we came is told before we are told where.
-        screen.transcript.set_cwd(found.cwd.clone());
+        screen.transcript.cwd = found.cwd.clone();
         let mut link = self.link(found, !self.args.observe);
         let followed = terminal.follow(&mut screen, &mut link).await;
         drop(terminal);
@@ -176,7 +176,7 @@ impl Attach {
         let after = self.args.after.clone();
         let mut talk = Talk::new(self.me.clone(), found.target, after);
         talk.worker_calls = self.args.json;
-        let dir = self.find.state_dir().to_owned();
+        let dir = self.find.state_dir.clone();
         Link::new(talk, found.address, dir, self.clock.clone(), control)
     }
 }

@@ -3,14 +3,12 @@
 use super::address::Address;
 use super::servers::{ListedSession, Server};
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Picker {
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     servers: Vec<Address>,
     /// The session that is marked; the first where it is gone.
     marked: Option<String>,
-    /// Something to know.
     pub(super) notice: Option<String>,
 }
 
@@ -45,10 +43,6 @@ impl Picker {
         self.rows = rows;
     }
 
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
     /// Whether a session can be begun.
     pub(super) fn can_begin(&self) -> bool {
         !self.servers.is_empty()
@@ -62,10 +56,8 @@ impl Picker {
     /// The place of the mark.
     pub(super) fn at(&self) -> usize {
         let marked = self.marked.as_ref();
-        let at = self
-            .rows
-            .iter()
-            .position(|row| Some(&row.session.id) == marked);
+        let mut rows = self.rows.iter();
+        let at = rows.position(|row| Some(&row.session.id) == marked);
         at.unwrap_or(0)
     }
 
@@ -74,7 +66,6 @@ impl Picker {
         self.rows.get(self.at())
     }
 
-    /// Moves the mark.
     pub(super) fn go(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(1);
         let at = self.at().saturating_add_signed(by).min(last);

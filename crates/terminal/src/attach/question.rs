@@ -1,6 +1,6 @@
 //! Questions of the agent: what is shown of them, and what an answer is.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, str::Lines, time::Duration};
 
 use agent_client_protocol::v1::schema::{
     CreateElicitationRequest, CreateElicitationResponse, ElicitationAction, PermissionOption,
@@ -11,12 +11,13 @@ use harn_model::{GrantScope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{measure::tame_line, talk::Asked, transcript::calls::unified};
+use super::{measure::tame_line, talk::Asked};
 use crate::{
     paint::Style,
     reading::{
-        activity::{deadline, lineage, permission, reason},
+        activity::{asked_by, deadline, permission},
         call::{block_text, input_lines, symbol},
+        diff::unified,
         form::{self, Field},
         permission_keys::{keyed, not_an_answer, position},
     },
@@ -37,7 +38,6 @@ pub(super) struct Question {
     pub(super) takes_text: bool,
     /// Until when an answer counts.
     pub(super) deadline: Option<Timestamp>,
-    /// When it came.
     pub(super) since: Duration,
     about: About,
 }
@@ -50,7 +50,7 @@ pub(super) struct AnswerOption {
     /// The answer in words.
     pub(super) name: String,
     /// How far it reaches, where that is known.
-    pub(super) scope: Option<String>,
+    pub(super) scope: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -61,11 +61,10 @@ enum About {
 
 impl Question {
     /// Reads a question; none where nobody could answer it here.
-    pub(super) fn read(asked: Asked, cwd: &Path, since: Duration) -> Option<Self> {
-        let params = asked.params.get();
+    pub(super) fn read(asked: &Asked, cwd: &Path, since: Duration) -> Option<Self> {
+        let (id, params) = (asked.id.clone(), asked.params.get());
         if asked.form {
-            let request = serde_json::from_str(params).ok()?;
-            return Self::form(asked.id, request, since);
+            return Self::form(id, serde_json::from_str(params).ok()?, since);
         }
         let request: RequestPermissionRequest = serde_json::from_str(params).ok()?;
         let scopes = permission(request.meta.as_ref()).map(|meta| meta.options);
@@ -73,9 +72,9 @@ impl Question {
         let scope = |id: &str| {
             let option = scopes.iter().find(|option| option.option_id == id)?;
             Some(match option.scope {
-                GrantScope::Once => "once".to_owned(),
-                GrantScope::Session => "session".to_owned(),
-                GrantScope::Always => "always".to_owned(),
+                GrantScope::Once => "once",
+                GrantScope::Session => "session",
+                GrantScope::Always => "always",
             })
         };
         let keyed = keyed(&request.options);
@@ -86,7 +85,7 @@ impl Question {
         };
         let ids = keyed.iter().map(|(_, it)| it.option_id.0.to_string());
         Some(Self {
-            id: asked.id,
+            id,
             title: title(&request),
             body: body(&request, cwd),
             options: keyed.iter().map(answer).collect(),
@@ -108,10 +107,8 @@ impl Question {
         let (options, takes_text) = match field {
             Field::Decision => {
                 let options = [("y", "Yes"), ("n", "No")];
-                (
-                    options.map(|(key, it)| plain(key.to_owned(), it)).into(),
-                    false,
-                )
+                let options = options.map(|(key, it)| plain(key.to_owned(), it));
+                (options.into(), false)
             }
             Field::Choice(choices, _) => {
                 let numbered = (1..).zip(&choices);
@@ -122,7 +119,7 @@ impl Question {
         };
         let mut lines = request.message.lines();
         let title = tame_line(lines.next().unwrap_or_default());
-        let mut body = lines.map(|line| (Style::Plain, line.to_owned())).collect();
+        let mut body = styled_lines(Style::Plain, lines).collect();
         bound(&mut body);
         Some(Self {
             id,
@@ -221,6 +218,10 @@ fn bound(lines: &mut Vec<(Style, String)>) {
     }
 }
 
+fn styled_lines(style: Style, lines: Lines<'_>) -> impl Iterator<Item = (Style, String)> {
+    lines.map(move |line| (style, line.to_owned()))
+}
+
 /// Exactly what would be done, and why it is asked. Nothing of it is hidden without a word.
 fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> {
     let fields = &request.tool_call.fields;
@@ -232,7 +233,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
         && !content.iter().any(is_diff)
     {
         let input = input_lines(kind, input);
-        lines.extend(input.lines().map(|line| (Style::Bold, line.to_owned())));
+        lines.extend(styled_lines(Style::Bold, input.lines()));
     }
     for item in content {
         match item {
@@ -242,7 +243,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
                 // A command is shown already, and as it would be typed.
                 let fenced: Vec<_> = text.lines().filter(|it| !it.starts_with("```")).collect();
                 if !shown.eq(fenced.iter().copied()) {
-                    lines.extend(text.lines().map(|line| (Style::Plain, line.to_owned())));
+                    lines.extend(styled_lines(Style::Plain, text.lines()));
                 }
             }
             ToolCallContent::Diff(diff) => lines.extend(unified(diff, cwd)),
@@ -250,15 +251,8 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
         }
     }
     bound(&mut lines);
-    let workers = lineage(request.meta.as_ref());
-    if !workers.is_empty() {
-        let asks = format!("asked by the worker {}", workers.join(" > "));
-        lines.push((Style::Dim, tame_line(&asks)));
-    }
-    if let Some(reason) = reason(request.meta.as_ref()) {
-        let because = format!("asked because {reason}");
-        lines.push((Style::Dim, tame_line(&because)));
-    }
+    let asked_by = asked_by(request.meta.as_ref());
+    lines.extend(asked_by.map(|line| (Style::Dim, tame_line(&line))));
     lines
 }
 

@@ -1,15 +1,12 @@
 //! Which servers run, and which sessions they have: each is asked, for a short while, and those that do not
 //! answer are left out.
 
-use std::{
-    borrow::Cow,
-    path::Path,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::{borrow::Cow, path::Path, time::Duration};
 
+use agent_client_protocol::v1::schema::{ListSessionsResponse, SessionInfo};
 use harn_acp::client::{Listed, Liveness, vendor_data};
 use harn_lines::rpc::RpcMessage;
-use harn_model::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::timeout};
 
@@ -20,6 +17,7 @@ use super::{
 };
 
 pub(super) use crate::listed::ListedSession;
+use crate::reading::timestamp;
 
 /// A server that answered.
 #[derive(Debug)]
@@ -73,21 +71,23 @@ async fn list(address: &Address, which: Which) -> Result<Vec<ListedSession>, NoC
     let name = address.to_string();
     request(&mut wire, 0, "initialize", hello(false), &name).await?;
     let mut sessions = Vec::new();
-    let mut cursor = None;
+    let mut cursor: Option<String> = None;
     for page in 1..=PAGES {
         let mut params = json!({});
         if which == Which::Live {
             params["filter"] = json!({"liveState": "live"});
         }
         if let Some(cursor) = cursor.take() {
-            params["cursor"] = cursor;
+            params["cursor"] = cursor.into();
         }
-        let mut listed = request(&mut wire, page, "session/list", params, &name).await?;
-        let items = listed["sessions"].as_array();
-        sessions.extend(items.into_iter().flatten().filter_map(item));
-        match listed["nextCursor"].take() {
-            Value::Null => break,
-            next => cursor = Some(next),
+        let listed = request(&mut wire, page, "session/list", params, &name).await?;
+        let Ok(listed) = ListSessionsResponse::deserialize(listed) else {
+            break;
+        };
+        sessions.extend(listed.sessions.into_iter().map(item));
+        cursor = listed.next_cursor;
+        if cursor.is_none() {
+            break;
         }
     }
     // A server that knows no filter lists them all.
@@ -121,31 +121,19 @@ async fn request(
     }
 }
 
-fn item(item: &Value) -> Option<ListedSession> {
-    let ours: Option<Listed<'_>> = vendor_data(item["_meta"].as_object());
-    Some(ListedSession {
-        id: item.get("sessionId")?.as_str()?.to_owned(),
-        title: item["title"].as_str().unwrap_or_default().to_owned(),
-        cwd: item["cwd"].as_str().unwrap_or_default().into(),
-        updated: item["updatedAt"]
-            .as_str()
-            .and_then(time)
-            .unwrap_or_default(),
-        live: ours
-            .as_ref()
-            .is_some_and(|it| it.live_state == Liveness::Live),
-        working: ours.as_ref().is_some_and(|it| it.active_prompt),
-        since: ours
-            .as_ref()
-            .and_then(|it| time(it.controlled_since.as_deref()?)),
-        controller: ours.and_then(|it| it.controller_id).map(Cow::into_owned),
-    })
-}
-
-fn time(text: &str) -> Option<Timestamp> {
-    let at = humantime::parse_rfc3339(text).ok()?;
-    let at = at.duration_since(UNIX_EPOCH).ok()?;
-    at.as_millis().try_into().ok()
+fn item(item: SessionInfo) -> ListedSession {
+    let ours: Option<Listed<'_>> = vendor_data(item.meta.as_ref());
+    let ours = ours.as_ref();
+    ListedSession {
+        id: item.session_id.0.to_string(),
+        title: item.title.unwrap_or_default(),
+        cwd: item.cwd,
+        updated: item.updated_at.as_deref().and_then(timestamp).unwrap_or(0),
+        live: ours.is_some_and(|it| it.live_state == Liveness::Live),
+        working: ours.is_some_and(|it| it.active_prompt),
+        since: ours.and_then(|it| timestamp(it.controlled_since.as_deref()?)),
+        controller: ours.and_then(|it| it.controller_id.clone().map(Cow::into_owned)),
+    }
 }
 
 #[cfg(test)]
@@ -157,14 +145,15 @@ mod tests {
         let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
                           "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2,
                           "attachableRoles": []});
-        let listed = item(&json!({"sessionId": "s", "cwd": "/w", "title": "T",
-                                  "updatedAt": "1970-01-01T00:00:01.5Z", "_meta": {"harn": ours}}));
+        let item = |row: Value| serde_json::from_value(row).ok().map(item);
+        let listed = item(json!({"sessionId": "s", "cwd": "/w", "title": "T",
+                                 "updatedAt": "1970-01-01T00:00:01.5Z", "_meta": {"harn": ours}}));
         let listed = listed.unwrap();
         assert!(listed.live && listed.working);
         assert_eq!(listed.controller.as_deref(), Some("desk"));
         assert_eq!((listed.updated, listed.since), (1500, Some(60_000)));
-        let plain = item(&json!({"sessionId": "s", "cwd": "/w"})).unwrap();
+        let plain = item(json!({"sessionId": "s", "cwd": "/w"})).unwrap();
         assert!(!plain.live && plain.controller.is_none());
-        assert_eq!(item(&json!({"cwd": "/w"})), None);
+        assert_eq!(item(json!({"cwd": "/w"})), None);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What is not understood is left out: a display must not fail over something new.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use agent_client_protocol::{
     UntypedMessage,
@@ -15,21 +15,13 @@ use harn_acp::client::{
 use harn_model::{FsWatchEvent, HandoffArtifact, Timestamp, WorkerEvent};
 use serde::Deserialize;
 
+use super::timestamp;
 use crate::text::soon;
 
-/// Something to show.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// A worker took a step in its life.
-    Worker(WorkerStep),
-    /// A composition began.
-    CompositionBegan { id: String, title: String },
-    /// A composition ended; with a reason if badly.
-    CompositionEnded {
-        id: String,
-        title: String,
-        failed: Option<String>,
-    },
+    /// A worker or a composition took a step in its life.
+    Job(Job),
     /// A line of its own.
     Note(String),
     /// One that asks for attention.
@@ -38,26 +30,35 @@ pub(crate) enum Activity {
     Idle,
 }
 
-/// A worker and what became of it.
+/// A worker or a composition, and what became of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct WorkerStep {
+pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) task: String,
-    pub(crate) state: WorkerState,
-    /// How long it worked, in milliseconds, where it has ended.
+    /// What a worker was given to do.
+    pub(crate) task: Option<String>,
+    pub(crate) state: JobState,
+    /// How long it worked, in milliseconds, where it has ended and that is known.
     pub(crate) took: Option<u64>,
 }
 
-/// What a worker does after a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum WorkerState {
+pub(crate) enum JobState {
     Running,
-    Waiting,
-    Completed,
-    Stopped,
+    /// It ended well, with what there is to say about it.
+    Done(&'static str),
     Cancelled,
+    /// It ended badly, with the reason.
     Failed(String),
+}
+
+impl Job {
+    pub(crate) fn title(&self) -> String {
+        match &self.task {
+            Some(task) => format!("{}: {task}", self.name),
+            None => self.name.clone(),
+        }
+    }
 }
 
 impl Activity {
@@ -69,7 +70,7 @@ impl Activity {
     /// What an extension update carries.
     pub(crate) fn of_update(update: CarriedUpdate<'_>) -> Option<Self> {
         Some(match update {
-            CarriedUpdate::WorkerUpdate(worker) => Self::Worker(worker_step(worker)?),
+            CarriedUpdate::WorkerUpdate(worker) => Self::Job(worker_job(worker)?),
             CarriedUpdate::Progress(progress) => {
                 let message = &progress.message;
                 Self::Note(match (progress.progress, progress.total) {
@@ -136,23 +137,27 @@ impl Activity {
 
     /// What an event beside the updates says.
     pub(crate) fn of_event(event: &HarnEvent<'_>) -> Option<Self> {
-        let title = |language: &str| titled("composition", language);
+        let composition = |id: &str, language: &str, state| {
+            Self::Job(Job {
+                id: id.to_owned(),
+                name: titled("composition", language),
+                task: None,
+                state,
+                took: None,
+            })
+        };
         Some(match event {
             HarnEvent::AgentIdle(_) => Self::Idle,
-            HarnEvent::CompositionStart(run) => Self::CompositionBegan {
-                id: run.run_id.to_string(),
-                title: title(&run.language),
-            },
-            HarnEvent::CompositionFinish(run) => Self::CompositionEnded {
-                id: run.run_id.to_string(),
-                title: title(&run.language),
-                failed: None,
-            },
-            HarnEvent::CompositionError(run) => Self::CompositionEnded {
-                id: run.run_id.to_string(),
-                title: title(&run.language),
-                failed: Some(run.error.as_deref().unwrap_or_default().to_owned()),
-            },
+            HarnEvent::CompositionStart(run) => {
+                composition(&run.run_id, &run.language, JobState::Running)
+            }
+            HarnEvent::CompositionFinish(run) => {
+                composition(&run.run_id, &run.language, JobState::Done(""))
+            }
+            HarnEvent::CompositionError(run) => {
+                let reason = run.error.as_deref().unwrap_or_default().to_owned();
+                composition(&run.run_id, &run.language, JobState::Failed(reason))
+            }
             HarnEvent::LoopCheckpoint(checkpoint) if checkpoint.dispatch_skipped => {
                 let skipped = "interrupted: the tools that were about to run are skipped";
                 Self::Note(skipped.to_owned())
@@ -202,36 +207,37 @@ pub(crate) fn reason(meta: Option<&Meta>) -> Option<String> {
 
 /// Until when an answer is waited for.
 pub(crate) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
-    time(&permission(meta)?.deadline?)
+    timestamp(&permission(meta)?.deadline?)
 }
 
-fn time(text: &str) -> Option<Timestamp> {
-    let at = humantime::parse_rfc3339(text).ok()?;
-    let at = at.duration_since(UNIX_EPOCH).ok()?;
-    at.as_millis().try_into().ok()
+/// Who asks and why, as far as that is said, in lines.
+pub(crate) fn asked_by(meta: Option<&Meta>) -> impl Iterator<Item = String> {
+    let workers = lineage(meta);
+    let asks = format!("asked by the worker {}", workers.join(" > "));
+    let because = reason(meta).map(|reason| format!("asked because {reason}"));
+    let asks = (!workers.is_empty()).then_some(asks);
+    asks.into_iter().chain(because)
 }
 
-fn worker_step(worker: WorkerFields<'_>) -> Option<WorkerStep> {
+fn worker_job(worker: WorkerFields<'_>) -> Option<Job> {
     let metadata = &worker.metadata;
     let state = match worker.event {
-        WorkerEvent::WorkerSpawned => WorkerState::Running,
-        WorkerEvent::WorkerWaitingForInput => WorkerState::Waiting,
-        WorkerEvent::WorkerCompleted => WorkerState::Completed,
-        WorkerEvent::WorkerStopped => WorkerState::Stopped,
-        WorkerEvent::WorkerCancelled => WorkerState::Cancelled,
-        WorkerEvent::WorkerFailed => {
-            WorkerState::Failed(metadata.error.clone().unwrap_or_default())
-        }
+        WorkerEvent::WorkerSpawned => JobState::Running,
+        WorkerEvent::WorkerWaitingForInput => JobState::Done("waits for more"),
+        WorkerEvent::WorkerCompleted => JobState::Done(""),
+        WorkerEvent::WorkerStopped => JobState::Done("stopped, handed over"),
+        WorkerEvent::WorkerCancelled => JobState::Cancelled,
+        WorkerEvent::WorkerFailed => JobState::Failed(metadata.error.clone().unwrap_or_default()),
         // The cycle that follows is told.
         WorkerEvent::WorkerProgressed => return None,
     };
-    let at = |text: &Option<String>| text.as_deref().and_then(time);
+    let at = |text: &Option<String>| text.as_deref().and_then(timestamp);
     let began = at(&metadata.started_at);
     let took = began.and_then(|began| at(&metadata.finished_at)?.checked_sub(began));
-    Some(WorkerStep {
+    Some(Job {
         id: worker.worker_id.into_owned(),
         name: worker.worker_name.into_owned(),
-        task: worker.worker_task.into_owned(),
+        task: Some(worker.worker_task.into_owned()),
         state,
         took,
     })
@@ -366,19 +372,21 @@ pub(crate) mod tests {
             )
         };
         let state = |event: &str| match step(event) {
-            Some(Activity::Worker(step)) => step.state,
+            Some(Activity::Job(step)) => step.state,
             other => panic!("{other:?}"),
         };
-        assert_eq!(state("WorkerSpawned"), WorkerState::Running);
-        assert_eq!(state("WorkerWaitingForInput"), WorkerState::Waiting);
-        assert_eq!(state("WorkerCompleted"), WorkerState::Completed);
-        assert_eq!(state("WorkerStopped"), WorkerState::Stopped);
-        assert_eq!(state("WorkerCancelled"), WorkerState::Cancelled);
-        let failed = WorkerState::Failed("no luck".to_owned());
+        assert_eq!(state("WorkerSpawned"), JobState::Running);
+        let waits = JobState::Done("waits for more");
+        assert_eq!(state("WorkerWaitingForInput"), waits);
+        assert_eq!(state("WorkerCompleted"), JobState::Done(""));
+        let stopped = JobState::Done("stopped, handed over");
+        assert_eq!(state("WorkerStopped"), stopped);
+        assert_eq!(state("WorkerCancelled"), JobState::Cancelled);
+        let failed = JobState::Failed("no luck".to_owned());
         assert_eq!(state("WorkerFailed"), failed);
         assert_eq!(step("WorkerProgressed"), None);
         let took = match step("WorkerCompleted") {
-            Some(Activity::Worker(step)) => step.took,
+            Some(Activity::Job(step)) => step.took,
             other => panic!("{other:?}"),
         };
         assert_eq!(took, Some(500));

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent, ToolKind};
+use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent, ToolCallStatus, ToolKind};
 use serde_json::Value;
 
 use crate::paint::visible;
@@ -20,6 +20,10 @@ pub(crate) fn symbol(kind: ToolKind) -> &'static str {
         ToolKind::Fetch => "↓ ",
         _ => "• ",
     }
+}
+
+pub(crate) fn is_over(status: ToolCallStatus) -> bool {
+    matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }
 
 /// The text of a block, or what stands for it.

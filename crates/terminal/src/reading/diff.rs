@@ -7,8 +7,12 @@ use similar::TextDiff;
 
 use crate::paint::Style;
 
-/// The lines of a diff and how each looks. `path` is what to call the file.
-pub(crate) fn unified(diff: &Diff, path: &Path) -> Vec<(Style, String)> {
+/// The lines of a diff and how each looks. The file is called as somebody in the working directory would call it.
+pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(Style, String)> {
+    let path = match diff.path.strip_prefix(cwd) {
+        Ok(inside) if inside != Path::new("") => inside,
+        _ => &diff.path,
+    };
     let path = path.display().to_string();
     let old = diff.old_text.as_deref();
     let from = if old.is_some() { &path } else { "/dev/null" };
@@ -45,7 +49,7 @@ mod tests {
 
     fn check(old: Option<&str>, new: &str, expected: Expect) {
         let diff = Diff::new("/w/a.txt", new).old_text(old.map(str::to_owned));
-        let lines = unified(&diff, Path::new("a.txt"));
+        let lines = unified(&diff, Path::new("/w"));
         let text: String = lines.iter().map(|(s, l)| format!("{s:?} {l}\n")).collect();
         expected.assert_eq(&text);
     }

@@ -11,7 +11,7 @@ use super::show::Show;
 use crate::{
     paint::Style,
     reading::{
-        activity::{deadline, lineage, reason},
+        activity::{asked_by, deadline},
         call::{block_text, in_one_line, input_lines, symbol},
         permission_keys::{keyed, not_an_answer, position},
     },
@@ -31,23 +31,15 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
         (Style::Cyan, symbol(kind)),
         (Style::Plain, &title),
     ]);
-    let workers = lineage(request.meta.as_ref());
-    if !workers.is_empty() {
-        let asks = format!("  asked by the worker {}", workers.join(" > "));
-        screen.line(&[(Style::Dim, &in_one_line(&asks))]);
-    }
-    if let Some(reason) = reason(request.meta.as_ref()) {
-        let because = format!("  asked because {reason}");
-        screen.line(&[(Style::Dim, &in_one_line(&because))]);
+    for line in asked_by(request.meta.as_ref()) {
+        screen.line(&[(Style::Dim, &in_one_line(&format!("  {line}")))]);
     }
     let content = fields.content.as_deref().unwrap_or_default();
     let shows_itself = content
         .iter()
         .any(|item| matches!(item, ToolCallContent::Diff(_)));
     let input = fields.raw_input.as_ref().filter(|_| !shows_itself);
-    let input = input
-        .map(|input| input_lines(kind, input))
-        .unwrap_or_default();
+    let input = input.map_or_else(String::new, |input| input_lines(kind, input));
     for line in input.lines() {
         screen.line(&[(Style::Plain, "  "), (Style::Bold, line)]);
     }
@@ -76,7 +68,7 @@ fn repeats(text: &str, input: &str) -> bool {
 }
 
 /// The answers, each with what to type for it.
-fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
+pub(super) fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
     let keyed = keyed(&request.options);
     for (key, option) in &keyed {
         show.screen.line(&[
@@ -85,7 +77,7 @@ fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
         ]);
     }
     let left = deadline(request.meta.as_ref()).and_then(|deadline| {
-        let left = deadline.saturating_sub(show.now());
+        let left = deadline.saturating_sub(show.clock.now());
         text::soon(Duration::from_millis(left))
     });
     let left = left
@@ -96,37 +88,24 @@ fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
     show.screen.question(&[(Style::Yellow, &question)]);
 }
 
-/// Reports what was typed in vain, and puts the answers again.
-pub(super) fn put_again(show: &mut Show, request: &RequestPermissionRequest, why: &str) {
-    show.screen.line(&[(Style::Yellow, why)]);
-    put_options(show, request);
-}
-
-/// What was typed.
-#[derive(Debug, PartialEq)]
-pub(super) enum Typed {
-    /// An answer.
-    Chosen(RequestPermissionOutcome),
-    /// Nothing we know, and what to say about it.
-    Unclear(String),
-}
-
-/// Understands a line; none is the end of input.
-pub(super) fn understand(line: Option<&str>, options: &[PermissionOption]) -> Typed {
+/// Understands a line, or says what is wrong with it; none is the end of input.
+pub(super) fn understand(
+    line: Option<&str>,
+    options: &[PermissionOption],
+) -> Result<RequestPermissionOutcome, String> {
     let line = line.unwrap_or_default().trim();
     if line.is_empty() {
-        return Typed::Chosen(refusal(options));
+        return Ok(refusal(options));
     }
     let (keys, options): (Vec<_>, Vec<_>) = keyed(options).into_iter().unzip();
     let chosen = position(&keys, line).and_then(|at| options.get(at));
-    match chosen {
-        Some(option) => Typed::Chosen(selected(option)),
-        None => Typed::Unclear(not_an_answer(&keys, &text::cut(line, SHOWN))),
-    }
+    chosen
+        .map(|option| selected(option))
+        .ok_or_else(|| not_an_answer(&keys, &text::cut(line, SHOWN)))
 }
 
 /// How much of a line that is no answer is repeated.
-const SHOWN: usize = 20;
+pub(super) const SHOWN: usize = 20;
 
 /// The answer of someone who is not there: this once, no.
 pub(super) fn refusal(options: &[PermissionOption]) -> RequestPermissionOutcome {
@@ -165,9 +144,9 @@ mod tests {
         ]
     }
 
-    fn chosen(id: &str) -> Typed {
+    fn chosen(id: &str) -> Result<RequestPermissionOutcome, String> {
         let selected = SelectedPermissionOutcome::new(id.to_owned());
-        Typed::Chosen(RequestPermissionOutcome::Selected(selected))
+        Ok(RequestPermissionOutcome::Selected(selected))
     }
 
     #[test]
@@ -190,7 +169,7 @@ mod tests {
         for unclear in ["0", "1", "yes", "a", "A", "S", "W", "X", "no", "y n", "-1"] {
             let typed = understand(Some(unclear), &options);
             let told = format!("`{unclear}` is not an answer here: y, s, w, n or x");
-            assert_eq!(typed, Typed::Unclear(told), "{unclear}");
+            assert_eq!(typed, Err(told), "{unclear}");
         }
     }
 

@@ -29,11 +29,9 @@ use serde_json::{Map, value::RawValue};
 use tokio::sync::mpsc;
 
 use super::{
-    ask::{self, Typed},
-    form,
     keyboard::Keyboard,
     pair,
-    question::{Question, fill_in, permit, withdrawn},
+    question::{Question, fill_in, withdrawn},
     show::Show,
     start::Start,
     steer,
@@ -45,7 +43,6 @@ use crate::{
     reading::{
         activity::{Activity, lineage},
         call::in_one_line,
-        form as forms,
     },
     signals::{Signal, Signals},
 };
@@ -95,7 +92,6 @@ pub struct RunRequest {
     pub no_color: bool,
 }
 
-/// See the module.
 pub(super) struct Conversation {
     show: Show,
     quiet: bool,
@@ -325,7 +321,7 @@ impl Conversation {
     fn too_late(&mut self, question: Question) {
         /// Clocks do not agree to the millisecond.
         const ABOUT: Timestamp = 500;
-        let now = self.show.now() + ABOUT;
+        let now = self.show.clock.now() + ABOUT;
         let how = match question.deadline() {
             Some(deadline) if deadline <= now => "nobody answered in time",
             _ => "no longer asked",
@@ -340,15 +336,15 @@ impl Conversation {
         let present = self.keyboard.is_present();
         if present {
             self.keyboard.forget();
-        }
-        match *question {
-            Question::Permission(request, to) if present => {
-                ask::put(&mut self.show, &request);
-                self.asked = Some(Box::new(Question::Permission(request, to)));
+            if question.put(&mut self.show) {
+                self.asked = Some(question);
+                return;
             }
+        }
+        let title = question.title().to_owned();
+        match *question {
             Question::Permission(request, to) => {
-                let call = &request.tool_call;
-                let title = in_one_line(call.fields.title.as_deref().unwrap_or("a tool call"));
+                let title = in_one_line(&title);
                 self.calls.refused(&title);
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
@@ -362,16 +358,12 @@ impl Conversation {
                 let nobody = Error::new(ErrorCode::INTERNAL_ERROR, NOBODY);
                 let _ = to.respond_with_error(nobody);
             }
-            Question::Form(request, to) if present && form::put(&mut self.show, &request) => {
-                self.asked = Some(Box::new(Question::Form(request, to)));
-            }
-            Question::Form(request, to) => {
+            Question::Form(_, to) => {
                 let why = match present {
                     true => "as it cannot be answered with a line",
                     false => "as there is no terminal to ask on",
                 };
-                let asked = request.message.lines().next().unwrap_or_default();
-                let words = format!("declined, {why}: {asked}");
+                let words = format!("declined, {why}: {title}");
                 self.show.screen.line(&[(Style::Yellow, &words)]);
                 fill_in(to, ElicitationAction::Decline);
             }
@@ -385,21 +377,10 @@ impl Conversation {
         if line.is_some() {
             self.show.screen.answered();
         }
-        match *question {
-            Question::Permission(request, to) => match ask::understand(line, &request.options) {
-                Typed::Chosen(outcome) => permit(to, outcome),
-                Typed::Unclear(why) => {
-                    ask::put_again(&mut self.show, &request, &why);
-                    self.asked = Some(Box::new(Question::Permission(request, to)));
-                }
-            },
-            Question::Form(request, to) => match forms::understand(line, &request) {
-                Some(action) => fill_in(to, action),
-                None => {
-                    form::put_again(&mut self.show, &request, line.unwrap_or_default());
-                    self.asked = Some(Box::new(Question::Form(request, to)));
-                }
-            },
+        if let Err((question, why)) = question.answer(line) {
+            self.show.screen.line(&[(Style::Yellow, &why)]);
+            question.put_answers(&mut self.show);
+            self.asked = Some(Box::new(question));
         }
     }
 

@@ -6,7 +6,7 @@ use std::{collections::HashMap, time::Duration};
 use super::show::Show;
 use crate::{
     paint::{Style, one_line},
-    reading::activity::{Activity, WorkerState, WorkerStep},
+    reading::activity::{Activity, Job, JobState},
     text,
 };
 
@@ -34,53 +34,30 @@ impl Show {
     /// Shows something the agent does.
     pub(super) fn activity(&mut self, activity: &Activity) {
         match activity {
-            Activity::Worker(step) => self.worker(step),
-            Activity::CompositionBegan { id, title } => {
-                self.crew.began.insert(id.clone(), self.elapsed());
-                let title = one_line(title);
-                self.screen.begin_line(id, &[MARK, (Style::Plain, &title)]);
-            }
-            Activity::CompositionEnded { id, title, failed } => {
-                let end = match failed {
-                    None => (Style::Green, "  ✓ ", ""),
-                    Some(reason) => (Style::Red, "  ✗ ", reason.as_str()),
-                };
-                self.ended(id, title, end);
-            }
+            Activity::Job(job) => self.job(job),
             Activity::Note(words) => {
-                let words = one_line(words);
-                self.screen
-                    .line(&[(Style::Dim, "· "), (Style::Dim, &words)]);
+                let line = [(Style::Dim, "· "), (Style::Dim, &*one_line(words))];
+                self.screen.line(&line);
             }
             Activity::Warning(words) => {
-                let words = one_line(words);
-                self.screen
-                    .line(&[(Style::Yellow, "! "), (Style::Plain, &words)]);
+                let line = [(Style::Yellow, "! "), (Style::Plain, &*one_line(words))];
+                self.screen.line(&line);
             }
             // Said once, by who knows what can be done about it.
             Activity::Idle => {}
         }
     }
 
-    fn worker(&mut self, step: &WorkerStep) {
-        let end = match &step.state {
-            WorkerState::Running => return self.worker_started(step),
-            WorkerState::Completed => (Style::Green, "  ✓ ", ""),
-            WorkerState::Waiting => (Style::Green, "  ✓ ", "waits for more"),
-            WorkerState::Stopped => (Style::Green, "  ✓ ", "stopped, handed over"),
-            WorkerState::Cancelled => (Style::Yellow, "  ✗ ", "cancelled"),
-            WorkerState::Failed(reason) => (Style::Red, "  ✗ ", reason.as_str()),
+    fn job_started(&mut self, job: &Job) {
+        self.crew.began.insert(job.id.clone(), self.clock.elapsed());
+        let name = one_line(&job.name);
+        let Some(task) = &job.task else {
+            let line = [MARK, (Style::Plain, &*name)];
+            return self.screen.begin_line(&job.id, &line);
         };
-        let title = format!("{}: {}", step.name, step.task);
-        self.ended(&step.id, &title, end);
-    }
-
-    fn worker_started(&mut self, step: &WorkerStep) {
-        self.crew.began.insert(step.id.clone(), self.elapsed());
-        if !self.crew.tasks.contains(&step.task) {
-            self.crew.tasks.push(step.task.clone());
+        if !self.crew.tasks.contains(task) {
+            self.crew.tasks.push(task.clone());
         }
-        let name = one_line(&step.name);
         let more = [(Style::Plain, ", "), (Style::Plain, &*name)];
         if !self.screen.go_on(STARTED, &more) {
             let first = [MARK, (Style::Plain, "started "), (Style::Plain, &*name)];
@@ -88,16 +65,21 @@ impl Show {
         }
     }
 
-    /// A line that says how something ended, behind the one that said it began where that is the last.
-    fn ended(&mut self, id: &str, title: &str, (style, mark, reason): (Style, &str, &str)) {
-        let began = self.crew.began.remove(id);
-        let took = began.map(|began| text::duration((self.elapsed() - began).as_millis()));
+    /// A line that says how a job ended, behind the one that said it began where that is the last.
+    fn job(&mut self, job: &Job) {
+        let (style, mark, reason) = match &job.state {
+            JobState::Running => return self.job_started(job),
+            JobState::Done(words) => (Style::Green, "  ✓ ", *words),
+            JobState::Cancelled => (Style::Yellow, "  ✗ ", "cancelled"),
+            JobState::Failed(reason) => (Style::Red, "  ✗ ", reason.as_str()),
+        };
+        let began = self.crew.began.remove(&job.id);
+        let took = began.map(|began| text::duration((self.clock.elapsed() - began).as_millis()));
         let took = took.unwrap_or_default();
         let reason = one_line(reason);
-        let space = if took.is_empty() || reason.is_empty() {
-            ""
-        } else {
-            "  "
+        let space = match took.is_empty() || reason.is_empty() {
+            true => "",
+            false => "  ",
         };
         let tail = [
             (style, mark),
@@ -105,9 +87,9 @@ impl Show {
             (style, space),
             (style, &*reason),
         ];
-        if !self.screen.end_line(id, &tail) {
-            let title = one_line(title);
-            let head = [MARK, (Style::Plain, &*title)];
+        if !self.screen.end_line(&job.id, &tail) {
+            let title = job.title();
+            let head = [MARK, (Style::Plain, &*one_line(&title))];
             self.screen.line(&[&head[..], &tail].concat());
         }
     }

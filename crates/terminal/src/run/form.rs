@@ -2,7 +2,7 @@
 
 use agent_client_protocol::v1::schema::CreateElicitationRequest;
 
-use super::show::Show;
+use super::{ask::SHOWN, show::Show};
 use crate::{
     paint::Style,
     reading::{
@@ -15,9 +15,9 @@ use crate::{
 
 /// Puts the question; false where it cannot be answered by a line.
 pub(super) fn put(show: &mut Show, request: &CreateElicitationRequest) -> bool {
-    let Some((_, field)) = field(request) else {
+    if field(request).is_none() {
         return false;
-    };
+    }
     for (at, line) in request.message.lines().enumerate() {
         let (mark, style) = match at {
             0 => ("? ", Style::Bold),
@@ -25,28 +25,26 @@ pub(super) fn put(show: &mut Show, request: &CreateElicitationRequest) -> bool {
         };
         show.screen.line(&[(Style::Yellow, mark), (style, line)]);
     }
-    put_field(show, &field);
+    put_field(show, request);
     true
 }
 
-/// Reports what was typed in vain, and puts the answers again.
-pub(super) fn put_again(show: &mut Show, request: &CreateElicitationRequest, typed: &str) {
-    const SHOWN: usize = 20;
+/// What is wrong with a line that is no answer.
+pub(super) fn not_understood(request: &CreateElicitationRequest, typed: &str) -> String {
+    let keys: &[&str] = match field(request) {
+        Some((_, Field::Decision)) => &["y", "n"],
+        _ => &[],
+    };
+    not_an_answer(keys, &text::cut(typed.trim(), SHOWN))
+}
+
+/// Puts what may be typed.
+pub(super) fn put_field(show: &mut Show, request: &CreateElicitationRequest) {
     let Some((_, field)) = field(request) else {
         return;
     };
-    let typed = text::cut(typed.trim(), SHOWN);
-    let why = match field {
-        Field::Decision => not_an_answer(&["y", "n"], &typed),
-        Field::Text(_) | Field::Choice(..) => not_an_answer::<&str>(&[], &typed),
-    };
-    show.screen.line(&[(Style::Yellow, &why)]);
-    put_field(show, &field);
-}
-
-fn put_field(show: &mut Show, field: &Field) {
-    let otherwise = |default: &Option<String>| match default {
-        Some(default) => format!("Enter for {}", in_one_line(default)),
+    let otherwise = |default: Option<String>| match default {
+        Some(default) => format!("Enter for {}", in_one_line(&default)),
         None => "Enter for no answer".to_owned(),
     };
     let question = match field {

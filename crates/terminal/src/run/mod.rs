@@ -46,7 +46,8 @@ pub async fn run(
     let screen = screen(request.json, request.no_color);
     // Somebody who asks for a command and nothing else wants what it prints.
     let prints = request.prompt.starts_with("/run ") && (request.quiet || screen.is_split());
-    let show = Show::new(screen, request.cwd.clone(), clock).printing_output(prints);
+    let mut show = Show::new(screen, request.cwd.clone(), clock);
+    show.prints_output = prints;
     let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
     let conversation = Conversation::new(show, keyboard, &request)?;
     conversation.hold(connect, request).await

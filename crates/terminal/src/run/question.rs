@@ -12,7 +12,8 @@ use agent_client_protocol::{
 };
 use harn_model::Timestamp;
 
-use crate::reading::activity::deadline;
+use super::{ask, form, show::Show};
+use crate::reading::{activity::deadline, form::understand};
 
 /// A question that waits for an answer.
 pub(super) enum Question {
@@ -29,6 +30,43 @@ pub(super) enum Question {
 }
 
 impl Question {
+    /// Puts it on the screen; false where it cannot be answered by a line.
+    pub(super) fn put(&self, show: &mut Show) -> bool {
+        match self {
+            Self::Permission(request, _) => {
+                ask::put(show, request);
+                true
+            }
+            Self::Form(request, _) => form::put(show, request),
+        }
+    }
+
+    /// Puts the answers again.
+    pub(super) fn put_answers(&self, show: &mut Show) {
+        match self {
+            Self::Permission(request, _) => ask::put_options(show, request),
+            Self::Form(request, _) => form::put_field(show, request),
+        }
+    }
+
+    /// Answers with a line, none being the end of input. Gives it back with the reason where the line is no answer.
+    pub(super) fn answer(self, line: Option<&str>) -> Result<(), (Self, String)> {
+        match self {
+            Self::Permission(request, to) => match ask::understand(line, &request.options) {
+                Ok(outcome) => permit(to, outcome),
+                Err(why) => return Err((Self::Permission(request, to), why)),
+            },
+            Self::Form(request, to) => match understand(line, &request) {
+                Some(action) => fill_in(to, action),
+                None => {
+                    let why = form::not_understood(&request, line.unwrap_or_default());
+                    return Err((Self::Form(request, to), why));
+                }
+            },
+        }
+        Ok(())
+    }
+
     pub(super) fn cancel(self) {
         match self {
             Self::Permission(_, to) => permit(to, RequestPermissionOutcome::Cancelled),
@@ -81,7 +119,7 @@ pub(super) async fn withdrawn(question: Option<&Question>) {
     }
 }
 
-pub(super) fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
+fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
     // The agent may have gone on without us.
     let _ = to.respond(RequestPermissionResponse::new(outcome));
 }

@@ -1,7 +1,10 @@
 //! Where things are printed: streams that know whether they stand in the middle of a line and in which
 //! section, so that text, tool lines and questions never run into each other.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use crate::paint::{Paint, Style, visible};
 
@@ -10,9 +13,7 @@ use crate::paint::{Paint, Style, visible};
 pub(super) enum Section {
     /// What the agent says.
     Answer,
-    /// What it thinks.
     Thought,
-    /// What it does.
     Notes,
 }
 
@@ -56,9 +57,7 @@ impl Screen {
     pub(super) fn split(answer: Box<dyn Write>, notes: Box<dyn Write>, colour: bool) -> Self {
         Self {
             answer: Some(Stream::new(answer, false)),
-            notes: Stream::new(notes, true),
-            paint: Paint { colour },
-            muted: false,
+            ..Self::shared(notes, colour)
         }
     }
 
@@ -72,36 +71,33 @@ impl Screen {
         self.muted = muted;
     }
 
+    /// The stream that the answer is on.
+    fn answers(&mut self) -> &mut Stream {
+        self.answer.as_mut().unwrap_or(&mut self.notes)
+    }
+
     /// What a command printed, as the answer.
     pub(super) fn output(&mut self, text: &str) {
-        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
+        let stream = self.answers();
         stream.end_line();
-        match text {
-            "" => {}
-            text if stream.terminal => stream.put(&visible(text)),
-            text => stream.put(text),
+        if !text.is_empty() {
+            stream.put(&stream.harmless(text));
         }
     }
 
     /// Goes on with what the agent says, where that is not the answer.
     pub(super) fn remark(&mut self, text: &str) {
-        if self.muted {
-            return;
+        if !self.muted {
+            self.notes
+                .text(Section::Answer, text, Style::Plain, self.paint);
         }
-        let text = visible(text);
-        self.notes
-            .text(Section::Answer, &text, Style::Plain, self.paint);
     }
 
     /// Goes on with what the agent says.
     pub(super) fn answer(&mut self, text: &str) {
-        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
-        let text = if stream.terminal {
-            visible(text)
-        } else {
-            text.into()
-        };
-        stream.text(Section::Answer, &text, Style::Plain, self.paint);
+        let paint = self.paint;
+        self.answers()
+            .text(Section::Answer, text, Style::Plain, paint);
     }
 
     /// Goes on with what it thinks.
@@ -110,9 +106,8 @@ impl Screen {
             return;
         }
         self.pause_answer();
-        let text = visible(text);
         self.notes
-            .text(Section::Thought, &text, Style::Dim, self.paint);
+            .text(Section::Thought, text, Style::Dim, self.paint);
     }
 
     /// The next thought is another one.
@@ -124,55 +119,51 @@ impl Screen {
 
     /// A line of its own.
     pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
-        if self.muted {
-            return;
-        }
-        self.pause_answer();
-        let line = self.painted(parts);
-        self.notes.enter(Section::Notes);
-        self.notes.end_line();
-        self.notes.put(&format!("{line}\n"));
+        self.note(parts, "\n", None);
     }
 
     /// Begins a line that `whose` may end later.
     pub(super) fn begin_line(&mut self, whose: &str, parts: &[(Style, &str)]) {
+        self.note(parts, "", Some(whose));
+    }
+
+    /// A question; the answer is typed behind it.
+    pub(super) fn question(&mut self, parts: &[(Style, &str)]) {
+        self.note(parts, "", None);
+    }
+
+    /// A new line with this end, which `whose` may go on with.
+    fn note(&mut self, parts: &[(Style, &str)], end: &str, whose: Option<&str>) {
         if self.muted {
             return;
         }
         self.pause_answer();
-        let line = self.painted(parts);
+        let line = self.painted(parts) + end;
         self.notes.enter(Section::Notes);
         self.notes.end_line();
         self.notes.put(&line);
-        self.notes.open = Some(whose.to_owned());
+        self.notes.open = whose.map(str::to_owned);
     }
 
     /// Goes on with the line that `whose` began, which stays open; false when something else was printed
     /// since.
     pub(super) fn go_on(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
-        if self.notes.open.as_deref() != Some(whose) {
-            return false;
-        }
         let more = self.painted(parts);
-        self.notes.put(&more);
-        self.notes.open = Some(whose.to_owned());
-        true
+        let is_open = self.notes.open.as_deref() == Some(whose);
+        if is_open {
+            self.notes.put(&more);
+            self.notes.open = Some(whose.to_owned());
+        }
+        is_open
     }
 
     /// Ends the line that `whose` began; false when something else was printed since.
     pub(super) fn end_line(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
-        if self.notes.open.as_deref() != Some(whose) {
-            return false;
+        let is_open = self.go_on(whose, parts);
+        if is_open {
+            self.notes.end_line();
         }
-        let line = self.painted(parts);
-        self.notes.put(&format!("{line}\n"));
-        true
-    }
-
-    /// A question; the answer is typed behind it.
-    pub(super) fn question(&mut self, parts: &[(Style, &str)]) {
-        self.begin_line("", parts);
-        self.notes.open = None;
+        is_open
     }
 
     /// Somebody ended the line with Enter, that of a question or another.
@@ -183,7 +174,7 @@ impl Screen {
 
     /// The next text of the agent is a new message.
     pub(super) fn pause_answer(&mut self) {
-        let stream = self.answer.as_mut().unwrap_or(&mut self.notes);
+        let stream = self.answers();
         stream.apart |= stream.section == Some(Section::Answer);
     }
 
@@ -193,8 +184,7 @@ impl Screen {
         for stream in self.answer.iter_mut().chain([&mut self.notes]) {
             stream.end_line();
         }
-        let answer = self.answer.as_mut().unwrap_or(&mut self.notes);
-        answer.failed.take().map_or(Ok(()), Err)
+        self.answers().failed.take().map_or(Ok(()), Err)
     }
 
     fn painted(&self, parts: &[(Style, &str)]) -> String {
@@ -252,19 +242,26 @@ impl Stream {
         begins
     }
 
+    /// `text` as it may stand here: a file keeps it as it is.
+    fn harmless<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.terminal {
+            true => visible(text),
+            false => text.into(),
+        }
+    }
+
     fn text(&mut self, section: Section, text: &str, style: Style, paint: Paint) {
-        let mut text = text;
+        let text = self.harmless(text);
+        let mut text = &*text;
         if self.enter(section) {
             // The section stands apart already.
             text = text.trim_start_matches('\n');
         }
         // A style must not run over the end of a line, where others may print.
-        let mut first = true;
-        for line in text.split('\n') {
-            if !first {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
                 self.put("\n");
             }
-            first = false;
             if !line.is_empty() {
                 self.put(&paint.text(style, line));
             }

@@ -1,16 +1,11 @@
 //! What the agent does, as lines: tool calls, diffs, plans, thoughts.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use agent_client_protocol::v1::schema::{
-    ContentChunk, Diff, MessageId, Meta, Plan, PlanEntry, PlanEntryStatus, SessionUpdate, ToolCall,
-    ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
+    ContentChunk, Diff, MessageId, Plan, PlanEntry, SessionUpdate, ToolCall, ToolCallContent,
+    ToolCallId, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
-use harn_model::Timestamp;
 use harn_runtime::Clock;
 use serde_json::Value;
 
@@ -23,8 +18,9 @@ use crate::{
     paint::{Style, one_line},
     reading::{
         activity::{Activity, tool_meta},
-        call::{block_text, lines, symbol},
+        call::{block_text, is_over, lines, symbol},
         diff,
+        plan::{is_same_plan, plan_mark},
     },
     text,
 };
@@ -33,13 +29,13 @@ use crate::{
 pub(super) struct Show {
     pub(super) screen: Screen,
     cwd: PathBuf,
-    clock: Box<dyn Clock>,
+    pub(super) clock: Box<dyn Clock>,
     message: Option<MessageId>,
     calls: HashMap<ToolCallId, Call>,
     plan: Vec<PlanEntry>,
     pub(super) crew: Crew,
     /// Whether the answer is what commands print, and not what the agent says.
-    prints_output: bool,
+    pub(super) prints_output: bool,
 }
 
 /// A tool call that has not ended.
@@ -72,24 +68,6 @@ impl Show {
         }
     }
 
-    /// The same with what commands print as the answer, instead of what the agent says.
-    pub(super) fn printing_output(self, prints_output: bool) -> Self {
-        Self {
-            prints_output,
-            ..self
-        }
-    }
-
-    /// What time it is.
-    pub(super) fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// Time that only moves forward.
-    pub(super) fn elapsed(&self) -> Duration {
-        self.clock.elapsed()
-    }
-
     /// Shows one update. What is of no use in a terminal is left out.
     pub(super) fn update(&mut self, update: SessionUpdate) {
         match update {
@@ -99,7 +77,7 @@ impl Show {
             SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
             // A line for each worker stands for its calls.
-            SessionUpdate::ToolCall(call) if is_of_worker(call.meta.as_ref()) => {}
+            SessionUpdate::ToolCall(call) if tool_meta(call.meta.as_ref()).worker_id.is_some() => {}
             SessionUpdate::ToolCall(call) => self.call(call),
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
             SessionUpdate::Plan(plan) => self.plan(plan),
@@ -158,7 +136,7 @@ impl Show {
         };
         self.calls.insert(id.clone(), open);
         self.diffs(&id, &call.content);
-        if ended(call.status) {
+        if is_over(call.status) {
             self.end(&id, call.status);
         }
     }
@@ -187,7 +165,7 @@ impl Show {
             call.output = now.or(call.output.take());
         }
         match fields.status {
-            Some(status) if ended(status) => self.end(&id, status),
+            Some(status) if is_over(status) => self.end(&id, status),
             _ if news => self.progress(&id),
             _ => {}
         }
@@ -217,7 +195,7 @@ impl Show {
                 }
                 call.shown.push(diff.clone());
             }
-            for (style, line) in diff::unified(diff, self.short(&diff.path)) {
+            for (style, line) in diff::unified(diff, &self.cwd) {
                 self.screen.line(&[(Style::Plain, "  "), (style, &line)]);
             }
         }
@@ -242,10 +220,9 @@ impl Show {
             Some(first) if failed && says_why => format!("  {}", one_line(first)),
             _ => String::new(),
         };
-        let (style, mark) = if failed {
-            (Style::Red, "  ✗ ")
-        } else {
-            (Style::Green, "  ✓ ")
+        let (style, mark) = match failed {
+            true => (Style::Red, "  ✗ "),
+            false => (Style::Green, "  ✓ "),
         };
         let tail = [
             (style, mark),
@@ -289,46 +266,21 @@ impl Show {
     /// tell of them.
     fn plan(&mut self, plan: Plan) {
         let before = std::mem::replace(&mut self.plan, plan.entries);
-        let same = before.len() == self.plan.len()
-            && before
-                .iter()
-                .zip(&self.plan)
-                .all(|(a, b)| a.content == b.content);
+        let same = is_same_plan(&before, &self.plan);
         for (at, entry) in self.plan.iter().enumerate() {
             if same && (before[at].status == entry.status || self.crew.tells(&entry.content)) {
                 continue;
             }
-            let (style, mark) = match entry.status {
-                PlanEntryStatus::Completed => (Style::Dim, "[x] "),
-                PlanEntryStatus::InProgress => (Style::Bold, "[>] "),
-                _ => (Style::Plain, "[ ] "),
-            };
+            let (style, mark) = plan_mark(&entry.status);
             let content = one_line(&entry.content);
             self.screen.line(&[(style, mark), (style, &content)]);
         }
     }
-
-    /// A path as somebody in the working directory would call it.
-    pub(super) fn short<'a>(&self, path: &'a Path) -> &'a Path {
-        match path.strip_prefix(&self.cwd) {
-            Ok(inside) if inside != Path::new("") => inside,
-            _ => path,
-        }
-    }
-}
-
-/// Whether a call is a worker's.
-fn is_of_worker(meta: Option<&Meta>) -> bool {
-    tool_meta(meta).worker_id.is_some()
 }
 
 /// Whether the content of a call is the output of its command.
 fn is_output(call: &Call) -> bool {
     printed(&call.content, call.result.as_ref()).is_some()
-}
-
-fn ended(status: ToolCallStatus) -> bool {
-    matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }
 
 /// The lines of `now` that were not in `before`. `now` goes on where `before` ended, but may have lost
@@ -364,8 +316,10 @@ fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use agent_client_protocol::v1::schema::{
-        Content, ContentBlock, PlanEntryPriority, TextContent, ToolCallUpdateFields,
+        Content, ContentBlock, PlanEntryPriority, PlanEntryStatus, TextContent,
+        ToolCallUpdateFields,
     };
+    use harn_model::Timestamp;
 
     use super::{super::screen::tests::Paper, *};
 
@@ -408,7 +362,8 @@ mod tests {
     fn an_answer_of_output_is_kept_if_the_call_is_cut_short_and_has_no_other_words() {
         let paper = Paper::default();
         let screen = Screen::shared(Box::new(paper.clone()), false);
-        let mut show = Show::new(screen, "/w".into(), Noon).printing_output(true);
+        let mut show = Show::new(screen, "/w".into(), Noon);
+        show.prints_output = true;
         let running = ToolCallUpdateFields::new().content(shows("```\nstart\n```\n"));
         let cut_short = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Failed)

@@ -7,7 +7,6 @@ use ratatui::{
 
 use crate::{
     attach::{
-        lines::style,
         measure::{cut, width},
         state::Screen,
     },
@@ -59,11 +58,11 @@ pub(super) fn lines(area: Rect, screen: &Screen) -> Vec<Line<'static>> {
         let gap = " ".repeat(widest.saturating_sub(width(&key)) + 2);
         let what = cut(what, columns.saturating_sub(widest + 2));
         Line::from(vec![
-            Span::styled(format!("{key}{gap}"), style(Style::Cyan)),
+            Span::styled(format!("{key}{gap}"), Style::Cyan),
             Span::raw(what),
         ])
     };
-    let head = Line::styled(cut(&head, columns), style(Style::Bold));
+    let head = Line::styled(cut(&head, columns), Style::Bold);
     [head, Line::default()]
         .into_iter()
         .chain(KEYS.into_iter().map(line))

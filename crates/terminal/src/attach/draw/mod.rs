@@ -13,7 +13,6 @@ use ratatui::{
 
 pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::Sight};
 use super::{
-    lines::style,
     measure::{cut, tame_line, width},
     state::Screen,
 };
@@ -96,14 +95,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         put(frame, within(areas.transcript), screen.in_sight(height));
     }
     put(frame, within(areas.waiting), waiting(screen, areas.waiting));
-    put(
-        frame,
-        within(areas.question),
-        question::sight(screen, areas.question).lines,
-    );
+    let question = question::sight(screen, areas.question).lines;
+    put(frame, within(areas.question), question);
     if let Some(notice) = &screen.notice {
         let notice = cut(notice, usize::from(areas.notice.width));
-        let line = Line::styled(notice, style(Style::Yellow));
+        let line = Line::styled(notice, Style::Yellow);
         put(frame, within(areas.notice), vec![line]);
     }
     put(frame, within(areas.status), vec![status::line(screen)]);
@@ -136,12 +132,12 @@ fn waiting(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
     let more = all.len().saturating_sub(room);
     let line = |(how, text): &(&str, &str)| {
         let line = format!("{how}: {}", tame_line(text));
-        Line::styled(cut(&line, usize::from(area.width)), style(Style::Dim))
+        Line::styled(cut(&line, usize::from(area.width)), Style::Dim)
     };
     let mut lines: Vec<_> = all.iter().take(room).map(line).collect();
     if let (true, Some(last)) = (more > 0, lines.last_mut()) {
         let more = format!("… and {} more wait", more + 1);
-        *last = Line::styled(more, style(Style::Dim));
+        *last = Line::styled(more, Style::Dim);
     }
     lines
 }
@@ -163,25 +159,20 @@ fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
         .into_iter()
         .enumerate()
         .skip(from)
-        .map(|(at, line)| Line::from(vec![Span::styled(sign(at), style(look)), Span::raw(line)]))
+        .map(|(at, line)| Line::from(vec![Span::styled(sign(at), look), Span::raw(line)]))
         .collect();
     if screen.prompt.is_empty() || !types {
         let hint = cut(&status::hint(screen), columns);
-        let hint = Span::styled(hint, style(Style::Dim));
-        shown = vec![Line::from(vec![Span::styled(SIGN, style(look)), hint])];
+        let hint = Span::styled(hint, Style::Dim);
+        shown = vec![Line::from(vec![Span::styled(SIGN, look), hint])];
     }
     put(frame, area, shown);
-    if types && (!screen.answering || takes_text(screen)) {
+    if types && (!screen.answering || screen.types_answer()) {
         let x = area.x + u16::try_from(column + width(SIGN)).unwrap_or(u16::MAX);
         let y = area.y + u16::try_from(row - from).unwrap_or(u16::MAX);
         let last = area.right().saturating_sub(1);
         frame.set_cursor_position(Position::new(x.min(last), y));
     }
-}
-
-fn takes_text(screen: &Screen) -> bool {
-    let question = screen.questions.front();
-    question.is_some_and(|question| question.takes_text)
 }
 
 #[cfg(test)]

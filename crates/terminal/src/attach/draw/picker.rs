@@ -1,17 +1,11 @@
 //! The list of sessions, as it is drawn.
 
 use harn_model::Timestamp;
-use ratatui::{
-    Frame,
-    layout::Rect,
-    style::Modifier,
-    text::{Line, Span},
-};
+use ratatui::{Frame, layout::Rect, style::Modifier, text::Line};
 
 use super::put;
 use crate::{
     attach::{
-        lines::style,
         measure::{cut, tame_line, width},
         picker::{Picker, Row},
     },
@@ -26,37 +20,31 @@ pub(in crate::attach) fn picker(frame: &mut Frame<'_>, picker: &Picker, now: Tim
     let rows = area.height;
     let row =
         |y: u16, height: u16| Rect::new(0, y.min(rows), area.width, height).intersection(area);
-    let head = Line::styled(cut("Sessions", columns), style(Style::Bold));
+    let head = Line::styled(cut("Sessions", columns), Style::Bold);
     put(frame, row(0, 1), vec![head]);
     let room = rows.saturating_sub(3);
-    put(
-        frame,
-        row(1, room),
-        list(picker, now, columns, usize::from(room)),
-    );
+    let sessions = list(picker, now, columns, usize::from(room));
+    put(frame, row(1, room), sessions);
     if let Some(notice) = &picker.notice {
-        let line = Line::styled(cut(notice, columns), style(Style::Yellow));
+        let line = Line::styled(cut(notice, columns), Style::Yellow);
         put(frame, row(rows.saturating_sub(2), 1), vec![line]);
     }
-    put(
-        frame,
-        row(rows.saturating_sub(1), 1),
-        vec![keys(picker, columns)],
-    );
+    let keys = vec![keys(picker, columns)];
+    put(frame, row(rows.saturating_sub(1), 1), keys);
 }
 
 fn list(picker: &Picker, now: Timestamp, columns: usize, room: usize) -> Vec<Line<'static>> {
-    if picker.rows().is_empty() {
+    if picker.rows.is_empty() {
         let none = match picker.can_begin() {
             true => "There is no session yet; n begins one in this directory.",
             false => "No server answers any more.",
         };
-        return vec![Line::styled(cut(none, columns), style(Style::Dim))];
+        return vec![Line::styled(cut(none, columns), Style::Dim)];
     }
     let at = picker.at();
     // The mark is in sight.
     let from = (at + 1).saturating_sub(room);
-    let rows = picker.rows().iter().enumerate().skip(from).take(room);
+    let rows = picker.rows.iter().enumerate().skip(from).take(room);
     rows.map(|(index, row)| line(row, index == at, now, columns))
         .collect()
 }
@@ -83,19 +71,16 @@ fn line(row: &Row, marked: bool, now: Timestamp, columns: usize) -> Line<'static
     let title = cut(&title, room);
     let gap = " ".repeat(room.saturating_sub(width(&title)) + 2);
     let sign = if marked { "> " } else { "  " };
-    let look = style(if session.live {
-        Style::Plain
-    } else {
-        Style::Dim
-    });
-    let look = match marked {
-        true => look.add_modifier(Modifier::REVERSED),
-        false => look,
+    let look = match session.live {
+        true => Modifier::empty(),
+        false => Modifier::DIM,
     };
-    Line::from(vec![
-        Span::styled(format!("{sign}{title}{gap}"), look),
-        Span::styled(facts, look),
-    ])
+    let mark = if marked {
+        Modifier::REVERSED
+    } else {
+        Modifier::empty()
+    };
+    Line::styled(format!("{sign}{title}{gap}{facts}"), look | mark)
 }
 
 fn keys(picker: &Picker, columns: usize) -> Line<'static> {
@@ -104,11 +89,10 @@ fn keys(picker: &Picker, columns: usize) -> Line<'static> {
         Some(_) => "Enter open  ",
         None => "",
     };
-    let new = if picker.can_begin() {
-        "n new session  "
-    } else {
-        ""
+    let new = match picker.can_begin() {
+        true => "n new session  ",
+        false => "",
     };
     let keys = format!("{open}↑↓ choose  {new}q leave");
-    Line::styled(cut(&keys, columns), style(Style::Dim))
+    Line::styled(cut(&keys, columns), Style::Dim)
 }

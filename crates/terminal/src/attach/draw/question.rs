@@ -9,7 +9,6 @@ use ratatui::{
 
 use crate::{
     attach::{
-        lines::style,
         measure::{cut, tame, width, wrap},
         question::Question,
         state::Screen,
@@ -56,8 +55,7 @@ fn body(question: &Question, columns: usize) -> Vec<Line<'static>> {
     // A title that does not fit into its line is told whole.
     let whole = (width(&question.title) > columns).then(|| (Style::Bold, question.title.clone()));
     let lines = whole.iter().chain(&question.body).flat_map(|(look, text)| {
-        let look = style(*look);
-        let line = move |line| Line::from(vec![Span::raw("  "), Span::styled(line, look)]);
+        let line = move |line| Line::from(vec![Span::raw("  "), Span::styled(line, *look)]);
         wrap(&tame(text), columns).into_iter().map(line)
     });
     lines.collect()
@@ -90,7 +88,7 @@ pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
             let fits = |words: &&&str| width(words) + 2 <= columns;
             let words = words.iter().find(fits).unwrap_or(&"!");
             return Sight {
-                lines: vec![Line::styled(format!("? {words}"), style(Style::Yellow))],
+                lines: vec![Line::styled(format!("? {words}"), Style::Yellow)],
                 too_small: true,
                 ..Sight::default()
             };
@@ -129,7 +127,7 @@ pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
             (above, 0) => format!("  ↑ {} above", counted(above)),
             (above, below) => format!("  ↑ {} above, ↓ {below} not shown", counted(above)),
         };
-        lines.push(Line::styled(cut(&more, columns), style(Style::Yellow)));
+        lines.push(Line::styled(cut(&more, columns), Style::Yellow));
     }
     lines.append(&mut below);
     Sight { lines, ..sight }
@@ -158,9 +156,9 @@ fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
     }
     let room = columns.saturating_sub(2 + width(&count));
     Line::from(vec![
-        Span::styled("? ", style(Style::Yellow)),
-        Span::styled(cut(&question.title, room), style(Style::Bold)),
-        Span::styled(count, style(Style::Dim)),
+        Span::styled("? ", Style::Yellow),
+        Span::styled(cut(&question.title, room), Style::Bold),
+        Span::styled(count, Style::Dim),
     ])
 }
 
@@ -172,7 +170,7 @@ fn options(
 ) -> Vec<(usize, Line<'static>)> {
     if question.options.is_empty() {
         let how = "  type the answer, Enter sends it";
-        return vec![(0, Line::styled(cut(how, columns), style(Style::Dim)))];
+        return vec![(0, Line::styled(cut(how, columns), Style::Dim))];
     }
     let mut lines = Vec::new();
     let keys = question.options.iter().map(|it| width(&it.key));
@@ -182,24 +180,20 @@ fn options(
             true => format!("  {:>widest$}) ", option.key),
             false => format!("  {:>widest$}  ", "·"),
         };
-        let name = &option.name;
-        let scope = option
-            .scope
-            .as_ref()
-            .map(|scope| format!("  ({})", tame(scope)));
+        let scope = option.scope.map(|scope| format!("  ({scope})"));
         let scope = scope.unwrap_or_default();
         let room = columns.saturating_sub(width(&key));
         let indent = " ".repeat(width(&key));
         // What an answer covers is part of its name: none of it is cut off.
-        for (nth, part) in wrap(name, room).into_iter().enumerate() {
+        for (nth, part) in wrap(&option.name, room).into_iter().enumerate() {
             let key = if nth == 0 { &key } else { &indent };
-            let key = Span::styled(key.clone(), style(Style::Yellow));
+            let key = Span::styled(key.clone(), Style::Yellow);
             lines.push((at, Line::from(vec![key, Span::raw(part)])));
         }
         if let Some((_, last)) = lines.last_mut()
             && last.width() + width(&scope) <= columns
         {
-            last.push_span(Span::styled(scope, style(Style::Dim)));
+            last.push_span(Span::styled(scope, Style::Dim));
         }
     }
     lines

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use agent_client_protocol::v1::schema::UsageUpdate;
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -10,9 +11,8 @@ use ratatui::{
 use crate::{
     attach::{
         draw,
-        lines::style,
         measure::{cut, tame_line, width},
-        state::{Link, Screen, Usage},
+        state::{Link, Screen},
     },
     paint::Style,
 };
@@ -34,7 +34,7 @@ pub(super) fn line(screen: &Screen) -> Line<'static> {
     let title = cut(&title, room);
     let gap = columns.saturating_sub(width(&title) + width(&facts) + 2);
     let line = format!(" {title}{}{facts} ", " ".repeat(gap));
-    Line::styled(line, style(Style::Plain).add_modifier(Modifier::REVERSED))
+    Line::styled(line, Modifier::REVERSED)
 }
 
 fn facts(screen: &Screen) -> Vec<String> {
@@ -83,11 +83,11 @@ fn time(seconds: u64) -> String {
     }
 }
 
-fn usage(usage: &Usage) -> Vec<String> {
+fn usage(usage: &UsageUpdate) -> Vec<String> {
     let cost = usage.cost.as_ref();
-    let cost = cost.map(|(amount, currency)| match currency.as_str() {
-        "USD" => format!("${amount:.2}"),
-        other => format!("{amount:.2} {}", cut(&tame_line(other), 4)),
+    let cost = cost.map(|cost| match cost.currency.as_str() {
+        "USD" => format!("${:.2}", cost.amount),
+        other => format!("{:.2} {}", cost.amount, cut(&tame_line(other), 4)),
     });
     let used = format!("{}/{}", thousands(usage.used), thousands(usage.size));
     cost.into_iter().chain([used]).collect()
@@ -126,7 +126,7 @@ type Key = (Cow<'static, str>, &'static str);
 pub(super) fn keys(screen: &Screen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     // What is typed behind other words, or as an answer, is a question mark.
-    let typed = !screen.prompt.is_empty() && !screen.answering || takes_text(screen);
+    let typed = !screen.prompt.is_empty() && !screen.answering || screen.types_answer();
     let types = typed && screen.in_control() && screen.ended.is_none();
     let help: Key = (if types { "F1" } else { "?" }.into(), "help");
     let mut keys = offered(screen);
@@ -145,15 +145,10 @@ pub(super) fn keys(screen: &Screen) -> Line<'static> {
         if at > 0 {
             spans.push(Span::raw("  "));
         }
-        spans.push(Span::styled(key, style(Style::Cyan)));
-        spans.push(Span::styled(format!(" {what}"), style(Style::Dim)));
+        spans.push(Span::styled(key, Style::Cyan));
+        spans.push(Span::styled(format!(" {what}"), Style::Dim));
     }
     Line::from(spans)
-}
-
-fn takes_text(screen: &Screen) -> bool {
-    let question = screen.questions.front();
-    screen.answering && question.is_some_and(|question| question.takes_text)
 }
 
 /// The keys that do something, with what matters most first.

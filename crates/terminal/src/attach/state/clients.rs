@@ -59,7 +59,7 @@ impl Screen {
             },
             _ => return,
         };
-        self.note(Mark::Note, tame_line(&words));
+        self.transcript.note(Mark::Note, tame_line(&words));
     }
 
     /// Somebody else has come under our name, and in our place.
@@ -74,7 +74,7 @@ impl Screen {
             true => "somebody else came under your name, and controls it in your place",
             false => "somebody else came under your name",
         };
-        self.note(Mark::Warning, words);
+        self.transcript.note(Mark::Warning, words);
     }
 
     /// We were told that we are not in control.
@@ -83,11 +83,5 @@ impl Screen {
         self.replaced = controller.as_ref() == Some(&self.me);
         self.controller = controller;
         self.ask_no_more();
-    }
-
-    /// Questions are put to whoever controls it now.
-    fn ask_no_more(&mut self) {
-        self.questions.clear();
-        self.answering = false;
     }
 }

@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, Meta, SessionUpdate};
-use harn_acp::client::{
-    CarriedUpdate, HarnEvent, TurnEndedFields, UserMeta, extension_update, vendor_data,
-};
+use agent_client_protocol::v1::schema::{ContentChunk, Meta, SessionUpdate};
+use harn_acp::client::{CarriedUpdate, HarnEvent, TurnEndedFields, UserMeta, vendor_data};
 use harn_model::{HitlOutcome, StopReason};
 use serde_json::{Value, value::RawValue};
 
-use super::{Link, Screen, Usage};
+use super::{Link, Screen};
 use crate::{
     attach::{
         measure::tame_line,
         question::Question,
-        talk::{Asked, Heard, Joined, Words},
+        talk::{Asked, Heard, Joined, Update, UpdateParams, Words},
         transcript::{Mark, Who},
     },
     reading::{activity::Activity, call::block_text},
@@ -65,7 +63,7 @@ impl Screen {
         self.title = joined.title.unwrap_or_default();
         self.mode = joined.mode.or(self.mode.take());
         if let Some(cwd) = joined.cwd {
-            self.transcript.set_cwd(cwd);
+            self.transcript.cwd = cwd;
         }
         self.controller = joined.controller;
         // When it began is not told.
@@ -76,10 +74,11 @@ impl Screen {
         };
         if let Some(instead) = joined.instead {
             let who = tame_line(&instead);
-            let words = format!("{who} controls this session; you watch. Ctrl-T takes over");
-            self.notice = Some(words);
+            self.notify(format!(
+                "{who} controls this session; you watch. Ctrl-T takes over"
+            ));
         } else if broke && self.notice.is_none() {
-            self.notice = Some("back again, nothing was missed".to_owned());
+            self.notify("back again, nothing was missed");
         }
         if broke {
             // What had not begun when the connection broke, and was not in what was missed.
@@ -98,10 +97,9 @@ impl Screen {
     ) {
         self.link = Link::Lost { again };
         self.changed();
-        self.questions.clear();
-        self.answering = false;
+        self.ask_no_more();
         if let (Some(why), None, None) = (why, &self.notice, &self.ended) {
-            self.notice = Some(tame_line(&why));
+            self.notify(tame_line(&why));
         }
         for words in unsure {
             self.give_back(&words, "this may not have arrived");
@@ -112,11 +110,11 @@ impl Screen {
     fn give_back(&mut self, words: &str, what: &str) {
         if self.prompt.is_empty() {
             self.prompt.set(words);
-            self.notice = Some(format!("{what}; Enter sends it again"));
+            self.notify(format!("{what}; Enter sends it again"));
             self.notice_stays = true;
         } else {
             let lost = format!("{what}: {}", tame_line(words));
-            self.note(Mark::Warning, lost);
+            self.transcript.note(Mark::Warning, lost);
         }
     }
 
@@ -125,18 +123,13 @@ impl Screen {
             self.sent.retain(|sent| Some(sent.0) != words.prompt);
             self.give_back(&words.text, "this was not taken");
         }
-        self.notice = Some(why);
+        self.notify(why);
         self.notice_stays = false;
     }
 
     fn asked(&mut self, asked: Asked) -> Option<Asked> {
-        let copy = Asked {
-            id: asked.id.clone(),
-            params: asked.params.clone(),
-            form: asked.form,
-        };
-        let Some(question) = Question::read(asked, self.transcript.cwd(), self.now) else {
-            return Some(copy);
+        let Some(question) = Question::read(&asked, &self.transcript.cwd, self.now) else {
+            return Some(asked);
         };
         if self.questions.is_empty() {
             self.changed();
@@ -152,7 +145,7 @@ impl Screen {
         let stood = self.questions.front().map(|question| question.id.clone());
         self.questions.retain(|question| question.id != *id);
         if stood.as_ref() == Some(id) {
-            self.notice = Some("no longer asked".to_owned());
+            self.notify("no longer asked");
             self.next_question();
         }
     }
@@ -168,44 +161,20 @@ impl Screen {
     }
 
     fn update(&mut self, params: &RawValue) {
-        let Ok(mut params) = serde_json::from_str::<Value>(params.get()) else {
-            return;
-        };
-        let update = params["update"].take();
-        let name = update["sessionUpdate"].as_str().unwrap_or_default();
-        match name {
-            "agent_message_chunk"
-            | "agent_thought_chunk"
-            | "user_message_chunk"
-            | "tool_call"
-            | "tool_call_update"
-            | "plan" => {
-                if let Ok(update) = serde_json::from_value(update) {
-                    self.standard(update);
+        match serde_json::from_str(params.get()).map(|params: UpdateParams| params.update) {
+            Ok(Update::Standard(update)) => self.standard(*update),
+            Ok(Update::Extension(update)) => self.extension((*update).into()),
+            Ok(Update::UserMessage {
+                message_id,
+                content,
+                meta,
+            }) => {
+                let by = sender(meta.as_ref());
+                for block in content {
+                    self.person(by.clone(), message_id.as_deref(), block_text(&block));
                 }
             }
-            "user_message" => {
-                let id = update["messageId"].as_str();
-                let blocks = serde_json::from_value::<Vec<ContentBlock>>(update["content"].clone());
-                let by = sender(update["_meta"].as_object());
-                for block in blocks.unwrap_or_default() {
-                    self.person(by.clone(), id, block_text(&block));
-                }
-            }
-            "session_info_update" => {
-                if let Some(title) = update["title"].as_str() {
-                    self.title = title.to_owned();
-                }
-            }
-            "current_mode_update" => {
-                self.mode = update["currentModeId"].as_str().map(str::to_owned);
-            }
-            "usage_update" => self.usage = usage(&update),
-            _ => {
-                if let Some(update) = extension_update(&update) {
-                    self.extension(update);
-                }
-            }
+            Err(_) => {}
         }
     }
 
@@ -232,8 +201,19 @@ impl Screen {
     }
 
     fn standard(&mut self, update: SessionUpdate) {
-        self.idle = false;
         match update {
+            SessionUpdate::SessionInfoUpdate(info) => {
+                self.title = info.title.take().unwrap_or(std::mem::take(&mut self.title));
+                return;
+            }
+            SessionUpdate::CurrentModeUpdate(update) => {
+                self.mode = Some(update.current_mode_id.0.to_string());
+                return;
+            }
+            SessionUpdate::UsageUpdate(usage) => {
+                self.usage = Some(usage);
+                return;
+            }
             SessionUpdate::AgentMessageChunk(chunk) => self.words(Who::Agent, &chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => self.words(Who::Thought, &chunk),
             SessionUpdate::UserMessageChunk(chunk) => {
@@ -244,8 +224,9 @@ impl Screen {
             SessionUpdate::ToolCall(call) => self.transcript.call(call),
             SessionUpdate::ToolCallUpdate(update) => self.transcript.call_update(update),
             SessionUpdate::Plan(plan) => self.transcript.plan(plan.entries),
-            _ => {}
+            _ => return,
         }
+        self.idle = false;
     }
 
     fn words(&mut self, who: Who, chunk: &ContentChunk) {
@@ -299,8 +280,7 @@ impl Screen {
                 // Nothing of it comes to anybody any more.
                 self.sent.clear();
                 self.waiting.clear();
-                self.questions.clear();
-                self.answering = false;
+                self.ask_no_more();
             }
             HarnEvent::AgentIdle(_) => self.idle = true,
             event => {
@@ -315,7 +295,7 @@ impl Screen {
     fn turn_ended(&mut self, ended: &TurnEndedFields<'_>) {
         if let Some(failed) = &ended.error {
             let words = format!("the turn failed: {failed}");
-            return self.note(Mark::Warning, words);
+            return self.transcript.note(Mark::Warning, words);
         }
         let words = match ended.stop_reason {
             Some(StopReason::Cancelled) => "cancelled",
@@ -324,7 +304,7 @@ impl Screen {
             Some(StopReason::MaxTurnRequests) => "the agent made as many requests as it may",
             Some(StopReason::EndTurn) | None => return,
         };
-        self.note(Mark::Note, words);
+        self.transcript.note(Mark::Note, words);
     }
 }
 
@@ -332,16 +312,4 @@ impl Screen {
 fn sender(meta: Option<&Meta>) -> Option<String> {
     let meta: UserMeta<'_> = vendor_data(meta)?;
     Some(meta.live_session.into_owned().client_id)
-}
-
-fn usage(update: &Value) -> Option<Usage> {
-    let cost = update.get("cost").and_then(|cost| {
-        let currency = cost.get("currency")?.as_str()?.to_owned();
-        Some((cost.get("amount")?.as_f64()?, currency))
-    });
-    Some(Usage {
-        used: update.get("used")?.as_u64()?,
-        size: update.get("size")?.as_u64()?,
-        cost,
-    })
 }

@@ -7,25 +7,20 @@ mod scroll;
 
 use std::{collections::VecDeque, time::Duration};
 
+use agent_client_protocol::v1::schema::UsageUpdate;
 use harn_model::Timestamp;
 
-use super::{
-    editor::Editor,
-    question::Question,
-    talk::Waiting,
-    transcript::{Mark, Transcript},
-};
+use super::{editor::Editor, question::Question, talk::Waiting, transcript::Transcript};
 
 pub(super) use self::scroll::View;
 
-/// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Screen {
     pub(super) me: String,
     pub(super) session: String,
     pub(super) title: String,
     pub(super) mode: Option<String>,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<UsageUpdate>,
     /// Who controls the session.
     pub(super) controller: Option<String>,
     /// Whether somebody else has come under our name.
@@ -71,23 +66,17 @@ pub(super) struct Screen {
     pub(super) size: (u16, u16),
 }
 
-/// What a session has used of its model's memory, and what it cost.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Usage {
-    pub(super) used: u64,
-    pub(super) size: u64,
-    pub(super) cost: Option<(f64, String)>,
-}
-
 /// How we stand with the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Link {
     /// On the way in.
+    #[default]
     Joining,
-    /// In.
     Up,
     /// Lost, and tried again after a while.
-    Lost { again: Duration },
+    Lost {
+        again: Duration,
+    },
 }
 
 /// How long a question must have been in sight before a key answers it.
@@ -97,34 +86,9 @@ impl Screen {
     pub(super) fn new(me: &str, observe: bool) -> Self {
         Self {
             me: me.to_owned(),
-            session: String::new(),
-            title: String::new(),
-            mode: None,
-            usage: None,
-            controller: None,
-            replaced: false,
-            turn: None,
-            turn_seen: false,
-            idle: false,
-            link: Link::Joining,
-            transcript: Transcript::default(),
-            view: View::default(),
-            unfolded: false,
-            help: None,
-            prompt: Editor::default(),
-            sent: VecDeque::new(),
-            waiting: Vec::new(),
-            questions: VecDeque::new(),
-            answering: false,
-            question_from: 0,
-            notice: None,
-            notice_stays: false,
-            leaving: false,
-            ended: None,
             observe,
-            now: Duration::ZERO,
-            time: 0,
             size: (80, 24),
+            ..Self::default()
         }
     }
 
@@ -153,9 +117,19 @@ impl Screen {
         (at > self.now).then_some(at)
     }
 
-    /// A line about what goes on here.
-    pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
-        self.transcript.note(mark, text);
+    /// Whether what is typed answers the question that stands.
+    pub(super) fn types_answer(&self) -> bool {
+        self.answering && self.questions.front().is_some_and(|it| it.takes_text)
+    }
+
+    pub(super) fn notify(&mut self, words: impl Into<String>) {
+        self.notice = Some(words.into());
+    }
+
+    /// Questions are put to another client now, or to none.
+    fn ask_no_more(&mut self) {
+        self.questions.clear();
+        self.answering = false;
     }
 }
 

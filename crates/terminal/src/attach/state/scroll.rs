@@ -27,7 +27,7 @@ impl Screen {
         let (mut number, skip) = match self.view {
             View::End => self.place_of_end(height),
             // What was forgotten cannot be shown.
-            View::At(number, _) if number < self.transcript.first() => (self.transcript.first(), 0),
+            View::At(number, _) if number < self.transcript.first => (self.transcript.first, 0),
             View::At(number, line) => (number, line),
         };
         // Whoever reads something earlier sees that it is not the end, also while more comes in.
@@ -40,7 +40,7 @@ impl Screen {
         }
         shown.truncate(height);
         if more {
-            let below = Line::styled("↓ more below", lines::style(Style::Yellow));
+            let below = Line::styled("↓ more below", Style::Yellow);
             shown.resize(height, Line::default());
             shown.push(below);
         }
@@ -59,7 +59,7 @@ impl Screen {
             return (number, line - by);
         }
         let mut missing = by - line;
-        while number > self.transcript.first() {
+        while number > self.transcript.first {
             number -= 1;
             let lines = self.entry_lines(number).len();
             if missing <= lines {
@@ -67,7 +67,7 @@ impl Screen {
             }
             missing -= lines;
         }
-        (self.transcript.first(), 0)
+        (self.transcript.first, 0)
     }
 
     /// The place so many lines behind another, or the end.
@@ -89,7 +89,7 @@ impl Screen {
         let end = self.place_of_end(height);
         let (number, line) = match self.view {
             View::End => end,
-            View::At(number, line) => (number.max(self.transcript.first()), line),
+            View::At(number, line) => (number.max(self.transcript.first), line),
         };
         let place = match by < 0 {
             true => self.back(number, line, by.unsigned_abs()),

@@ -8,7 +8,7 @@ use crate::attach::{
     act::{Flow, act, paste},
     keys::Action,
     talk::{Talk, Target},
-    transcript::{Entry, Who},
+    transcript::{Entry, Mark, Who},
 };
 use crate::reading::activity::tests::permission_meta;
 
@@ -132,7 +132,7 @@ impl Played {
     }
 
     fn words(&self) -> Vec<(Who, String)> {
-        let entries = self.screen.transcript.first()..self.screen.transcript.end();
+        let entries = self.screen.transcript.first..self.screen.transcript.end();
         let words = |number| match self.screen.transcript.entry(number)? {
             Entry::Said(said) => Some((said.who.clone(), said.text.clone())),
             _ => None,
@@ -141,7 +141,7 @@ impl Played {
     }
 
     fn notes(&self) -> Vec<String> {
-        let entries = self.screen.transcript.first()..self.screen.transcript.end();
+        let entries = self.screen.transcript.first..self.screen.transcript.end();
         let note = |number| match self.screen.transcript.entry(number)? {
             Entry::Note(_, text) => Some(text.clone()),
             _ => None,
@@ -470,7 +470,7 @@ fn somebody_else_under_our_name_is_not_us() {
     played.hear(json!({"jsonrpc": "2.0", "id": take["id"], "result": {}}));
     played.talk.heartbeat();
     assert!(played.sent().is_empty(), "nothing was promised");
-    played.talk.promise();
+    played.talk.promises = true;
     played.talk.heartbeat();
     assert_eq!(played.sent().len(), 1);
 }
@@ -612,13 +612,16 @@ fn everything_an_agent_can_send_is_taken_in() {
 fn what_somebody_reads_does_not_move() {
     let mut played = Played::joined("me");
     for number in 0..50 {
-        played.screen.note(Mark::Note, format!("line {number}"));
+        played
+            .screen
+            .transcript
+            .note(Mark::Note, format!("line {number}"));
     }
     let first = |played: &Played| played.screen.in_sight(10)[0].to_string();
     assert_eq!(first(&played), "· line 40");
     played.screen.scroll(-10, 10);
     assert_eq!(first(&played), "· line 30");
-    played.screen.note(Mark::Note, "new");
+    played.screen.transcript.note(Mark::Note, "new");
     assert_eq!(first(&played), "· line 30");
     played.screen.scroll(-100, 10);
     assert_eq!(first(&played), "· line 0");
@@ -629,7 +632,10 @@ fn what_somebody_reads_does_not_move() {
     // A place that is forgotten is the beginning.
     played.screen.scroll(-100, 10);
     for number in 0..5000 {
-        played.screen.note(Mark::Note, format!("{number}"));
+        played
+            .screen
+            .transcript
+            .note(Mark::Note, format!("{number}"));
     }
     assert!(first(&played).starts_with("… 1051 earlier entries"));
 }

@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 
-use agent_client_protocol::v1::schema::ContentBlock;
+use agent_client_protocol::v1::schema::{ContentBlock, Meta, SessionUpdate};
 use harn_acp::client::{
     Changed, ExtensionUpdate, HarnMeta, LIVE_SESSION_CLIENT, LiveClientFields, vendor_meta,
 };
-use harn_model::LiveClientAction;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::{HEARTBEAT, Joined, Waiting};
+use super::{Joined, Waiting};
 
 /// Whatever comes, cut into its parts.
 #[derive(Deserialize)]
@@ -26,38 +25,44 @@ pub(super) struct Incoming<'a> {
 }
 
 /// Why a request is refused.
-#[derive(Debug, Deserialize)]
-pub(in crate::attach) struct Problem {
+#[derive(Deserialize)]
+pub(super) struct Problem {
     #[serde(default)]
-    pub(in crate::attach) message: String,
-    #[serde(default)]
-    data: Option<ProblemData>,
+    pub(super) message: String,
+    pub(super) data: Option<ProblemData>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-struct ProblemData {
-    reason: Option<String>,
-    controller: Option<String>,
+pub(super) struct ProblemData {
+    /// The reason as a word.
+    pub(super) reason: Option<String>,
+    /// Who is in the way.
+    pub(super) controller: Option<String>,
 }
 
-impl Problem {
-    /// The reason as a word.
-    pub(super) fn reason(&self) -> Option<&'static str> {
-        let known = [
-            "controller_exists",
-            "not_controller",
-            "no_active_prompt",
-            "unknown_session",
-        ];
-        let reason = self.data.as_ref()?.reason.as_deref()?;
-        known.into_iter().find(|known| *known == reason)
-    }
+/// The params of a `session/update` that is understood.
+#[derive(Deserialize)]
+pub(in crate::attach) struct UpdateParams {
+    pub(in crate::attach) update: Update,
+}
 
-    /// Who is in the way.
-    pub(super) fn controller(&self) -> Option<&str> {
-        self.data.as_ref()?.controller.as_deref()
-    }
+/// An update: the one that only we send, one of ACP, or an extension.
+#[derive(Deserialize)]
+#[serde(tag = "sessionUpdate", rename_all = "snake_case")]
+pub(in crate::attach) enum Update {
+    #[serde(rename_all = "camelCase")]
+    UserMessage {
+        message_id: Option<String>,
+        #[serde(default)]
+        content: Vec<ContentBlock>,
+        #[serde(rename = "_meta")]
+        meta: Option<Meta>,
+    },
+    #[serde(untagged)]
+    Standard(Box<SessionUpdate>),
+    #[serde(untagged)]
+    Extension(Box<ExtensionUpdate<'static>>),
 }
 
 /// The session of some params, and their place in its stream.
@@ -92,81 +97,21 @@ pub(in crate::attach) fn hello(worker_calls: bool) -> Value {
     })
 }
 
-/// Params of an attach, as the controller or as an observer.
-pub(super) fn attach(
-    session: Option<&str>,
-    client: &str,
-    control: bool,
-    after: Option<String>,
-    promises: bool,
-) -> Value {
-    let mode = match control {
-        true => "controller",
-        false => "observer",
-    };
-    let mut params = json!({
-        "sessionId": session,
-        "clientId": client,
-        "mode": mode,
-        "metadata": {"surface": "terminal"},
-    });
-    if let Some(after) = after {
-        params["lastEventId"] = after.into();
-    }
-    if promises {
-        params["heartbeatSeconds"] = HEARTBEAT.into();
-    }
-    params
-}
-
-/// Who came, left or took over.
-#[derive(Debug)]
-pub(super) enum Change {
-    /// The client of this name came, or took over.
-    Came(String),
-    /// The client of this name left; and whether it was in control.
-    Left(String, bool),
-    /// The client of this name came again over another connection.
-    Replaced(String),
-}
-
 /// What an update says about the clients of the session.
 pub(in crate::attach) fn live_client_change(
     params: &RawValue,
 ) -> Option<LiveClientFields<'static>> {
-    #[derive(Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow)]
-        update: &'a RawValue,
-    }
     // Most updates are about something else, and there are many.
     if !params.get().contains(LIVE_SESSION_CLIENT) {
         return None;
     }
-    let params: Params<'_> = serde_json::from_str(params.get()).ok()?;
-    match serde_json::from_str(params.update.get()).ok()? {
-        ExtensionUpdate::LiveSessionClient { meta } => Some(meta.harn),
+    let params: UpdateParams = serde_json::from_str(params.get()).ok()?;
+    match params.update {
+        Update::Extension(update) => match *update {
+            ExtensionUpdate::LiveSessionClient { meta } => Some(meta.harn),
+            _ => None,
+        },
         _ => None,
-    }
-}
-
-/// Who came, left or took over, by an update.
-pub(super) fn change(params: &RawValue) -> Option<Change> {
-    let change = live_client_change(params)?;
-    let state = change.state.into_owned();
-    match change.action {
-        LiveClientAction::Attached | LiveClientAction::Takeover => {
-            Some(Change::Came(state.client?.client_id))
-        }
-        LiveClientAction::Detached => {
-            let left = change.left?.into_owned();
-            if left.reason == "replaced" {
-                return Some(Change::Replaced(left.client_id));
-            }
-            let drove = state.previous_controller_id.as_ref() == Some(&left.client_id);
-            Some(Change::Left(left.client_id, drove))
-        }
-        LiveClientAction::Heartbeat => None,
     }
 }
 

@@ -10,14 +10,15 @@ mod wishes;
 
 use std::{collections::HashMap, path::PathBuf};
 
+use harn_acp::client::{AGENT_EVENT, AGENT_IDLE, Changed};
 use harn_lines::rpc::RpcMessage;
+use harn_model::LiveClientAction;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use self::message::{Change, Incoming, Pending, Problem};
-use harn_acp::client::{AGENT_EVENT, AGENT_IDLE, Changed};
+use self::message::{Incoming, Pending, Problem, ProblemData};
 
-pub(super) use self::message::{event_id, hello, live_client_change};
+pub(super) use self::message::{Update, UpdateParams, hello, live_client_change};
 
 /// How often we say that we are still there, in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
@@ -129,7 +130,6 @@ enum Sent {
     Heartbeat,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Talk {
     me: String,
@@ -142,13 +142,15 @@ pub(super) struct Talk {
     out: Vec<String>,
     /// Who kept us from controlling it.
     instead: Option<String>,
-    joined: bool,
+    /// Whether we are in the session.
+    pub(super) joined: bool,
     /// Whether some of the session has come.
-    begun: bool,
+    pub(super) begun: bool,
     /// Whether our name in the session is ours: we came under it, and nobody else did since.
     known: bool,
-    /// Whether we promise to say that we are still there.
-    promises: bool,
+    /// Whether we say every now and then that we are still there. That is for connections whose end may go
+    /// unnoticed: each time is an event of the session.
+    pub(super) promises: bool,
     /// Whether to hear of the calls of workers; on the screen, a line for each worker stands for them.
     pub(super) worker_calls: bool,
 }
@@ -173,28 +175,12 @@ impl Talk {
         }
     }
 
-    /// Has us say every now and then that we are still there. That is for connections whose end may go
-    /// unnoticed: each time is an event of the session.
-    pub(super) fn promise(&mut self) {
-        self.promises = true;
-    }
-
-    /// Whether some of the session has come.
-    pub(super) fn has_begun(&self) -> bool {
-        self.begun
-    }
-
     /// The session, once it is known.
     pub(super) fn session(&self) -> Option<&str> {
         match &self.target {
             Target::Live(session) | Target::Stored(session, _) => Some(session),
             Target::New(_) => None,
         }
-    }
-
-    /// Whether we are in the session.
-    pub(super) fn is_joined(&self) -> bool {
-        self.joined
     }
 
     /// The lines to send, in order.
@@ -286,35 +272,41 @@ impl Talk {
 
     /// An update, which may be about ourselves.
     fn updated(&mut self, params: Box<RawValue>) -> Heard {
-        let change = match self.joined {
-            true => message::change(&params),
-            // What is told of the time before is over.
-            false => None,
+        // What is told of the time before is over.
+        let change = self.joined.then(|| live_client_change(&params));
+        let Some(change) = change.flatten() else {
+            return Heard::Update(params);
+        };
+        let state = change.state.into_owned();
+        let left = change.left.map(|left| left.into_owned());
+        let (who, replaced) = match (change.action, state.client, left) {
+            (LiveClientAction::Attached | LiveClientAction::Takeover, Some(client), _) => {
+                (client.client_id, true)
+            }
+            (LiveClientAction::Detached, _, Some(left)) => {
+                (left.client_id, left.reason == "replaced")
+            }
+            _ => return Heard::Update(params),
         };
         let comes =
             |sent: &Sent| matches!(sent, Sent::Attach { .. } | Sent::Takeover | Sent::HandBack);
-        match change {
-            // We were not heard of for too long. The stream goes on all the same.
-            Some(Change::Left(who, control)) if who == self.me => {
-                // Somebody else may go by it by now.
-                self.known = false;
-                self.attach(control, None);
-            }
-            // To come again would replace the other in turn, and so on for ever.
-            Some(Change::Came(who) | Change::Replaced(who))
-                if who == self.me && !self.sent.values().any(comes) =>
-            {
-                self.known = false;
-                return Heard::Replaced(params);
-            }
-            _ => {}
+        if who != self.me || replaced && self.sent.values().any(comes) {
+            return Heard::Update(params);
         }
+        // Somebody else may go by our name by now.
+        self.known = false;
+        if replaced {
+            // To come again would replace the other in turn, and so on for ever.
+            return Heard::Replaced(params);
+        }
+        // We were not heard of for too long. The stream goes on all the same.
+        self.attach(state.previous_controller_id == Some(who), None);
         Heard::Update(params)
     }
 
     /// Notes how far the session's stream has come; false when it is another session's.
     fn reached(&mut self, params: &RawValue) -> bool {
-        let (session, event) = event_id(params);
+        let (session, event) = message::event_id(params);
         if self.session().is_some() && session.as_deref() != self.session() {
             return false;
         }
@@ -368,12 +360,11 @@ impl Talk {
             ))),
             Sent::Inject { steer, text } => {
                 let message = result.get("messageId").and_then(Value::as_str)?.to_owned();
-                let kept = Waiting {
+                Some(Heard::Kept(Waiting {
                     message,
                     steer,
                     text,
-                };
-                Some(Heard::Kept(kept))
+                }))
             }
             Sent::Prompt(_) => Some(Heard::Answered(id)),
             // What comes of them is told to everyone.
@@ -386,58 +377,38 @@ impl Talk {
     }
 
     fn refused(&mut self, id: u64, sent: Sent, problem: Problem) -> Option<Heard> {
-        let reason = problem.reason();
-        let refused = |words| {
-            let controller = problem.controller().map(str::to_owned);
-            Some(match reason {
-                Some("not_controller") => Heard::NotController { controller, words },
-                _ => Heard::Refused {
-                    why: problem.message.clone(),
-                    words,
-                },
-            })
-        };
-        match sent {
-            Sent::Attach { control } => self.kept_out(control, reason, &problem),
-            Sent::Hello | Sent::Load | Sent::New => {
-                Some(Heard::Failed(Failure::Refused(problem.message)))
-            }
-            // Its turn ended before the message came: then it is the next prompt.
-            Sent::Inject { text, .. } if reason == Some("no_active_prompt") => {
-                let prompt = self.prompt(&text);
-                Some(Heard::Prompted(prompt, text))
-            }
-            Sent::Prompt(text) => refused(Some(Words {
-                prompt: Some(id),
-                text,
-            })),
-            Sent::Inject { text, .. } => refused(Some(Words { prompt: None, text })),
-            Sent::Takeover | Sent::HandBack => refused(None),
-            // A server that knows neither has a session all the same.
-            Sent::Pending | Sent::Heartbeat => None,
-        }
-    }
-
-    /// We are not let in as we wanted.
-    fn kept_out(
-        &mut self,
-        control: bool,
-        reason: Option<&str>,
-        problem: &Problem,
-    ) -> Option<Heard> {
-        let why = match reason {
+        let Problem { message: why, data } = problem;
+        let ProblemData { reason, controller } = data.unwrap_or_default();
+        let failed = |why| Some(Heard::Failed(Failure::Refused(why)));
+        let reason = reason.as_deref().unwrap_or_default();
+        let words = match sent {
             // Somebody else controls it: watch.
-            Some("controller_exists") if control => {
-                self.instead = problem.controller().map(str::to_owned);
+            Sent::Attach { control: true } if reason == "controller_exists" => {
+                self.instead = controller;
                 self.attach(false, Some(self.after()));
                 return None;
             }
-            Some("unknown_session") if self.begun => {
-                "the session is stored; nobody has opened it".to_owned()
+            Sent::Attach { .. } if reason == "unknown_session" && self.begun => {
+                return failed("the session is stored; nobody has opened it".to_owned());
             }
-            _ => problem.message.clone(),
+            Sent::Attach { .. } | Sent::Hello | Sent::Load | Sent::New => return failed(why),
+            // Its turn ended before the message came: then it is the next prompt.
+            Sent::Inject { text, .. } if reason == "no_active_prompt" => {
+                return Some(Heard::Prompted(self.prompt(&text), text));
+            }
+            // A server that knows neither has a session all the same.
+            Sent::Pending | Sent::Heartbeat => return None,
+            Sent::Takeover | Sent::HandBack => None,
+            Sent::Inject { text, .. } => Some(Words { prompt: None, text }),
+            Sent::Prompt(text) => {
+                let prompt = Some(id);
+                Some(Words { prompt, text })
+            }
         };
-        Some(Heard::Failed(Failure::Refused(why)))
+        Some(match reason {
+            "not_controller" => Heard::NotController { controller, words },
+            _ => Heard::Refused { why, words },
+        })
     }
 
     fn open(&mut self) {

@@ -77,7 +77,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
                         "lastEventId": "0",
                         "metadata": {"surface": "terminal"}});
     assert_eq!(attach["params"], params);
-    assert!(!side.talk.is_joined());
+    assert!(!side.talk.joined);
     let session = json!({"title": "T", "cwd": "/w", "activePrompt": true,
                          "modes": {"currentModeId": "ask"}, "configOptions": [],
                          "availableCommands": [], "lastEventId": "0", "epoch": 0});
@@ -86,7 +86,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
     let Some(Heard::Joined(joined)) = heard else {
         panic!("{heard:?}");
     };
-    assert!(side.talk.is_joined() && joined.working);
+    assert!(side.talk.joined && joined.working);
     assert_eq!(joined.title.as_deref(), Some("T"));
     assert_eq!(joined.mode.as_deref(), Some("ask"));
     assert_eq!(joined.controller.as_deref(), Some("me"));

@@ -3,7 +3,7 @@
 use harn_lines::rpc::RpcMessage;
 use serde_json::{Value, json};
 
-use super::{Sent, Talk, message};
+use super::{HEARTBEAT, Sent, Talk};
 
 impl Talk {
     /// Sends a prompt, and says its number.
@@ -40,7 +40,20 @@ impl Talk {
     }
 
     pub(super) fn attach_params(&self, control: bool, after: Option<String>) -> Value {
-        message::attach(self.session(), &self.me, control, after, self.promises)
+        let mode = if control { "controller" } else { "observer" };
+        let mut params = json!({
+            "sessionId": self.session(),
+            "clientId": self.me,
+            "mode": mode,
+            "metadata": {"surface": "terminal"},
+        });
+        if let Some(after) = after {
+            params["lastEventId"] = after.into();
+        }
+        if self.promises {
+            params["heartbeatSeconds"] = HEARTBEAT.into();
+        }
+        params
     }
 
     /// Says that we are still there, if it is we who go by our name and promised to.

@@ -3,14 +3,18 @@
 use std::{borrow::Cow, path::Path};
 
 use agent_client_protocol::v1::schema::{
-    Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    ToolCall, ToolCallContent, ToolCallUpdate, ToolCallUpdateFields,
 };
 use serde_json::Value;
 
 use super::{Call, Entry, Transcript};
 use crate::{
     paint::Style,
-    reading::{activity::tool_meta, call, diff},
+    reading::{
+        activity::tool_meta,
+        call::{self, is_over},
+        diff,
+    },
 };
 
 /// Of what a call shows, the end is kept.
@@ -21,7 +25,6 @@ const DIFF: usize = 1000;
 const INPUT: usize = 16 * 1024;
 
 impl Transcript {
-    /// A call begins.
     pub(in crate::attach) fn call(&mut self, call: ToolCall) {
         let ours = tool_meta(call.meta.as_ref());
         let mut shown = Call {
@@ -86,7 +89,7 @@ impl Call {
             ToolCallContent::Diff(diff) => Some(diff),
             _ => None,
         });
-        self.diff = diffs.flat_map(|diff| unified(diff, cwd)).collect();
+        self.diff = diffs.flat_map(|diff| diff::unified(diff, cwd)).collect();
         let more = self.diff.len().saturating_sub(DIFF);
         if more > 0 {
             self.diff.truncate(DIFF);
@@ -94,19 +97,6 @@ impl Call {
             self.diff.push((Style::Dim, more));
         }
     }
-}
-
-/// A change to a file, called as somebody in the working directory would.
-pub(in crate::attach) fn unified(diff: &Diff, cwd: &Path) -> Vec<(Style, String)> {
-    let path = match diff.path.strip_prefix(cwd) {
-        Ok(inside) if inside != Path::new("") => inside,
-        _ => &diff.path,
-    };
-    diff::unified(diff, path)
-}
-
-fn is_over(status: ToolCallStatus) -> bool {
-    matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }
 
 fn truncate(text: &mut String, longest: usize) {

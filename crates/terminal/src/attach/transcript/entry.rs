@@ -2,18 +2,18 @@
 
 use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus, ToolKind};
 
-use crate::paint::Style;
+use crate::{
+    paint::Style,
+    reading::activity::{Job, JobState},
+};
 
 /// One thing that was said or done.
 #[derive(Debug)]
 pub(in crate::attach) enum Entry {
-    /// Words.
     Said(Said),
-    /// A tool call.
     Call(Call),
     /// A plan, as it stands now.
     Plan(Vec<PlanEntry>),
-    /// A worker or a composition.
     Job(Job),
     /// Something worth a line.
     Note(Mark, String),
@@ -35,7 +35,6 @@ pub(in crate::attach) struct Said {
 pub(in crate::attach) enum Who {
     /// A person, through the client of this name where it is known and another one.
     Person(Option<String>),
-    /// The agent.
     Agent,
     /// The agent, to itself.
     Thought,
@@ -44,13 +43,11 @@ pub(in crate::attach) enum Who {
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::attach) enum Mark {
-    /// By the way.
     Note,
     /// It asks for attention.
     Warning,
 }
 
-/// A tool call.
 #[derive(Debug)]
 pub(in crate::attach) struct Call {
     pub(in crate::attach) kind: ToolKind,
@@ -63,26 +60,7 @@ pub(in crate::attach) struct Call {
     pub(in crate::attach) input: String,
     /// What it shows, or the end of it.
     pub(in crate::attach) output: String,
-    /// Changes to files.
     pub(in crate::attach) diff: Vec<(Style, String)>,
-}
-
-/// A worker or a composition.
-#[derive(Debug)]
-pub(in crate::attach) struct Job {
-    pub(in crate::attach) title: String,
-    pub(in crate::attach) state: JobState,
-    pub(in crate::attach) took: Option<u64>,
-}
-
-/// What became of it.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::attach) enum JobState {
-    Running,
-    /// Well, with what there is to say about it.
-    Done(&'static str),
-    /// Badly, and why.
-    Failed(String),
 }
 
 impl Entry {
@@ -101,9 +79,9 @@ impl Entry {
             Self::Job(job) => {
                 let reason = match &job.state {
                     JobState::Failed(reason) => reason.len(),
-                    JobState::Running | JobState::Done(_) => 0,
+                    JobState::Running | JobState::Done(_) | JobState::Cancelled => 0,
                 };
-                job.title.len() + reason
+                job.title().len() + reason
             }
             Self::Note(_, text) => text.len(),
         };

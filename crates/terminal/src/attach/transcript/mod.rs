@@ -1,32 +1,34 @@
 //! What was said and done, folded from updates, the latest part of it: a window that forgets its beginning
 //! when it grows too large, and says how much.
 
-pub(super) mod calls;
+mod calls;
 mod entry;
 
 use std::{
     collections::{HashMap, VecDeque},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus};
 
-pub(super) use self::entry::{Call, Entry, Job, JobState, Mark, Said, Who};
-use crate::reading::activity::{Activity, WorkerState, WorkerStep};
+pub(super) use self::entry::{Call, Entry, Mark, Said, Who};
+use crate::reading::{
+    activity::{Activity, Job},
+    plan::is_same_plan,
+};
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Transcript {
     entries: VecDeque<Entry>,
     /// The number of the first entry that is kept; they are counted from the beginning.
-    first: u64,
+    pub(super) first: u64,
     bytes: usize,
     bounds: Bounds,
     /// Calls that have not ended, workers and compositions, each with the number of its entry.
     open: HashMap<String, u64>,
     plan: Option<u64>,
     /// Where paths are shown from.
-    cwd: PathBuf,
+    pub(super) cwd: PathBuf,
 }
 
 /// How much is kept.
@@ -59,20 +61,6 @@ impl Default for Transcript {
 }
 
 impl Transcript {
-    /// Where paths are shown from.
-    pub(super) fn set_cwd(&mut self, cwd: PathBuf) {
-        self.cwd = cwd;
-    }
-
-    pub(super) fn cwd(&self) -> &Path {
-        &self.cwd
-    }
-
-    /// The number of the first entry that is kept: so many were forgotten.
-    pub(super) fn first(&self) -> u64 {
-        self.first
-    }
-
     /// The number behind the last entry.
     pub(super) fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
@@ -178,17 +166,11 @@ impl Transcript {
 
     /// A plan: the one that is shown, as it stands now, or another one.
     pub(super) fn plan(&mut self, steps: Vec<PlanEntry>) {
-        let same = |shown: &[PlanEntry]| {
-            shown.len() == steps.len()
-                && shown
-                    .iter()
-                    .zip(&steps)
-                    .all(|(a, b)| a.content == b.content)
+        let is_same = |number: &u64| match self.entry(*number) {
+            Some(Entry::Plan(shown)) => is_same_plan(shown, &steps),
+            _ => false,
         };
-        let shown = self.plan.filter(
-            |number| matches!(self.entry(*number), Some(Entry::Plan(shown)) if same(shown)),
-        );
-        match shown {
+        match self.plan.filter(is_same) {
             Some(number) => self.change(number, |entry| *entry = Entry::Plan(steps)),
             None => self.plan = Some(self.push(Entry::Plan(steps))),
         }
@@ -208,7 +190,6 @@ impl Transcript {
         self.open.values().any(waits)
     }
 
-    /// A line.
     pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
         self.push(Entry::Note(mark, text.into()));
     }
@@ -234,14 +215,7 @@ impl Transcript {
     /// What the agent does beside talking and calling tools.
     pub(super) fn activity(&mut self, activity: Activity) {
         match activity {
-            Activity::Worker(step) => self.worker(step),
-            Activity::CompositionBegan { id, title } => {
-                self.job(&id, title, JobState::Running, None)
-            }
-            Activity::CompositionEnded { id, title, failed } => {
-                let state = failed.map_or(JobState::Done(""), JobState::Failed);
-                self.job(&id, title, state, None);
-            }
+            Activity::Job(job) => self.job(job),
             Activity::Note(words) => self.note(Mark::Note, words),
             Activity::Warning(words) => self.note(Mark::Warning, words),
             // The status line says it.
@@ -249,26 +223,15 @@ impl Transcript {
         }
     }
 
-    fn worker(&mut self, step: WorkerStep) {
-        let state = match step.state {
-            WorkerState::Running => JobState::Running,
-            WorkerState::Completed => JobState::Done(""),
-            WorkerState::Waiting => JobState::Done("waits for more"),
-            WorkerState::Stopped => JobState::Done("stopped, handed over"),
-            WorkerState::Cancelled => JobState::Failed("cancelled".to_owned()),
-            WorkerState::Failed(reason) => JobState::Failed(reason),
-        };
-        let title = format!("{}: {}", step.name, step.task);
-        self.job(&step.id, title, state, step.took);
-    }
-
-    fn job(&mut self, id: &str, title: String, state: JobState, took: Option<u64>) {
-        let job = Entry::Job(Job { title, state, took });
-        match self.open.get(id).copied() {
-            Some(number) if number >= self.first => self.change(number, |entry| *entry = job),
+    fn job(&mut self, job: Job) {
+        let id = job.id.clone();
+        match self.open.get(&id).copied() {
+            Some(number) if number >= self.first => {
+                self.change(number, |entry| *entry = Entry::Job(job));
+            }
             _ => {
-                let number = self.push(job);
-                self.open.insert(id.to_owned(), number);
+                let number = self.push(Entry::Job(job));
+                self.open.insert(id, number);
             }
         }
     }

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use harn_acp::client::vendor_meta;
 
 use super::*;
+use crate::reading::activity::JobState;
 
 fn texts(transcript: &Transcript) -> Vec<String> {
-    let entries = transcript.first()..transcript.end();
+    let entries = transcript.first..transcript.end();
     let text = |number| match transcript.entry(number).unwrap() {
         Entry::Said(said) => said.text.clone(),
         Entry::Note(_, text) => text.clone(),
@@ -64,25 +65,32 @@ fn the_beginning_is_forgotten_and_counted() {
     for number in 0..5 {
         transcript.note(Mark::Note, format!("{number}"));
     }
-    assert_eq!(transcript.first(), 2);
+    assert_eq!(transcript.first, 2);
     assert_eq!(texts(&transcript), ["2", "3", "4"]);
     let mut transcript = small(usize::MAX, 10_000);
     for _ in 0..100 {
         transcript.note(Mark::Note, "x".repeat(744));
     }
-    assert_eq!(transcript.end() - transcript.first(), 10);
+    assert_eq!(transcript.end() - transcript.first, 10);
     assert!(transcript.bytes <= 10_000);
     // Why something failed counts as well.
     let mut transcript = small(usize::MAX, 10_000);
     for number in 0..100 {
         let reason = "x".repeat(744);
-        transcript.job("w", String::new(), JobState::Failed(reason.clone()), None);
+        let job = Job {
+            id: "w".to_owned(),
+            name: String::new(),
+            task: None,
+            state: JobState::Failed(reason.clone()),
+            took: None,
+        };
+        transcript.job(job);
         let id = number.to_string();
         let mut call = call(&id, "read");
         call.meta = Some(vendor_meta(json!({"error": reason})));
         transcript.call(call);
     }
-    assert!(transcript.end() - transcript.first() <= 10);
+    assert!(transcript.end() - transcript.first <= 10);
 }
 
 fn call(id: &str, kind: &str) -> ToolCallOf {
@@ -106,7 +114,7 @@ fn a_call_is_one_entry_that_changes() {
     transcript.note(Mark::Note, "meanwhile");
     let content = json!([{"type": "content", "content": {"type": "text", "text": "out\n"}},
                          {"type": "diff", "path": "/w/a", "oldText": "1\n", "newText": "2\n"}]);
-    transcript.set_cwd("/w".into());
+    transcript.cwd = "/w".into();
     let done = json!({"toolCallId": "c", "status": "completed", "content": content,
                       "rawInput": {"command": "make"}});
     call_update(&mut transcript, done, json!({"durationMs": 40}));
@@ -159,16 +167,16 @@ fn plans_and_workers_change_in_place() {
     transcript.plan(vec![step("b", "pending")]);
     assert_eq!(transcript.end(), 3);
     let worker = |state| {
-        Activity::Worker(WorkerStep {
+        Activity::Job(Job {
             id: "w".to_owned(),
             name: "left".to_owned(),
-            task: "Look".to_owned(),
+            task: Some("Look".to_owned()),
             took: Some(1500),
             state,
         })
     };
-    transcript.activity(worker(WorkerState::Running));
-    transcript.activity(worker(WorkerState::Failed("dark".to_owned())));
+    transcript.activity(worker(JobState::Running));
+    transcript.activity(worker(JobState::Failed("dark".to_owned())));
     assert_eq!(transcript.end(), 4);
     let Some(Entry::Job(job)) = transcript.entry(3) else {
         panic!("no job");
