@@ -1,5 +1,7 @@
 //! What keys do: to the screen, and to what is said to the server.
 
+use serde_json::Value;
+
 use super::{
     draw,
     keys::Action,
@@ -7,14 +9,12 @@ use super::{
     talk::Talk,
 };
 
-/// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Stay,
     Leave,
 }
 
-/// Does what a key means.
 pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow {
     if action == Action::Nothing {
         return Flow::Stay;
@@ -59,19 +59,17 @@ pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow 
 /// Takes in a paste, and says where it went when that is not where keys go.
 pub(super) fn paste(screen: &mut Screen, text: &str) {
     if screen.ended.is_some() || !screen.in_control() {
-        screen.notice = Some("nothing was pasted: you only watch".to_owned());
-        return;
+        return screen.notify("nothing was pasted: you only watch");
     }
     screen.help = None;
     let whole = screen.prompt.insert(text);
     // A question that wants a key is not answered by a text.
     let beside = screen.answering && screen.questions.front().is_some_and(|it| !it.takes_text);
-    let words = match (whole, beside) {
-        (false, _) => "the paste is cut: the prompt holds 64 KiB",
-        (true, true) => "pasted into the prompt; Tab goes there",
-        (true, false) => return,
-    };
-    screen.notice = Some(words.to_owned());
+    match (whole, beside) {
+        (false, _) => screen.notify("the paste is cut: the prompt holds 64 KiB"),
+        (true, true) => screen.notify("pasted into the prompt; Tab goes there"),
+        (true, false) => {}
+    }
 }
 
 fn edit(screen: &mut Screen, action: Action) {
@@ -79,9 +77,6 @@ fn edit(screen: &mut Screen, action: Action) {
     match action {
         Action::Type(c) => {
             prompt.insert(c.encode_utf8(&mut [0; 4]));
-        }
-        Action::Newline => {
-            prompt.insert("\n");
         }
         Action::Backspace => prompt.backspace(),
         Action::BackspaceWord => prompt.backspace_word(),
@@ -116,30 +111,25 @@ fn page(screen: &mut Screen, by: isize) {
 
 fn interrupt(screen: &mut Screen, talk: &mut Talk) {
     screen.leaving = true;
-    let words = match screen.turn.is_some() && screen.in_control() {
+    screen.notify(match screen.turn.is_some() && screen.in_control() {
         true if screen.link == Link::Up => {
             talk.cancel();
             "cancelling; Ctrl-C again leaves"
         }
         _ if screen.ended.is_some() => "Ctrl-C again leaves",
         _ => "Ctrl-C again leaves; the session goes on without you",
-    };
-    screen.notice = Some(words.to_owned());
+    });
 }
 
 fn cancel(screen: &mut Screen, talk: &mut Talk) {
-    let words = match screen.turn.is_some() && screen.in_control() {
+    match screen.turn.is_some() && screen.in_control() {
         true if screen.link == Link::Up => {
             talk.cancel();
-            "cancelling"
+            screen.notify("cancelling");
         }
-        true => "there is no connection; the turn goes on",
-        false => {
-            screen.view = View::End;
-            return;
-        }
-    };
-    screen.notice = Some(words.to_owned());
+        true => screen.notify("there is no connection; the turn goes on"),
+        false => screen.view = View::End,
+    }
 }
 
 fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
@@ -147,8 +137,7 @@ fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
         return;
     }
     if screen.link != Link::Up {
-        screen.notice = Some("there is no connection; send it when it is back".to_owned());
-        return;
+        return screen.notify("there is no connection; send it when it is back");
     }
     let text = screen.prompt.take();
     screen.view = View::End;
@@ -164,13 +153,17 @@ fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
 fn answer(screen: &mut Screen, talk: &mut Talk, at: usize) {
     let sight = draw::sight(screen);
     if sight.too_small {
-        screen.notice = Some(TOO_SMALL.to_owned());
+        screen.notify(TOO_SMALL);
     } else if !sight.answers.contains(&at) {
-        screen.notice = Some("↓ goes to that answer; read it first".to_owned());
-    } else if let Some(answer) = screen.questions.front().and_then(|it| it.choose(at))
-        && let Some(question) = screen.questions.pop_front()
-    {
-        talk.answer(&question.id, &answer);
+        screen.notify("↓ goes to that answer; read it first");
+    } else if let Some(answer) = screen.questions.front().and_then(|it| it.choose(at)) {
+        send_answer(screen, talk, &answer);
+    }
+}
+
+fn send_answer(screen: &mut Screen, talk: &mut Talk, answer: &Value) {
+    if let Some(question) = screen.questions.pop_front() {
+        talk.answer(&question.id, answer);
         screen.next_question();
     }
 }
@@ -179,41 +172,35 @@ const TOO_SMALL: &str = "make the window larger to read the question";
 
 fn answer_text(screen: &mut Screen, talk: &mut Talk) {
     if draw::sight(screen).too_small {
-        screen.notice = Some(TOO_SMALL.to_owned());
-        return;
+        return screen.notify(TOO_SMALL);
     }
     let text = screen.prompt.take();
-    let answer = screen.questions.front().and_then(|it| it.typed(&text));
-    match (answer, screen.questions.front()) {
-        (Some(answer), Some(question)) => {
-            talk.answer(&question.id, &answer);
-            screen.questions.pop_front();
-            screen.next_question();
-        }
-        _ => {
+    match screen.questions.front().and_then(|it| it.typed(&text)) {
+        Some(answer) => send_answer(screen, talk, &answer),
+        None => {
             screen.prompt.set(&text);
-            screen.notice = Some("that is none of the answers".to_owned());
+            screen.notify("that is none of the answers");
         }
     }
 }
 
 fn take_over(screen: &mut Screen, talk: &mut Talk) {
-    let words = match screen.in_control() {
-        _ if screen.ended.is_some() => "the session has ended; there is nothing to control",
+    screen.notify(match screen.in_control() {
+        _ if screen.ended.is_some() => ENDED,
         _ if screen.observe => "this client only watches: it was started with --observe",
         _ if screen.link != Link::Up => "there is no connection",
         true => "you control it already",
         false => return talk.take_over(),
-    };
-    screen.notice = Some(words.to_owned());
+    });
 }
 
 fn hand_back(screen: &mut Screen, talk: &mut Talk) {
-    let words = match screen.in_control() {
-        _ if screen.ended.is_some() => "the session has ended; there is nothing to control",
+    screen.notify(match screen.in_control() {
+        _ if screen.ended.is_some() => ENDED,
         _ if screen.link != Link::Up => "there is no connection",
         true => return talk.hand_back(),
         false => "you do not control it",
-    };
-    screen.notice = Some(words.to_owned());
+    });
 }
+
+const ENDED: &str = "the session has ended; there is nothing to control";

@@ -8,16 +8,12 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use tokio_tungstenite::tungstenite::http::Uri;
 
-/// Where a server is.
 #[derive(Clone, Debug)]
 pub(super) enum Address {
-    /// On this machine.
     Socket(PathBuf),
-    /// Anywhere.
     Url(Remote),
 }
 
-/// A server at a URL.
 #[derive(Clone)]
 pub(super) struct Remote {
     pub(super) url: Uri,

@@ -16,9 +16,10 @@ use tokio::time::sleep;
 use super::{
     act::{Flow, act, paste},
     draw,
+    find::Found,
     keys::{self, Pick},
     link::{Link, Step},
-    picker::{Picker, Row},
+    picker::Picker,
     question::declined,
     servers::Server,
     state::{self, Screen},
@@ -49,13 +50,6 @@ impl Drop for Terminal {
     }
 }
 
-/// What was chosen from the list.
-pub(super) enum Chosen {
-    Session(Box<Row>),
-    New,
-    Nothing,
-}
-
 impl Terminal {
     /// Must be called on a runtime.
     pub(super) fn open(clock: Arc<dyn Clock>) -> Result<Self> {
@@ -80,11 +74,6 @@ impl Terminal {
         self.stale.then(|| due.saturating_sub(self.clock.elapsed()))
     }
 
-    fn size(&self) -> (u16, u16) {
-        let size = self.inner.size().unwrap_or_default();
-        (size.width, size.height)
-    }
-
     fn tell_time(&self, screen: &mut Screen) {
         screen.now = self.clock.elapsed();
         screen.time = self.clock.now();
@@ -95,12 +84,12 @@ impl Terminal {
         self.drawn = self.clock.elapsed();
     }
 
-    /// Lets somebody choose a session. `refresh` asks the servers again.
+    /// Lets somebody choose a session, if any. `refresh` asks the servers again.
     pub(super) async fn choose(
         &mut self,
         picker: &mut Picker,
         refresh: impl AsyncFn() -> Vec<Server>,
-    ) -> Result<Chosen> {
+    ) -> Result<Option<Found>> {
         const EVERY: Duration = Duration::from_secs(2);
         self.stale = true;
         let again = async || {
@@ -112,17 +101,20 @@ impl Terminal {
             let frame = self.frame();
             tokio::select! {
                 biased;
-                _ = self.signals.next() => return Ok(Chosen::Nothing),
+                _ = self.signals.next() => return Ok(None),
                 event = self.events.next() => {
                     self.stale = true;
                     match event.transpose().context("reading keys")? {
-                        None => return Ok(Chosen::Nothing),
+                        None => return Ok(None),
                         Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                             match keys::pick(picker, key) {
-                                Pick::Leave => return Ok(Chosen::Nothing),
-                                Pick::New => return Ok(Chosen::New),
+                                Pick::Leave => return Ok(None),
+                                Pick::New => {
+                                    let server = picker.servers.first().cloned();
+                                    return server.map(Found::begun_here).transpose();
+                                }
                                 Pick::Open => if let Some(row) = picker.marked() {
-                                    return Ok(Chosen::Session(Box::new(row.clone())));
+                                    return Ok(Some(Found::of(row.server.clone(), &row.session)));
                                 },
                                 Pick::Move(by) => picker.go(by),
                                 Pick::Nothing => {}
@@ -148,7 +140,7 @@ impl Terminal {
     /// Shows a session until somebody leaves. An error where it could not be joined.
     pub(super) async fn follow(&mut self, screen: &mut Screen, link: &mut Link) -> Result<()> {
         self.stale = true;
-        screen.size = self.size();
+        screen.size = self.inner.size().unwrap_or_default().into();
         loop {
             let (frame, tick) = (self.frame(), self.tick(screen));
             tokio::select! {
@@ -229,12 +221,11 @@ impl Terminal {
     }
 }
 
-/// Takes in what happened to the link.
 fn step(screen: &mut Screen, link: &mut Link, step: Step) -> Result<()> {
     match step {
         Step::Heard(heard) => {
-            if let Some(asked) = screen.hear(heard)
-                && let Some(answer) = declined(asked.form)
+            if let Some(asked) = screen.hear(heard).filter(|asked| asked.form)
+                && let Some(answer) = declined()
             {
                 link.talk.answer(&asked.id, &answer);
                 if let lost @ Step::Lost { .. } = link.flush() {

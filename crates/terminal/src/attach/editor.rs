@@ -5,7 +5,6 @@ use super::measure::{tame, width, wrap};
 /// Nobody types more than this; a paste may be that long by mistake.
 const LONGEST: usize = 64 * 1024;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Editor {
     text: String,
@@ -22,7 +21,6 @@ impl Editor {
         &self.text
     }
 
-    /// Takes the text out.
     pub(super) fn take(&mut self) -> String {
         self.at = 0;
         std::mem::take(&mut self.text)
@@ -51,14 +49,12 @@ impl Editor {
         end == text.len()
     }
 
-    /// Takes back the character before the cursor.
     pub(super) fn backspace(&mut self) {
         let before = self.before(self.at);
         self.text.replace_range(before..self.at, "");
         self.at = before;
     }
 
-    /// Takes back the word before the cursor.
     pub(super) fn backspace_word(&mut self) {
         let kept = self.text[..self.at].trim_end();
         let from = kept.rfind(char::is_whitespace).map_or(0, |at| {
@@ -68,13 +64,11 @@ impl Editor {
         self.at = from;
     }
 
-    /// Deletes the character behind the cursor.
     pub(super) fn delete(&mut self) {
         let after = self.after(self.at);
         self.text.replace_range(self.at..after, "");
     }
 
-    /// Moves by so many characters.
     pub(super) fn go(&mut self, by: isize) {
         for _ in 0..by.unsigned_abs() {
             self.at = match by > 0 {
@@ -89,7 +83,6 @@ impl Editor {
         self.at = self.text[..self.at].rfind('\n').map_or(0, |at| at + 1);
     }
 
-    /// See above.
     pub(super) fn end(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.find('\n').unwrap_or(rest.len());

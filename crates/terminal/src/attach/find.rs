@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::{
     address::{Address, Remote, sockets},
@@ -19,7 +19,6 @@ pub(super) struct Find {
     pub(super) remote: Option<Remote>,
 }
 
-/// A session to join, and where.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) address: Address,
@@ -28,7 +27,17 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// A session that a server listed.
+    /// A session to begin in this directory.
+    pub(super) fn begun_here(address: Address) -> Result<Self> {
+        let cwd = std::env::current_dir().context("this directory has no name")?;
+        let target = Target::New(cwd.clone());
+        Ok(Self {
+            address,
+            target,
+            cwd,
+        })
+    }
+
     pub(super) fn of(address: Address, session: &ListedSession) -> Self {
         let (id, cwd) = (session.id.clone(), session.cwd.clone());
         let target = match session.live {
@@ -63,7 +72,6 @@ impl Find {
         Ok(servers)
     }
 
-    /// A server, whichever.
     pub(super) async fn any_server(&self) -> Result<Address> {
         let servers = self.servers(Which::Live).await?;
         match servers.into_iter().next() {

@@ -4,13 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{picker::Picker, state::Screen};
 
-/// What is to be done in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Not our key.
     Nothing,
     Type(char),
-    Newline,
     Backspace,
     BackspaceWord,
     Delete,
@@ -56,7 +53,6 @@ pub(super) enum Pick {
     Leave,
 }
 
-/// What a key means in a session.
 pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let other = key.modifiers.contains(KeyModifiers::ALT);
@@ -128,13 +124,13 @@ fn editing(screen: &Screen, code: KeyCode, control: bool, other: bool) -> Action
     let empty = screen.prompt.is_empty();
     match code {
         KeyCode::Char('s') if control => Action::Steer,
-        KeyCode::Char('j') if control => Action::Newline,
+        KeyCode::Char('j') if control => Action::Type('\n'),
         KeyCode::Char('w') if control => Action::BackspaceWord,
         KeyCode::Char('u') if control => Action::Clear,
         KeyCode::Char('a') if control => Action::Home,
         KeyCode::Char('e') if control => Action::End,
         KeyCode::Char(_) if control => Action::Nothing,
-        KeyCode::Enter if other => Action::Newline,
+        KeyCode::Enter if other => Action::Type('\n'),
         KeyCode::Enter => Action::Send,
         KeyCode::Char('?') if empty => Action::Help,
         KeyCode::Char(c) if !other => Action::Type(c),

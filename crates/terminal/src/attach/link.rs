@@ -8,7 +8,7 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use super::{
     address::{self, Address},
-    talk::{Failure, HEARTBEAT, Heard, Talk},
+    talk::{HEARTBEAT, Heard, Talk},
     wire::{NoConnection, Wire},
 };
 
@@ -38,7 +38,6 @@ enum State {
     Up(Wire),
 }
 
-/// What happened.
 #[derive(Debug)]
 pub(super) enum Step {
     Heard(Heard),
@@ -125,7 +124,6 @@ impl Link {
         }
     }
 
-    /// What has come already, without waiting.
     pub(super) fn try_next(&mut self) -> Option<Step> {
         let State::Up(wire) = &mut self.state else {
             return None;
@@ -144,7 +142,7 @@ impl Link {
                 self.failed = 0;
                 self.beat = self.next_beat();
             }
-            Heard::Failed(failure) => return self.refused(failure),
+            Heard::Failed(why) => return self.refused(why),
             _ => {}
         }
         // What was heard counts, also when it was the last thing.
@@ -156,17 +154,15 @@ impl Link {
     }
 
     /// There is no joining, here and now.
-    fn refused(&mut self, failure: Failure) -> Step {
-        match failure {
-            // The server was started again, or it is another one.
-            Failure::Refused(why) if self.was_joined => match &self.reopen {
-                Some(cwd) => {
-                    self.talk.reopen(cwd.clone());
-                    self.lost(None)
-                }
-                None => self.lost(Some(why)),
-            },
-            Failure::Refused(why) | Failure::Strange(why) => Step::Failed(anyhow::Error::msg(why)),
+    fn refused(&mut self, why: String) -> Step {
+        // The server was started again, or it is another one.
+        match &self.reopen {
+            _ if !self.was_joined => Step::Failed(anyhow::Error::msg(why)),
+            Some(cwd) => {
+                self.talk.reopen(cwd.clone());
+                self.lost(None)
+            }
+            None => self.lost(Some(why)),
         }
     }
 

@@ -4,7 +4,6 @@ use ratatui::{style::Style, text::Span};
 
 use crate::paint::visible;
 
-/// How many columns `text` takes.
 pub(super) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }

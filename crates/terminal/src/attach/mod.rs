@@ -33,18 +33,18 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use harn_runtime::Clock;
 
 use self::{
-    address::{Address, Remote},
-    app::{Chosen, Terminal},
+    address::Remote,
+    app::Terminal,
     find::{Find, Found},
     link::Link,
     picker::Picker,
     servers::Which,
     state::Screen,
-    talk::{Talk, Target},
+    talk::Talk,
 };
 use crate::console::{note, wrong_use};
 
@@ -105,7 +105,7 @@ impl Attach {
     async fn run(self) -> Result<ExitCode> {
         let found = match (&self.args.session, self.args.new) {
             (Some(session), _) => Some(self.find.session(session, self.args.open).await?),
-            (None, true) => Some(self.new_session(self.find.any_server().await?)?),
+            (None, true) => Some(Found::begun_here(self.find.any_server().await?)?),
             (None, false) if self.args.json => Some(self.find.only_one().await?),
             // Somebody chooses; but there must be something to choose from.
             (None, false) => {
@@ -151,25 +151,7 @@ impl Attach {
         let mut picker = Picker::default();
         let refresh = async || self.find.servers(Which::All).await.unwrap_or_default();
         picker.set(refresh().await);
-        let chosen = terminal.choose(&mut picker, refresh).await?;
-        match chosen {
-            Chosen::Nothing => Ok(None),
-            Chosen::Session(row) => Ok(Some(Found::of(row.server, &row.session))),
-            Chosen::New => match picker.server() {
-                Some(server) => self.new_session(server.clone()).map(Some),
-                None => Ok(None),
-            },
-        }
-    }
-
-    fn new_session(&self, address: Address) -> Result<Found> {
-        let here = std::env::current_dir().context("this directory has no name")?;
-        let target = Target::New(here.clone());
-        Ok(Found {
-            address,
-            target,
-            cwd: here,
-        })
+        terminal.choose(&mut picker, refresh).await
     }
 
     fn link(&self, found: Found, control: bool) -> Link {

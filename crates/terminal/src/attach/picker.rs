@@ -6,14 +6,13 @@ use super::servers::{ListedSession, Server};
 #[derive(Debug, Default)]
 pub(super) struct Picker {
     pub(super) rows: Vec<Row>,
-    servers: Vec<Address>,
+    pub(super) servers: Vec<Address>,
     /// The session that is marked; the first where it is gone.
     marked: Option<String>,
     pub(super) notice: Option<String>,
 }
 
-/// A session, and where it is.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Row {
     pub(super) server: Address,
     pub(super) session: ListedSession,
@@ -43,14 +42,8 @@ impl Picker {
         self.rows = rows;
     }
 
-    /// Whether a session can be begun.
     pub(super) fn can_begin(&self) -> bool {
         !self.servers.is_empty()
-    }
-
-    /// Where a session would be begun.
-    pub(super) fn server(&self) -> Option<&Address> {
-        self.servers.first()
     }
 
     /// The place of the mark.
@@ -61,7 +54,6 @@ impl Picker {
         at.unwrap_or(0)
     }
 
-    /// The session that is marked.
     pub(super) fn marked(&self) -> Option<&Row> {
         self.rows.get(self.at())
     }

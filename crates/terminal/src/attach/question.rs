@@ -23,10 +23,8 @@ use crate::{
     },
 };
 
-/// A question that waits for an answer.
 #[derive(Debug)]
 pub(super) struct Question {
-    /// The id it is answered under.
     pub(super) id: Value,
     /// What is asked, in a line.
     pub(super) title: String,
@@ -36,18 +34,15 @@ pub(super) struct Question {
     pub(super) options: Vec<AnswerOption>,
     /// Whether an answer is typed, as a text or as its number, rather than given with one key.
     pub(super) takes_text: bool,
-    /// Until when an answer counts.
     pub(super) deadline: Option<Timestamp>,
     pub(super) since: Duration,
     about: About,
 }
 
-/// An answer that somebody can choose.
 #[derive(Debug)]
 pub(super) struct AnswerOption {
     /// What to press or, where a text is an answer, what to type.
     pub(super) key: String,
-    /// The answer in words.
     pub(super) name: String,
     /// How far it reaches, where that is known.
     pub(super) scope: Option<&'static str>,
@@ -155,14 +150,8 @@ impl Question {
                 let outcome = RequestPermissionOutcome::Selected(chosen);
                 value(RequestPermissionResponse::new(outcome))
             }
-            About::Form(request) => {
-                let typed = match form::field(request)?.1 {
-                    Field::Decision => ["y", "n"].get(at).map(|it| (*it).to_owned()),
-                    Field::Choice(choices, _) => choices.get(at).cloned(),
-                    Field::Text(_) => None,
-                };
-                self.typed(&typed?)
-            }
+            // Only a decision has keys; a choice is typed.
+            About::Form(_) => self.typed(&self.options.get(at)?.key),
         }
     }
 
@@ -176,12 +165,9 @@ impl Question {
     }
 }
 
-/// The answer to a question that cannot be put here: there is none.
-pub(super) fn declined(form: bool) -> Option<Value> {
-    match form {
-        true => value(CreateElicitationResponse::new(ElicitationAction::Decline)),
-        false => None,
-    }
+/// The answer to a form that cannot be put here.
+pub(super) fn declined() -> Option<Value> {
+    value(CreateElicitationResponse::new(ElicitationAction::Decline))
 }
 
 fn value(answer: impl Serialize) -> Option<Value> {

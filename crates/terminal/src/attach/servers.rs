@@ -19,17 +19,14 @@ use super::{
 pub(super) use crate::listed::ListedSession;
 use crate::reading::timestamp;
 
-/// A server that answered.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) address: Address,
     pub(super) sessions: Vec<ListedSession>,
 }
 
-/// Which sessions are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Those that are live.
     Live,
     /// Those that are stored, too.
     All,

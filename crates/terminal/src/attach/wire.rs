@@ -32,7 +32,6 @@ pub(super) struct Wire {
     _tasks: JoinSet<()>,
 }
 
-/// Why there is no connection.
 #[derive(Debug, Error)]
 pub(super) enum NoConnection {
     #[error("nobody answers at {0}")]
@@ -57,7 +56,6 @@ const LONGEST: usize = 64 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Wire {
-    /// Connects.
     pub(super) async fn connect(address: &Address) -> Result<Self, NoConnection> {
         let connected = async {
             match address {
@@ -74,7 +72,6 @@ impl Wire {
         self.lines.recv().await
     }
 
-    /// A line that is there already.
     pub(super) fn try_next(&mut self) -> Option<String> {
         self.lines.try_recv().ok()
     }

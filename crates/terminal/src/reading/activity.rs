@@ -48,7 +48,6 @@ pub(crate) enum JobState {
     /// It ended well, with what there is to say about it.
     Done(&'static str),
     Cancelled,
-    /// It ended badly, with the reason.
     Failed(String),
 }
 

@@ -8,14 +8,11 @@ use agent_client_protocol::v1::schema::{
     ElicitationMode, ElicitationPropertySchema, StringPropertySchema,
 };
 
-/// What is wanted.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Field {
     /// A yes or a no.
     Decision,
-    /// One of these.
     Choice(Vec<String>, Option<String>),
-    /// Any text.
     Text(Option<String>),
 }
 

@@ -25,16 +25,16 @@ use harn_acp::{
     transport::{self, Incoming, Outgoing},
 };
 use harn_model::Timestamp;
+use serde::Serialize;
 use serde_json::{Map, value::RawValue};
 use tokio::sync::mpsc;
 
 use super::{
+    Start,
     keyboard::Keyboard,
     pair,
     question::{Question, fill_in, withdrawn},
     show::Show,
-    start::Start,
-    steer,
     turn_calls::TurnCalls,
 };
 use crate::{
@@ -47,7 +47,6 @@ use crate::{
     signals::{Signal, Signals},
 };
 
-/// What was heard from the agent.
 pub(super) enum Heard {
     Update(Box<SessionUpdate>),
     /// The params of a line of the session's stream, to be printed.
@@ -281,10 +280,12 @@ impl Conversation {
         }
         self.waited = true;
         self.listening = self.keyboard.is_present();
-        let words = steer::waiting(self.listening);
-        self.show
-            .screen
-            .line(&[(Style::Dim, "· "), (Style::Dim, words)]);
+        let words = match self.listening {
+            true => "the agent waits; type a line to say something to it, Ctrl-C ends it",
+            false => "the agent waits; Ctrl-C ends it",
+        };
+        let line = [(Style::Dim, "· "), (Style::Dim, words)];
+        self.show.screen.line(&line);
     }
 
     /// Hands a line over to the agent. At the end of input there are no more.
@@ -294,20 +295,28 @@ impl Conversation {
             return;
         };
         self.show.screen.answered();
-        let Some(Ok(request)) = steer::inject(session, line) else {
+        let content = line.trim();
+        if content.is_empty() {
+            return;
+        }
+        let params = Inject {
+            session_id: session,
+            mode: "steer",
+            content,
+        };
+        let Ok(request) = UntypedMessage::new("session/inject", params) else {
             return;
         };
         let steers = talk.steers.clone();
         let sent = talk.agent.send_request(request);
-        let told = sent.on_receiving_result(async move |result| {
+        // A connection that is gone is noticed elsewhere.
+        let _ = sent.on_receiving_result(async move |result| {
             if let Err(error) = result {
                 // Nobody listens when we are leaving.
                 let _ = steers.send(Heard::Undelivered(error)).await;
             }
             Ok(())
         });
-        // A connection that is gone is noticed elsewhere.
-        let _ = told;
     }
 
     /// Takes the question away that stands, so that the next one can.
@@ -380,7 +389,7 @@ impl Conversation {
         if let Err((question, why)) = question.answer(line) {
             self.show.screen.line(&[(Style::Yellow, &why)]);
             question.put_answers(&mut self.show);
-            self.asked = Some(Box::new(question));
+            self.asked = Some(question);
         }
     }
 
@@ -395,6 +404,15 @@ impl Conversation {
         // A connection that is gone has nothing to cancel.
         let _ = agent.send_notification(CancelNotification::new(session.clone()));
     }
+}
+
+/// A line that is typed while the agent waits for more to do, as a message for it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inject<'a> {
+    session_id: &'a SessionId,
+    mode: &'static str,
+    content: &'a str,
 }
 
 /// What we are and can do. We declare the profile ourselves: only a client that does is offered every scope of a
@@ -421,7 +439,6 @@ fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
         ))
 }
 
-/// Opens the session to prompt.
 async fn open(agent: &ConnectionTo<Agent>, start: Start, cwd: PathBuf) -> Result<SessionId> {
     let (id, roots, mode) = match start {
         Start::New => {

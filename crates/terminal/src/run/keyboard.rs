@@ -15,15 +15,12 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// See the module.
 pub(super) struct Keyboard {
     present: bool,
-    /// How often was forgotten.
     forgotten: Arc<AtomicUsize>,
     lines: Option<mpsc::Receiver<Line>>,
 }
 
-/// A line that was typed.
 struct Line {
     /// How often was forgotten when it was read.
     forgotten: usize,
@@ -49,7 +46,6 @@ impl Keyboard {
         keyboard
     }
 
-    /// Whether there is anybody to ask.
     pub(super) fn is_present(&self) -> bool {
         self.present
     }

@@ -14,23 +14,40 @@ mod prompt;
 mod question;
 mod screen;
 mod show;
-mod start;
-mod steer;
 mod turn_calls;
 
 use std::{
     io::{self, IsTerminal},
+    path::PathBuf,
     process::ExitCode,
 };
 
 use anyhow::Result;
 use harn_acp::transport::{Incoming, Outgoing};
+use harn_model::SessionId;
+use harn_policy::SessionMode;
 use harn_runtime::Clock;
 use tokio::sync::mpsc;
 
 use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
 
-pub use self::{conversation::RunRequest, prompt::read_prompt, start::Start};
+pub use self::{conversation::RunRequest, prompt::read_prompt};
+
+/// The session that is prompted.
+#[derive(Debug)]
+pub enum Start {
+    /// A new one.
+    New,
+    /// One that is stored.
+    Stored {
+        /// The session.
+        id: SessionId,
+        /// Its further roots.
+        roots: Vec<PathBuf>,
+        /// The mode that the command line asks for, instead of the one it has.
+        mode: Option<SessionMode>,
+    },
+}
 
 /// Sends the prompt, shows what the agent does, and returns how to exit. Must be called on a runtime.
 ///

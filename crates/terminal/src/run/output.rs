@@ -5,7 +5,6 @@ use std::{fs, path::Path};
 use agent_client_protocol::v1::schema::{ContentBlock, ToolCallContent};
 use serde_json::Value;
 
-/// The output of a command.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PrintedOutput {
     pub(super) text: String,

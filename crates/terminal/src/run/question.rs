@@ -15,7 +15,6 @@ use harn_model::Timestamp;
 use super::{ask, form, show::Show};
 use crate::reading::{activity::deadline, form::understand};
 
-/// A question that waits for an answer.
 pub(super) enum Question {
     /// Whether a tool may run.
     Permission(
@@ -41,7 +40,6 @@ impl Question {
         }
     }
 
-    /// Puts the answers again.
     pub(super) fn put_answers(&self, show: &mut Show) {
         match self {
             Self::Permission(request, _) => ask::put_options(show, request),
@@ -50,17 +48,17 @@ impl Question {
     }
 
     /// Answers with a line, none being the end of input. Gives it back with the reason where the line is no answer.
-    pub(super) fn answer(self, line: Option<&str>) -> Result<(), (Self, String)> {
-        match self {
+    pub(super) fn answer(self: Box<Self>, line: Option<&str>) -> Result<(), (Box<Self>, String)> {
+        match *self {
             Self::Permission(request, to) => match ask::understand(line, &request.options) {
                 Ok(outcome) => permit(to, outcome),
-                Err(why) => return Err((Self::Permission(request, to), why)),
+                Err(why) => return Err((Box::new(Self::Permission(request, to)), why)),
             },
             Self::Form(request, to) => match understand(line, &request) {
                 Some(action) => fill_in(to, action),
                 None => {
                     let why = form::not_understood(&request, line.unwrap_or_default());
-                    return Err((Self::Form(request, to), why));
+                    return Err((Box::new(Self::Form(request, to)), why));
                 }
             },
         }
@@ -111,7 +109,6 @@ impl Question {
     }
 }
 
-/// Waits until a question is withdrawn.
 pub(super) async fn withdrawn(question: Option<&Question>) {
     match question {
         Some(question) => question.withdrawal().cancelled().await,

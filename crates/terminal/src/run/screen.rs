@@ -43,7 +43,6 @@ struct Stream {
 }
 
 impl Screen {
-    /// Everything on one terminal.
     pub(super) fn shared(to: Box<dyn Write>, colour: bool) -> Self {
         Self {
             answer: None,

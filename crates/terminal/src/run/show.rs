@@ -25,7 +25,6 @@ use crate::{
     text,
 };
 
-/// Shows a session as it goes.
 pub(super) struct Show {
     pub(super) screen: Screen,
     cwd: PathBuf,

@@ -13,7 +13,6 @@ use crate::reading::{activity::tool_meta, call::in_one_line};
 /// The exit code of a shell for a command that it does not find.
 const NOT_FOUND: i64 = 127;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct TurnCalls {
     /// Whether the prompt is a command, whose calls are the person's own: each that fails counts. Others are the
@@ -24,7 +23,6 @@ pub(super) struct TurnCalls {
 }
 
 impl TurnCalls {
-    /// The calls of a turn with this prompt.
     pub(super) fn of_prompt(prompt: &str) -> Self {
         Self {
             is_command: prompt.starts_with('/'),
@@ -42,7 +40,6 @@ impl TurnCalls {
         self.add("a call was refused", title);
     }
 
-    /// Takes an update in.
     pub(super) fn take(&mut self, update: &SessionUpdate) {
         match update {
             SessionUpdate::ToolCall(call) => {

@@ -44,7 +44,6 @@ const KEYS: [(&str, &str); 19] = [
     ("F1, ?", "this, and back; ? while the prompt is empty"),
 ];
 
-/// How many lines there are.
 pub(in crate::attach) const LINES: usize = KEYS.len() + 2;
 
 /// The keys in an area; scrolling is by pages of it.

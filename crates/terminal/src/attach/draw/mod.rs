@@ -30,7 +30,6 @@ pub(super) struct Areas {
     keys: Rect,
 }
 
-/// What of the question is in sight.
 pub(super) fn sight(screen: &Screen) -> Sight {
     question::sight(screen, areas(screen).question)
 }
@@ -81,7 +80,6 @@ fn prompt_columns(columns: u16) -> usize {
     usize::from(columns).saturating_sub(width(SIGN)).max(1)
 }
 
-/// Draws a session.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     // The terminal may have another size by now; the next frame fits again.
     let bounds = frame.area();

@@ -13,7 +13,6 @@ use crate::{
     text,
 };
 
-/// Draws the list.
 pub(in crate::attach) fn picker(frame: &mut Frame<'_>, picker: &Picker, now: Timestamp) {
     let area = frame.area();
     let columns = usize::from(area.width);

@@ -37,7 +37,6 @@ pub(super) fn least(wanted: u16) -> u16 {
     wanted.min(LEAST.1 as u16)
 }
 
-/// What of a question is in sight.
 #[derive(Debug, Default)]
 pub(in crate::attach) struct Sight {
     pub(super) lines: Vec<Line<'static>>,

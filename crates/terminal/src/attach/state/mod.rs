@@ -21,7 +21,6 @@ pub(super) struct Screen {
     pub(super) title: String,
     pub(super) mode: Option<String>,
     pub(super) usage: Option<UsageUpdate>,
-    /// Who controls the session.
     pub(super) controller: Option<String>,
     /// Whether somebody else has come under our name.
     pub(super) replaced: bool,
@@ -41,7 +40,6 @@ pub(super) struct Screen {
     pub(super) prompt: Editor,
     /// Prompts that were sent and have not begun, by their numbers.
     pub(super) sent: VecDeque<(u64, String)>,
-    /// Messages that wait for the agent.
     pub(super) waiting: Vec<Waiting>,
     pub(super) questions: VecDeque<Question>,
     /// Whether keys answer the question, rather than go into the prompt.
@@ -92,7 +90,6 @@ impl Screen {
         }
     }
 
-    /// Whether we control the session.
     pub(super) fn in_control(&self) -> bool {
         self.controller.as_deref() == Some(&self.me) && !self.replaced
     }

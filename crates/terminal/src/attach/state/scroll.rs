@@ -49,8 +49,7 @@ impl Screen {
 
     /// The place of the first line when the end is in sight.
     fn place_of_end(&self, height: usize) -> (u64, usize) {
-        let end = self.transcript.end();
-        self.back(end, 0, height)
+        self.back(self.transcript.end(), 0, height)
     }
 
     /// The place so many lines before another, or the beginning.

@@ -141,16 +141,14 @@ pub(super) struct Pending {
     injections: Vec<PendingRow>,
 }
 
-/// A message or a reminder that waits.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct PendingRow {
     message_id: Option<String>,
     mode: String,
-    content: PendingContent,
+    content: Option<PendingContent>,
 }
 
-/// A text, or blocks.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PendingContent {
@@ -158,30 +156,25 @@ enum PendingContent {
     Blocks(Vec<ContentBlock>),
 }
 
-impl Default for PendingContent {
-    fn default() -> Self {
-        Self::Text(String::new())
-    }
-}
-
 /// The messages of a list of what waits.
 pub(super) fn waiting(pending: Pending) -> Vec<Waiting> {
     let message = |row: PendingRow| {
-        let text = |block: &ContentBlock| match block {
-            ContentBlock::Text(text) => Some(text.text.clone()),
+        let text = |block| match block {
+            ContentBlock::Text(text) => Some(text.text),
             _ => None,
         };
-        let written = match row.content {
-            PendingContent::Text(text) => text,
-            PendingContent::Blocks(blocks) => {
-                let texts: Vec<_> = blocks.iter().filter_map(text).collect();
+        let text = match row.content {
+            Some(PendingContent::Text(text)) => text,
+            Some(PendingContent::Blocks(blocks)) => {
+                let texts: Vec<_> = blocks.into_iter().filter_map(text).collect();
                 texts.join("\n")
             }
+            None => String::new(),
         };
         Some(Waiting {
             message: row.message_id?,
             steer: row.mode == "finish_step",
-            text: written,
+            text,
         })
     };
     pending.injections.into_iter().filter_map(message).collect()

@@ -23,7 +23,6 @@ pub(super) use self::message::{Update, UpdateParams, hello, live_client_change};
 /// How often we say that we are still there, in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
 
-/// What was heard.
 #[derive(Debug)]
 pub(super) enum Heard {
     /// The params of a `session/update`.
@@ -32,7 +31,6 @@ pub(super) enum Heard {
     Replaced(Box<RawValue>),
     /// The params of an event beside the updates.
     Event(Box<RawValue>),
-    /// The agent waits for more to do.
     Idle,
     /// A question, to be answered under its id.
     Asked(Asked),
@@ -40,7 +38,6 @@ pub(super) enum Heard {
     Withdrawn(Value),
     /// We are in the session: what is known of it.
     Joined(Box<Joined>),
-    /// Messages that wait for the agent.
     Waiting(Vec<Waiting>),
     /// A message of ours is kept for the agent.
     Kept(Waiting),
@@ -49,14 +46,17 @@ pub(super) enum Heard {
     /// The prompt of this number was answered: its turn is over.
     Answered(u64),
     /// Something we wanted is refused; with the words that were not taken.
-    Refused { why: String, words: Option<Words> },
+    Refused {
+        why: String,
+        words: Option<Words>,
+    },
     /// The same, because we are not in control, but this one is.
     NotController {
         controller: Option<String>,
         words: Option<Words>,
     },
-    /// There is no joining this session.
-    Failed(Failure),
+    /// There is no joining this session, in the server's words or ours.
+    Failed(String),
 }
 
 /// Words of ours that were not taken, with the number of the prompt they were.
@@ -66,7 +66,6 @@ pub(super) struct Words {
     pub(super) text: String,
 }
 
-/// A question of the agent.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) id: Value,
@@ -87,7 +86,6 @@ pub(super) struct Joined {
     pub(super) instead: Option<String>,
 }
 
-/// A message that waits for the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) message: String,
@@ -95,19 +93,8 @@ pub(super) struct Waiting {
     pub(super) text: String,
 }
 
-/// Why there is no joining a session.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// The server said no, in these words.
-    Refused(String),
-    /// What it says makes no sense to us.
-    Strange(String),
-}
-
-/// Which session to join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// One that is live.
     Live(String),
     /// One that is stored, in its directory.
     Stored(String, PathBuf),
@@ -332,10 +319,9 @@ impl Talk {
                     self.attach(self.control, None);
                     None
                 }
-                None => {
-                    let strange = "the server made a session without an id".to_owned();
-                    Some(Heard::Failed(Failure::Strange(strange)))
-                }
+                None => Some(Heard::Failed(
+                    "the server made a session without an id".to_owned(),
+                )),
             },
             Sent::Load => {
                 if let Target::Stored(session, _) = &self.target {
@@ -379,7 +365,6 @@ impl Talk {
     fn refused(&mut self, id: u64, sent: Sent, problem: Problem) -> Option<Heard> {
         let Problem { message: why, data } = problem;
         let ProblemData { reason, controller } = data.unwrap_or_default();
-        let failed = |why| Some(Heard::Failed(Failure::Refused(why)));
         let reason = reason.as_deref().unwrap_or_default();
         let words = match sent {
             // Somebody else controls it: watch.
@@ -389,9 +374,12 @@ impl Talk {
                 return None;
             }
             Sent::Attach { .. } if reason == "unknown_session" && self.begun => {
-                return failed("the session is stored; nobody has opened it".to_owned());
+                let why = "the session is stored; nobody has opened it";
+                return Some(Heard::Failed(why.to_owned()));
             }
-            Sent::Attach { .. } | Sent::Hello | Sent::Load | Sent::New => return failed(why),
+            Sent::Attach { .. } | Sent::Hello | Sent::Load | Sent::New => {
+                return Some(Heard::Failed(why));
+            }
             // Its turn ended before the message came: then it is the next prompt.
             Sent::Inject { text, .. } if reason == "no_active_prompt" => {
                 return Some(Heard::Prompted(self.prompt(&text), text));

@@ -21,7 +21,6 @@ impl Talk {
         self.request(Sent::Inject { steer, text }, "session/inject", params);
     }
 
-    /// Cancels the turn.
     pub(in crate::attach) fn cancel(&mut self) {
         let params = json!({"sessionId": self.session()});
         self.say(&RpcMessage::notification("session/cancel", params));
@@ -74,7 +73,6 @@ impl Talk {
         self.request(Sent::Heartbeat, "session/detach", params);
     }
 
-    /// Answers a question.
     pub(in crate::attach) fn answer(&mut self, id: &Value, result: &Value) {
         self.say(&RpcMessage::answer(id, result));
     }

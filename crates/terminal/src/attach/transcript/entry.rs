@@ -7,7 +7,6 @@ use crate::{
     reading::activity::{Job, JobState},
 };
 
-/// One thing that was said or done.
 #[derive(Debug)]
 pub(in crate::attach) enum Entry {
     Said(Said),
@@ -30,13 +29,11 @@ pub(in crate::attach) struct Said {
     pub(in crate::attach) goes_on: bool,
 }
 
-/// Whose words they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::attach) enum Who {
     /// A person, through the client of this name where it is known and another one.
     Person(Option<String>),
     Agent,
-    /// The agent, to itself.
     Thought,
 }
 

@@ -31,7 +31,6 @@ pub(super) struct Transcript {
     pub(super) cwd: PathBuf,
 }
 
-/// How much is kept.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     entries: usize,
