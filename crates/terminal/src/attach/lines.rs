@@ -1,6 +1,7 @@
 //! Entries of a transcript as lines of a width: what is drawn, and what scrolling counts.
 
-use agent_client_protocol::v1::schema::{ToolCallStatus, ToolKind};
+use agent_client_protocol::v1::schema::ToolKind;
+use harn_model::ToolCallStatus;
 use ratatui::{
     style::{self, Color, Modifier},
     text::{Line, Span},
@@ -152,7 +153,7 @@ impl EntryLines {
             ToolCallStatus::Completed => (Style::Green, "  ✓"),
             ToolCallStatus::Failed => (Style::Red, "  ✗"),
             ToolCallStatus::InProgress => (Style::Yellow, "  …"),
-            _ => (Style::Dim, "  waits"),
+            ToolCallStatus::Pending => (Style::Dim, "  waits"),
         };
         self.hang(Style::Plain, symbol(call.kind), &tame_line(&call.title));
         let took = call.took.map(|took| text::duration(took.into()));

@@ -2,6 +2,7 @@
 
 pub(super) mod activity;
 pub(super) mod call;
+pub(super) mod calls;
 pub(super) mod diff;
 pub(super) mod form;
 pub(super) mod permission_keys;

@@ -1,14 +1,10 @@
 //! The calls of a turn, as far as the exit code depends on them.
 
-use std::collections::HashMap;
-
-use agent_client_protocol::v1::schema::{
-    Meta, SessionUpdate, ToolCallId, ToolCallStatus, ToolCallUpdateFields,
-};
-use harn_model::ErrorCategory;
+use agent_client_protocol::v1::schema::SessionUpdate;
+use harn_model::{ErrorCategory, ToolCallStatus, Transcript};
 use serde_json::Value;
 
-use crate::reading::{activity::tool_meta, call::in_one_line};
+use crate::reading::{activity::tool_meta, call::in_one_line, calls};
 
 /// The exit code of a shell for a command that it does not find.
 const NOT_FOUND: i64 = 127;
@@ -18,7 +14,7 @@ pub(super) struct TurnCalls {
     /// Whether the prompt is a command, whose calls are the person's own: each that fails counts. Others are the
     /// agent's, which may try what does not work.
     is_command: bool,
-    titles: HashMap<ToolCallId, String>,
+    transcript: Transcript<()>,
     problem: Option<String>,
 }
 
@@ -41,30 +37,26 @@ impl TurnCalls {
     }
 
     pub(super) fn take(&mut self, update: &SessionUpdate) {
-        match update {
+        let (ended, meta, output) = match update {
             SessionUpdate::ToolCall(call) => {
-                let id = call.tool_call_id.clone();
-                self.titles.insert(id.clone(), call.title.clone());
-                if call.status == ToolCallStatus::Failed {
-                    self.failed(&id, category(call.meta.as_ref()), call.raw_output.as_ref());
-                }
+                let ended = calls::announce(&mut self.transcript, call);
+                (ended, &call.meta, &call.raw_output)
             }
             SessionUpdate::ToolCallUpdate(update) => {
-                let (id, fields) = (&update.tool_call_id, &update.fields);
-                let ToolCallUpdateFields { title, status, .. } = fields;
-                if let Some(title) = title {
-                    self.titles.insert(id.clone(), title.clone());
-                }
-                if *status == Some(ToolCallStatus::Failed) {
-                    let category = category(update.meta.as_ref());
-                    self.failed(id, category, fields.raw_output.as_ref());
-                }
+                let ended = calls::update(&mut self.transcript, update);
+                (ended, &update.meta, &update.fields.raw_output)
             }
-            _ => {}
+            _ => return,
+        };
+        if let Some(call) = ended
+            && call.status == ToolCallStatus::Failed
+        {
+            let category = tool_meta(meta.as_ref()).error_category;
+            self.failed(call.title(), category, output.as_ref());
         }
     }
 
-    fn failed(&mut self, id: &ToolCallId, category: Option<ErrorCategory>, output: Option<&Value>) {
+    fn failed(&mut self, title: &str, category: Option<ErrorCategory>, output: Option<&Value>) {
         let exit_code = output.and_then(|output| output.get("exit_code")?.as_i64());
         let problem = match category {
             Some(ErrorCategory::PermissionDenied | ErrorCategory::RejectedLoop) => {
@@ -76,18 +68,13 @@ impl TurnCalls {
             _ if self.is_command => "a call failed",
             _ => return,
         };
-        let title = self.titles.get(id).cloned();
-        self.add(problem, title.as_deref().unwrap_or("a tool call"));
+        self.add(problem, title);
     }
 
     fn add(&mut self, problem: &str, title: &str) {
         let problem = || format!("{problem}: {}", in_one_line(title));
         self.problem.get_or_insert_with(problem);
     }
-}
-
-fn category(meta: Option<&Meta>) -> Option<ErrorCategory> {
-    tool_meta(meta).error_category
 }
 
 #[cfg(test)]

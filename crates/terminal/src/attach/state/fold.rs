@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{ContentChunk, Meta, SessionUpdate};
 use harn_acp::client::{CarriedUpdate, HarnEvent, TurnEndedFields, UserMeta, vendor_data};
-use harn_model::{HitlOutcome, StopReason};
+use harn_model::StopReason;
 use serde_json::{Value, value::RawValue};
 
 use super::{Link, Screen};
@@ -182,12 +182,7 @@ impl Screen {
         let asked = match update {
             CarriedUpdate::LiveSessionClient(change) => return self.client_changed(change),
             CarriedUpdate::HitlResolved(ended) => {
-                let how = match ended.outcome {
-                    HitlOutcome::Answered => "answered",
-                    HitlOutcome::Timeout => "timeout",
-                    HitlOutcome::Cancelled => "cancelled",
-                };
-                return self.transcript.settled(&ended.request_id, how);
+                return self.transcript.settled(&ended.request_id, ended.outcome);
             }
             CarriedUpdate::HitlRequest(ref asked) => Some(asked.request_id.to_string()),
             _ => None,

@@ -1,6 +1,6 @@
 //! What is shown after what was heard, played as lines of the wire.
 
-use agent_client_protocol::v1::schema::ToolCallStatus;
+use harn_model::ToolCallStatus;
 use serde_json::{Value, json};
 
 use super::*;

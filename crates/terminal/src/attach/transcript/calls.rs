@@ -2,19 +2,13 @@
 
 use std::{borrow::Cow, path::Path};
 
-use agent_client_protocol::v1::schema::{
-    ToolCall, ToolCallContent, ToolCallUpdate, ToolCallUpdateFields,
-};
+use agent_client_protocol::v1::schema::{ToolCall, ToolCallContent, ToolCallUpdate};
 use serde_json::Value;
 
 use super::{Call, Entry, Transcript};
 use crate::{
     paint::Style,
-    reading::{
-        activity::tool_meta,
-        call::{self, is_over},
-        diff,
-    },
+    reading::{activity::tool_meta, call, calls, diff},
 };
 
 /// Of what a call shows, the end is kept.
@@ -27,10 +21,13 @@ const INPUT: usize = 16 * 1024;
 impl Transcript {
     pub(in crate::attach) fn call(&mut self, call: ToolCall) {
         let ours = tool_meta(call.meta.as_ref());
+        let id = call.tool_call_id.0.clone();
+        let ended = calls::announce(&mut self.fold, &call);
+        let status = ended.as_ref().or(self.fold.open.calls.get(&*id));
         let mut shown = Call {
             kind: call.kind,
+            status: status.map_or_else(Default::default, |call| call.status),
             title: call.title,
-            status: call.status,
             took: ours.duration_ms,
             error: ours.error.map(Cow::into_owned),
             input: String::new(),
@@ -39,34 +36,30 @@ impl Transcript {
         };
         let input = call.raw_input.as_ref();
         shown.take_in(input, Some(&call.content), &self.cwd);
-        let ended = is_over(shown.status);
         let number = self.push(Entry::Call(shown));
-        if !ended {
-            self.open.insert(call.tool_call_id.0.to_string(), number);
+        if let Some(open) = self.fold.open.calls.get_mut(&*id) {
+            open.tag = number;
         }
     }
 
     /// A call goes on, or ends. One that is not known, or forgotten, stays so.
     pub(in crate::attach) fn call_update(&mut self, update: ToolCallUpdate) {
         let ours = tool_meta(update.meta.as_ref());
-        let id = update.tool_call_id.0.to_string();
-        let fields: ToolCallUpdateFields = update.fields;
-        let Some(number) = self.open.get(&id).copied() else {
+        let ended = calls::update(&mut self.fold, &update);
+        let open = self.fold.open.calls.get(&*update.tool_call_id.0);
+        let Some(now) = ended.as_ref().or(open) else {
             return;
         };
-        if fields.status.is_some_and(is_over) {
-            self.open.remove(&id);
-        }
+        let (number, title, status) = (now.tag, now.title().to_owned(), now.status);
+        let fields = update.fields;
         let cwd = self.cwd.clone();
         self.change(number, |entry| {
             let Entry::Call(call) = entry else {
                 return;
             };
-            if let Some(title) = fields.title {
-                call.title = title;
-            }
+            call.title = title;
             call.kind = fields.kind.unwrap_or(call.kind);
-            call.status = fields.status.unwrap_or(call.status);
+            call.status = status;
             call.took = ours.duration_ms.or(call.took);
             call.error = ours.error.map(Cow::into_owned).or(call.error.take());
             call.take_in(fields.raw_input.as_ref(), fields.content.as_deref(), &cwd);
@@ -101,21 +94,16 @@ impl Call {
 
 fn truncate(text: &mut String, longest: usize) {
     if text.len() > longest {
-        let mut end = longest;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
+        let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
         text.push('…');
     }
 }
 
 /// The end of a long text, from the beginning of a line.
 fn tail(text: &str) -> String {
-    let mut from = text.len().saturating_sub(OUTPUT);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
+    let mut places = text.len().saturating_sub(OUTPUT)..;
+    let from = places.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     match (from, text[from..].split_once('\n')) {
         (0, _) => text.to_owned(),
         (_, Some((_, lines))) => format!("…\n{lines}"),

@@ -1,6 +1,7 @@
 //! What stands in a transcript: one thing that was said or done.
 
-use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus, ToolKind};
+use agent_client_protocol::v1::schema::{PlanEntry, ToolKind};
+use harn_model::ToolCallStatus;
 
 use crate::{
     paint::Style,

@@ -9,7 +9,9 @@ use std::{
     path::PathBuf,
 };
 
-use agent_client_protocol::v1::schema::{PlanEntry, ToolCallStatus};
+use agent_client_protocol::v1::schema::PlanEntry;
+use harn_model::{AgentEvent, HitlOutcome, OpenItems, ToolCallStatus};
+use serde_json::Value;
 
 pub(super) use self::entry::{Call, Entry, Mark, Said, Who};
 use crate::reading::{
@@ -17,15 +19,17 @@ use crate::reading::{
     plan::is_same_plan,
 };
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Transcript {
     entries: VecDeque<Entry>,
     /// The number of the first entry that is kept; they are counted from the beginning.
     pub(super) first: u64,
     bytes: usize,
     bounds: Bounds,
-    /// Calls that have not ended, workers and compositions, each with the number of its entry.
-    open: HashMap<String, u64>,
+    /// Calls and questions that are open, each tagged with the number of its entry.
+    fold: harn_model::Transcript<u64>,
+    /// Workers and compositions, each with the number of its entry.
+    jobs: HashMap<String, u64>,
     plan: Option<u64>,
     /// Where paths are shown from.
     pub(super) cwd: PathBuf,
@@ -37,27 +41,18 @@ struct Bounds {
     bytes: usize,
 }
 
-/// A few hundred screens.
-const BOUNDS: Bounds = Bounds {
-    entries: 4000,
-    bytes: 4 * 1024 * 1024,
-};
-/// Words are kept in pieces of about this size, so that showing some of them costs no more than that.
-const PIECE: usize = 8 * 1024;
-
-impl Default for Transcript {
+impl Default for Bounds {
     fn default() -> Self {
+        // A few hundred screens.
         Self {
-            entries: VecDeque::new(),
-            first: 0,
-            bytes: 0,
-            bounds: BOUNDS,
-            open: HashMap::new(),
-            plan: None,
-            cwd: PathBuf::new(),
+            entries: 4000,
+            bytes: 4 * 1024 * 1024,
         }
     }
 }
+
+/// Words are kept in pieces of about this size, so that showing some of them costs no more than that.
+const PIECE: usize = 8 * 1024;
 
 impl Transcript {
     /// The number behind the last entry.
@@ -106,8 +101,13 @@ impl Transcript {
             self.first += 1;
         }
         // Else every call ever left open would be remembered.
-        if self.open.len() > self.bounds.entries {
-            self.open.retain(|_, number| *number >= self.first);
+        let OpenItems {
+            calls, questions, ..
+        } = &mut self.fold.open;
+        if calls.len() + questions.len() + self.jobs.len() > self.bounds.entries {
+            calls.retain(|_, call| call.tag >= self.first);
+            questions.retain(|_, question| question.tag >= self.first);
+            self.jobs.retain(|_, number| *number >= self.first);
         }
     }
 
@@ -182,11 +182,8 @@ impl Transcript {
 
     /// Whether a call waits to be allowed.
     pub(super) fn call_waits(&self) -> bool {
-        let waits = |number: &u64| match self.entry(*number) {
-            Some(Entry::Call(call)) => call.status == ToolCallStatus::Pending,
-            _ => false,
-        };
-        self.open.values().any(waits)
+        let mut calls = self.fold.open.calls.values();
+        calls.any(|call| call.status == ToolCallStatus::Pending && call.tag >= self.first)
     }
 
     pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
@@ -196,13 +193,30 @@ impl Transcript {
     /// The last line says that a person is asked, under this id.
     pub(super) fn asked(&mut self, id: &str) {
         let number = self.end().saturating_sub(1);
-        self.open.insert(format!("asked {id}"), number);
+        self.fold.apply(&AgentEvent::HitlRequested {
+            request_id: id.to_owned(),
+            kind: String::new(),
+            payload: Value::Null,
+        });
+        if let Some(question) = self.fold.open.questions.get_mut(id) {
+            question.tag = number;
+        }
     }
 
     /// What was asked under this id is settled so.
-    pub(super) fn settled(&mut self, id: &str, how: &str) {
-        if let Some(number) = self.open.remove(&format!("asked {id}")) {
-            self.change(number, |entry| {
+    pub(super) fn settled(&mut self, id: &str, outcome: HitlOutcome) {
+        let how = match outcome {
+            HitlOutcome::Answered => "answered",
+            HitlOutcome::Timeout => "timeout",
+            HitlOutcome::Cancelled => "cancelled",
+        };
+        let closed = self.fold.apply(&AgentEvent::HitlResolved {
+            request_id: id.to_owned(),
+            kind: String::new(),
+            outcome,
+        });
+        if let Some(question) = closed.question {
+            self.change(question.tag, |entry| {
                 if let Entry::Note(mark, text) = entry {
                     *mark = Mark::Note;
                     text.push_str(&format!(" ({how})"));
@@ -224,13 +238,13 @@ impl Transcript {
 
     fn job(&mut self, job: Job) {
         let id = job.id.clone();
-        match self.open.get(&id).copied() {
+        match self.jobs.get(&id).copied() {
             Some(number) if number >= self.first => {
                 self.change(number, |entry| *entry = Entry::Job(job));
             }
             _ => {
                 let number = self.push(Entry::Job(job));
-                self.open.insert(id, number);
+                self.jobs.insert(id, number);
             }
         }
     }
@@ -246,11 +260,9 @@ fn split<'a>(held: &str, text: &'a str) -> (&'a str, &'a str) {
     if held.len() >= PIECE && held.ends_with('\n') {
         return ("", text);
     }
-    let boundary = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
+    let boundary = |at| {
+        let mut places = (0..=at).rev();
+        places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
     };
     let full = boundary(PIECE.saturating_sub(held.len() + 1));
     let line = text[full..].find('\n').map(|at| full + at + 1);
