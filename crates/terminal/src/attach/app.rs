@@ -206,18 +206,13 @@ impl Terminal {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 let action = keys::action(screen, key);
-                act(screen, &mut link.talk, action)
+                return act(screen, &mut link.talk, action);
             }
-            Event::Paste(text) => {
-                paste(screen, &text);
-                Flow::Stay
-            }
-            Event::Resize(columns, rows) => {
-                screen.size = (columns, rows);
-                Flow::Stay
-            }
-            _ => Flow::Stay,
+            Event::Paste(text) => paste(screen, &text),
+            Event::Resize(columns, rows) => screen.size = (columns, rows),
+            _ => {}
         }
+        Flow::Stay
     }
 }
 

@@ -40,10 +40,8 @@ impl Editor {
             .filter(|c| matches!(c, '\n' | '\t') || !c.is_control())
             .collect();
         let room = LONGEST.saturating_sub(self.text.len());
-        let mut end = text.len().min(room);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
+        let mut ends = (0..=text.len().min(room)).rev();
+        let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         self.text.insert_str(self.at, &text[..end]);
         self.at += end;
         end == text.len()
@@ -100,15 +98,12 @@ impl Editor {
 
     /// The lines it takes in so many columns, and the column and line of the cursor.
     pub(super) fn shown(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
-        let lines = wrap(&tame(&self.text), columns);
+        let mut lines = wrap(&tame(&self.text), columns);
         // Where a letter would stand that is typed next.
         let before = wrap(&format!("{}_", tame(&self.text[..self.at])), columns);
         let row = before.len().saturating_sub(1);
         let column = before.last().map_or(0, |line| width(line)).max(1) - 1;
-        let mut lines = lines;
-        while lines.len() <= row {
-            lines.push(String::new());
-        }
+        lines.resize(lines.len().max(row + 1), String::new());
         (lines, (column, row))
     }
 }

@@ -74,10 +74,8 @@ impl Find {
 
     pub(super) async fn any_server(&self) -> Result<Address> {
         let servers = self.servers(Which::Live).await?;
-        match servers.into_iter().next() {
-            Some(server) => Ok(server.address),
-            None => bail!("no server runs"),
-        }
+        let server = servers.into_iter().next().context("no server runs")?;
+        Ok(server.address)
     }
 
     /// The session that is live, where there is just one.
@@ -99,14 +97,13 @@ impl Find {
         }
         let servers = self.servers(Which::All).await?;
         match one(&matches(&servers, wanted, false), wanted)? {
-            Some(found) if open => Ok(found),
             Some(Found {
                 target: Target::Stored(id, _),
                 ..
-            }) => bail!(
+            }) if !open => bail!(
                 "session {id} is stored, and not live; `harn-serve attach --open {id}` opens it"
             ),
-            // It became live in between.
+            // It is to be opened, or became live in between.
             Some(found) => Ok(found),
             None => {
                 let known = servers.iter().flat_map(|server| &server.sessions);

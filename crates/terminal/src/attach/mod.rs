@@ -125,11 +125,11 @@ impl Attach {
     async fn show(self, found: Option<Found>) -> Result<ExitCode> {
         let mut terminal = Terminal::open(self.clock.clone())?;
         let found = match found {
-            Some(found) => found,
-            None => match self.choose(&mut terminal).await? {
-                Some(found) => found,
-                None => return Ok(ExitCode::SUCCESS),
-            },
+            None => self.choose(&mut terminal).await?,
+            found => found,
+        };
+        let Some(found) = found else {
+            return Ok(ExitCode::SUCCESS);
         };
         let mut screen = Screen::new(&self.me, self.args.observe);
         // What was done before we came is told before we are told where.

@@ -186,13 +186,10 @@ const BYTES: usize = 256 * 1024;
 
 /// Leaves out what is too much, and says so.
 fn bound(lines: &mut Vec<(Style, String)>) {
-    let mut room = BYTES;
-    let mut fits = |(_, line): &(Style, String)| match room.checked_sub(line.len()) {
-        Some(left) => {
-            room = left;
-            true
-        }
-        None => false,
+    let mut bytes = 0;
+    let mut fits = |(_, line): &(Style, String)| {
+        bytes += line.len();
+        bytes <= BYTES
     };
     let kept = lines.iter().take(LINES).take_while(|it| fits(it)).count();
     let more = lines.len() - kept;

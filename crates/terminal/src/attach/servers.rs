@@ -4,11 +4,12 @@
 use std::{borrow::Cow, path::Path, time::Duration};
 
 use agent_client_protocol::v1::schema::{ListSessionsResponse, SessionInfo};
+use futures::future::join_all;
 use harn_acp::client::{Listed, Liveness, vendor_data};
 use harn_lines::rpc::RpcMessage;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use super::{
     address::{Address, sockets},
@@ -49,18 +50,13 @@ pub(super) async fn ask(
     addresses: Vec<Address>,
     which: Which,
 ) -> Vec<Result<Server, NoConnection>> {
-    let mut asked = JoinSet::new();
-    for (at, address) in addresses.into_iter().enumerate() {
-        asked.spawn(async move {
-            let answered = timeout(PATIENCE, list(&address, which)).await;
-            let late = |_| Err(NoConnection::Late(address.to_string()));
-            let sessions = answered.unwrap_or_else(late);
-            (at, sessions.map(|sessions| Server { address, sessions }))
-        });
-    }
-    let mut answers = asked.join_all().await;
-    answers.sort_by_key(|(at, _)| *at);
-    answers.into_iter().map(|(_, answer)| answer).collect()
+    let asked = addresses.into_iter().map(async |address: Address| {
+        let answered = timeout(PATIENCE, list(&address, which)).await;
+        let late = |_| Err(NoConnection::Late(address.to_string()));
+        let sessions = answered.unwrap_or_else(late)?;
+        Ok(Server { address, sessions })
+    });
+    join_all(asked).await
 }
 
 async fn list(address: &Address, which: Which) -> Result<Vec<ListedSession>, NoConnection> {

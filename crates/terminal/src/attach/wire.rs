@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 use tokio_tungstenite::{
-    WebSocketStream, client_async_with_config,
+    client_async_with_config,
     tungstenite::{
         self, ClientRequestBuilder, Message, http::StatusCode, protocol::WebSocketConfig,
     },
@@ -165,13 +165,6 @@ impl Wire {
             .max_frame_size(Some(LONGEST));
         let connected = client_async_with_config(request, stream, Some(limits)).await;
         let (socket, _) = connected.map_err(|error| refused(name, error))?;
-        Ok(Self::web_socket(socket))
-    }
-
-    fn web_socket<S>(socket: WebSocketStream<S>) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
         let (mut writer, mut reader) = socket.split();
         let (sender, lines) = mpsc::channel(WAITING);
         let (out, mut to_send) = mpsc::channel::<String>(WAITING);
@@ -196,11 +189,11 @@ impl Wire {
             }
             let _ = writer.close().await;
         });
-        Self {
+        Ok(Self {
             lines,
             out,
             _tasks: tasks,
-        }
+        })
     }
 }
 

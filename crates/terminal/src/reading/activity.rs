@@ -209,6 +209,13 @@ pub(crate) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
     timestamp(&permission(meta)?.deadline?)
 }
 
+/// How long an answer is waited for, in parentheses behind what is asked.
+pub(crate) fn time_left(deadline: Option<Timestamp>, now: Timestamp) -> String {
+    let left = deadline.map(|deadline| Duration::from_millis(deadline.saturating_sub(now)));
+    let left = left.and_then(soon).map(|left| format!(" (for {left})"));
+    left.unwrap_or_default()
+}
+
 /// Who asks and why, as far as that is said, in lines.
 pub(crate) fn asked_by(meta: Option<&Meta>) -> impl Iterator<Item = String> {
     let workers = lineage(meta);

@@ -1,7 +1,5 @@
 //! Permission questions: what is shown, what may be typed, and what no answer means.
 
-use std::time::Duration;
-
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     SelectedPermissionOutcome, ToolCallContent,
@@ -11,7 +9,7 @@ use super::show::Show;
 use crate::{
     paint::Style,
     reading::{
-        activity::{asked_by, deadline},
+        activity::{asked_by, deadline, time_left},
         call::{block_text, in_one_line, input_lines, symbol},
         permission_keys::{keyed, not_an_answer, position},
     },
@@ -76,13 +74,7 @@ pub(super) fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
             (Style::Plain, &in_one_line(&option.name)),
         ]);
     }
-    let left = deadline(request.meta.as_ref()).and_then(|deadline| {
-        let left = deadline.saturating_sub(show.clock.now());
-        text::soon(Duration::from_millis(left))
-    });
-    let left = left
-        .map(|left| format!(" (for {left})"))
-        .unwrap_or_default();
+    let left = time_left(deadline(request.meta.as_ref()), show.clock.now());
     let keys: Vec<_> = keyed.iter().map(|(key, _)| key.as_str()).collect();
     let question = format!("{}, or Enter to refuse{left}: ", keys.join(", "));
     show.screen.question(&[(Style::Yellow, &question)]);

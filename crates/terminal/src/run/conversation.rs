@@ -141,36 +141,29 @@ impl Conversation {
         let held = Client
             .v1()
             .on_receive_notification(
-                async move |notification: SessionNotification, _| {
-                    let update = Heard::Update(Box::new(notification.update));
-                    // Nobody listens when we are leaving.
-                    let _ = heard.send(update).await;
-                    Ok(())
+                async move |it: SessionNotification, _| {
+                    tell(&heard, Heard::Update(Box::new(it.update))).await
                 },
                 on_receive_notification!(),
             )
             .on_receive_notification(
-                async move |notification: UntypedMessage, _| {
-                    if let Some(activity) = Activity::of_notification(&notification) {
-                        let _ = activities.send(Heard::Activity(activity)).await;
-                    }
-                    Ok(())
+                async move |it: UntypedMessage, _| match Activity::of_notification(&it) {
+                    Some(activity) => tell(&activities, Heard::Activity(activity)).await,
+                    None => Ok(()),
                 },
                 on_receive_notification!(),
             )
             .on_receive_request(
-                async move |request: RequestPermissionRequest, responder, _| {
-                    let question = Box::new(Question::Permission(request, responder));
-                    let _ = asks.send(Heard::Ask(question)).await;
-                    Ok(())
+                async move |request: RequestPermissionRequest, to, _| {
+                    let question = Box::new(Question::Permission(request, to));
+                    tell(&asks, Heard::Ask(question)).await
                 },
                 on_receive_request!(),
             )
             .on_receive_request(
-                async move |request: CreateElicitationRequest, responder, _| {
-                    let question = Box::new(Question::Form(request, responder));
-                    let _ = forms.send(Heard::Ask(question)).await;
-                    Ok(())
+                async move |request: CreateElicitationRequest, to, _| {
+                    let question = Box::new(Question::Form(request, to));
+                    tell(&forms, Heard::Ask(question)).await
                 },
                 on_receive_request!(),
             )
@@ -310,12 +303,9 @@ impl Conversation {
         let steers = talk.steers.clone();
         let sent = talk.agent.send_request(request);
         // A connection that is gone is noticed elsewhere.
-        let _ = sent.on_receiving_result(async move |result| {
-            if let Err(error) = result {
-                // Nobody listens when we are leaving.
-                let _ = steers.send(Heard::Undelivered(error)).await;
-            }
-            Ok(())
+        let _ = sent.on_receiving_result(async move |result| match result {
+            Err(error) => tell(&steers, Heard::Undelivered(error)).await,
+            Ok(_) => Ok(()),
         });
     }
 
@@ -404,6 +394,12 @@ impl Conversation {
         // A connection that is gone has nothing to cancel.
         let _ = agent.send_notification(CancelNotification::new(session.clone()));
     }
+}
+
+async fn tell(to: &mpsc::Sender<Heard>, heard: Heard) -> Result<(), Error> {
+    // Nobody listens when we are leaving.
+    let _ = to.send(heard).await;
+    Ok(())
 }
 
 /// A line that is typed while the agent waits for more to do, as a message for it.

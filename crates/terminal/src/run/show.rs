@@ -290,11 +290,9 @@ fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
     let seen = if now.starts_with(before) {
         Some(before.len())
     } else {
-        let mut from = before.len().saturating_sub(TELLING);
-        while !before.is_char_boundary(from) {
-            from += 1;
-        }
-        let end = &before[from..];
+        let mut places = before.len().saturating_sub(TELLING)..;
+        let from = places.find(|at| before.is_char_boundary(*at));
+        let end = &before[from.unwrap_or(0)..];
         now.rfind(end).map(|at| at + end.len())
     };
     let Some(seen) = seen else {

@@ -81,32 +81,35 @@ fn prompt_columns(columns: u16) -> usize {
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
-    // The terminal may have another size by now; the next frame fits again.
-    let bounds = frame.area();
     let areas = areas(screen);
-    let within = |area: Rect| area.intersection(bounds);
-    if let Some(from) = screen.help {
-        let lines = help::lines(areas.transcript, screen).into_iter();
-        put(frame, within(areas.transcript), lines.skip(from).collect());
-    } else {
-        let height = usize::from(areas.transcript.height);
-        put(frame, within(areas.transcript), screen.in_sight(height));
-    }
-    put(frame, within(areas.waiting), waiting(screen, areas.waiting));
+    let transcript = match screen.help {
+        Some(from) => {
+            let lines = help::lines(areas.transcript, screen).into_iter();
+            lines.skip(from).collect()
+        }
+        None => screen.in_sight(usize::from(areas.transcript.height)),
+    };
+    put(frame, areas.transcript, transcript);
+    put(frame, areas.waiting, waiting(screen, areas.waiting));
     let question = question::sight(screen, areas.question).lines;
-    put(frame, within(areas.question), question);
+    put(frame, areas.question, question);
     if let Some(notice) = &screen.notice {
         let notice = cut(notice, usize::from(areas.notice.width));
-        let line = Line::styled(notice, Style::Yellow);
-        put(frame, within(areas.notice), vec![line]);
+        put(
+            frame,
+            areas.notice,
+            vec![Line::styled(notice, Style::Yellow)],
+        );
     }
-    put(frame, within(areas.status), vec![status::line(screen)]);
+    put(frame, areas.status, vec![status::line(screen)]);
     prompt(frame, screen, areas.prompt);
-    put(frame, within(areas.keys), vec![status::keys(screen)]);
+    put(frame, areas.keys, vec![status::keys(screen)]);
 }
 
 /// Puts lines into an area, from its top.
 fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
+    // The terminal may have another size by now; the next frame fits again.
+    let area = area.intersection(frame.area());
     let buffer = frame.buffer_mut();
     for (line, row) in lines.iter().zip(area.rows()) {
         buffer.set_line(row.x, row.y, line, row.width);

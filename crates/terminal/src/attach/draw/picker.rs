@@ -17,8 +17,7 @@ pub(in crate::attach) fn picker(frame: &mut Frame<'_>, picker: &Picker, now: Tim
     let area = frame.area();
     let columns = usize::from(area.width);
     let rows = area.height;
-    let row =
-        |y: u16, height: u16| Rect::new(0, y.min(rows), area.width, height).intersection(area);
+    let row = |y: u16, height: u16| Rect::new(0, y.min(rows), area.width, height);
     let head = Line::styled(cut("Sessions", columns), Style::Bold);
     put(frame, row(0, 1), vec![head]);
     let room = rows.saturating_sub(3);

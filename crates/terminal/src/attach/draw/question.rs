@@ -1,7 +1,5 @@
 //! The question that stands: what would be done, to the letter, and the answers.
 
-use std::time::Duration;
-
 use ratatui::{
     layout::Rect,
     text::{Line, Span},
@@ -14,7 +12,7 @@ use crate::{
         state::Screen,
     },
     paint::Style,
-    text,
+    reading::activity::time_left,
 };
 
 /// With less than this, a question that is longer cannot be read, and is not answered.
@@ -104,22 +102,17 @@ pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
         let mut lines = lines.filter(|(_, place)| **place == answer);
         lines.any(|(at, _)| hidden(body.len() + at))
     };
-    let counts = |answer: usize| answerable && !unread(answer);
     let answers = (0..question.options.len()).filter(|at| !unread(*at));
-    let sight = Sight {
-        answers: answers.collect(),
-        last,
-        ..Sight::default()
-    };
+    let answers: Vec<_> = answers.collect();
     let shown = body.len();
+    let counts = |answer: usize| answerable && answers.contains(&answer);
     let options = options(question, counts, columns);
     let rest = body.into_iter().chain(options.into_iter().map(|it| it.1));
-    let (mut above, mut below) = (Vec::new(), Vec::new());
+    let mut below = Vec::new();
     for (at, line) in rest.enumerate().filter(|(at, _)| !hidden(*at)) {
         let stays = at >= shown && moves <= shown;
-        if stays { &mut below } else { &mut above }.push(line);
+        if stays { &mut below } else { &mut lines }.push(line);
     }
-    lines.append(&mut above);
     if last > 0 {
         let more = match (from, last - from) {
             (0, below) => format!("  ↓ {} not shown", counted(below)),
@@ -129,7 +122,12 @@ pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
         lines.push(Line::styled(cut(&more, columns), Style::Yellow));
     }
     lines.append(&mut below);
-    Sight { lines, ..sight }
+    Sight {
+        lines,
+        answers,
+        last,
+        too_small: false,
+    }
 }
 
 fn counted(lines: usize) -> String {
@@ -144,12 +142,7 @@ fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
         0 | 1 => String::new(),
         count => format!(" (1 of {count})"),
     };
-    let left = question.deadline.and_then(|deadline| {
-        let left = deadline.saturating_sub(screen.time);
-        text::soon(Duration::from_millis(left))
-    });
-    let left = left.map(|left| format!(" (for {left})"));
-    let mut count = count + &left.unwrap_or_default();
+    let mut count = count + &time_left(question.deadline, screen.time);
     if width(&count) > columns / 2 {
         count.clear();
     }

@@ -19,8 +19,7 @@ pub(super) struct Incoming<'a> {
     pub(super) method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) result: Option<&'a RawValue>,
+    pub(super) result: Option<Value>,
     pub(super) error: Option<Problem>,
 }
 
@@ -79,12 +78,10 @@ pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<
         #[serde(rename = "eventId")]
         event: Option<String>,
     }
-    let head: Option<Head> = serde_json::from_str(params.get()).ok();
-    let Some(Head { session, meta }) = head else {
-        return (None, None);
-    };
-    let event = meta.and_then(|meta| meta.harn?.event);
-    (session, event)
+    match serde_json::from_str(params.get()) {
+        Ok(Head { session, meta }) => (session, meta.and_then(|meta| meta.harn?.event)),
+        Err(_) => (None, None),
+    }
 }
 
 /// Params of the first request: we take every extension, know where we are, and fill in forms.

@@ -217,12 +217,7 @@ impl Talk {
                 let sent = self.sent.remove(&id)?;
                 match incoming.error {
                     Some(problem) => self.refused(id, sent, problem),
-                    None => {
-                        let result = incoming
-                            .result
-                            .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-                        self.answered(id, sent, &result.unwrap_or_default())
-                    }
+                    None => self.answered(id, sent, &incoming.result.unwrap_or_default()),
                 }
             }
             (None, None) => None,

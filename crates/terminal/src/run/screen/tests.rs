@@ -1,0 +1,137 @@
+//! Sections, lines and errors, on paper that a test can read.
+
+use std::sync::{Arc, Mutex};
+
+use expect_test::expect;
+
+use super::*;
+
+/// Paper that a test can read while a screen writes on it.
+#[derive(Clone, Default)]
+pub(crate) struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Paper {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Paper that cannot be written on.
+struct Refusing(io::ErrorKind);
+
+impl Write for Refusing {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn only_a_lost_answer_is_an_error() {
+    use io::ErrorKind::{BrokenPipe, StorageFull};
+    let refusing = |kind| Box::new(Refusing(kind));
+    let ended = |mut screen: Screen| {
+        screen.answer("here");
+        screen.line(&[(Style::Plain, "done")]);
+        screen.finish().map_err(|error| error.kind())
+    };
+    let paper = || Box::new(Paper::default());
+    let full = Screen::split(refusing(StorageFull), paper(), false);
+    assert_eq!(ended(full), Err(StorageFull));
+    let shared = Screen::shared(refusing(StorageFull), false);
+    assert_eq!(ended(shared), Err(StorageFull));
+    let gone = Screen::split(refusing(BrokenPipe), paper(), false);
+    assert_eq!(ended(gone), Ok(()));
+    let no_notes = Screen::split(paper(), refusing(StorageFull), false);
+    assert_eq!(ended(no_notes), Ok(()));
+}
+
+fn play(screen: &mut Screen) {
+    screen.thought("hm\nwell");
+    screen.begin_line("a", &[(Style::Plain, "read a.rs")]);
+    assert!(screen.end_line("a", &[(Style::Plain, " done")]));
+    screen.answer("\nIt is ");
+    screen.answer("here.");
+    screen.begin_line("b", &[(Style::Plain, "read b.rs")]);
+    screen.line(&[(Style::Plain, "something else")]);
+    assert!(!screen.end_line("b", &[(Style::Plain, " done")]));
+    screen.answer("And there.\x1b[2J");
+    screen.finish().unwrap();
+}
+
+#[test]
+fn sections_stand_apart_on_a_terminal() {
+    let paper = Paper::default();
+    play(&mut Screen::shared(Box::new(paper.clone()), false));
+    expect![[r"
+        hm
+        well
+
+        read a.rs done
+
+        It is here.
+
+        read b.rs
+        something else
+
+        And there.\u{1b}[2J
+    "]]
+    .assert_eq(&paper.text());
+}
+
+#[test]
+fn the_answer_is_kept_as_it_is_and_nothing_else_with_it() {
+    let (answer, notes) = (Paper::default(), Paper::default());
+    play(&mut Screen::split(
+        Box::new(answer.clone()),
+        Box::new(notes.clone()),
+        false,
+    ));
+    assert_eq!(answer.text(), "It is here.\n\nAnd there.\x1b[2J\n");
+    expect![[r"
+        hm
+        well
+
+        read a.rs done
+        read b.rs
+        something else
+    "]]
+    .assert_eq(&notes.text());
+}
+
+#[test]
+fn one_blank_line_is_enough() {
+    let paper = Paper::default();
+    let mut screen = Screen::shared(Box::new(paper.clone()), false);
+    screen.answer("one\n\n");
+    screen.line(&[(Style::Plain, "note")]);
+    screen.answer("two\n");
+    screen.answer("\n");
+    screen.pause_answer();
+    screen.answer("three");
+    screen.finish().unwrap();
+    assert_eq!(paper.text(), "one\n\nnote\n\ntwo\n\nthree\n");
+}
+
+#[test]
+fn a_style_ends_with_its_line() {
+    let paper = Paper::default();
+    let mut screen = Screen::shared(Box::new(paper.clone()), true);
+    screen.thought("a\nb");
+    screen.finish().unwrap();
+    assert_eq!(paper.text(), "\x1b[2ma\x1b[0m\n\x1b[2mb\x1b[0m\n");
+}
