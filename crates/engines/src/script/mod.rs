@@ -22,6 +22,14 @@ use harn_tools::yaml::{Fault, Pos};
 pub use error::ScenarioError;
 use scenario::Scenario;
 
+/// A builder with one thing more said, where there is one.
+fn with<B, T>(builder: B, given: Option<T>, say: impl FnOnce(B, T) -> B) -> B {
+    match given {
+        Some(it) => say(builder, it),
+        None => builder,
+    }
+}
+
 /// An agent that plays a scenario: the first turn that fits a prompt.
 #[derive(Debug)]
 pub struct ScriptAgent {

@@ -6,7 +6,7 @@ use harn_model::HitlKind;
 use harn_runtime::{AgentError, TurnContext};
 use serde_json::Value;
 
-use super::scenario::Step;
+use super::{scenario::Step, with};
 
 /// Something a step asks a person.
 #[derive(Debug)]
@@ -46,53 +46,33 @@ impl Person {
     }
 
     async fn question(&self, cx: &TurnContext) -> Result<bool, AgentError> {
-        let mut question = cx.question(&self.subject).choices(&self.choices);
-        if let Some(detail) = &self.detail {
-            question = question.detail(detail);
-        }
-        if let Some(default) = &self.default {
-            question = question.default(default);
-        }
-        if let Some(deadline) = self.deadline {
-            question = question.deadline(deadline);
-        }
+        let question = cx.question(&self.subject).choices(&self.choices);
+        let question = with(question, self.detail.as_ref(), |it, text| it.detail(text));
+        let question = with(question, self.default.as_ref(), |it, text| it.default(text));
+        let question = with(question, self.deadline, |it, time| it.deadline(time));
         question.ask().await.map(|_| true)
     }
 
     async fn approval(&self, cx: &TurnContext) -> Result<bool, AgentError> {
-        let mut approval = match self.kind {
+        let approval = match self.kind {
             HitlKind::DualControl => cx.dual_control(&self.subject),
             HitlKind::Question | HitlKind::Approval | HitlKind::Escalation => {
                 cx.approval(&self.subject)
             }
         };
-        approval = approval.reviewers(&self.reviewers);
-        if let Some(detail) = &self.detail {
-            approval = approval.detail(detail);
-        }
-        if let Some(args) = &self.args {
-            approval = approval.args(args.clone());
-        }
-        if let Some(quorum) = self.quorum {
-            approval = approval.quorum(quorum);
-        }
-        if let Some(deadline) = self.deadline {
-            approval = approval.deadline(deadline);
-        }
+        let approval = approval.reviewers(&self.reviewers);
+        let approval = with(approval, self.detail.as_ref(), |it, text| it.detail(text));
+        let approval = with(approval, self.args.clone(), |it, args| it.args(args));
+        let approval = with(approval, self.quorum, |it, quorum| it.quorum(quorum));
+        let approval = with(approval, self.deadline, |it, time| it.deadline(time));
         approval.ask().await.map(|verdict| verdict.approved)
     }
 
     async fn escalation(&self, cx: &TurnContext) -> Result<bool, AgentError> {
-        let mut escalation = cx.escalation(&self.subject);
-        if let Some(detail) = &self.detail {
-            escalation = escalation.detail(detail);
-        }
-        if let Some(to) = &self.to {
-            escalation = escalation.to(to);
-        }
-        if let Some(deadline) = self.deadline {
-            escalation = escalation.deadline(deadline);
-        }
+        let escalation = cx.escalation(&self.subject);
+        let escalation = with(escalation, self.detail.as_ref(), |it, text| it.detail(text));
+        let escalation = with(escalation, self.to.as_ref(), |it, to| it.to(to));
+        let escalation = with(escalation, self.deadline, |it, time| it.deadline(time));
         escalation.ask().await.map(|takeover| takeover.accepted)
     }
 }

@@ -11,7 +11,7 @@ use super::{
     cast::Cast,
     crew::Crew,
     scenario::{Act, Ask, Role, Step, TURN},
-    steering,
+    steering, with,
 };
 
 /// Plays steps to their end, or to the first that ends the turn.
@@ -149,19 +149,13 @@ impl<'s> Player<'s> {
     }
 
     async fn ask(&mut self, ask: &'s Ask) -> Result<(), AgentError> {
-        let mut tool = self.cx.tool(&ask.tool).kind(ask.kind);
-        if let Some(title) = &ask.title {
-            tool = tool.title(title);
-        }
-        if let Some(input) = &ask.input {
-            tool = tool.input(input.clone());
-        }
-        if let Some(path) = &ask.path {
-            tool = tool.path(path);
-        }
-        if let Some(diff) = &ask.diff {
-            tool = tool.content(diff.content(&self.cx.host().absolute(&diff.path)));
-        }
+        let tool = self.cx.tool(&ask.tool).kind(ask.kind);
+        let tool = with(tool, ask.title.as_ref(), |tool, title| tool.title(title));
+        let tool = with(tool, ask.input.clone(), |tool, input| tool.input(input));
+        let tool = with(tool, ask.path.as_ref(), |tool, path| tool.path(path));
+        let tool = with(tool, ask.diff.as_ref(), |tool, diff| {
+            tool.content(diff.content(&self.cx.host().absolute(&diff.path)))
+        });
         let frame = match tool.ask().await {
             Ok(call) => Frame {
                 call: Some(call),

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use harn_runtime::{AgentError, Delivered, Steering, TurnContext};
 
+use super::with;
+
 /// A wait for more to do.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
@@ -16,16 +18,10 @@ pub(super) struct Wait {
 impl Wait {
     /// Waits, and returns what was delivered.
     pub(super) async fn more(&self, cx: &TurnContext) -> Result<Delivered, AgentError> {
-        let mut idle = cx.idle();
-        if let Some(every) = self.every {
-            idle = idle.every(every);
-        }
-        if let Some(until) = self.until {
-            idle = idle.until(tokio::time::sleep(until));
-        }
-        if let Some(attempts) = self.watchdog {
-            idle = idle.watchdog(attempts);
-        }
+        let idle = with(cx.idle(), self.every, |idle, every| idle.every(every));
+        let until = self.until.map(tokio::time::sleep);
+        let idle = with(idle, until, |idle, until| idle.until(until));
+        let idle = with(idle, self.watchdog, |idle, times| idle.watchdog(times));
         Ok(idle.await?.delivered)
     }
 }

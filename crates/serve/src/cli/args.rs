@@ -9,7 +9,10 @@ use clap::{
 use harn_policy::SessionMode;
 #[cfg(feature = "terminal")]
 use harn_terminal::attach::AttachArgs;
-use harn_tools::{skills::Strategy, tool_search::Ranking};
+use harn_tools::{
+    skills::Strategy,
+    tool_search::{self, Ranking, Switch, ToolSearchOptions},
+};
 use tracing_subscriber::filter::LevelFilter;
 
 #[cfg(feature = "terminal")]
@@ -261,7 +264,7 @@ pub(super) struct Tools {
     pub(super) skill_match: Strategy,
     /// Have models search for tools: auto when there are many, off never, or by a way to search, always
     #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = tool_search)]
-    pub(super) tool_search: ToolSearch,
+    pub(super) tool_search: ToolSearchOptions,
 }
 
 impl Default for Tools {
@@ -269,17 +272,9 @@ impl Default for Tools {
         Self {
             skill_dir: Vec::new(),
             skill_match: Strategy::Metadata,
-            tool_search: ToolSearch::Auto,
+            tool_search: ToolSearchOptions::default(),
         }
     }
-}
-
-/// Whether and how tools are searched, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ToolSearch {
-    Auto,
-    Off,
-    By(Ranking),
 }
 
 fn skill_match(word: &str) -> Result<Strategy, String> {
@@ -289,15 +284,22 @@ fn skill_match(word: &str) -> Result<Strategy, String> {
     }
 }
 
-fn tool_search(word: &str) -> Result<ToolSearch, &'static str> {
-    Ok(match word {
-        "auto" => ToolSearch::Auto,
-        "off" => ToolSearch::Off,
-        "bm25" => ToolSearch::By(Ranking::Bm25),
-        "regex" => ToolSearch::By(Ranking::Regex),
-        "hybrid" => ToolSearch::By(Ranking::Hybrid),
+fn tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
+    let mut options = ToolSearchOptions::default();
+    let always_by = match word {
+        "auto" => return Ok(options),
+        "off" => {
+            options.switch = Switch::Off;
+            return Ok(options);
+        }
+        "bm25" => Ranking::Bm25,
+        "regex" => Ranking::Regex,
+        "hybrid" => Ranking::Hybrid,
         _ => return Err("say auto, off, bm25, regex or hybrid"),
-    })
+    };
+    options.switch = Switch::On;
+    options.strategy = tool_search::Strategy::Ranked(always_by);
+    Ok(options)
 }
 
 /// Who may come in over the network.

@@ -35,13 +35,10 @@ use harn_terminal::{
     console::{WrongUse, complain, note, print, wrong_use},
     paint::visible,
 };
-use harn_tools::{
-    skills::SkillMatching,
-    tool_search::{Strategy, Switch, ToolSearchOptions},
-};
+use harn_tools::skills::SkillMatching;
 use serde::Serialize;
 
-use self::args::{AcpArgs, Args, Command, Network, Places, Serve, ServeArgs, StateDir, ToolSearch};
+use self::args::{AcpArgs, Args, Command, Network, Places, Serve, ServeArgs, StateDir};
 use crate::{
     Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, options::environment,
@@ -187,7 +184,7 @@ fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
             strategy: serve.tools.skill_match,
             ..SkillMatching::default()
         },
-        tool_search: tool_search(serve.tools.tool_search),
+        tool_search: serve.tools.tool_search,
         ..serve.places.options()?
     };
     let agent = serve.engine.load().map_err(wrong_use)?;
@@ -204,22 +201,6 @@ fn named_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
             )))
         }
         None => Ok(folders),
-    }
-}
-
-fn tool_search(wanted: ToolSearch) -> ToolSearchOptions {
-    let options = ToolSearchOptions::default();
-    match wanted {
-        ToolSearch::Auto => options,
-        ToolSearch::Off => ToolSearchOptions {
-            switch: Switch::Off,
-            ..options
-        },
-        ToolSearch::By(ranking) => ToolSearchOptions {
-            switch: Switch::On,
-            strategy: Strategy::Ranked(ranking),
-            ..options
-        },
     }
 }
 

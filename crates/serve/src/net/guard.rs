@@ -122,52 +122,38 @@ impl Guard {
         let headers = request.headers();
         // HTTP/2 has the name in the URI, and may repeat it in the header; HTTP/1 the other way round.
         let in_uri = request.uri().authority().map(|name| name.as_str());
-        let mut names = 0;
-        for name in headers.get_all(header::HOST) {
-            let name = name.to_str().map_err(|_| WRONG_HOST)?;
-            if !self.authorities.host(name) {
-                return Err(WRONG_HOST);
-            }
-            names += 1;
-        }
-        if names > 1 {
+        let named = at_most_one(headers.get_all(header::HOST).iter(), WRONG_HOST)?;
+        let named = named.map(HeaderValue::to_str).transpose();
+        let mut names = [in_uri, named.map_err(|_| WRONG_HOST)?]
+            .into_iter()
+            .flatten();
+        if !names.clone().all(|name| self.authorities.host(name)) {
             return Err(WRONG_HOST);
         }
-        match in_uri {
-            Some(name) if !self.authorities.host(name) => return Err(WRONG_HOST),
-            None if names == 0 => return Err(HOST_MISSING),
-            Some(_) | None => {}
-        }
-        let mut origins = headers.get_all(header::ORIGIN).iter();
-        match (origins.next(), origins.next()) {
-            (None, _) => Ok(None),
-            (Some(origin), None) => {
-                let text = origin.to_str().map_err(|_| WRONG_ORIGIN)?;
-                match self.authorities.origin(text) {
-                    true => Ok(Some(origin.clone())),
-                    false => Err(WRONG_ORIGIN),
-                }
-            }
-            (Some(_), Some(_)) => Err(WRONG_ORIGIN),
+        names.next().ok_or(HOST_MISSING)?;
+        let origins = headers.get_all(header::ORIGIN).iter();
+        let Some(origin) = at_most_one(origins, WRONG_ORIGIN)? else {
+            return Ok(None);
+        };
+        let text = origin.to_str().map_err(|_| WRONG_ORIGIN)?;
+        match self.authorities.origin(text) {
+            true => Ok(Some(origin.clone())),
+            false => Err(WRONG_ORIGIN),
         }
     }
 
     /// Whose request it is.
     fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
-        let mut given = headers.get_all(header::AUTHORIZATION).iter();
-        let token = match (given.next(), given.next()) {
-            (Some(value), None) => bearer(value.as_bytes()).ok_or(WRONG_TOKEN)?,
-            (Some(_), Some(_)) => return Err(WRONG_TOKEN),
-            (None, _) if is_upgrade(method, headers) => {
-                let mut offered =
-                    protocols(headers).filter_map(|name| name.strip_prefix(BEARER_PROTOCOL));
-                match (offered.next(), offered.next()) {
-                    (Some(token), None) => token.as_bytes(),
-                    (Some(_), Some(_)) => return Err(WRONG_TOKEN),
-                    (None, _) => return self.signed_in(method, headers),
-                }
-            }
-            (None, _) => return self.signed_in(method, headers),
+        let given = headers.get_all(header::AUTHORIZATION).iter();
+        let offered = protocols(headers)
+            .filter_map(|name| name.strip_prefix(BEARER_PROTOCOL))
+            .filter(|_| is_upgrade(method, headers));
+        let token = match at_most_one(given, WRONG_TOKEN)? {
+            Some(value) => bearer(value.as_bytes()).ok_or(WRONG_TOKEN)?,
+            None => match at_most_one(offered, WRONG_TOKEN)? {
+                Some(token) => token.as_bytes(),
+                None => return self.signed_in(method, headers),
+            },
         };
         let principal = self.tokens.principal(token).cloned();
         principal.ok_or(WRONG_TOKEN)
@@ -175,13 +161,9 @@ impl Guard {
 
     /// Whose request it is by its cookie.
     fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
-        let mut given = self.cookies.given(headers);
-        let cookie = match (given.next(), given.next()) {
-            (None, _) => return Err(TOKEN_MISSING),
-            (Some(cookie), None) => cookie,
-            // Another port of this host may have added one.
-            (Some(_), Some(_)) => return Err(WRONG_COOKIE),
-        };
+        // Another port of this host may have added one.
+        let cookie = at_most_one(self.cookies.given(headers), WRONG_COOKIE)?;
+        let cookie = cookie.ok_or(TOKEN_MISSING)?;
         if !self.is_for_our_page(method, headers) {
             return Err(COOKIE_ELSEWHERE);
         }
@@ -205,6 +187,18 @@ impl Guard {
             None => only_reads,
         };
         site && origin
+    }
+}
+
+/// What a request says at most once. Which of two would be meant is not ours to guess.
+fn at_most_one<T>(
+    mut values: impl Iterator<Item = T>,
+    refused: Refused,
+) -> Result<Option<T>, Refused> {
+    let first = values.next();
+    match values.next() {
+        None => Ok(first),
+        Some(_) => Err(refused),
     }
 }
 
