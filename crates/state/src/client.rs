@@ -47,15 +47,10 @@ impl Client {
         coming: Coming,
         directory: PathBuf,
     ) -> Result<Self, StateError> {
-        let Coming {
-            session,
-            cwd,
-            name,
-            watches,
-        } = coming;
-        let cwd = cwd.unwrap_or(directory);
-        let session = sessions.open(&hub, &session, cwd).await?;
+        let cwd = coming.cwd.unwrap_or(directory);
+        let session = sessions.open(&hub, &coming.session, cwd).await?;
         let room = rooms.enter(&hub, session).await?;
+        let Coming { name, watches, .. } = coming;
         let seat = sit(&room, name.as_deref(), watches).await?;
         Ok(Self {
             hub,

@@ -6,7 +6,7 @@
 use axum::{
     Router,
     extract::Path,
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -41,22 +41,17 @@ fn file(path: &str, cache: &'static str) -> Response {
     let Some(file) = FILES.get_file(path) else {
         return (StatusCode::NOT_FOUND, "the page has no such file").into_response();
     };
-    let mut response = file.contents().into_response();
-    let headers = response.headers_mut();
-    let mut say = |name: HeaderName, value: &'static str| {
-        headers.insert(name, HeaderValue::from_static(value));
-    };
-    say(header::CONTENT_TYPE, kind(path));
-    say(header::CACHE_CONTROL, cache);
-    say(header::CONTENT_SECURITY_POLICY, POLICY);
-    say(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    say(header::REFERRER_POLICY, "no-referrer");
-    say(header::X_FRAME_OPTIONS, "DENY");
-    say(
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    );
-    response
+    const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+    let headers = [
+        (header::CONTENT_TYPE, kind(path)),
+        (header::CACHE_CONTROL, cache),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (OPENER_POLICY, "same-origin"),
+    ];
+    (headers, file.contents()).into_response()
 }
 
 fn kind(path: &str) -> &'static str {

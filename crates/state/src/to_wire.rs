@@ -105,11 +105,11 @@ impl Document {
             EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
                 message_id,
-            }) => self.say(message_id.as_ref(), content, at, out),
+            }) => self.speak(message_id.as_ref(), content, false, at, out),
             EventFamily::Message(MessageEvent::AgentThoughtChunk {
                 content,
                 message_id,
-            }) => self.think(message_id.as_ref(), content, at, out),
+            }) => self.speak(message_id.as_ref(), content, true, at, out),
             EventFamily::Message(MessageEvent::UserMessage {
                 message_id,
                 content,

@@ -57,45 +57,38 @@ impl<'a> UserWords<'a> {
 }
 
 impl Document {
-    /// The agent says more, or something else.
-    pub(super) fn say(
+    /// The agent says or thinks more, or something else.
+    pub(super) fn speak(
         &mut self,
         id: Option<&MessageId>,
         text: &str,
+        is_thought: bool,
         at: Timestamp,
         out: &mut Changes,
     ) {
         let goes_on = self.open.as_ref().is_some_and(|open| {
-            let same = open.text.is_none() || id.is_none() || open.text.as_ref() == id;
-            !open.acted && same
+            let before = if is_thought {
+                &open.thought
+            } else {
+                &open.text
+            };
+            let same = before.is_none() || id.is_none() || before.as_ref() == id;
+            // What is thought after something was said belongs to the next message.
+            let fits = !is_thought || self.state.messages[open.index].content.is_empty();
+            !open.acted && fits && same
         });
         let index = self.spoken(goes_on, id, at, out);
-        if let Some(open) = &mut self.open {
-            open.text = open.text.take().or_else(|| id.cloned());
+        if let Some(Spoken { thought, text, .. }) = &mut self.open {
+            let known = if is_thought { thought } else { text };
+            *known = known.take().or_else(|| id.cloned());
         }
-        self.message(index).content.push_str(text);
-        out.append(at!["messages", index, "content"], text);
-    }
-
-    /// The agent thinks more, or of something else.
-    pub(super) fn think(
-        &mut self,
-        id: Option<&MessageId>,
-        text: &str,
-        at: Timestamp,
-        out: &mut Changes,
-    ) {
-        let goes_on = self.open.as_ref().is_some_and(|open| {
-            let same = open.thought.is_none() || id.is_none() || open.thought.as_ref() == id;
-            let silent = self.state.messages[open.index].content.is_empty();
-            !open.acted && silent && same
-        });
-        let index = self.spoken(goes_on, id, at, out);
-        if let Some(open) = &mut self.open {
-            open.thought = open.thought.take().or_else(|| id.cloned());
-        }
-        self.message(index).thought.push_str(text);
-        out.append(at!["messages", index, "thought"], text);
+        let message = self.message(index);
+        let (field, name) = match is_thought {
+            true => (&mut message.thought, "thought"),
+            false => (&mut message.content, "content"),
+        };
+        field.push_str(text);
+        out.append(at!["messages", index, name], text);
     }
 
     /// The message that the agent goes on with, or a new one; which is streaming then.
