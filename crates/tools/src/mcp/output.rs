@@ -76,11 +76,11 @@ struct Room {
 
 impl Room {
     fn fit(&mut self, block: Given) -> ContentBlock {
-        self.try_fit(block).unwrap_or_else(|left_out| left_out)
+        self.try_fit(block).unwrap_or_else(ContentBlock::text)
     }
 
     /// The block, or what is shown in its place where its data does not fit.
-    fn try_fit(&mut self, block: Given) -> Result<ContentBlock, ContentBlock> {
+    fn try_fit(&mut self, block: Given) -> Result<ContentBlock, String> {
         Ok(match block {
             Given::Text(text) => ContentBlock::text(self.text(text.text)),
             Given::Image(image) => ContentBlock::Image {
@@ -140,11 +140,10 @@ impl Room {
     }
 
     /// The data, or what is shown in its place.
-    fn data(&mut self, what: &str, data: String) -> Result<String, ContentBlock> {
+    fn data(&mut self, what: &str, data: String) -> Result<String, String> {
         let Some(rest) = self.data.checked_sub(data.len()) else {
             let size = data.len().div_ceil(1024);
-            let shown = format!("[{what} of {size} KiB, which is not shown]");
-            return Err(ContentBlock::text(shown));
+            return Err(format!("[{what} of {size} KiB, which is not shown]"));
         };
         self.data = rest;
         Ok(data)
