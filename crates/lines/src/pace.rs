@@ -31,12 +31,6 @@ impl Crowd {
         self.add(most, None)
     }
 
-    /// The same for one of a smaller crowd.
-    #[must_use]
-    pub fn join_with(&self, most: usize, own: Member) -> Option<Member> {
-        self.add(most, Some(Box::new(own)))
-    }
-
     fn add(&self, most: usize, own: Option<Box<Member>>) -> Option<Member> {
         let more = |count: usize| (count < most).then_some(count + 1);
         let joined = self
@@ -88,7 +82,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
             own.entry(party.clone()).or_default().clone()
         };
         let own = own.join(self.most - self.most / 4)?;
-        self.all.join_with(self.most, own)
+        self.all.add(self.most, Some(Box::new(own)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::http::HeaderMap;
-use harn_lines::pace::{Allowance, Crowd, Member};
+use harn_lines::pace::{Allowance, Member, Shares};
 use harn_model::{Principal, SessionId};
 use harn_runtime::Hub;
 
@@ -15,24 +15,18 @@ use crate::lock::lock;
 
 pub(super) struct Registry {
     pub(super) config: HttpConfig,
-    crowd: Crowd,
+    places: Shares<Principal>,
     /// As many as there are principals, all of whom were let in.
-    shares: Mutex<HashMap<Principal, Share>>,
+    beginnings: Mutex<HashMap<Principal, Allowance>>,
     connections: Mutex<HashMap<String, Arc<Connection>>>,
-}
-
-/// What one principal has of the whole.
-struct Share {
-    crowd: Crowd,
-    beginnings: Allowance,
 }
 
 impl Registry {
     pub(super) fn new(config: HttpConfig) -> Self {
         Self {
+            places: Shares::of(config.connections),
             config,
-            crowd: Crowd::default(),
-            shares: Mutex::default(),
+            beginnings: Mutex::default(),
             connections: Mutex::default(),
         }
     }
@@ -44,24 +38,16 @@ impl Registry {
 
     /// Room for one more connection of a principal. Nobody has all of it.
     pub(super) fn join(&self, principal: &Principal) -> Result<Member, Refusal> {
-        let all = self.config.connections;
-        let own = self.share(principal, |share| share.crowd.join(all - all / 4));
-        let joined = own.and_then(|own| self.crowd.join_with(all, own));
+        let joined = self.places.join(principal);
         joined.ok_or(Refusal::TooManyConnections)
     }
 
     /// Takes one from the connections that a principal may begin in a while.
     pub(super) fn may_begin(&self, principal: &Principal) -> bool {
-        self.share(principal, |share| share.beginnings.take())
-    }
-
-    fn share<T>(&self, principal: &Principal, of: impl FnOnce(&mut Share) -> T) -> T {
-        let mut shares = lock(&self.shares);
-        let share = shares.entry(principal.clone()).or_insert_with(|| Share {
-            crowd: Crowd::default(),
-            beginnings: Allowance::new(self.config.connections_per_second),
-        });
-        of(share)
+        let mut beginnings = lock(&self.beginnings);
+        let own = beginnings.entry(principal.clone());
+        let own = own.or_insert_with(|| Allowance::new(self.config.connections_per_second));
+        own.take()
     }
 
     /// The connection that a request names.
