@@ -8,39 +8,29 @@ use crate::word_table::WordTable;
 
 /// Programs that run what they are given, whatever their flags: interpreters, shells, pagers and editors
 /// with an escape to a shell, and tools that run what a file of the project says.
-const ALWAYS: [WordTable; 7] = [
+const ALWAYS: [&str; 7] = [
     // Shells.
-    WordTable(
-        "ash bash cmd csh dash elvish fish ksh mksh nu powershell pwsh rbash sh tcsh xonsh yash zsh",
-    ),
+    "ash bash cmd csh dash elvish fish ksh mksh nu powershell pwsh rbash sh tcsh xonsh yash zsh",
     // Languages.
-    WordTable(
-        "awk bun deno elixir emacs emacsclient erl escript expect gawk ghci groovy guile iex irb java \
+    "awk bun deno elixir emacs emacsclient erl escript expect gawk ghci groovy guile iex irb java \
      jjs jrunscript jshell julia lua luajit m4 mawk nawk node nodejs ocaml octave osascript perl \
      php pypy python r racket rscript ruby runghc scala swipl tclsh ts-node tsx wish",
-    ),
     // Shells of other programs.
-    WordTable("dc ed ex ftp gdb jdb lldb mail mailx mutt mysql psql red sqlite3 telnet"),
+    "dc ed ex ftp gdb jdb lldb mail mailx mutt mysql psql red sqlite3 telnet",
     // Editors and pagers.
-    WordTable("info less lynx man more most nano nvim pico rview rvim vi view vim vimdiff w3m"),
+    "info less lynx man more most nano nvim pico rview rvim vi view vim vimdiff w3m",
     // What a file of the project says.
-    WordTable(
-        "ansible ansible-playbook ant bazel cmake composer ctest gmake gradle gradlew gulp just make \
+    "ansible ansible-playbook ant bazel cmake composer ctest gmake gradle gradlew gulp just make \
      meson mvn mvnw ninja nmake npm npx nx pip pipx pnpm pnpx poetry rake run-parts scons task \
      terraform tox turbo uv uvx vagrant yarn",
-    ),
     // Other machines, containers, users and times.
-    WordTable(
-        "at batch bwrap capsh chroot crontab doas docker firejail flatpak gosu kubectl lxc machinectl \
+    "at batch bwrap capsh chroot crontab doas docker firejail flatpak gosu kubectl lxc machinectl \
      mosh nerdctl nix nix-shell nsenter pkexec podman proot qemu runuser scp screen setpriv sftp \
      snap socat ssh ssh-agent start-stop-daemon su su-exec sudo sudoedit systemd-run tmux unshare \
      wine",
-    ),
     // Programs that run others in a way of their own.
-    WordTable(
-        "dbus-run-session direnv entr eval flock ld.so ltrace parallel perf rlwrap script source . \
+    "dbus-run-session direnv entr eval flock ld.so ltrace parallel perf rlwrap script source . \
      strace trap unbuffer valgrind watch xargs xvfb-run",
-    ),
 ];
 
 /// Flags and words by which a program runs or writes something else. `-x` is found among several letters
@@ -102,8 +92,12 @@ fn flags(program: &str) -> WordTable {
     })
 }
 
-static RUNNERS: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| ALWAYS.into_iter().flat_map(WordTable::words).collect());
+static RUNNERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    ALWAYS
+        .into_iter()
+        .flat_map(str::split_ascii_whitespace)
+        .collect()
+});
 
 /// A program's name as the tables have it: no folder, no case, no `.exe`.
 pub(super) fn name(program: &str) -> Cow<'_, str> {

@@ -82,7 +82,6 @@ fn flags(program: &str) -> Option<WordTable> {
 
 const UNIQ: WordTable = WordTable("-cdfiDswuz --count --repeated --unique --ignore-case");
 
-/// What `find` may be given: tests alone.
 const FIND_TESTS: WordTable = WordTable(
     "-name -iname -path -ipath -type -maxdepth -mindepth -not -print -print0 -size -empty -newer \
      -mtime -mmin -prune -o -or -a -and -xdev -regex -iregex -user -group -perm -links -L -P -H",
@@ -123,8 +122,8 @@ pub fn read_only(command: &Simple) -> bool {
     }
 }
 
-/// Whether all flags are among these, letters in the first word. Behind `--` there are none, but what looks like it may be the value of
-/// a flag (`-e --`): words that look like flags are taken for flags there too.
+/// Whether all flags are among these, letters in the first word. Behind `--` there are none, but what looks like
+/// it may be the value of a flag (`-e --`): words that look like flags are taken for flags there too.
 fn known(args: &[String], flags: WordTable) -> bool {
     let letters = flags.words().find(|word| !word.starts_with("--"));
     let letters = letters.map_or("", |word| word.trim_start_matches('-'));

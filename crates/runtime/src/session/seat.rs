@@ -169,8 +169,7 @@ impl Seat {
     pub fn asked_name(&self) -> Option<String> {
         let roster = self.shared.live.roster();
         let here = roster.asked().is_some_and(|asked| asked.seat == self.id);
-        let name = roster.asked_name().map(str::to_owned);
-        name.filter(|_| here)
+        roster.asked_name().filter(|_| here).map(str::to_owned)
     }
 
     /// A handle that may only watch, and outlives the seat.

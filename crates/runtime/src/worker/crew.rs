@@ -133,27 +133,17 @@ impl Crew {
         Ok(self.claim(&mut busy, id, 1, Some(place)))
     }
 
-    /// Claims a worker that waits, for another cycle, with the last word on it.
-    pub(super) fn claim_again(
+    /// Claims a worker that waits, with the last word on it: for another cycle, or to end it, which takes no place.
+    pub(super) fn claim_waiting(
         self: &Arc<Self>,
         id: &WorkerId,
+        for_cycle: bool,
     ) -> Result<(Claim, WorkerUpdate), WorkerError> {
         let mut busy = self.claims()?;
         let last = self.waits(&busy, id)?;
-        let place = self.place(&busy)?;
-        let number = last.cycle.saturating_add(1);
-        let claim = self.claim(&mut busy, id.clone(), number, Some(place));
-        Ok((claim, last))
-    }
-
-    /// Claims a worker that waits in order to end it, which takes no place.
-    pub(super) fn claim_end(
-        self: &Arc<Self>,
-        id: &WorkerId,
-    ) -> Result<(Claim, WorkerUpdate), WorkerError> {
-        let mut busy = self.claims()?;
-        let last = self.waits(&busy, id)?;
-        let claim = self.claim(&mut busy, id.clone(), last.cycle, None);
+        let place = for_cycle.then(|| self.place(&busy)).transpose()?;
+        let number = last.cycle.saturating_add(u64::from(for_cycle));
+        let claim = self.claim(&mut busy, id.clone(), number, place);
         Ok((claim, last))
     }
 

@@ -135,7 +135,7 @@ impl Worker {
         if prompt.trim().is_empty() {
             return Err(WorkerError::Blank("trigger"));
         }
-        let (claim, last) = self.crew.claim_again(&self.id)?;
+        let (claim, last) = self.crew.claim_waiting(&self.id, true)?;
         let mut update = last.then(WorkerEvent::WorkerProgressed);
         update.metadata.error = None;
         update.worker_task.clone_from(&prompt);
@@ -192,7 +192,7 @@ impl Worker {
                 }
                 // It was faster: it may wait now, or have ended otherwise.
             }
-            match self.crew.claim_end(&self.id) {
+            match self.crew.claim_waiting(&self.id, false) {
                 Ok((claim, last)) => return self.end_waiting(claim, last, how()).await,
                 // Somebody else got hold of it in between, and may be done with it by now.
                 Err(WorkerError::Running(_)) if self.is_held() => {}
