@@ -89,8 +89,10 @@ mod tests {
             ("x".repeat(50), true)
         );
 
-        let mut silent = CallOutput::default();
-        silent.raw = Some(json!({"exit_code": 0}));
+        let mut silent = CallOutput {
+            raw: Some(json!({"exit_code": 0})),
+            ..CallOutput::default()
+        };
         silent.show(&[part(0, "")], 100);
         assert_eq!(whole_text(&silent), "");
     }
