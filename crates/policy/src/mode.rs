@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Located, Standing, decide, shell};
+use crate::{Call, Located, Matcher, Rule, Standing, ToolApprovalPolicy, decide, shell};
 
 /// A session mode, the strictest first.
 #[derive(
@@ -107,6 +107,56 @@ impl SessionMode {
             Self::Ask | Self::AcceptEdits | Self::Auto => {
                 (PolicyAction::Ask, "the call reaches the network")
             }
+        }
+    }
+
+    /// About what it says, as a policy: for whoever reads an audit. Decisions are made by the mode itself,
+    /// which also looks at where paths lead and what commands do.
+    #[must_use]
+    pub fn policy(self) -> ToolApprovalPolicy {
+        use ToolKind::{Delete, Edit, Execute, Fetch, Move, Other, Read, Search, Think};
+        let rule = |action, kinds: &[ToolKind], path: &[&str]| {
+            let word = match action {
+                PolicyAction::Allow => "allow",
+                PolicyAction::Ask => "ask",
+                PolicyAction::Deny => "deny",
+            };
+            let matcher = Matcher {
+                tool_kind: kinds.to_vec(),
+                path: path.iter().map(|&path| path.to_owned()).collect(),
+                ..Matcher::default()
+            };
+            Rule::new(action, matcher).named(format!("{}-{word}", self.id()))
+        };
+        let reads = rule(PolicyAction::Allow, &[Read, Search, Think, Fetch], &[]);
+        let network = Matcher {
+            side_effect: vec![SideEffectLevel::Network],
+            ..Matcher::default()
+        };
+        let network = match self {
+            Self::ReadOnly => Rule::new(PolicyAction::Deny, network),
+            Self::Ask | Self::AcceptEdits | Self::Auto => Rule::new(PolicyAction::Ask, network),
+        };
+        let network = network.named(format!("{}-network", self.id()));
+        let writes = [Edit, Delete, Move, Execute, Other];
+        let mut rules = match self {
+            Self::ReadOnly => vec![rule(PolicyAction::Deny, &writes, &[]), reads],
+            Self::Ask => vec![rule(PolicyAction::Ask, &writes, &[]), reads],
+            Self::AcceptEdits => vec![
+                rule(PolicyAction::Ask, &[Delete, Move, Execute, Other], &[]),
+                rule(PolicyAction::Allow, &[Edit], &["*"]),
+                reads,
+            ],
+            Self::Auto => vec![
+                rule(PolicyAction::Ask, &[Execute, Other], &[]),
+                rule(PolicyAction::Allow, &[Edit, Delete, Move], &["*"]),
+                reads,
+            ],
+        };
+        rules.insert(0, network);
+        ToolApprovalPolicy {
+            rules,
+            ..ToolApprovalPolicy::default()
         }
     }
 }

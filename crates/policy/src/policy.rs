@@ -2,6 +2,7 @@
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Policy, PolicyError, Rule};
 
@@ -46,6 +47,14 @@ impl ToolApprovalPolicy {
             return Err(syntax(format!("it is larger than {LARGEST} bytes")));
         }
         toml::from_str(text).map_err(|error| syntax(error.to_string()))
+    }
+
+    /// Reads one from JSON. `origin` names it in errors.
+    pub fn from_json(origin: &str, value: Value) -> Result<Self, PolicyError> {
+        serde_json::from_value(value).map_err(|error| PolicyError::Syntax {
+            origin: origin.to_owned(),
+            message: error.to_string(),
+        })
     }
 
     /// As a file has it.

@@ -37,6 +37,20 @@ impl Rule {
             reason: None,
         }
     }
+
+    /// The same, named.
+    #[must_use]
+    pub fn named(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The same, with a reason.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
 }
 
 /// Which calls a rule is about: all that is given has to hold, and of each list one entry.

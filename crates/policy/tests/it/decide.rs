@@ -911,6 +911,26 @@ fn the_context_is_what_was_judged() {
 }
 
 #[test]
+fn a_mode_can_be_shown_as_a_policy() {
+    for mode in SessionMode::ALL {
+        let policy = mode.policy();
+        policy.compile().unwrap();
+        // Where a mode does not look closer, its policy says the same.
+        for call in [
+            read(&["a"]),
+            read(&["a"]).reach(SideEffectLevel::Network),
+            edit(&["a"]),
+            call("x"),
+            call("x").kind(ToolKind::Execute),
+        ] {
+            let call = call.within(mode);
+            let shown = decide_by(&policy, &call).action;
+            assert_eq!(shown, decide("", &call).action, "{mode:?} {call:?}");
+        }
+    }
+}
+
+#[test]
 fn the_empty_policy_leaves_it_to_the_mode() {
     let policy = ToolApprovalPolicy::default().compile().unwrap();
     let asked = policy.decide(&call("x").call());

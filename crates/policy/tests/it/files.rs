@@ -29,20 +29,12 @@ fn every_form_of_a_rule() {
         ),
         (
             json!({"name": "n", "deny": "read_*", "reason": "r"}),
-            Rule {
-                id: Some("n".to_owned()),
-                reason: Some("r".to_owned()),
-                ..rule(PolicyAction::Deny, &read)
-            },
+            rule(PolicyAction::Deny, &read).named("n").because("r"),
         ),
     ];
     for key in ["match", "matches", "when"] {
         let written = json!({"id": "n", "action": "deny", key: {"tool": ["a", "b"]}});
-        let expected = Rule {
-            id: Some("n".to_owned()),
-            ..rule(PolicyAction::Deny, &two)
-        };
-        table.push((written, expected));
+        table.push((written, rule(PolicyAction::Deny, &two).named("n")));
     }
     for (words, action) in [
         (
@@ -195,7 +187,7 @@ fn what_is_not_understood_is_refused_and_never_left_out() {
         "env_mode",
     ] {
         let rule = json!({"rules": [{"deny": {key: "x"}}]});
-        let error = serde_json::from_value::<ToolApprovalPolicy>(rule)
+        let error = ToolApprovalPolicy::from_json("host", rule)
             .unwrap_err()
             .to_string();
         assert!(error.contains("cannot be judged yet"), "{error}");
