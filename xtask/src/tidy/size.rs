@@ -5,10 +5,13 @@
 use crate::{numbers::Numbers, repo::File};
 
 /// The most production lines of all crates together, comments and blank lines among them.
-const ALL_LINES: usize = 111_000;
+const ALL_LINES: usize = 104_000;
 
 /// The most lines of code that one crate may have.
-const CRATE_CODE: usize = 16_000;
+const CRATE_CODE: usize = 12_000;
+
+/// The most that `tools` may have: files, commands, MCP and skills of a session.
+const TOOLS_CODE: usize = 14_000;
 
 /// No crate, and not the whole, is longer than its budget.
 pub(super) fn budgets(files: &[File]) -> Vec<String> {
@@ -20,10 +23,11 @@ fn over(numbers: &Numbers) -> Vec<String> {
     let whole = (all > ALL_LINES).then(|| {
         format!("crates: {all} production lines, {ALL_LINES} is the most; remove some, or raise the budget in a commit that says why")
     });
-    let long = numbers.0.iter().filter(|(_, it)| it.code > CRATE_CODE);
-    let long = long.map(|(name, it)| {
-        let code = it.code;
-        format!("crates/{name}: {code} lines of code, {CRATE_CODE} is the most; move a part into a crate of its own")
+    let long = numbers.0.iter().filter_map(|(name, it)| {
+        let (code, most) = (it.code, if name == "tools" { TOOLS_CODE } else { CRATE_CODE });
+        (code > most).then(|| {
+            format!("crates/{name}: {code} lines of code, {most} is the most; move a part into a crate of its own")
+        })
     });
     whole.into_iter().chain(long).collect()
 }
@@ -35,12 +39,15 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_found() {
-        let of = |lines, code| {
+        let of_crate = |name: &str, lines, code| {
             let length = Length { lines, code };
-            over(&Numbers([("a".to_owned(), length)].into()))
+            over(&Numbers([(name.to_owned(), length)].into()))
         };
+        let of = |lines, code| of_crate("a", lines, code);
         assert!(of(ALL_LINES, CRATE_CODE).is_empty());
         assert!(of(ALL_LINES + 1, 1)[0].starts_with("crates: "));
         assert!(of(1, CRATE_CODE + 1)[0].starts_with("crates/a: "));
+        assert!(of_crate("tools", 1, TOOLS_CODE).is_empty());
+        assert!(of_crate("tools", 1, TOOLS_CODE + 1)[0].starts_with("crates/tools: "));
     }
 }

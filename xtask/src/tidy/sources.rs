@@ -160,7 +160,9 @@ pub(crate) fn product_code(text: &str) -> &str {
             .lines()
             .find(|line| !line.trim_start().starts_with("#["));
         if item.is_some_and(|line| {
-            line.trim_start_matches("pub(crate) ").starts_with("mod ") && line.ends_with('{')
+            let line = line.trim_start_matches("pub(crate) ");
+            let line = line.trim_start_matches("pub(super) ");
+            line.starts_with("mod ") && line.ends_with('{')
         }) {
             return &text[..at];
         }
