@@ -174,6 +174,7 @@ mod tests {
     #[test]
     fn an_edge_against_the_stream_is_found() {
         let packages = [
+            package("harn-schema", &["serde", "harn-model"]),
             package("harn-model", &["serde", "harn-journal"]),
             package("harn-journal", &["harn-model", "harn-runtime"]),
             package("harn-runtime", &["harn-model", "harn-journal"]),
@@ -182,7 +183,8 @@ mod tests {
         assert_eq!(
             rooms(&packages),
             [
-                "harn-model: depends on harn-journal; it may use no other package of ours",
+                "harn-schema: depends on harn-model; it may use no other package of ours",
+                "harn-model: depends on harn-journal; it may use only harn-schema",
                 "harn-journal: depends on harn-runtime; it may use only harn-model",
             ]
         );
