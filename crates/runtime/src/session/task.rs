@@ -429,7 +429,8 @@ impl SessionTask {
     }
 }
 
-/// What the turn that runs wakes the task with; never, where none does. Cancel safe.
+/// What the turn that runs wakes the task with. Returns `None` at once if no turn runs, so that `select!` skips
+/// the branch. Cancel safe.
 async fn next_wake(turn: &mut Option<RunningTurn>, items: &mut Vec<TurnItem>) -> Option<TurnWake> {
     match turn {
         Some(turn) => Some(turn.wake(items).await),

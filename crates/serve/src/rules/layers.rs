@@ -104,16 +104,16 @@ impl Kept {
         links: Links,
         treat: impl FnOnce(ToolApprovalPolicy) -> ToolApprovalPolicy,
     ) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
-        if self.files.len() >= MOST_KEPT && !self.files.contains_key(path) {
-            self.files.clear();
-        }
-        let known = self.files.entry(path.to_owned()).or_default();
-        let policy = disk::look(known, path, links, |text| {
+        let mut known = self.files.remove(path).unwrap_or_default();
+        let policy = disk::look(&mut known, path, links, |text| {
             Ok(Arc::new(treat(parse(path, text)?)))
         });
         let policy = policy?.cloned();
-        if policy.is_none() {
-            self.files.remove(path);
+        if policy.is_some() {
+            if self.files.len() >= MOST_KEPT {
+                self.files.clear();
+            }
+            self.files.insert(path.to_owned(), known);
         }
         Ok(policy)
     }

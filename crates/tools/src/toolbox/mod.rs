@@ -162,6 +162,14 @@ impl Toolbox {
         visible.filter(|tool| self.allows(tool)).cloned().collect()
     }
 
+    /// The names of tools that have to be found before a model is told of them.
+    #[must_use]
+    pub fn deferred(&self) -> Vec<String> {
+        let tools: Vec<_> = self.catalogue().tools().cloned().collect();
+        let deferred = self.search.visible(&tools).deferred.into_iter();
+        deferred.map(|tool| tool.name.clone()).collect()
+    }
+
     /// The skills of the session, where it has any.
     #[must_use]
     pub fn skills(&self) -> Option<&Arc<SessionSkills>> {
