@@ -80,14 +80,14 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         unit: Unit::PerSecond,
         value: ours_rate,
         against: Some(("sdk", sdk_rate)),
-        bar: Bar::RatioAtLeast(10.0, None),
+        bar: Bar::RatioAtLeast(10.0),
     });
     table.add(&Figure {
         name: format!("updates a second, {count}"),
         unit: Unit::PerSecond,
         value: ours_rate,
         against: Some(("floor", floor_rate)),
-        bar: Bar::RatioAtLeast(0.25, Some(0.5)),
+        bar: Bar::RatioAtLeast(0.5),
     });
     table.add(&Figure {
         name: "bytes of one update".to_owned(),

@@ -70,7 +70,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         unit: Unit::PerSecond,
         value: median(&seen.replayed),
         against: Some(("live", median(&seen.live))),
-        bar: Bar::RatioAtLeast(0.5, None),
+        bar: Bar::RatioAtLeast(0.5),
     });
     Ok(())
 }

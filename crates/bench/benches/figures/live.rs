@@ -144,7 +144,7 @@ impl<'a> Stage<'a> {
             unit: Unit::Count,
             value: got as f64,
             against: Some(("sent", PACED as f64 * setup.crowds as f64 * many)),
-            bar: Bar::RatioAtLeast(1.0, None),
+            bar: Bar::RatioAtLeast(1.0),
         });
         table.add(&Figure {
             name: name("memory of each"),
@@ -176,7 +176,7 @@ impl<'a> Stage<'a> {
             unit: Unit::Count,
             value: got as f64,
             against: Some(("sent", 2.0 * crate::setup::NUMBERED as f64)),
-            bar: Bar::RatioAtLeast(1.0, None),
+            bar: Bar::RatioAtLeast(1.0),
         });
         Ok(())
     }

@@ -110,7 +110,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         unit: Unit::Count,
         value: in_order as f64,
         against: Some(("sent", setup.unread as f64)),
-        bar: Bar::RatioAtLeast(1.0, None),
+        bar: Bar::RatioAtLeast(1.0),
     });
     table.add(&Figure {
         name: "memory until it has caught up".to_owned(),

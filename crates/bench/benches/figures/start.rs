@@ -66,7 +66,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         unit: Unit::Megabytes,
         value: median(&ours.peaks),
         against: Some(("sdk", median(&sdk.peaks))),
-        bar: Bar::AtMost(8e6),
+        bar: Bar::AtMost(10e6),
     });
     let [sdk_most, ours_most] =
         [&sdk, &ours].map(|starts| starts.peaks.iter().copied().fold(0.0, f64::max));

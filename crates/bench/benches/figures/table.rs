@@ -45,8 +45,8 @@ pub(crate) enum Bar {
     AtMost(f64),
     /// The figure divided by what it is measured against.
     RatioAtMost(f64),
-    /// The same, and the ratio we would like to see.
-    RatioAtLeast(f64, Option<f64>),
+    /// The same ratio, from below.
+    RatioAtLeast(f64),
 }
 
 /// One measured figure.
@@ -69,7 +69,7 @@ impl Figure {
             Bar::Told => None,
             Bar::AtMost(most) => Some(self.value <= most),
             Bar::RatioAtMost(most) => Some(self.ratio().is_some_and(|ratio| ratio <= most)),
-            Bar::RatioAtLeast(least, _) => Some(self.ratio().is_some_and(|ratio| ratio >= least)),
+            Bar::RatioAtLeast(least) => Some(self.ratio().is_some_and(|ratio| ratio >= least)),
         }
     }
 
@@ -78,8 +78,7 @@ impl Figure {
             Bar::Told => "–".to_owned(),
             Bar::AtMost(most) => format!("≤ {}", self.unit.show(most)),
             Bar::RatioAtMost(most) => format!("ratio ≤ {most}"),
-            Bar::RatioAtLeast(least, None) => format!("ratio ≥ {least}"),
-            Bar::RatioAtLeast(least, Some(goal)) => format!("ratio ≥ {least}, goal {goal}"),
+            Bar::RatioAtLeast(least) => format!("ratio ≥ {least}"),
         }
     }
 }
