@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     path::Path,
+    pin::Pin,
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -12,7 +13,7 @@ use std::{
 
 use agent_client_protocol::{Agent, Channel, Client, ConnectionTo};
 use harn_model::SessionId;
-use harn_runtime::{Controller, HostDeadlines, HostOffers, Hub, Seat};
+use harn_runtime::{BoxFuture, Controller, HostDeadlines, HostOffers, Hub, Seat};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -60,79 +61,81 @@ pub enum ConnectionError {
 }
 
 /// Serves one client until its input ends. Does not shut the hub down.
-pub async fn serve_connection(
+pub fn serve_connection(
     hub: Hub,
     config: AcpConfig,
     incoming: mpsc::Receiver<Incoming>,
     outgoing: Outgoing,
-) -> Result<(), ConnectionError> {
-    let (near, far) = Channel::duplex();
-    let (from_sdk, to_sdk) = near.into_parts();
-    let last_event_id = Mutex::new(config.last_event_id);
-    let number = hub.number_connection();
-    let peer = Arc::new(Peer {
-        hub,
-        config,
-        last_event_id,
-        order: Order::new(outgoing),
-        facts: OnceLock::new(),
-        client_name: OnceLock::new(),
-        number,
-        wire: OnceLock::new(),
-        sessions: Mutex::default(),
-        left: AtomicBool::new(false),
-        ended: CancellationToken::new(),
-    });
-    let _ended = peer.ended.clone().drop_guard();
-    // On the heap each: what waits for them would hold them several times over, for every client there is.
-    let protocol = Agent
-        .v1()
-        .name("harn-serve")
-        .with_handler(Router::new(peer.clone()));
-    let protocol = Box::pin(protocol.connect_to(far));
-    let order = &peer.order;
-    let read = Box::pin(async {
-        // Held to the end of this block: the SDK answers nothing once its own input ends, and what was asked before
-        // the input ended is answered. A prompt is not waited for.
-        let to_sdk = to_sdk;
-        let refollow = |wanted| setup::refollow(&peer, wanted);
-        if !order.read(incoming, &to_sdk, refollow).await {
-            return Ok(());
-        }
-        let turn_runs = peer.open().iter().any(|open| open.has_active_prompt());
-        let limit = match turn_runs {
-            true => LAST_ANSWERS_BESIDE_A_TURN,
-            false => LAST_ANSWERS,
+) -> BoxFuture<'static, Result<(), ConnectionError>> {
+    Box::pin(async move {
+        let (near, far) = Channel::duplex();
+        let (from_sdk, to_sdk) = near.into_parts();
+        let last_event_id = Mutex::new(config.last_event_id);
+        let number = hub.number_connection();
+        let peer = Arc::new(Peer {
+            hub,
+            config,
+            last_event_id,
+            order: Order::new(outgoing),
+            facts: OnceLock::new(),
+            client_name: OnceLock::new(),
+            number,
+            wire: OnceLock::new(),
+            sessions: Mutex::default(),
+            left: AtomicBool::new(false),
+            ended: CancellationToken::new(),
+        });
+        let _ended = peer.ended.clone().drop_guard();
+        // On the heap each: what waits for them would hold them several times over, for every client there is.
+        let protocol = Agent
+            .v1()
+            .name("harn-serve")
+            .with_handler(Router::new(peer.clone()));
+        let protocol = Box::pin(protocol.connect_to(far));
+        let order = &peer.order;
+        let read = Box::pin(async {
+            // Held to the end of this block: the SDK answers nothing once its own input ends, and what was asked before
+            // the input ended is answered. A prompt is not waited for.
+            let to_sdk = to_sdk;
+            let refollow = |wanted| setup::refollow(&peer, wanted);
+            if !order.read(incoming, &to_sdk, refollow).await {
+                return Ok(());
+            }
+            let turn_runs = peer.open().iter().any(|open| open.has_active_prompt());
+            let limit = match turn_runs {
+                true => LAST_ANSWERS_BESIDE_A_TURN,
+                false => LAST_ANSWERS,
+            };
+            if timeout(limit, order.answered()).await.is_err() {
+                tracing::debug!("the input ended, and some requests are left without an answer");
+            }
+            Ok(())
+        });
+        let write = Box::pin(order.write(from_sdk));
+        let protocol = async {
+            protocol
+                .await
+                .map_err(|e| ConnectionError::Protocol(e.message))
         };
-        if timeout(limit, order.answered()).await.is_err() {
-            tracing::debug!("the input ended, and some requests are left without an answer");
-        }
-        Ok(())
-    });
-    let write = Box::pin(order.write(from_sdk));
-    let protocol = async {
-        protocol
-            .await
-            .map_err(|e| ConnectionError::Protocol(e.message))
-    };
-    let write = async { write.await.map_err(ConnectionError::from) };
-    // However it ends, the peer has left before the connection is torn down, which fails every request that is
-    // under way.
-    let served = async {
-        tokio::try_join!(
-            peer.leaving_after(read),
-            peer.leaving_after(protocol),
-            peer.leaving_after(write)
-        )
-    };
-    let ended = tokio::select! {
-        result = served => result.map(|_| ()),
-        () = peer.leaving_after(order.outgoing.closed()) => Err(Disconnected.into()),
-    };
-    // Nobody is left to be told of it here.
-    peer.ended.cancel();
-    peer.get_up().await;
-    ended
+        let write = async { write.await.map_err(ConnectionError::from) };
+        // However it ends, the peer has left before the connection is torn down, which fails every request that is
+        // under way.
+        let served = async {
+            tokio::try_join!(
+                peer.leaving_after(read),
+                peer.leaving_after(protocol),
+                peer.leaving_after(write)
+            )
+        };
+        let ended = tokio::select! {
+            result = served => result.map(|_| ()),
+            () = peer.leaving_after(order.outgoing.closed()) => Err(Disconnected.into()),
+        };
+        // Nobody is left to be told of it here.
+        peer.ended.cancel();
+        peer.get_up().await;
+        ended
+    })
 }
 
 /// How long requests may take that were read before the input ended. A process has a second to end, of which a
@@ -302,8 +305,12 @@ impl Peer {
 
     /// Runs something for as long as the client is connected.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_boxed(Box::pin(work));
+    }
+
+    /// Takes one type of future, so that tokio's task is compiled once and not for each caller.
+    fn spawn_boxed(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
         let ended = self.ended.clone();
-        let work = Box::pin(work);
         tokio::spawn(async move {
             tokio::select! {
                 biased;

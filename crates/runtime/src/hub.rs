@@ -22,7 +22,8 @@ use harn_policy::Roots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
-    Agent, AgentProfile, Controller, EquipmentLink, IdKind, NewEquipment, NoHost, SessionError,
+    Agent, AgentProfile, BoxFuture, Controller, EquipmentLink, IdKind, NewEquipment, NoHost,
+    SessionError,
     publish::Feed,
     session::{Live, Msg, SessionTask, Shared, lock},
     worker::ChildOf,
@@ -132,10 +133,12 @@ impl Hub {
     }
 
     /// Creates a session.
-    pub async fn create(&self, new: NewSession) -> Result<Controller, SessionError> {
-        check_cwd(&new.cwd)?;
-        let meta = self.fresh_meta(self.mint(), new, None);
-        self.create_as(meta, self.own_role(), create_empty).await
+    pub fn create(&self, new: NewSession) -> BoxFuture<'_, Result<Controller, SessionError>> {
+        Box::pin(async move {
+            check_cwd(&new.cwd)?;
+            let meta = self.fresh_meta(self.mint(), new, None);
+            self.create_as(meta, self.own_role(), create_empty).await
+        })
     }
 
     /// Creates a session, with whatever `create` puts into its log.
@@ -167,55 +170,57 @@ impl Hub {
     }
 
     /// Opens a session; where there is none and it says what a new one would be, creates it.
-    async fn open_as(
-        &self,
-        id: &SessionId,
-        cwd: Option<&Path>,
+    fn open_as<'a>(
+        &'a self,
+        id: &'a SessionId,
+        cwd: Option<&'a Path>,
         role: Role,
         or_new: Option<SessionMeta>,
-    ) -> Result<Controller, SessionError> {
-        loop {
-            let (cell, role) = (self.cell(id)?, role.clone());
-            let open = async {
-                let (store, wanted) = (self.inner.config.store.clone(), id.clone());
-                let (principal, new) = (self.principal.clone(), or_new.clone());
-                let open = move || {
-                    // Before it is opened: not even its lock is anybody else's business.
-                    check_own(&principal, &store.meta(&wanted)?)?;
-                    store.open(&wanted)
-                };
-                let store = self.inner.config.store.clone();
-                let found = blocking(move || match (open(), new) {
-                    (Err(JournalError::NotFound(_)), Some(meta)) => {
-                        match store.create(meta.clone()) {
-                            // Somebody else's, or another process was faster.
-                            Err(JournalError::Exists(_)) => open(),
-                            created => created.map(|log| Opened {
-                                log,
-                                meta,
-                                view: SessionView::default(),
-                                torn_bytes: 0,
-                            }),
+    ) -> BoxFuture<'a, Result<Controller, SessionError>> {
+        Box::pin(async move {
+            loop {
+                let (cell, role) = (self.cell(id)?, role.clone());
+                let open = async {
+                    let (store, wanted) = (self.inner.config.store.clone(), id.clone());
+                    let (principal, new) = (self.principal.clone(), or_new.clone());
+                    let open = move || {
+                        // Before it is opened: not even its lock is anybody else's business.
+                        check_own(&principal, &store.meta(&wanted)?)?;
+                        store.open(&wanted)
+                    };
+                    let store = self.inner.config.store.clone();
+                    let found = blocking(move || match (open(), new) {
+                        (Err(JournalError::NotFound(_)), Some(meta)) => {
+                            match store.create(meta.clone()) {
+                                // Somebody else's, or another process was faster.
+                                Err(JournalError::Exists(_)) => open(),
+                                created => created.map(|log| Opened {
+                                    log,
+                                    meta,
+                                    view: SessionView::default(),
+                                    torn_bytes: 0,
+                                }),
+                            }
                         }
-                    }
-                    (found, _) => found,
-                });
-                let opened = found.await?;
-                // Before it is served: a session that is refused must not stay open and locked.
-                check_own_cwd(id, cwd, &opened.meta.directory)?;
-                let settled = settle_crash(&self.inner.config, opened)?;
-                Ok(self.serve(settled.meta, settled.log, settled.view, role))
-            };
-            let session = self.fill(id, cell, open).await?;
-            check_own(&self.principal, session.meta())?;
-            // Its task may have ended and not be forgotten yet.
-            if session.is_closed() {
-                self.inner.forget_closed(id);
-                continue;
+                        (found, _) => found,
+                    });
+                    let opened = found.await?;
+                    // Before it is served: a session that is refused must not stay open and locked.
+                    check_own_cwd(id, cwd, &opened.meta.directory)?;
+                    let settled = settle_crash(&self.inner.config, opened)?;
+                    Ok(self.serve(settled.meta, settled.log, settled.view, role))
+                };
+                let session = self.fill(id, cell, open).await?;
+                check_own(&self.principal, session.meta())?;
+                // Its task may have ended and not be forgotten yet.
+                if session.is_closed() {
+                    self.inner.forget_closed(id);
+                    continue;
+                }
+                check_own_cwd(id, cwd, &session.meta().directory)?;
+                return Ok(session);
             }
-            check_own_cwd(id, cwd, &session.meta().directory)?;
-            return Ok(session);
-        }
+        })
     }
 
     /// The session if it is open here.
@@ -250,15 +255,21 @@ impl Hub {
 
     /// Creates a session that begins with the history of another. A turn that is still running there is
     /// left out, and so are its workers.
-    pub async fn fork(&self, id: &SessionId, new: NewSession) -> Result<Controller, SessionError> {
-        check_cwd(&new.cwd)?;
-        let meta = self.fresh_meta(self.mint(), new, Some(id.clone()));
-        let (source, principal) = (id.clone(), self.principal.clone());
-        let copy = move |config: &HubConfig, meta| {
-            check_own(&principal, &config.store.meta(&source)?)?;
-            copy::copy(config, &source, meta)
-        };
-        self.create_as(meta, self.own_role(), copy).await
+    pub fn fork<'a>(
+        &'a self,
+        id: &'a SessionId,
+        new: NewSession,
+    ) -> BoxFuture<'a, Result<Controller, SessionError>> {
+        Box::pin(async move {
+            check_cwd(&new.cwd)?;
+            let meta = self.fresh_meta(self.mint(), new, Some(id.clone()));
+            let (source, principal) = (id.clone(), self.principal.clone());
+            let copy = move |config: &HubConfig, meta| {
+                check_own(&principal, &config.store.meta(&source)?)?;
+                copy::copy(config, &source, meta)
+            };
+            self.create_as(meta, self.own_role(), copy).await
+        })
     }
 
     /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
@@ -287,9 +298,11 @@ impl Hub {
     }
 
     /// Closes every session, whoever's it is, and opens none any more.
-    pub async fn shutdown(&self) {
-        let live = lock(&self.inner.live).take().unwrap_or_default();
-        close_all(live.into_values().filter_map(|cell| cell.get().cloned())).await;
+    pub fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let live = lock(&self.inner.live).take().unwrap_or_default();
+            close_all(live.into_values().filter_map(|cell| cell.get().cloned())).await;
+        })
     }
 
     /// The agent that serves every session, working for nobody but its client.

@@ -5,6 +5,7 @@
 //! writes to stdout or opens a file other than through the journal.
 
 mod agent;
+mod boxed;
 mod equipment;
 mod error;
 mod hitl;
@@ -19,6 +20,7 @@ mod turn;
 mod worker;
 
 pub use agent::{Agent, AgentProfile};
+pub use boxed::BoxFuture;
 pub use equipment::{Equip, Equipment, EquipmentChange, EquipmentLink, NewEquipment, NoEquipment};
 pub use error::{
     AgentError, ControlError, HitlError, HostError, LiveClientError, NotInControl, PromptError,

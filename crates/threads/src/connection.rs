@@ -6,7 +6,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use harn_lines::{Disconnected, Line, Outgoing};
-use harn_runtime::Hub;
+use harn_runtime::{BoxFuture, Hub};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -107,45 +107,47 @@ impl Peer {
 
 /// Serves one client until its input ends and what it asked for is answered. Turns go on; does not shut the
 /// hub down.
-pub async fn serve_connection(
+pub fn serve_connection(
     hub: Hub,
     config: ThreadsConfig,
     mut incoming: mpsc::Receiver<Line>,
     outgoing: Outgoing,
-) -> Result<(), Disconnected> {
-    let name = format!("threads-{}", hub.number_connection());
-    let peer = Arc::new(Peer {
-        hub,
-        config,
-        outgoing,
-        registry: Registry::default(),
-        tasks: TaskTracker::new(),
-        ended: CancellationToken::new(),
-        name,
-        disk: Arc::new(Semaphore::new(AT_ONCE)),
-    });
-    // Also when this is given up in the middle: nobody may go on writing then.
-    let ended = peer.ended.clone().drop_guard();
-    loop {
-        let line = tokio::select! {
-            line = incoming.recv() => line,
-            () = peer.outgoing.closed() => return Err(Disconnected),
-        };
-        let Some(line) = line else { break };
-        match rpc::read(line) {
-            Ok(Some(call)) => router::handle(&peer, call).await?,
-            Ok(None) => tracing::debug!("ignored an answer; nothing was asked"),
-            Err(refused) => {
-                let mut out = Vec::new();
-                rpc::write_error(refused.id.as_ref(), &refused.error, &mut out);
-                peer.send(out).await?;
+) -> BoxFuture<'static, Result<(), Disconnected>> {
+    Box::pin(async move {
+        let name = format!("threads-{}", hub.number_connection());
+        let peer = Arc::new(Peer {
+            hub,
+            config,
+            outgoing,
+            registry: Registry::default(),
+            tasks: TaskTracker::new(),
+            ended: CancellationToken::new(),
+            name,
+            disk: Arc::new(Semaphore::new(AT_ONCE)),
+        });
+        // Also when this is given up in the middle: nobody may go on writing then.
+        let ended = peer.ended.clone().drop_guard();
+        loop {
+            let line = tokio::select! {
+                line = incoming.recv() => line,
+                () = peer.outgoing.closed() => return Err(Disconnected),
+            };
+            let Some(line) = line else { break };
+            match rpc::read(line) {
+                Ok(Some(call)) => router::handle(&peer, call).await?,
+                Ok(None) => tracing::debug!("ignored an answer; nothing was asked"),
+                Err(refused) => {
+                    let mut out = Vec::new();
+                    rpc::write_error(refused.id.as_ref(), &refused.error, &mut out);
+                    peer.send(out).await?;
+                }
             }
         }
-    }
-    drop(ended);
-    peer.tasks.close();
-    tokio::select! {
-        () = peer.tasks.wait() => Ok(()),
-        () = peer.outgoing.closed() => Err(Disconnected),
-    }
+        drop(ended);
+        peer.tasks.close();
+        tokio::select! {
+            () = peer.tasks.wait() => Ok(()),
+            () = peer.outgoing.closed() => Err(Disconnected),
+        }
+    })
 }

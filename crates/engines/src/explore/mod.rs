@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_model::{Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason};
-use harn_runtime::{Agent, AgentError, AgentProfile, Equipment, TurnContext};
+use harn_runtime::{Agent, AgentError, AgentProfile, BoxFuture, Equipment, TurnContext};
 use harn_tools::{Toolbox, markdown};
 
 use attached::Attached;
@@ -82,29 +82,31 @@ impl Agent for ExploreAgent {
 }
 
 /// Does what is asked for.
-async fn respond(
-    cx: &TurnContext,
-    request: Request<'_>,
-    attached: &[Attached],
-) -> Result<(), AgentError> {
-    match request {
-        Request::Find(words) => search::find(cx, words).await,
-        Request::ExploreAll(words) => all::explore(cx, words).await,
-        Request::Grep(pattern) => search::grep(cx, pattern).await,
-        Request::Read(path) => files::show(cx, path).await,
-        Request::Write { path, text } => write::write(cx, path, text).await,
-        Request::Run(command) => run::run(cx, command).await,
-        Request::Watch(glob) => watch::watch(cx, glob).await,
-        Request::Unwatch => cx.say(watch::NOTHING).await,
-        Request::Tools => tools::list(cx).await,
-        Request::Skills(wanted) => skills::answer(cx, wanted).await,
-        Request::Shells(wanted) => shells::answer(cx, wanted).await,
-        Request::Tool { name, arguments } => tools::call(cx, name, arguments).await,
-        Request::Help => cx.say(prompt::help() + &others(cx)).await,
-        Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
-        Request::Unknown(name) => cx.say(prompt::unknown(name) + &others(cx)).await,
-        Request::Question(text) => question::answer(cx, text, attached).await,
-    }
+fn respond<'a>(
+    cx: &'a TurnContext,
+    request: Request<'a>,
+    attached: &'a [Attached],
+) -> BoxFuture<'a, Result<(), AgentError>> {
+    Box::pin(async move {
+        match request {
+            Request::Find(words) => search::find(cx, words).await,
+            Request::ExploreAll(words) => all::explore(cx, words).await,
+            Request::Grep(pattern) => search::grep(cx, pattern).await,
+            Request::Read(path) => files::show(cx, path).await,
+            Request::Write { path, text } => write::write(cx, path, text).await,
+            Request::Run(command) => run::run(cx, command).await,
+            Request::Watch(glob) => watch::watch(cx, glob).await,
+            Request::Unwatch => cx.say(watch::NOTHING).await,
+            Request::Tools => tools::list(cx).await,
+            Request::Skills(wanted) => skills::answer(cx, wanted).await,
+            Request::Shells(wanted) => shells::answer(cx, wanted).await,
+            Request::Tool { name, arguments } => tools::call(cx, name, arguments).await,
+            Request::Help => cx.say(prompt::help() + &others(cx)).await,
+            Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
+            Request::Unknown(name) => cx.say(prompt::unknown(name) + &others(cx)).await,
+            Request::Question(text) => question::answer(cx, text, attached).await,
+        }
+    })
 }
 
 /// What the session's agent works with.

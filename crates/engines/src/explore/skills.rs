@@ -1,6 +1,6 @@
 //! `/skills`: which skills the session has, and which of them are active.
 
-use harn_runtime::{AgentError, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use harn_tools::skills::{SessionSkills, Skill, SkillError};
 
 use super::{
@@ -32,27 +32,32 @@ impl<'a> Wanted<'a> {
     }
 }
 
-pub(super) async fn answer(cx: &TurnContext, wanted: Wanted<'_>) -> Result<(), AgentError> {
-    let toolbox = toolbox(cx);
-    let Some(skills) = toolbox.skills() else {
-        return cx.say("This session has no skills.").await;
-    };
-    let done = match wanted {
-        Wanted::List => return cx.say(list(skills)).await,
-        Wanted::Use(id) => {
-            let used = skills.activate(cx, id, "the user asked for it").await;
-            used.map(|()| format!("{} is active.", code(id)))
+pub(super) fn answer<'a>(
+    cx: &'a TurnContext,
+    wanted: Wanted<'a>,
+) -> BoxFuture<'a, Result<(), AgentError>> {
+    Box::pin(async move {
+        let toolbox = toolbox(cx);
+        let Some(skills) = toolbox.skills() else {
+            return cx.say("This session has no skills.").await;
+        };
+        let done = match wanted {
+            Wanted::List => return cx.say(list(skills)).await,
+            Wanted::Use(id) => {
+                let used = skills.activate(cx, id, "the user asked for it").await;
+                used.map(|()| format!("{} is active.", code(id)))
+            }
+            Wanted::Drop(id) => {
+                let dropped = skills.deactivate(cx, id).await;
+                dropped.map(|()| format!("{} is not active any more.", code(id)))
+            }
+        };
+        match done {
+            Ok(said) => cx.say(said).await,
+            Err(SkillError::Turn(error)) => Err(error),
+            Err(error) => cx.say(format!("Nothing was done: {error}.")).await,
         }
-        Wanted::Drop(id) => {
-            let dropped = skills.deactivate(cx, id).await;
-            dropped.map(|()| format!("{} is not active any more.", code(id)))
-        }
-    };
-    match done {
-        Ok(said) => cx.say(said).await,
-        Err(SkillError::Turn(error)) => Err(error),
-        Err(error) => cx.say(format!("Nothing was done: {error}.")).await,
-    }
+    })
 }
 
 fn list(skills: &SessionSkills) -> String {

@@ -3,7 +3,8 @@
 
 use harn_model::{ToolContent, ToolExecutor};
 use harn_runtime::{
-    AgentError, Host, HostError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext,
+    AgentError, BoxFuture, Host, HostError, ToolBuilder, ToolError, ToolHandle, ToolOutput,
+    TurnContext,
 };
 use harn_tools::{Builtin, CommandResult, run_for_call};
 use serde_json::{Value, json};
@@ -39,34 +40,36 @@ impl Act {
     }
 
     /// Does the work of its call, which may run, with the arguments that count.
-    pub(super) async fn perform(
-        &self,
-        cx: &TurnContext,
-        call: &ToolHandle,
-    ) -> Result<Done, AgentError> {
-        let (host, input) = (call.host(), call.input());
-        let offers = host.client_offers();
-        let by = |offered| match offered {
-            true => ToolExecutor::HostBridge,
-            false => ToolExecutor::HarnBuiltin,
-        };
-        Ok(match self {
-            Self::HostTool { name, .. } => {
-                let done = host.call_tool(name, input.clone()).await;
-                Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
-            }
-            Self::HostCall { op, .. } => {
-                let done = host.call(op, input.clone()).await;
-                Done::new(by(offers.tools), done.map(ToolOutput::from))
-            }
-            Self::Write { .. } => Done::new(by(offers.write_text), write(host, input).await),
-            Self::Run(_) => match word(input, "command") {
-                Ok(line) => {
-                    let CommandResult { output, failed } = run_for_call(cx, call, line).await?;
-                    Done { output, failed }
+    pub(super) fn perform<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+        call: &'a ToolHandle,
+    ) -> BoxFuture<'a, Result<Done, AgentError>> {
+        Box::pin(async move {
+            let (host, input) = (call.host(), call.input());
+            let offers = host.client_offers();
+            let by = |offered| match offered {
+                true => ToolExecutor::HostBridge,
+                false => ToolExecutor::HarnBuiltin,
+            };
+            Ok(match self {
+                Self::HostTool { name, .. } => {
+                    let done = host.call_tool(name, input.clone()).await;
+                    Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
                 }
-                Err(error) => Done::new(by(offers.terminal), Err(error)),
-            },
+                Self::HostCall { op, .. } => {
+                    let done = host.call(op, input.clone()).await;
+                    Done::new(by(offers.tools), done.map(ToolOutput::from))
+                }
+                Self::Write { .. } => Done::new(by(offers.write_text), write(host, input).await),
+                Self::Run(_) => match word(input, "command") {
+                    Ok(line) => {
+                        let CommandResult { output, failed } = run_for_call(cx, call, line).await?;
+                        Done { output, failed }
+                    }
+                    Err(error) => Done::new(by(offers.terminal), Err(error)),
+                },
+            })
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harn_model::HitlKind;
-use harn_runtime::{AgentError, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use serde_json::Value;
 
 use super::{scenario::Step, with};
@@ -31,18 +31,24 @@ pub(super) struct Person {
 
 impl Person {
     /// Asks, and returns the steps that follow.
-    pub(super) async fn ask(&self, cx: &TurnContext) -> Result<&[Step], AgentError> {
-        let answer = match self.kind {
-            HitlKind::Question => self.question(cx).await,
-            HitlKind::Approval | HitlKind::DualControl => self.approval(cx).await,
-            HitlKind::Escalation => self.escalation(cx).await,
-        };
-        match (answer, &self.on_none) {
-            (Ok(true), _) => Ok(&self.on_yes),
-            (Ok(false), _) => Ok(&self.on_no),
-            (Err(AgentError::Unanswered { .. }), Some(steps)) => Ok(steps),
-            (Err(error), _) => Err(error),
-        }
+    pub(super) fn ask<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+    ) -> BoxFuture<'a, Result<&'a [Step], AgentError>> {
+        Box::pin(async move {
+            let answer = match self.kind {
+                HitlKind::Question => self.question(cx).await,
+                HitlKind::Approval | HitlKind::DualControl => self.approval(cx).await,
+                HitlKind::Escalation => self.escalation(cx).await,
+            };
+            let steps = match (answer, &self.on_none) {
+                (Ok(true), _) => &self.on_yes,
+                (Ok(false), _) => &self.on_no,
+                (Err(AgentError::Unanswered { .. }), Some(steps)) => steps,
+                (Err(error), _) => return Err(error),
+            };
+            Ok(steps.as_slice())
+        })
     }
 
     async fn question(&self, cx: &TurnContext) -> Result<bool, AgentError> {

@@ -4,7 +4,7 @@
 use std::{future::Future, sync::Arc};
 
 use harn_model::{AgentEvent, StopReason};
-use harn_runtime::{AgentError, Delivered, ToolHandle, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, Delivered, ToolHandle, TurnContext};
 use serde_json::json;
 
 use super::{
@@ -15,19 +15,21 @@ use super::{
 };
 
 /// Plays steps to their end, or to the first that ends the turn.
-pub(super) async fn play(
-    steps: &[Step],
-    cast: &Arc<Cast>,
-    cx: &TurnContext,
-) -> Result<StopReason, AgentError> {
-    let player = Player {
-        cx,
-        crew: Crew::new(cast.clone(), cx.clone()),
-        stack: vec![Frame::new(steps)],
-        parting: false,
-        came: Delivered::default(),
-    };
-    player.run().await
+pub(super) fn play<'a>(
+    steps: &'a [Step],
+    cast: &'a Arc<Cast>,
+    cx: &'a TurnContext,
+) -> BoxFuture<'a, Result<StopReason, AgentError>> {
+    Box::pin(async move {
+        let player = Player {
+            cx,
+            crew: Crew::new(cast.clone(), cx.clone()),
+            stack: vec![Frame::new(steps)],
+            parting: false,
+            came: Delivered::default(),
+        };
+        player.run().await
+    })
 }
 
 struct Player<'s> {

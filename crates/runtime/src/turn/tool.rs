@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{TurnContext, TurnItem};
 use crate::{
-    AgentError, Host, IdKind, ToolError,
+    AgentError, BoxFuture, Host, IdKind, ToolError,
     permission::{Act, Declared, Judged, Permit},
 };
 
@@ -100,13 +100,17 @@ impl ToolBuilder {
     }
 
     /// As [`ToolBuilder::start`], for a call that is likely to be asked about.
-    pub async fn ask(self) -> Result<ToolHandle, AgentError> {
-        self.start().await
+    pub fn ask(self) -> BoxFuture<'static, Result<ToolHandle, AgentError>> {
+        self.start()
     }
 
     /// Announces the call, and lets it run if it may: the session's rules allow it, or somebody who is
     /// asked does. Otherwise the call fails and this returns [`AgentError::Denied`]; the turn may go on.
-    pub async fn start(self) -> Result<ToolHandle, AgentError> {
+    pub fn start(self) -> BoxFuture<'static, Result<ToolHandle, AgentError>> {
+        Box::pin(self.announce())
+    }
+
+    async fn announce(self) -> Result<ToolHandle, AgentError> {
         let act = self.act();
         let judged = self.cx.judge(act.clone()).await;
         let Self { cx, mut call, .. } = self;

@@ -44,7 +44,15 @@ pub(super) enum CycleEnd {
 }
 
 impl Run {
-    pub(super) async fn finish(self, begun: oneshot::Sender<Result<(), WorkerError>>) {
+    /// Runs the cycle in a task of its own; the receiver gets a result when it has begun, or could not. Not async,
+    /// so that the task is compiled in this crate and not in each that starts a worker.
+    pub(super) fn spawn(self) -> oneshot::Receiver<Result<(), WorkerError>> {
+        let (begun, when_begun) = oneshot::channel();
+        tokio::spawn(self.finish(begun));
+        when_begun
+    }
+
+    async fn finish(self, begun: oneshot::Sender<Result<(), WorkerError>>) {
         let child = match self.open().await {
             Ok(child) => child,
             Err(error) => {

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use harn_model::{
     HandoffArtifact, SessionId, StopReason, WorkerEvent, WorkerId, WorkerStatus, WorkerUpdate,
 };
-use tokio::sync::oneshot;
 
 use super::{
     Crew,
@@ -171,9 +170,7 @@ impl Worker {
     /// that whoever stops waiting cannot leave a worker half started.
     pub(super) async fn run(&self, run: Run) -> Result<(), WorkerError> {
         let cycle = run.claim.cycle.clone();
-        let (begun, when_begun) = oneshot::channel();
-        tokio::spawn(run.finish(begun));
-        when_begun.await.unwrap_or(Err(WorkerError::TurnOver))?;
+        run.spawn().await.unwrap_or(Err(WorkerError::TurnOver))?;
         *lock(&self.seen) = Some(cycle);
         Ok(())
     }

@@ -34,6 +34,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use futures::future::LocalBoxFuture;
 use harn_runtime::Clock;
 
 use self::{
@@ -54,18 +55,20 @@ pub use self::{args::AttachArgs, servers::live_sessions};
 ///
 /// # Errors
 /// When there is no such session or no terminal to show it in.
-pub async fn run(
+pub fn run(
     state_dir: PathBuf,
     args: AttachArgs,
     token: Option<String>,
     clock: Arc<dyn Clock>,
-) -> Result<ExitCode> {
-    let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
-    if !args.json && !seen {
-        let error = "there is no terminal to show a session in; --json prints a line an update";
-        return Err(wrong_use(anyhow!(error)));
-    }
-    Attach::new(state_dir, args, token, clock)?.run().await
+) -> LocalBoxFuture<'static, Result<ExitCode>> {
+    Box::pin(async move {
+        let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
+        if !args.json && !seen {
+            let error = "there is no terminal to show a session in; --json prints a line an update";
+            return Err(wrong_use(anyhow!(error)));
+        }
+        Attach::new(state_dir, args, token, clock)?.run().await
+    })
 }
 
 struct Attach {

@@ -91,6 +91,9 @@ pub struct RunRequest {
     pub no_color: bool,
 }
 
+/// Hands the agent its ends of the connection.
+pub(super) type Connect<'a> = Box<dyn FnOnce(mpsc::Receiver<Incoming>, Outgoing) + 'a>;
+
 pub(super) struct Conversation {
     show: Show,
     quiet: bool,
@@ -127,7 +130,7 @@ impl Conversation {
     /// Holds it, and says how to exit.
     pub(super) async fn hold(
         mut self,
-        connect: impl FnOnce(mpsc::Receiver<Incoming>, Outgoing),
+        connect: Connect<'_>,
         request: RunRequest,
     ) -> Result<ExitCode> {
         let (lines, incoming) = mpsc::channel(WAITING);
@@ -546,7 +549,7 @@ turns:
             let connect = |incoming, outgoing| {
                 tokio::spawn(serve_connection(hub.clone(), config, incoming, outgoing));
             };
-            conversation.hold(connect, request).await.unwrap();
+            conversation.hold(Box::new(connect), request).await.unwrap();
             hub.shutdown().await;
         });
         drop(hands);

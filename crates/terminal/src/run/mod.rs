@@ -23,13 +23,19 @@ use std::{
 };
 
 use anyhow::Result;
+use futures::future::LocalBoxFuture;
 use harn_acp::transport::{Incoming, Outgoing};
 use harn_model::SessionId;
 use harn_policy::SessionMode;
 use harn_runtime::Clock;
 use tokio::sync::mpsc;
 
-use self::{conversation::Conversation, keyboard::Keyboard, screen::Screen, show::Show};
+use self::{
+    conversation::{Connect, Conversation},
+    keyboard::Keyboard,
+    screen::Screen,
+    show::Show,
+};
 
 pub use self::{conversation::RunRequest, prompt::read_prompt};
 
@@ -55,19 +61,30 @@ pub enum Start {
 ///
 /// # Errors
 /// When the agent refuses the session or the prompt, or stdout cannot be written.
-pub async fn run(
+pub fn run<'a>(
     request: RunRequest,
     clock: impl Clock,
-    connect: impl FnOnce(mpsc::Receiver<Incoming>, Outgoing),
-) -> Result<ExitCode> {
+    connect: impl FnOnce(mpsc::Receiver<Incoming>, Outgoing) + 'a,
+) -> LocalBoxFuture<'a, Result<ExitCode>> {
     let screen = screen(request.json, request.no_color);
     // Somebody who asks for a command and nothing else wants what it prints.
     let prints = request.prompt.starts_with("/run ") && (request.quiet || screen.is_split());
     let mut show = Show::new(screen, request.cwd.clone(), clock);
     show.prints_output = prints;
-    let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
-    let conversation = Conversation::new(show, keyboard, &request)?;
-    conversation.hold(connect, request).await
+    hold(show, request, Box::new(connect))
+}
+
+/// Not generic, so that the client is compiled in this crate.
+fn hold(
+    show: Show,
+    request: RunRequest,
+    connect: Connect<'_>,
+) -> LocalBoxFuture<'_, Result<ExitCode>> {
+    Box::pin(async move {
+        let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
+        let conversation = Conversation::new(show, keyboard, &request)?;
+        conversation.hold(connect, request).await
+    })
 }
 
 /// The answer goes to stdout; the rest with it on a terminal, else to stderr. Lines for a program share stdout with

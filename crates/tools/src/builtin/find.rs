@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use harn_model::{Location, ToolContent, ToolExecutor};
-use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, ToolError, ToolOutput, TurnContext};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -130,45 +130,47 @@ impl Toolbox {
     }
 }
 
-async fn survey(
-    cx: &TurnContext,
+fn survey<'a>(
+    cx: &'a TurnContext,
     part: Part,
     query: Query,
     input: Value,
-) -> Result<(Searched<Found>, Option<Survey>), AgentError> {
-    let filter = cx.host().read_filter().await;
-    let files = part.files.only(move |path| filter.allows(path));
-    let words = query.words().join(" ");
-    let tool = built_in(cx, Builtin::Search).input(input.clone());
-    let call = tool
-        .title(format!("Search for \"{words}\""))
-        .start()
-        .await?;
-    let decided = call.input().clone();
-    let mut kept = None;
-    let work = async {
-        let SearchInput { query: text, limit } = parse(&decided, NO_WORDS)?;
-        // Whoever was asked may have put other words in their place.
-        let query = match decided == input {
-            true => query,
-            false => query_of(&text),
+) -> BoxFuture<'a, Result<(Searched<Found>, Option<Survey>), AgentError>> {
+    Box::pin(async move {
+        let filter = cx.host().read_filter().await;
+        let files = part.files.only(move |path| filter.allows(path));
+        let words = query.words().join(" ");
+        let tool = built_in(cx, Builtin::Search).input(input.clone());
+        let call = tool
+            .title(format!("Search for \"{words}\""))
+            .start()
+            .await?;
+        let decided = call.input().clone();
+        let mut kept = None;
+        let work = async {
+            let SearchInput { query: text, limit } = parse(&decided, NO_WORDS)?;
+            // Whoever was asked may have put other words in their place.
+            let query = match decided == input {
+                true => query,
+                false => query_of(&text),
+            };
+            let limit = limit.unwrap_or(PLACES).min(MAX_PLACES);
+            let (found, survey) = files.survey(query, limit).await?;
+            kept = Some(survey);
+            let hits = found.hits.iter().map(|hit| HitOutput {
+                path: &hit.path,
+                line: hit.line,
+                text: &hit.text,
+                passage: Some([hit.first, hit.last]),
+                // Scores differ in digits that mean nothing.
+                score: Some((hit.score * 100.0).round() / 100.0),
+            });
+            let output = output(&part.root, &found.walked, hits.collect());
+            Ok::<_, ToolError>(Searched { found, output })
         };
-        let limit = limit.unwrap_or(PLACES).min(MAX_PLACES);
-        let (found, survey) = files.survey(query, limit).await?;
-        kept = Some(survey);
-        let hits = found.hits.iter().map(|hit| HitOutput {
-            path: &hit.path,
-            line: hit.line,
-            text: &hit.text,
-            passage: Some([hit.first, hit.last]),
-            // Scores differ in digits that mean nothing.
-            score: Some((hit.score * 100.0).round() / 100.0),
-        });
-        let output = output(&part.root, &found.walked, hits.collect());
-        Ok::<_, ToolError>(Searched { found, output })
-    };
-    let searched = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?;
-    Ok((searched, kept))
+        let searched = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?;
+        Ok((searched, kept))
+    })
 }
 
 /// What a text asks for: its words as they are where none of them says anything.
@@ -182,34 +184,36 @@ fn query_of(text: &str) -> Query {
 }
 
 /// `grep`: the lines that match.
-pub(super) async fn grepped(
-    cx: &TurnContext,
+pub(super) fn grepped<'a>(
+    cx: &'a TurnContext,
     input: Value,
-) -> Result<Searched<Grepped>, AgentError> {
-    let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
-    let filter = cx.host().read_filter().await;
-    let workspace = session_files(cx).only(move |path| filter.allows(path));
-    let tool = built_in(cx, Builtin::Grep).input(input);
-    let call = tool
-        .title(format!("Lines that match {pattern}"))
-        .start()
-        .await?;
-    let input = call.input().clone();
-    let work = async {
-        // Whoever was asked may have put another in its place.
+) -> BoxFuture<'a, Result<Searched<Grepped>, AgentError>> {
+    Box::pin(async move {
         let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
-        let found = workspace.grep(&pattern).await?;
-        let hits = found.lines.iter().map(|line| HitOutput {
-            path: &line.path,
-            line: line.line,
-            text: &line.text,
-            passage: None,
-            score: None,
-        });
-        let output = output(cx.cwd(), &found.walked, hits.collect());
-        Ok::<_, ToolError>(Searched { found, output })
-    };
-    run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+        let filter = cx.host().read_filter().await;
+        let workspace = session_files(cx).only(move |path| filter.allows(path));
+        let tool = built_in(cx, Builtin::Grep).input(input);
+        let call = tool
+            .title(format!("Lines that match {pattern}"))
+            .start()
+            .await?;
+        let input = call.input().clone();
+        let work = async {
+            // Whoever was asked may have put another in its place.
+            let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
+            let found = workspace.grep(&pattern).await?;
+            let hits = found.lines.iter().map(|line| HitOutput {
+                path: &line.path,
+                line: line.line,
+                text: &line.text,
+                passage: None,
+                score: None,
+            });
+            let output = output(cx.cwd(), &found.walked, hits.collect());
+            Ok::<_, ToolError>(Searched { found, output })
+        };
+        run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+    })
 }
 
 fn output(root: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput {

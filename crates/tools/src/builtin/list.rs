@@ -1,7 +1,7 @@
 //! `list_files` and `glob`: names of files. Looks at the disk itself.
 
 use harn_model::{Location, ToolContent, ToolExecutor};
-use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, ToolError, ToolOutput, TurnContext};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,28 +36,33 @@ struct ListInput {
     path: Option<String>,
 }
 
-pub(super) async fn list(cx: &TurnContext, input: Value) -> Result<Listed, AgentError> {
-    const NO_FOLDER: &str = "the arguments name no folder";
-    let ListInput { path } = parse(&input, NO_FOLDER)?;
-    let folder = cx.host().absolute(path.unwrap_or_else(|| ".".to_owned()));
-    let shown = shown_path(cx.cwd(), &folder);
-    let title = match shown.trim_start_matches("./") {
-        "" | "." => "List the workspace".to_owned(),
-        shown => format!("List {shown}"),
-    };
-    let tool = built_in(cx, Builtin::ListFiles).input(input);
-    let call = tool.title(title).location(&folder, None).start().await?;
-    let (host, input) = (call.host().clone(), call.input().clone());
-    let work = async {
-        // Whoever was asked may have named another one.
+pub(super) fn list<'a>(
+    cx: &'a TurnContext,
+    input: Value,
+) -> BoxFuture<'a, Result<Listed, AgentError>> {
+    Box::pin(async move {
+        const NO_FOLDER: &str = "the arguments name no folder";
         let ListInput { path } = parse(&input, NO_FOLDER)?;
-        let mut workspace = Workspace::new(cx.cwd());
-        if let Some(path) = path {
-            workspace = workspace.folder(host.absolute(path));
-        }
-        Ok::<_, ToolError>(Listed(workspace.top().await?))
-    };
-    run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+        let folder = cx.host().absolute(path.unwrap_or_else(|| ".".to_owned()));
+        let shown = shown_path(cx.cwd(), &folder);
+        let title = match shown.trim_start_matches("./") {
+            "" | "." => "List the workspace".to_owned(),
+            shown => format!("List {shown}"),
+        };
+        let tool = built_in(cx, Builtin::ListFiles).input(input);
+        let call = tool.title(title).location(&folder, None).start().await?;
+        let (host, input) = (call.host().clone(), call.input().clone());
+        let work = async {
+            // Whoever was asked may have named another one.
+            let ListInput { path } = parse(&input, NO_FOLDER)?;
+            let mut workspace = Workspace::new(cx.cwd());
+            if let Some(path) = path {
+                workspace = workspace.folder(host.absolute(path));
+            }
+            Ok::<_, ToolError>(Listed(workspace.top().await?))
+        };
+        run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
+    })
 }
 
 impl Toolbox {

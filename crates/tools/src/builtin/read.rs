@@ -3,7 +3,7 @@
 use std::{ops::Range, path::Path, sync::Arc};
 
 use harn_model::{ToolAnnotations, ToolContent, ToolExecutor};
-use harn_runtime::{AgentError, ToolError, ToolOutput, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, ToolError, ToolOutput, TurnContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -72,42 +72,44 @@ struct ReadOutput {
 
 impl Kit {
     /// Reads a file of the workspace, or an output that a command of this session left.
-    pub(super) async fn read(
-        &self,
-        cx: &TurnContext,
+    pub(super) fn read<'a>(
+        &'a self,
+        cx: &'a TurnContext,
         input: Value,
         view: View,
-    ) -> Result<FileRead, AgentError> {
-        let ReadInput { path, line, .. } = parsed(&input)?;
-        let target = cx.host().absolute(&path);
-        let shown = shown_path(cx.cwd(), &target);
-        let mut tool = built_in(cx, Builtin::ReadFile).input(input);
-        let ours = self.outputs.as_ref().is_some_and(|it| it.has(&target));
-        if ours {
-            tool = tool.annotations(unlocated());
-        }
-        let title = match line {
-            Some(line) => format!("Read {shown}:{line}"),
-            None => format!("Read {shown}"),
-        };
-        let call = tool.title(title).location(&target, line).start().await?;
-        let by = match ours {
-            true => ToolExecutor::HarnBuiltin,
-            false => executor(cx.host().client_offers().read_text),
-        };
-        let (host, input) = (call.host().clone(), call.input().clone());
-        let work = async move {
-            // Whoever was asked may have named another file.
-            let input = parsed(&input)?;
-            let target = host.absolute(&input.path);
+    ) -> BoxFuture<'a, Result<FileRead, AgentError>> {
+        Box::pin(async move {
+            let ReadInput { path, line, .. } = parsed(&input)?;
+            let target = cx.host().absolute(&path);
             let shown = shown_path(cx.cwd(), &target);
-            let text = match self.outputs.as_ref().filter(|it| it.has(&target)) {
-                Some(outputs) if ours => outputs.read(&target).await?,
-                Some(_) | None => host.read_text(target).await?,
+            let mut tool = built_in(cx, Builtin::ReadFile).input(input);
+            let ours = self.outputs.as_ref().is_some_and(|it| it.has(&target));
+            if ours {
+                tool = tool.annotations(unlocated());
+            }
+            let title = match line {
+                Some(line) => format!("Read {shown}:{line}"),
+                None => format!("Read {shown}"),
             };
-            Ok::<_, ToolError>(read(shown, text.into(), &input, view))
-        };
-        run_by(cx, call, by, work).await
+            let call = tool.title(title).location(&target, line).start().await?;
+            let by = match ours {
+                true => ToolExecutor::HarnBuiltin,
+                false => executor(cx.host().client_offers().read_text),
+            };
+            let (host, input) = (call.host().clone(), call.input().clone());
+            let work = async move {
+                // Whoever was asked may have named another file.
+                let input = parsed(&input)?;
+                let target = host.absolute(&input.path);
+                let shown = shown_path(cx.cwd(), &target);
+                let text = match self.outputs.as_ref().filter(|it| it.has(&target)) {
+                    Some(outputs) if ours => outputs.read(&target).await?,
+                    Some(_) | None => host.read_text(target).await?,
+                };
+                Ok::<_, ToolError>(read(shown, text.into(), &input, view))
+            };
+            run_by(cx, call, by, work).await
+        })
     }
 }
 

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use harn_model::ToolContent;
-use harn_runtime::{AgentError, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_runtime::{
+    AgentError, BoxFuture, Host, HostError, ToolError, ToolHandle, ToolOutput, TurnContext,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -82,48 +84,50 @@ struct Target {
 }
 
 /// Changes a file with one of the tools that do, if it may.
-pub(super) async fn change(
-    cx: &TurnContext,
+pub(super) fn change<'a>(
+    cx: &'a TurnContext,
     builtin: Builtin,
     make: Make,
     input: Value,
-) -> Result<Written, AgentError> {
-    let Target { path } = parse(&input, NOT_A_FILE)?;
-    let target = cx.host().absolute(&path);
-    let shown = shown_path(cx.cwd(), &target);
-    let old = match old_text(cx.host(), &target, false).await {
-        Ok(old) => Some(old),
-        // Whether it may be written is decided about the call itself, and told there.
-        Err(HostError::Denied(_)) => None,
-        Err(error) => return Err(unread(cx, &path, error).await?),
-    };
-    let verb = match (builtin, &old) {
-        (Builtin::EditFile, _) => "Edit",
-        (_, Some(None)) => "Create",
-        (_, Some(Some(_)) | None) => "Write",
-    };
-    let tool = built_in(cx, builtin).input(input.clone());
-    let mut tool = tool
-        .title(format!("{verb} {shown}"))
-        .location(&target, None);
-    if let Some(old) = &old {
-        match make(&input, old.as_deref()) {
-            Ok(new) => tool = tool.content(diff(&target, old.clone(), &new)),
-            // Nobody is asked about what cannot be done.
-            Err(error) => return Err(tool.refuse(error).await?),
+) -> BoxFuture<'a, Result<Written, AgentError>> {
+    Box::pin(async move {
+        let Target { path } = parse(&input, NOT_A_FILE)?;
+        let target = cx.host().absolute(&path);
+        let shown = shown_path(cx.cwd(), &target);
+        let old = match old_text(cx.host(), &target, false).await {
+            Ok(old) => Some(old),
+            // Whether it may be written is decided about the call itself, and told there.
+            Err(HostError::Denied(_)) => None,
+            Err(error) => return Err(unread(cx, &path, error).await?),
+        };
+        let verb = match (builtin, &old) {
+            (Builtin::EditFile, _) => "Edit",
+            (_, Some(None)) => "Create",
+            (_, Some(Some(_)) | None) => "Write",
+        };
+        let tool = built_in(cx, builtin).input(input.clone());
+        let mut tool = tool
+            .title(format!("{verb} {shown}"))
+            .location(&target, None);
+        if let Some(old) = &old {
+            match make(&input, old.as_deref()) {
+                Ok(new) => tool = tool.content(diff(&target, old.clone(), &new)),
+                // Nobody is asked about what cannot be done.
+                Err(error) => return Err(tool.refuse(error).await?),
+            }
         }
-    }
-    let call = tool.ask().await?;
-    // Asked for now: a decision can outlast a client.
-    let through_client = cx.host().client_offers().write_text;
-    let asked = Asked {
-        target,
-        old,
-        through_client,
-    };
-    let (host, input) = (call.host().clone(), call.input().clone());
-    let work = asked.write(&host, &input, make);
-    run_by(cx, call, executor(through_client), work).await
+        let call = tool.ask().await?;
+        // Asked for now: a decision can outlast a client.
+        let through_client = cx.host().client_offers().write_text;
+        let asked = Asked {
+            target,
+            old,
+            through_client,
+        };
+        let (host, input) = (call.host().clone(), call.input().clone());
+        let work = asked.write(&host, &input, make);
+        run_by(cx, call, executor(through_client), work).await
+    })
 }
 
 /// What was shown to whoever decided.

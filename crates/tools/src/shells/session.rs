@@ -6,7 +6,7 @@ use harn_model::{
     HostCapabilities, SessionId, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
     ToolKind, TurnId,
 };
-use harn_runtime::{AgentError, HostDeadlines, HostError, TurnContext, answer_within};
+use harn_runtime::{AgentError, BoxFuture, HostDeadlines, HostError, TurnContext, answer_within};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -38,19 +38,21 @@ impl Shells {
     }
 
     /// Which there are, and which one to use.
-    pub async fn list(&self, cx: &TurnContext) -> ShellList {
-        let args = Value::Object(Map::new());
-        let mut list = match self.inquire(cx, "list_shells", args).await {
-            Some(list) => list,
-            None => self
-                .local(|local, session| local.list(session))
-                .await
-                .unwrap_or_default(),
-        };
-        let is_there = |id: &String| list.shells.iter().any(|it| it.available && it.id == *id);
-        let chosen = self.chosen().filter(is_there).or(list.default_shell_id);
-        list.default_shell_id = chosen.or_else(|| default_id(&list.shells, None));
-        list
+    pub fn list<'a>(&'a self, cx: &'a TurnContext) -> BoxFuture<'a, ShellList> {
+        Box::pin(async move {
+            let args = Value::Object(Map::new());
+            let mut list = match self.inquire(cx, "list_shells", args).await {
+                Some(list) => list,
+                None => self
+                    .local(|local, session| local.list(session))
+                    .await
+                    .unwrap_or_default(),
+            };
+            let is_there = |id: &String| list.shells.iter().any(|it| it.available && it.id == *id);
+            let chosen = self.chosen().filter(is_there).or(list.default_shell_id);
+            list.default_shell_id = chosen.or_else(|| default_id(&list.shells, None));
+            list
+        })
     }
 
     /// The one to use, where there is any.

@@ -3,7 +3,9 @@
 use std::{path::Path, sync::Arc};
 
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor, ToolSource, ToolSpec};
-use harn_runtime::{AgentError, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext};
+use harn_runtime::{
+    AgentError, BoxFuture, ToolBuilder, ToolError, ToolHandle, ToolOutput, TurnContext,
+};
 use serde_json::{Map, Value};
 
 use super::Toolbox;
@@ -20,45 +22,49 @@ const SHOWN: usize = 32 * 1024;
 impl Toolbox {
     /// Calls a tool. The call is announced whatever comes of it; arguments that do not fit its schema fail it
     /// without anybody being asked.
-    pub async fn call(
-        &self,
-        cx: &TurnContext,
-        name: &str,
+    pub fn call<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+        name: &'a str,
         arguments: Value,
-    ) -> Result<ToolOutput, AgentError> {
-        let arguments = match arguments {
-            Value::Null => Value::Object(Map::new()),
-            given => given,
-        };
-        let catalogue = self.catalogue();
-        let Some(tool) = catalogue.get(name) else {
-            let unknown = cx.tool(name).input(arguments);
-            return Err(unknown.refuse(catalogue.unknown(name)).await?);
-        };
-        if !self.allows(tool) {
-            let error = self.out_of_reach(tool);
-            return Err(described(cx, tool, arguments).refuse(error).await?);
-        }
-        if let Err(error) = check(&catalogue, name, &arguments).await {
-            return Err(described(cx, tool, arguments).refuse(error).await?);
-        }
-        if let Some(builtin) = Builtin::named(name).filter(|_| tool.source == ToolSource::Builtin) {
-            let read = (builtin == Builtin::ReadFile).then(|| arguments.clone());
-            let output = builtin.call(cx, &self.kit, arguments).await?;
-            if let Some(path) = read.as_ref().and_then(|it| it.get("path")?.as_str()) {
-                self.note_read(cx, Path::new(path)).await?;
+    ) -> BoxFuture<'a, Result<ToolOutput, AgentError>> {
+        Box::pin(async move {
+            let arguments = match arguments {
+                Value::Null => Value::Object(Map::new()),
+                given => given,
+            };
+            let catalogue = self.catalogue();
+            let Some(tool) = catalogue.get(name) else {
+                let unknown = cx.tool(name).input(arguments);
+                return Err(unknown.refuse(catalogue.unknown(name)).await?);
+            };
+            if !self.allows(tool) {
+                let error = self.out_of_reach(tool);
+                return Err(described(cx, tool, arguments).refuse(error).await?);
             }
-            return Ok(output);
-        }
-        let call = described(cx, tool, arguments.clone()).start().await?;
-        let by = tool.source.executor();
-        // Whoever was asked may have put others in their place.
-        if *call.input() != arguments
-            && let Err(error) = check(&catalogue, name, call.input()).await
-        {
-            return Err(fail_by(call, by, error).await?);
-        }
-        self.lent(cx, tool, call, by).await
+            if let Err(error) = check(&catalogue, name, &arguments).await {
+                return Err(described(cx, tool, arguments).refuse(error).await?);
+            }
+            if let Some(builtin) =
+                Builtin::named(name).filter(|_| tool.source == ToolSource::Builtin)
+            {
+                let read = (builtin == Builtin::ReadFile).then(|| arguments.clone());
+                let output = builtin.call(cx, &self.kit, arguments).await?;
+                if let Some(path) = read.as_ref().and_then(|it| it.get("path")?.as_str()) {
+                    self.note_read(cx, Path::new(path)).await?;
+                }
+                return Ok(output);
+            }
+            let call = described(cx, tool, arguments.clone()).start().await?;
+            let by = tool.source.executor();
+            // Whoever was asked may have put others in their place.
+            if *call.input() != arguments
+                && let Err(error) = check(&catalogue, name, call.input()).await
+            {
+                return Err(fail_by(call, by, error).await?);
+            }
+            self.lent(cx, tool, call, by).await
+        })
     }
 
     /// Has whoever lends a tool run it.

@@ -8,7 +8,7 @@ mod part;
 
 use std::collections::VecDeque;
 
-use harn_runtime::{AgentError, TurnContext, WorkerError, WorkerReport};
+use harn_runtime::{AgentError, BoxFuture, TurnContext, WorkerError, WorkerReport};
 use harn_tools::{Query, SearchError, Survey, Workspace};
 use tokio::task::{JoinError, JoinSet};
 
@@ -30,42 +30,47 @@ const AT_ONCE: usize = 8;
 const NAMED: usize = 10;
 
 /// Answers from all folders.
-pub(super) async fn explore(cx: &TurnContext, words: &str) -> Result<(), AgentError> {
-    let query = match Query::question(words) {
-        // There is nothing but words that usually only carry a question: then they are meant.
-        query if query.is_empty() => Query::words_of(words),
-        query => query,
-    };
-    if query.is_empty() {
-        return cx.say(nothing(&[words.to_owned()])).await;
-    }
-    let top = match told(list_top(cx).await)? {
-        Ok(top) => top,
-        Err(reason) => return cx.say(format!("Not listed: {reason}.")).await,
-    };
-    let parts = Part::of(cx.cwd(), &top, cx.additional_directories());
-    if parts.is_empty() {
-        return cx
-            .say("There is nothing to search in this workspace.")
-            .await;
-    }
-    let mut board = Board::new(cx, &parts);
-    let gathered = gather(cx, &parts, &query, &mut board).await?;
-    let sum = gathered.sum(&parts);
-    if gathered.surveys.is_empty() {
-        cx.say(sum).await?;
-        return board.finish().await;
-    }
-    let workspace = Workspace::new(cx.cwd());
-    let found = workspace.rank(gathered.surveys, results(cx)).await;
-    let found = found.map_err(|error: SearchError| AgentError::failed(error))?;
-    let files = found.walked.files;
-    let answer = Answer::read(cx, &query, found).await?;
-    answer.say(cx, &query, true).await?;
-    let noun = if files == 1 { "file" } else { "files" };
-    cx.say(format!("\n\nSearched {files} {noun} in {sum}"))
-        .await?;
-    board.finish().await
+pub(super) fn explore<'a>(
+    cx: &'a TurnContext,
+    words: &'a str,
+) -> BoxFuture<'a, Result<(), AgentError>> {
+    Box::pin(async move {
+        let query = match Query::question(words) {
+            // There is nothing but words that usually only carry a question: then they are meant.
+            query if query.is_empty() => Query::words_of(words),
+            query => query,
+        };
+        if query.is_empty() {
+            return cx.say(nothing(&[words.to_owned()])).await;
+        }
+        let top = match told(list_top(cx).await)? {
+            Ok(top) => top,
+            Err(reason) => return cx.say(format!("Not listed: {reason}.")).await,
+        };
+        let parts = Part::of(cx.cwd(), &top, cx.additional_directories());
+        if parts.is_empty() {
+            return cx
+                .say("There is nothing to search in this workspace.")
+                .await;
+        }
+        let mut board = Board::new(cx, &parts);
+        let gathered = gather(cx, &parts, &query, &mut board).await?;
+        let sum = gathered.sum(&parts);
+        if gathered.surveys.is_empty() {
+            cx.say(sum).await?;
+            return board.finish().await;
+        }
+        let workspace = Workspace::new(cx.cwd());
+        let found = workspace.rank(gathered.surveys, results(cx)).await;
+        let found = found.map_err(|error: SearchError| AgentError::failed(error))?;
+        let files = found.walked.files;
+        let answer = Answer::read(cx, &query, found).await?;
+        answer.say(cx, &query, true).await?;
+        let noun = if files == 1 { "file" } else { "files" };
+        cx.say(format!("\n\nSearched {files} {noun} in {sum}"))
+            .await?;
+        board.finish().await
+    })
 }
 
 /// What the workers brought back.

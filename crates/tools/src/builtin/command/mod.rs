@@ -8,7 +8,8 @@ use std::{pin::pin, time::Duration};
 
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
 use harn_runtime::{
-    AgentError, CommandExit, CommandSpec, HostError, ToolError, ToolHandle, ToolOutput, TurnContext,
+    AgentError, BoxFuture, CommandExit, CommandSpec, HostError, ToolError, ToolHandle, ToolOutput,
+    TurnContext,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -104,75 +105,77 @@ impl Kit {
     }
 
     /// Runs a command, if it may. `patience` is for a call that does not say how long.
-    async fn run(
-        &self,
-        cx: &TurnContext,
+    fn run<'a>(
+        &'a self,
+        cx: &'a TurnContext,
         input: Value,
         patience: Option<Duration>,
-    ) -> Result<Ran, AgentError> {
-        let input = match self.in_its_shell(cx, &input).await {
-            Ok(declared) => declared.map(value).unwrap_or(input),
-            Err(error) => {
-                let call = built_in(cx, Builtin::RunCommand).input(input);
-                return Err(call.refuse(error).await?);
-            }
-        };
-        let declared: Option<RunInput> = RunInput::deserialize(&input).ok();
-        let declared = declared.and_then(|input| input.command.spec(cx, 0));
-        let line = declared.map(|spec| spec.line().into_owned());
-        let call = built_in(cx, Builtin::RunCommand).input(input);
-        let call = call.command(&line.unwrap_or_default()).ask().await?;
-        let offers = cx.host().client_offers();
-        let lent = !offers.terminal && offers.tools && self.is_exec_lent();
-        let by = executor(offers.terminal || lent);
-        // Whoever was asked may have put another command in its place.
-        let parsed: Result<RunInput, _> = parse(call.input(), "the arguments have no command");
-        let RunInput {
-            command,
-            timeout_ms,
-            ..
-        } = match parsed {
-            Ok(input) => input,
-            Err(error) => return Err(fail_by(call, by, error).await?),
-        };
-        let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
-        let limit = given.or(patience);
-        let place = self.outputs.as_ref().and_then(|outputs| {
-            let place = outputs.place(call.id())?;
-            Some((outputs.clone(), place))
-        });
-        let output_limit = if place.is_some() { ASKED_FOR } else { KEPT };
-        let Some(spec) = command.spec(cx, output_limit) else {
-            let error = ToolError::new("the command has no words");
-            return Err(fail_by(call, by, error).await?);
-        };
-        let command = spec.line().into_owned();
-        let screen = Screen::keeping(place);
-        let exit = unless_cancelled(cx, async {
-            match lent {
-                true => Ok(exec::run(&call, &screen, spec, limit).await),
-                false => watch(&call, &screen, spec, limit).await,
-            }
-        });
-        let end = match exit.await?? {
-            Some(Ok(exit)) => Ended::Exited(exit),
-            Some(Err(error)) => {
-                let reason = fail_by(call, by, error).await?.to_string();
-                return Ok(Ran {
-                    command,
-                    end: CommandEnd::Broken(reason),
-                    output: ToolOutput::default(),
-                });
-            }
-            None => Ended::TimedOut(limit.unwrap_or_default()),
-        };
-        screen.show_rest(&call).await?;
-        let output = end.output(by, &screen);
-        let end = end.tell(call, output.clone()).await?;
-        Ok(Ran {
-            command,
-            end,
-            output,
+    ) -> BoxFuture<'a, Result<Ran, AgentError>> {
+        Box::pin(async move {
+            let input = match self.in_its_shell(cx, &input).await {
+                Ok(declared) => declared.map(value).unwrap_or(input),
+                Err(error) => {
+                    let call = built_in(cx, Builtin::RunCommand).input(input);
+                    return Err(call.refuse(error).await?);
+                }
+            };
+            let declared: Option<RunInput> = RunInput::deserialize(&input).ok();
+            let declared = declared.and_then(|input| input.command.spec(cx, 0));
+            let line = declared.map(|spec| spec.line().into_owned());
+            let call = built_in(cx, Builtin::RunCommand).input(input);
+            let call = call.command(&line.unwrap_or_default()).ask().await?;
+            let offers = cx.host().client_offers();
+            let lent = !offers.terminal && offers.tools && self.is_exec_lent();
+            let by = executor(offers.terminal || lent);
+            // Whoever was asked may have put another command in its place.
+            let parsed: Result<RunInput, _> = parse(call.input(), "the arguments have no command");
+            let RunInput {
+                command,
+                timeout_ms,
+                ..
+            } = match parsed {
+                Ok(input) => input,
+                Err(error) => return Err(fail_by(call, by, error).await?),
+            };
+            let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
+            let limit = given.or(patience);
+            let place = self.outputs.as_ref().and_then(|outputs| {
+                let place = outputs.place(call.id())?;
+                Some((outputs.clone(), place))
+            });
+            let output_limit = if place.is_some() { ASKED_FOR } else { KEPT };
+            let Some(spec) = command.spec(cx, output_limit) else {
+                let error = ToolError::new("the command has no words");
+                return Err(fail_by(call, by, error).await?);
+            };
+            let command = spec.line().into_owned();
+            let screen = Screen::keeping(place);
+            let exit = unless_cancelled(cx, async {
+                match lent {
+                    true => Ok(exec::run(&call, &screen, spec, limit).await),
+                    false => watch(&call, &screen, spec, limit).await,
+                }
+            });
+            let end = match exit.await?? {
+                Some(Ok(exit)) => Ended::Exited(exit),
+                Some(Err(error)) => {
+                    let reason = fail_by(call, by, error).await?.to_string();
+                    return Ok(Ran {
+                        command,
+                        end: CommandEnd::Broken(reason),
+                        output: ToolOutput::default(),
+                    });
+                }
+                None => Ended::TimedOut(limit.unwrap_or_default()),
+            };
+            screen.show_rest(&call).await?;
+            let output = end.output(by, &screen);
+            let end = end.tell(call, output.clone()).await?;
+            Ok(Ran {
+                command,
+                end,
+                output,
+            })
         })
     }
 

@@ -8,7 +8,8 @@ use std::{
 
 use harn_model::{ErrorCategory, McpServerSpec, ToolContent};
 use harn_runtime::{
-    AgentError, CommandExit, CommandSink, CommandSpec, ToolHandle, ToolOutput, TurnContext,
+    AgentError, BoxFuture, CommandExit, CommandSink, CommandSpec, ToolHandle, ToolOutput,
+    TurnContext,
 };
 use serde_json::Value;
 
@@ -78,28 +79,30 @@ impl SessionSkills {
     }
 
     /// Runs what a skill wants run when something happens. What is refused or fails is told, and changes nothing.
-    async fn run_hooks(
-        &self,
-        cx: &TurnContext,
-        skill: &Skill,
-        event: &str,
-    ) -> Result<(), AgentError> {
-        let hooks = skill.card.hooks.iter().filter(|hook| hook.event == event);
-        for hook in hooks {
-            if !self.is_trusted(skill) {
-                return untrusted(cx, skill, &format!("its {event} hook is not run")).await;
+    fn run_hooks<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+        skill: &'a Skill,
+        event: &'a str,
+    ) -> BoxFuture<'a, Result<(), AgentError>> {
+        Box::pin(async move {
+            let hooks = skill.card.hooks.iter().filter(|hook| hook.event == event);
+            for hook in hooks {
+                if !self.is_trusted(skill) {
+                    return untrusted(cx, skill, &format!("its {event} hook is not run")).await;
+                }
+                let line = self.line(skill, &hook.command);
+                let title = format!("{} ({event} hook): {}", skill.id, hook.command);
+                let call = built_in(cx, Builtin::RunCommand).title(title);
+                match call.command(&line).ask().await {
+                    Ok(call) => run(cx, call).await?,
+                    // The call says why.
+                    Err(AgentError::Denied { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
-            let line = self.line(skill, &hook.command);
-            let title = format!("{} ({event} hook): {}", skill.id, hook.command);
-            let call = built_in(cx, Builtin::RunCommand).title(title);
-            match call.command(&line).ask().await {
-                Ok(call) => run(cx, call).await?,
-                // The call says why.
-                Err(AgentError::Denied { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// A hook's line with what it may refer to, said in the shell's own way so that quoting holds.

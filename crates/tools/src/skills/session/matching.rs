@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
-use harn_runtime::{AgentError, HostError, TurnContext, answer_within};
+use harn_runtime::{AgentError, BoxFuture, HostError, TurnContext, answer_within};
 
 use super::{SessionSkills, active::Cause, lock, menu::typed, warn};
 use crate::skills::{card::Skill, glob, rank::rank, registry::Registry};
@@ -187,35 +187,41 @@ impl SessionSkills {
     }
 
     /// A file is being read: it counts as in use, and a skill that is about it becomes active at once.
-    pub async fn note_file(&self, cx: &TurnContext, path: &Path) -> Result<(), AgentError> {
-        if !self.is_own(cx) {
-            return Ok(());
-        }
-        let file = Self::file_name(cx, path);
-        let fitting: Vec<_> = {
-            let mut state = lock(&self.state);
-            state.working_files.retain(|known| *known != file);
-            state.working_files.push(file.clone());
-            let surplus = state.working_files.len().saturating_sub(MAX_FILES);
-            state.working_files.drain(..surplus);
-            let skills = state.registry.skills().iter();
-            let skills = skills.filter(|skill| {
-                !skill.card.disable_model_invocation
-                    && !state.active.contains(&skill.id)
-                    && !state.dismissed.contains(&skill.id)
-            });
-            let fitting = skills.filter_map(|skill| {
-                let glob = skill.card.paths.iter();
-                let glob = glob.into_iter().find(|glob| glob::matches(glob, &file))?;
-                Some((skill.clone(), glob.clone()))
-            });
-            fitting.collect()
-        };
-        for (skill, glob) in fitting {
-            let reason = format!("{file} matches {glob}");
-            self.join(cx, skill, Cause::Matched, &reason).await?;
-        }
-        Ok(())
+    pub fn note_file<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+        path: &'a Path,
+    ) -> BoxFuture<'a, Result<(), AgentError>> {
+        Box::pin(async move {
+            if !self.is_own(cx) {
+                return Ok(());
+            }
+            let file = Self::file_name(cx, path);
+            let fitting: Vec<_> = {
+                let mut state = lock(&self.state);
+                state.working_files.retain(|known| *known != file);
+                state.working_files.push(file.clone());
+                let surplus = state.working_files.len().saturating_sub(MAX_FILES);
+                state.working_files.drain(..surplus);
+                let skills = state.registry.skills().iter();
+                let skills = skills.filter(|skill| {
+                    !skill.card.disable_model_invocation
+                        && !state.active.contains(&skill.id)
+                        && !state.dismissed.contains(&skill.id)
+                });
+                let fitting = skills.filter_map(|skill| {
+                    let glob = skill.card.paths.iter();
+                    let glob = glob.into_iter().find(|glob| glob::matches(glob, &file))?;
+                    Some((skill.clone(), glob.clone()))
+                });
+                fitting.collect()
+            };
+            for (skill, glob) in fitting {
+                let reason = format!("{file} matches {glob}");
+                self.join(cx, skill, Cause::Matched, &reason).await?;
+            }
+            Ok(())
+        })
     }
 }
 

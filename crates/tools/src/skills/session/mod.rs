@@ -20,7 +20,9 @@ use std::{
 };
 
 use harn_model::{Command, McpServerSpec, SessionId, TurnId};
-use harn_runtime::{AgentError, EquipmentChange, EquipmentLink, HostDeadlines, TurnContext};
+use harn_runtime::{
+    AgentError, BoxFuture, EquipmentChange, EquipmentLink, HostDeadlines, TurnContext,
+};
 use serde_json::json;
 use tokio::task::AbortHandle;
 
@@ -145,20 +147,22 @@ impl SessionSkills {
 
     /// A turn begins, or an iteration of one. Looks what changed, lets go of what is gone and matches what was
     /// said.
-    pub async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
-        if !self.is_own(cx) {
-            return Ok(());
-        }
-        let begins = self.begins(cx);
-        self.look_at_host(cx).await?;
-        if begins {
-            self.look_at_disk(cx).await?;
-        }
-        self.catch_up(cx).await?;
-        if begins || !self.config.matching.sticky {
-            self.match_pass(cx, !begins).await?;
-        }
-        Ok(())
+    pub fn boundary<'a>(&'a self, cx: &'a TurnContext) -> BoxFuture<'a, Result<(), AgentError>> {
+        Box::pin(async move {
+            if !self.is_own(cx) {
+                return Ok(());
+            }
+            let begins = self.begins(cx);
+            self.look_at_host(cx).await?;
+            if begins {
+                self.look_at_disk(cx).await?;
+            }
+            self.catch_up(cx).await?;
+            if begins || !self.config.matching.sticky {
+                self.match_pass(cx, !begins).await?;
+            }
+            Ok(())
+        })
     }
 
     /// The session is over.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpec};
-use harn_runtime::{AgentError, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use serde_json::json;
 
 use super::{SessionSkills, active::Cause, lock};
@@ -43,44 +43,48 @@ impl SessionSkills {
     }
 
     /// A skill's text for a model, unless it is for people only. It becomes active; in a worker, it is only read.
-    pub async fn load_skill(
-        &self,
-        cx: &TurnContext,
-        name: &str,
-        arguments: &str,
-    ) -> Result<String, SkillError> {
-        let skill = self.wanted(name)?;
-        self.check_for_models(&skill)?;
-        let (skill, text) = self.text(cx, &skill).await?;
-        // Only now is it known what the card of a host's skill says.
-        self.check_for_models(&skill)?;
-        let text = self.filled(cx, &skill, &text, arguments);
-        if self.is_own(cx) {
-            lock(&self.state).dismissed.remove(&skill.id);
-            self.join(cx, skill, Cause::Wanted, "loaded by the model")
-                .await?;
-        }
-        Ok(text)
+    pub fn load_skill<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+        name: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<String, SkillError>> {
+        Box::pin(async move {
+            let skill = self.wanted(name)?;
+            self.check_for_models(&skill)?;
+            let (skill, text) = self.text(cx, &skill).await?;
+            // Only now is it known what the card of a host's skill says.
+            self.check_for_models(&skill)?;
+            let text = self.filled(cx, &skill, &text, arguments);
+            if self.is_own(cx) {
+                lock(&self.state).dismissed.remove(&skill.id);
+                self.join(cx, skill, Cause::Wanted, "loaded by the model")
+                    .await?;
+            }
+            Ok(text)
+        })
     }
 
     /// A skill's text for a person who typed its slash command, without the slash. It becomes active.
-    pub async fn invoke(
-        &self,
-        cx: &TurnContext,
-        command: &str,
-        arguments: &str,
-    ) -> Result<String, SkillError> {
-        self.check_own(cx)?;
-        let skill = self.wanted(command)?;
-        let (skill, text) = self.text(cx, &skill).await?;
-        if !skill.card.user_invocable {
-            return Err(SkillError::NotForUsers(skill.id.clone()));
-        }
-        let text = self.filled(cx, &skill, &text, arguments);
-        lock(&self.state).dismissed.remove(&skill.id);
-        let reason = format!("the user typed /{command}");
-        self.join(cx, skill, Cause::Wanted, &reason).await?;
-        Ok(text)
+    pub fn invoke<'a>(
+        &'a self,
+        cx: &'a TurnContext,
+        command: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<String, SkillError>> {
+        Box::pin(async move {
+            self.check_own(cx)?;
+            let skill = self.wanted(command)?;
+            let (skill, text) = self.text(cx, &skill).await?;
+            if !skill.card.user_invocable {
+                return Err(SkillError::NotForUsers(skill.id.clone()));
+            }
+            let text = self.filled(cx, &skill, &text, arguments);
+            lock(&self.state).dismissed.remove(&skill.id);
+            let reason = format!("the user typed /{command}");
+            self.join(cx, skill, Cause::Wanted, &reason).await?;
+            Ok(text)
+        })
     }
 
     /// The skill that somebody means.
