@@ -15,6 +15,7 @@ pub mod ext;
 mod from_wire;
 mod hitl;
 mod host;
+#[cfg(feature = "http")]
 pub mod http;
 mod known_clients;
 mod lock;

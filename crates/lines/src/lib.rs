@@ -4,11 +4,13 @@
 //! The blocking loops belong on threads of their own: a read of stdin cannot be cancelled, and an async
 //! runtime would wait for it at exit.
 
+#[cfg(feature = "http")]
 pub mod body;
 mod outgoing;
 pub mod pace;
 pub mod rpc;
 mod socket;
+#[cfg(feature = "http")]
 pub mod ws;
 
 use std::io::{self, BufRead, BufReader, Read, Write};

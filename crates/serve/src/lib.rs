@@ -22,8 +22,15 @@
 //! }
 //! ```
 
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, reason = "the commands of the program use the rest")
+)]
+
+#[cfg(feature = "cli")]
 pub mod cli;
 mod limits;
+#[cfg_attr(not(feature = "port"), path = "net_absent.rs")]
 mod net;
 mod options;
 mod ports;
@@ -35,10 +42,13 @@ mod stdio;
 mod trust;
 mod workshop;
 
+#[cfg(feature = "port")]
 pub use net::{Listen, listen};
 pub use options::{Options, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
-pub use stdio::{acp_stdio, acp_stdio_and_listen, acp_stdio_with};
+#[cfg(feature = "port")]
+pub use stdio::acp_stdio_and_listen;
+pub use stdio::{acp_stdio, acp_stdio_with};
 #[cfg(feature = "threads")]
 pub use stdio::{threads_stdio, threads_stdio_with};
 pub use workshop::hub;

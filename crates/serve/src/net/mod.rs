@@ -46,9 +46,9 @@ use crate::{
     workshop::{Workshop, waiting_room},
 };
 
-pub(crate) use self::token::{
-    VARIABLE as TOKEN_VARIABLE, check as check_tokens, file_in as token_file,
-};
+pub(crate) use self::token::VARIABLE as TOKEN_VARIABLE;
+#[cfg(feature = "cli")]
+pub(crate) use self::token::{check as check_tokens, file_in as token_file};
 
 /// Where to listen, and who may come in.
 #[derive(Clone, Debug, Default)]

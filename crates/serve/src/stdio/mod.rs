@@ -13,7 +13,9 @@ use harn_acp::{AcpConfig, ConnectionError, transport::Piece};
 use harn_runtime::Agent;
 
 use self::pipes::{EndDeadlines, LAST_WORDS, Pipes};
-use crate::{Listen, Options, chosen_host_call_timeout, default_config_dir, default_state_dir};
+use crate::{
+    Options, chosen_host_call_timeout, default_config_dir, default_state_dir, net::Listen,
+};
 
 #[cfg(feature = "threads")]
 pub use threads::{threads_stdio, threads_stdio_with};
@@ -35,6 +37,7 @@ pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: Options) -> Result<()> {
 
 /// The same, and to whoever else comes with a token, as [`listen`](crate::listen) does. It ends for all of them
 /// when the client on stdin leaves.
+#[cfg(feature = "port")]
 pub fn acp_stdio_and_listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result<()> {
     acp(agent, options, Some(listen))
 }

@@ -20,8 +20,8 @@ use tokio::{
 
 use super::stdout::{self, RealStdout};
 use crate::{
-    Listen, Options, limits,
-    net::Door,
+    Options, limits,
+    net::{Door, Listen},
     workshop::{Workshop, waiting_room},
 };
 

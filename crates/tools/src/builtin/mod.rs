@@ -5,6 +5,7 @@
 
 mod command;
 mod edit;
+#[cfg_attr(not(feature = "fetch"), path = "fetch_absent.rs")]
 mod fetch;
 mod find;
 mod list;
@@ -18,7 +19,7 @@ use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -63,7 +64,7 @@ pub enum Builtin {
 
 impl Builtin {
     /// All of them, in the order of the catalogue.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8 + cfg!(feature = "fetch") as usize] = [
         Self::ReadFile,
         Self::WriteFile,
         Self::EditFile,
@@ -72,6 +73,7 @@ impl Builtin {
         Self::Grep,
         Self::Glob,
         Self::ListFiles,
+        #[cfg(feature = "fetch")]
         Self::Fetch,
     ];
 
@@ -173,10 +175,7 @@ pub fn built_in(cx: &TurnContext, builtin: Builtin) -> ToolBuilder {
 /// What the built-in tools of a session work with beside its host.
 pub(crate) struct Kit {
     outputs: Option<Outputs>,
-    /// The environment, which may name proxies.
-    env: Arc<BTreeMap<String, String>>,
-    /// Asks web servers; made when it is first needed.
-    http: OnceLock<reqwest::Client>,
+    web: fetch::Web,
     /// Whether the host runs commands over its bridge.
     exec_lent: AtomicBool,
     shells: Arc<Shells>,
@@ -191,8 +190,7 @@ impl Kit {
     ) -> Self {
         Self {
             outputs: files.map(Outputs::new),
-            env,
-            http: OnceLock::new(),
+            web: fetch::Web::new(env),
             exec_lent: AtomicBool::new(false),
             shells,
         }

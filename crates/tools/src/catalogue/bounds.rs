@@ -3,11 +3,12 @@
 //!
 //! Looks at shapes alone; what is right and wrong is for the validator to say.
 
-use std::{collections::HashMap, io};
+use std::collections::HashMap;
 
 use percent_encoding::percent_decode_str;
-use serde::Serialize;
 use serde_json::{Map, Value};
+
+use super::length::json_length;
 
 /// How long a schema may be, written out, in bytes.
 const SCHEMA_BYTES: u64 = 256 * 1024;
@@ -311,23 +312,4 @@ fn depth_over(value: &Value, limit: usize) -> bool {
         return children(value).next().is_some();
     }
     children(value).any(|child| depth_over(child, limit - 1))
-}
-
-/// How many bytes it takes to write a value out.
-pub(crate) fn json_length(value: &impl Serialize) -> u64 {
-    struct Count(u64);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len() as u64;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Counting does not fail, and neither do keys that are text.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
 }

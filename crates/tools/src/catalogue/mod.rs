@@ -2,8 +2,11 @@
 //!
 //! Never changes; another one takes its place. Calls nothing, see [`Toolbox`](crate::Toolbox).
 
+#[cfg_attr(not(feature = "argument-checks"), path = "arguments_absent.rs")]
 mod arguments;
+#[cfg(feature = "argument-checks")]
 mod bounds;
+mod length;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,12 +15,12 @@ use harn_runtime::ToolError;
 use serde_json::Value;
 
 use arguments::Arguments;
-pub(crate) use bounds::json_length;
+pub(crate) use length::json_length;
 
 /// How many names are offered in the place of one that is not there.
 const NEAR: usize = 3;
 /// How near a name has to be to be offered, from 0 to 1.
-const NEAR_ENOUGH: f32 = 0.6;
+const NEAR_ENOUGH: f64 = 0.5;
 
 /// How many names a change tells of each kind: it is kept for good, and a server may change as it likes.
 const NAMED: usize = 200;
@@ -137,7 +140,7 @@ impl Catalogue {
     #[must_use]
     pub fn unknown(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.tools().map(|tool| tool.name.as_str()).collect();
-        let near = similar::get_close_matches(name, &names, NEAR, NEAR_ENOUGH);
+        let near = near(name, &names);
         let hint = match near[..] {
             [] => format!("there are {} others", names.len()),
             [one] => format!("near is {one}"),
@@ -149,6 +152,15 @@ impl Catalogue {
     fn find(&self, name: &str) -> Option<&Arc<Tool>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))
     }
+}
+
+/// The names that are nearest to one, the nearest first.
+fn near<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let nearness = |other: &&'a str| (strsim::normalized_damerau_levenshtein(name, other), *other);
+    let mut near: Vec<_> = names.iter().map(nearness).collect();
+    near.retain(|(nearness, _)| *nearness >= NEAR_ENOUGH);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.into_iter().take(NEAR).map(|(_, name)| name).collect()
 }
 
 fn taken(first: &ToolSpec, other: &ToolSpec) -> String {

@@ -3,7 +3,12 @@
 
 mod address;
 
-use std::{collections::BTreeMap, error::Error, time::Duration};
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use harn_model::{ErrorCategory, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
@@ -90,7 +95,7 @@ impl Kit {
     }
 
     async fn get(&self, mut address: Address) -> Result<Answer, ToolError> {
-        let client = self.client().map_err(network)?;
+        let client = self.web.client().map_err(network)?;
         for _ in 0..=MAX_HOPS {
             let request = client.get(address.url());
             let request = request.header(ACCEPT, "text/*, application/json;q=0.9, */*;q=0.1");
@@ -166,14 +171,26 @@ impl Answer {
     }
 }
 
-impl Kit {
-    /// Made once: it reads the authorities of this machine.
+/// Asks web servers.
+pub(super) struct Web {
+    /// The environment, which may name proxies.
+    env: Arc<BTreeMap<String, String>>,
+    client: OnceLock<Client>,
+}
+
+impl Web {
+    pub(super) fn new(env: Arc<BTreeMap<String, String>>) -> Self {
+        let client = OnceLock::new();
+        Self { env, client }
+    }
+
+    /// Made once, when it is first needed: it reads the authorities of this machine.
     fn client(&self) -> reqwest::Result<Client> {
-        if let Some(client) = self.http.get() {
+        if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
         let made = client(&self.env)?;
-        Ok(self.http.get_or_init(|| made).clone())
+        Ok(self.client.get_or_init(|| made).clone())
     }
 }
 

@@ -1,0 +1,29 @@
+//! Stands in for the tool `fetch` in a build without the feature `fetch`. The catalogue does not list the tool, so
+//! nothing calls it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use harn_runtime::{AgentError, ToolOutput, TurnContext};
+use serde_json::Value;
+
+use super::Kit;
+
+pub(super) const MAX_TIMEOUT_MS: u64 = 2 * 60 * 1000;
+
+/// The web, out of reach.
+pub(super) struct Web;
+
+impl Web {
+    pub(super) fn new(_: Arc<BTreeMap<String, String>>) -> Self {
+        Self
+    }
+}
+
+impl Kit {
+    pub(super) async fn fetch(&self, _: &TurnContext, _: Value) -> Result<ToolOutput, AgentError> {
+        let Web = self.web;
+        let reason =
+            "this program was built without `fetch`; build it with the cargo feature `fetch`";
+        Err(AgentError::Tool(reason.to_owned()))
+    }
+}
