@@ -37,6 +37,9 @@ fn build() -> Result<PathBuf> {
         .arg("--target-dir")
         .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"));
+    if cfg!(feature = "sdk-http") {
+        cargo.args(["--features", "harn-tests/sdk-http"]);
+    }
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
