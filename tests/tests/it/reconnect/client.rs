@@ -8,7 +8,7 @@ use harn_acp::{
     AcpConfig, EventId, ProfileChoice,
     ext::event_id,
     serve_connection,
-    transport::{Followed, Incoming, Limits, OutgoingReceiver, Refollow, outgoing_of},
+    transport::{Followed, Incoming, Limits, OutgoingReceiver, Piece, Refollow, outgoing_of},
 };
 use harn_model::SessionId;
 use harn_runtime::Hub;
@@ -179,8 +179,22 @@ impl Client {
         line.stream = Some(refollow.stream());
         line.come.clear();
         line.left = 200 + below(&self.chance, 10_000).await;
-        line.to.send(Incoming::Refollow(refollow)).await.unwrap();
-        came_of_it.await.unwrap().unwrap();
+        let to = line.to.clone();
+        let refollowed = async {
+            to.send(Incoming::Refollow(refollow)).await.unwrap();
+            came_of_it.await.unwrap().unwrap();
+        };
+        // A transport with streams reads on meanwhile: the server takes no more input from a client that does not read.
+        let read_on = async {
+            while let Some(piece) = line.from.recv().await {
+                line.take_in(&piece);
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = refollowed => {}
+            () = read_on => {}
+        }
     }
 
     /// Reads until the connection breaks; or until the opening is answered, where that is enough.
@@ -262,22 +276,27 @@ impl Line {
             // One that is told nothing for long looks for a better connection.
             let piece = timeout(Duration::from_secs(2), self.from.recv());
             let piece = piece.await.ok()??;
-            if piece.stream.is_some() && piece.stream < self.stream {
-                continue;
-            }
-            let come = &piece.bytes[..piece.bytes.len().min(self.left)];
-            self.left -= come.len();
-            let broke = come.len() < piece.bytes.len();
-            let whole = come
-                .iter()
-                .rposition(|&byte| byte == b'\n')
-                .map_or(0, |at| at + 1);
-            let lines = str::from_utf8(&come[..whole]).unwrap().lines();
-            self.come.extend(lines.map(str::to_owned));
+            let broke = self.take_in(&piece);
             if broke && self.come.is_empty() {
                 return None;
             }
         }
         self.come.pop_front()
+    }
+
+    /// Takes the whole lines of a piece, as far as the connection carries it. Returns whether the connection broke.
+    fn take_in(&mut self, piece: &Piece) -> bool {
+        if piece.stream.is_some() && piece.stream < self.stream {
+            return false;
+        }
+        let come = &piece.bytes[..piece.bytes.len().min(self.left)];
+        self.left -= come.len();
+        let whole = come
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let lines = str::from_utf8(&come[..whole]).unwrap().lines();
+        self.come.extend(lines.map(str::to_owned));
+        come.len() < piece.bytes.len()
     }
 }
