@@ -27,10 +27,11 @@ build:
 test:
     cargo test --workspace {{ all_peers }}
 
-# The tests of a build with ACP alone.
+# The tests of builds without optional parts: the program with ACP alone, and what an embedder builds.
 test-acp:
-    cargo test -p harn-serve --no-default-features --features acp --lib --test it
-    cargo test -p harn-tools --no-default-features --lib every_server_is_given_up
+    cargo test -p harn-serve --no-default-features --features cli --lib --test it
+    cargo test -p harn-serve --no-default-features --features acp --lib
+    cargo test -p harn-tools --no-default-features --lib -- every_server_is_given_up arguments_must_be_an_object fetch_is_not_listed
 
 # Made-up input for every parser, so many seconds each, or with 0 only the build; what fails is kept in fuzz/artifacts.
 fuzz seconds="60" *targets:

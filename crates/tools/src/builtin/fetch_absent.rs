@@ -27,3 +27,14 @@ impl Kit {
         Err(AgentError::Tool(reason.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Builtin;
+
+    #[test]
+    fn fetch_is_not_listed() {
+        assert_eq!(Builtin::named("fetch"), None);
+        assert_eq!(Builtin::named("grep"), Some(Builtin::Grep));
+    }
+}

@@ -16,3 +16,18 @@ impl Arguments {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_must_be_an_object() {
+        let schema = json!({"type": "object", "required": ["path"]});
+        let check = |arguments| Arguments.check(Some(&schema), &arguments);
+        assert_eq!(check(json!({})), Ok(()));
+        assert!(check(json!(["path"])).is_err());
+    }
+}
