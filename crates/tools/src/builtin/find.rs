@@ -130,12 +130,15 @@ impl Toolbox {
     }
 }
 
+/// What a search found, and what ranks it together with other parts.
+type SurveyedSearch = (Searched<Found>, Option<Survey>);
+
 fn survey<'a>(
     cx: &'a TurnContext,
     part: Part,
     query: Query,
     input: Value,
-) -> BoxFuture<'a, Result<(Searched<Found>, Option<Survey>), AgentError>> {
+) -> BoxFuture<'a, Result<SurveyedSearch, AgentError>> {
     Box::pin(async move {
         let filter = cx.host().read_filter().await;
         let files = part.files.only(move |path| filter.allows(path));
