@@ -1,6 +1,10 @@
 //! Shared pieces of the tests over the whole stack: the binary they start, where transcripts are kept and
 //! how they are compared.
 
+// Dependencies for their features alone; tests/Cargo.toml gives the reason.
+use agent_client_protocol as _;
+use schema_1 as _;
+
 mod audience;
 mod binary;
 mod page;
