@@ -179,6 +179,7 @@ fn something_must_be_left_to_call() {
     assert!(matches!(refused, Err(ToolSearchError::NameTaken(_))));
 }
 
+#[cfg(feature = "argument-checks")]
 #[test]
 fn the_search_tool_reads_and_says_what_it_takes() {
     let options = ToolSearchOptions {
