@@ -9,7 +9,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use harn_policy::{Look, PathProbe};
+use harn_policy::{PathEntry, PathProbe};
 
 /// As many links as the system follows.
 const MOST_LINKS: usize = 40;
@@ -114,9 +114,9 @@ impl Disk {
 }
 
 impl PathProbe for Disk {
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<PathEntry> {
         let Some(name) = path.file_name() else {
-            return Ok(Look::Dir);
+            return Ok(PathEntry::Dir);
         };
         // As `lstat`: links on the way are followed, the last name is not.
         let above = match self.resolve(path.parent().unwrap_or(Path::new("/"))) {
@@ -124,13 +124,13 @@ impl PathProbe for Disk {
                 return Err(io::ErrorKind::NotADirectory.into());
             }
             End::There(above) => above,
-            End::Free(_) | End::Nowhere => return Ok(Look::Absent),
+            End::Free(_) | End::Nowhere => return Ok(PathEntry::Absent),
         };
         Ok(match self.nodes.get(&above.join(name)) {
-            Some(Node::Dir) => Look::Dir,
-            Some(Node::File) => Look::File,
-            Some(Node::Link(target)) => Look::Link(target.clone()),
-            None => Look::Absent,
+            Some(Node::Dir) => PathEntry::Dir,
+            Some(Node::File) => PathEntry::File,
+            Some(Node::Link(target)) => PathEntry::Link(target.clone()),
+            None => PathEntry::Absent,
         })
     }
 

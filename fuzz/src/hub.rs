@@ -11,12 +11,13 @@ use std::{
 };
 
 use harn_journal::{
-    JournalError, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta, Store,
-    Syncer,
+    JournalError, LogReader, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog, SessionMeta,
+    Store, StoreListing,
 };
 use harn_model::{Envelope, SessionId, StopReason, Timestamp, ToolKind};
 use harn_runtime::{
-    Agent, AgentError, Clock, Hub, HubConfig, IdKind, Ids, NoDisk, NoHost, TurnContext, async_trait,
+    Agent, AgentError, Clock, Hub, HubConfig, IdKind, IdSource, NoDisk, NoHost, TurnContext,
+    async_trait,
 };
 
 /// A new hub, with nothing in it.
@@ -66,11 +67,11 @@ impl Clock for Still {
     }
 }
 
-/// Ids that count, so that an input can name what it has not seen.
+/// IdSource that count, so that an input can name what it has not seen.
 #[derive(Default)]
 struct Counted(AtomicU64);
 
-impl Ids for Counted {
+impl IdSource for Counted {
     fn mint(&self, kind: IdKind) -> String {
         let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         match kind {
@@ -86,11 +87,11 @@ impl Ids for Counted {
 struct Memory;
 
 impl Store for Memory {
-    fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, _: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         Ok(Box::new(MemoryLog::default()))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         Err(JournalError::NotFound(id.clone()))
     }
 
@@ -98,8 +99,8 @@ impl Store for Memory {
         Err(JournalError::NotFound(id.clone()))
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
-        Ok(Listing::default())
+    fn list(&self) -> Result<StoreListing, JournalError> {
+        Ok(StoreListing::default())
     }
 
     fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
@@ -116,13 +117,13 @@ impl MemoryLog {
     }
 }
 
-impl Log for MemoryLog {
+impl SessionLog for MemoryLog {
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
         self.events().extend_from_slice(events);
         Ok(())
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         Box::new(|| Ok(()))
     }
 

@@ -12,7 +12,7 @@ use harn_fuzz::{
     disk::{Disk, End, Node},
     seeds::{self, PATHS},
 };
-use harn_policy::{Located, Roots, Standing, locate, locate_all};
+use harn_policy::{LocatedPath, PathScope, SessionRoots, locate, locate_all};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ struct Plan {
     links: BTreeMap<String, String>,
 }
 
-static WORLD: LazyLock<(Disk, Roots)> = LazyLock::new(|| {
+static WORLD: LazyLock<(Disk, SessionRoots)> = LazyLock::new(|| {
     let plan = include_str!("../../fixtures/policy/paths-world.json");
     let plan: Plan = serde_json::from_str(plan).expect("the table's world");
     let at = |name: &String| Path::new(BASE).join(name);
@@ -53,7 +53,7 @@ static WORLD: LazyLock<(Disk, Roots)> = LazyLock::new(|| {
     let dirs = [&plan.root].into_iter().chain(&plan.also).map(at).collect();
     (
         disk,
-        Roots::new(dirs, plan.protected.iter().map(at).collect()),
+        SessionRoots::new(dirs, plan.protected.iter().map(at).collect()),
     )
 });
 
@@ -78,7 +78,7 @@ fuzz_target!(
 );
 
 /// A disk out of bytes, up to one that ends it. What is left is the path.
-fn made(mut data: &[u8]) -> (Disk, Roots, &[u8]) {
+fn made(mut data: &[u8]) -> (Disk, SessionRoots, &[u8]) {
     let mut next = || {
         let (first, rest) = data.split_first().unwrap_or((&255, &[]));
         data = rest;
@@ -113,14 +113,14 @@ fn made(mut data: &[u8]) -> (Disk, Roots, &[u8]) {
         };
         disk.put(&above.join(own), node);
     }
-    let roots = Roots::new(
+    let roots = SessionRoots::new(
         vec![first_root.into(), "/more".into()],
         vec!["/w/src/b".into()],
     );
     (disk, roots, data)
 }
 
-fn check(disk: &Disk, roots: &Roots, path: &[u8]) {
+fn check(disk: &Disk, roots: &SessionRoots, path: &[u8]) {
     let Ok(path) = std::str::from_utf8(path) else {
         return;
     };
@@ -131,14 +131,14 @@ fn check(disk: &Disk, roots: &Roots, path: &[u8]) {
     assert!(all.contains(&located), "{located:?} is not among {all:?}");
 }
 
-fn holds(disk: &Disk, roots: &Roots, located: &Located) {
-    let (Standing::Inside | Standing::Outside, Some(place)) = (located.standing, &located.place)
+fn holds(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
+    let (PathScope::Inside | PathScope::Outside, Some(place)) = (located.standing, &located.place)
     else {
         assert!(located.place.is_none(), "{located:?}");
         assert!(located.info.reason.is_some(), "{located:?}");
         return;
     };
-    let inside = located.standing == Standing::Inside;
+    let inside = located.standing == PathScope::Inside;
     let plain = |name: Component<'_>| matches!(name, Component::Normal(_));
     assert!(place.inside.components().all(plain), "{located:?}");
     let root = match disk.resolve(&place.root) {
@@ -171,7 +171,7 @@ fn holds(disk: &Disk, roots: &Roots, located: &Located) {
 }
 
 /// Without `..` there is one reading of a path, and the system's is the same.
-fn same_as_the_system(disk: &Disk, roots: &Roots, located: &Located, real: &Path) {
+fn same_as_the_system(disk: &Disk, roots: &SessionRoots, located: &LocatedPath, real: &Path) {
     let input = Path::new(&located.info.input);
     if input.components().any(|name| name == Component::ParentDir) {
         return;

@@ -7,9 +7,9 @@ use std::{io, path::Path, sync::LazyLock};
 use harn_fuzz::seeds;
 use harn_model::{GrantEffect, PolicyAction, SideEffectLevel, ToolKind};
 use harn_policy::{
-    Call, Located, Look, Matcher, PathProbe, Policy, Roots, Rule, SessionMode, ToolApprovalPolicy,
-    locate, narrow,
-    shell::{self, Line},
+    LocatedPath, PathEntry, PathProbe, Policy, PolicyCall, PolicyRule, RuleMatcher, SessionMode,
+    SessionRoots, ToolApprovalPolicy, locate, narrow,
+    shell::{self, ShellLine},
 };
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn check(text: &str) {
 
 /// The policy with something added that denies every call.
 fn closed(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
-    let nothing = Rule::new(PolicyAction::Deny, Matcher::tool("*"));
+    let nothing = PolicyRule::new(PolicyAction::Deny, RuleMatcher::tool("*"));
     let mut listed = policy.clone();
     listed.auto_deny.push("*".to_owned());
     let mut last = policy.clone();
@@ -108,12 +108,12 @@ fn tighter(policy: &ToolApprovalPolicy) -> Vec<ToolApprovalPolicy> {
         change(&mut policy);
         policy
     };
-    let denying = |rule: &Rule| Rule::new(PolicyAction::Deny, rule.matcher.clone());
+    let denying = |rule: &PolicyRule| PolicyRule::new(PolicyAction::Deny, rule.matcher.clone());
     let mut all = vec![
         with(&|policy| policy.auto_deny.push("edit*".to_owned())),
         with(&|policy| policy.require_approval.insert(0, "*".to_owned())),
         with(&|policy| {
-            let rule = Rule::new(PolicyAction::Deny, Matcher::tool("r*"));
+            let rule = PolicyRule::new(PolicyAction::Deny, RuleMatcher::tool("r*"));
             policy.rules.insert(0, rule);
         }),
         policy.clone().tightening(),
@@ -146,8 +146,8 @@ struct Owned {
     tool: &'static str,
     kind: Option<ToolKind>,
     side_effect: Option<SideEffectLevel>,
-    paths: Vec<Located>,
-    command: Option<(&'static str, Line)>,
+    paths: Vec<LocatedPath>,
+    command: Option<(&'static str, ShellLine)>,
     arguments: Value,
     mode: SessionMode,
     granted: Option<GrantEffect>,
@@ -214,7 +214,7 @@ static CALLS: LazyLock<Vec<Owned>> = LazyLock::new(|| {
 });
 
 fn act(policy: &Policy, owned: &Owned) -> PolicyAction {
-    let mut call = Call {
+    let mut call = PolicyCall {
         tool: owned.tool,
         kind: owned.kind,
         side_effect: owned.side_effect,
@@ -235,18 +235,22 @@ fn act(policy: &Policy, owned: &Owned) -> PolicyAction {
     decision.action
 }
 
-fn located(path: &str) -> Located {
-    locate(&Roots::new(vec!["/w".into()], Vec::new()), path, &Told)
+fn located(path: &str) -> LocatedPath {
+    locate(
+        &SessionRoots::new(vec!["/w".into()], Vec::new()),
+        path,
+        &Told,
+    )
 }
 
 /// Some folders and nothing else.
 struct Told;
 
 impl PathProbe for Told {
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<PathEntry> {
         Ok(match path.to_str() {
-            Some("/" | "/w" | "/w/src" | "/etc") => Look::Dir,
-            _ => Look::Absent,
+            Some("/" | "/w" | "/w/src" | "/etc") => PathEntry::Dir,
+            _ => PathEntry::Absent,
         })
     }
 }

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use harn_fuzz::seeds::{self, SHELL, SHELL_READ};
 use harn_model::{PolicyAction, ToolKind};
 use harn_policy::{
-    Call, Policy, SessionMode, ToolApprovalPolicy,
-    shell::{self, Doubt, Line},
+    Policy, PolicyCall, SessionMode, ToolApprovalPolicy,
+    shell::{self, LineDoubt, ShellLine},
 };
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -75,7 +75,7 @@ fn added(text: &str) {
         found("rm") || !line.doubts.is_empty(),
         "lost: {text:?} {line:?}"
     );
-    let told = |doubt: &Doubt| matches!(doubt, Doubt::Environment(_));
+    let told = |doubt: &LineDoubt| matches!(doubt, LineDoubt::Environment(_));
     let told = line.doubts.iter().all(told);
     assert!(
         found("rm") || !told,
@@ -93,8 +93,8 @@ fn added(text: &str) {
     }
 }
 
-fn call<'a>(text: &'a str, line: &'a Line, mode: SessionMode) -> Call<'a> {
-    Call {
+fn call<'a>(text: &'a str, line: &'a ShellLine, mode: SessionMode) -> PolicyCall<'a> {
+    PolicyCall {
         tool: "run",
         kind: Some(ToolKind::Execute),
         side_effect: None,

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use harn_fuzz::{hub, seeds};
 use harn_lines::{outgoing, read_lines};
-use harn_threads::{Line, ThreadsConfig, serve_connection};
+use harn_threads::{IncomingLine, ThreadsConfig, serve_connection};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use tokio::{runtime::Runtime, sync::mpsc, time::timeout};
@@ -51,16 +51,16 @@ async fn serve(data: Vec<u8>) -> Vec<u8> {
 }
 
 /// The lines that there are, as the reader cuts them.
-fn lines(data: &[u8]) -> Vec<Line> {
-    let (to, mut from) = mpsc::channel::<Line>(data.len() + 1);
+fn lines(data: &[u8]) -> Vec<IncomingLine> {
+    let (to, mut from) = mpsc::channel::<IncomingLine>(data.len() + 1);
     read_lines(data, LIMIT, to).expect("bytes can be read");
     std::iter::from_fn(|| from.try_recv().ok()).collect()
 }
 
 /// The id under which a line is answered, null where it has none that could be used; nothing where no answer
 /// is due: a notification, or an answer itself.
-fn answered(line: &Line) -> Option<Value> {
-    let Line::Text(text) = line else {
+fn answered(line: &IncomingLine) -> Option<Value> {
+    let IncomingLine::Text(text) = line else {
         return Some(Value::Null);
     };
     let Ok(Value::Object(message)) = serde_json::from_str(text) else {

@@ -6,7 +6,7 @@
 use std::{path::Path, time::Duration};
 
 use harn_acp::AcpConfig;
-use harn_testkit::{Message, Recorder, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, Recorder, StrictClient, TestHub};
 use serde_json::{Map, Value, json};
 
 use crate::hello;
@@ -88,11 +88,11 @@ impl Audience {
                 continue;
             };
             match message {
-                Message::Response { id, result } if id == request => break result,
-                Message::Request { id, method, params } => {
+                MessageFromAgent::Response { id, result } if id == request => break result,
+                MessageFromAgent::Request { id, method, params } => {
                     self.driver.respond(&id, consent(&method, &params)).await;
                 }
-                Message::Notification { .. } | Message::Response { .. } => {}
+                MessageFromAgent::Notification { .. } | MessageFromAgent::Response { .. } => {}
             }
         };
         self.rest().await;
@@ -104,14 +104,16 @@ impl Audience {
         while next(&mut self.driver).await.is_some() {}
         while let Some(message) = next(&mut self.watcher).await {
             match message {
-                Message::Notification { method, params } if method != "$/cancel_request" => {
+                MessageFromAgent::Notification { method, params }
+                    if method != "$/cancel_request" =>
+                {
                     self.seen.push(json!({"method": method, "params": params}));
                 }
-                Message::Request { id, .. } => {
+                MessageFromAgent::Request { id, .. } => {
                     let cancelled = json!({"outcome": {"outcome": "cancelled"}});
                     self.watcher.respond(&id, cancelled).await;
                 }
-                Message::Notification { .. } | Message::Response { .. } => {}
+                MessageFromAgent::Notification { .. } | MessageFromAgent::Response { .. } => {}
             }
         }
     }
@@ -190,11 +192,11 @@ async fn load(
 }
 
 /// None when nothing more comes. Signs of life of an agent that waits are nothing, and live only.
-async fn next(client: &mut StrictClient) -> Option<Message> {
+async fn next(client: &mut StrictClient) -> Option<MessageFromAgent> {
     let something = async {
         loop {
             match client.next().await {
-                Message::Notification { method, params } if is_sign(&method, &params) => {}
+                MessageFromAgent::Notification { method, params } if is_sign(&method, &params) => {}
                 other => return other,
             }
         }
@@ -211,8 +213,8 @@ async fn until_answered(client: &mut StrictClient, request: &Value) -> Vec<Value
     let mut before = Vec::new();
     loop {
         match client.next().await {
-            Message::Response { id, result: Ok(_) } if id == *request => return before,
-            Message::Notification { method, params } => {
+            MessageFromAgent::Response { id, result: Ok(_) } if id == *request => return before,
+            MessageFromAgent::Notification { method, params } => {
                 before.push(json!({"method": method, "params": params}));
             }
             other => panic!("{other:?}"),

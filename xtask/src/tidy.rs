@@ -7,6 +7,7 @@ mod decisions;
 mod edges;
 mod events;
 mod extensions;
+mod names;
 mod reasons;
 mod size;
 pub(crate) mod sources;
@@ -28,6 +29,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         events::default_arms(&repo.files),
         events::complete_lists(&repo.files),
         words::forbidden(&repo.files),
+        names::types(&repo.files),
         extensions::page(&repo.files),
         decisions::statuses(&repo.files),
         edges::rooms(&repo.packages),

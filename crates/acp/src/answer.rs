@@ -7,7 +7,7 @@ use harn_model::Seq;
 use harn_runtime::Observer;
 use serde::Serialize;
 
-use crate::attached::Attached;
+use crate::attached::AttachedSession;
 
 /// Answers a request. The connection may be gone; then nobody waits.
 pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error>) {
@@ -21,7 +21,7 @@ pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error
 /// then.
 pub(crate) fn answer_behind<T: Serialize>(
     responder: Responder,
-    changed: Result<(Arc<Attached>, Seq), Error>,
+    changed: Result<(Arc<AttachedSession>, Seq), Error>,
     result: impl FnOnce(&Observer) -> T + Send + 'static,
 ) {
     match changed {

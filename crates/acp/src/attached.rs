@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use agent_client_protocol::Responder;
-use harn_model::{Control, ControlOutcome, MessageId, Seq, TurnId};
+use harn_model::{ControlKind, ControlOutcome, MessageId, Seq, TurnId};
 use harn_runtime::{ControlError, Seat, SessionEnd};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// A session this client has open.
-pub(crate) struct Attached {
+pub(crate) struct AttachedSession {
     pub(crate) session: Arc<Seat>,
     /// Whether the client opened the session, and did not only attach to it.
     opens: AtomicBool,
     /// Requests about its clients that have no answer yet: questions come after that.
     live_calls: watch::Sender<usize>,
-    state: Mutex<State>,
+    state: Mutex<AttachedSessionState>,
     stop: CancellationToken,
     /// Its opening answer is queued.
     opened: CancellationToken,
@@ -33,7 +33,7 @@ pub(crate) struct Attached {
 }
 
 #[derive(Default)]
-struct State {
+struct AttachedSessionState {
     /// Prompts that wait for their answer, oldest first; few, as only so many may wait.
     prompts: Vec<PendingPrompt>,
     /// Answers that wait for the updates before them.
@@ -45,11 +45,11 @@ struct State {
     position: Seq,
     ended: Option<SessionEnd>,
     /// The attachment that took this one's place.
-    successor: Option<Arc<Attached>>,
+    successor: Option<Arc<AttachedSession>>,
 }
 
 /// A request about a client, until its answer is queued.
-pub(crate) struct LiveCall(Arc<Attached>);
+pub(crate) struct LiveCall(Arc<AttachedSession>);
 
 impl Drop for LiveCall {
     fn drop(&mut self) {
@@ -59,11 +59,11 @@ impl Drop for LiveCall {
 
 struct PendingPrompt {
     turn: TurnId,
-    waits: Waits,
+    waits: PromptWaiter,
 }
 
 /// Who waits for a turn.
-enum Waits {
+enum PromptWaiter {
     /// The request that is answered when it ends.
     Request {
         responder: Box<Responder>,
@@ -74,7 +74,7 @@ enum Waits {
     Nobody(Option<Gate>),
 }
 
-impl Attached {
+impl AttachedSession {
     pub(crate) fn new(session: Arc<Seat>, opens: bool) -> Arc<Self> {
         Arc::new(Self {
             session,
@@ -152,7 +152,7 @@ impl Attached {
     pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
         self.expect(
             turn,
-            Waits::Request {
+            PromptWaiter::Request {
                 responder: Box::new(responder),
                 _watch: watch,
             },
@@ -161,10 +161,10 @@ impl Attached {
 
     /// Takes a turn of this client that no request waits for; told of from when the gate is open.
     pub(crate) fn expect_detached(&self, turn: &TurnId, gate: Option<Gate>) {
-        self.expect(turn, Waits::Nobody(gate));
+        self.expect(turn, PromptWaiter::Nobody(gate));
     }
 
-    fn expect(&self, turn: &TurnId, waits: Waits) {
+    fn expect(&self, turn: &TurnId, waits: PromptWaiter) {
         let mut state = lock(&self.state);
         if let Some(successor) = state.successor.clone() {
             drop(state);
@@ -183,8 +183,8 @@ impl Attached {
         let prompts = &mut lock(&self.state).prompts;
         let prompt = prompts.iter_mut().find(|prompt| prompt.turn == *turn)?;
         match &mut prompt.waits {
-            Waits::Nobody(gate) => gate.take(),
-            Waits::Request { .. } => None,
+            PromptWaiter::Nobody(gate) => gate.take(),
+            PromptWaiter::Request { .. } => None,
         }
     }
 
@@ -257,7 +257,7 @@ impl Attached {
 
     /// The gate before the end of a prompt that a cancel of this client met while it waited.
     pub(crate) fn withdrawing(&self, turn: &TurnId) -> Option<Gate> {
-        let asked = ControlKey::new(Control::Cancel, Some(turn.as_str()));
+        let asked = ControlKey::new(ControlKind::Cancel, Some(turn.as_str()));
         lock(&self.state).unanswered.take(&asked)
     }
 
@@ -307,8 +307,8 @@ impl Attached {
         let prompts = &mut lock(&self.state).prompts;
         let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
         match prompts.remove(at).waits {
-            Waits::Request { responder, .. } => Some(*responder),
-            Waits::Nobody(_) => None,
+            PromptWaiter::Request { responder, .. } => Some(*responder),
+            PromptWaiter::Nobody(_) => None,
         }
     }
 
@@ -360,7 +360,7 @@ impl Attached {
     }
 }
 
-impl Waits {
+impl PromptWaiter {
     /// The session ended first.
     fn end(self, end: &SessionEnd) {
         match self {

@@ -14,11 +14,11 @@ use agent_client_protocol::{
 use harn_runtime::AgentProfile;
 use serde_json::Value;
 
-use crate::{connection::Facts, ext};
+use crate::{connection::InitializeFacts, ext};
 
 pub(crate) fn initialize(
     agent: &AgentProfile,
-    client: Facts,
+    client: InitializeFacts,
     auth: Vec<AuthMethod>,
 ) -> Result<Value, Error> {
     let prompt = PromptCapabilities::new()

@@ -11,9 +11,9 @@ pub use crate::ext::{
     HarnMeta,
     agent_event::{HarnEvent, METHOD as AGENT_EVENT, TurnEndedFields},
     content::ContentMeta,
-    idle::{Idle, METHOD as AGENT_IDLE},
-    lend::Lent,
-    live::{Changed, Listed, Liveness},
+    idle::{AgentIdleParams, METHOD as AGENT_IDLE},
+    lend::RecordCow,
+    live::{AttachmentResult, ListedSessionMeta, Liveness},
     mcp::McpMeta,
     permission::{LineageStep, OptionScope, PermissionMeta},
     plan::PlanMeta,
@@ -23,7 +23,8 @@ pub use crate::ext::{
 };
 
 /// The name of the update about the clients of a session.
-pub const LIVE_SESSION_CLIENT: &str = crate::ext::update::Extension::LiveSessionClient.name();
+pub const LIVE_SESSION_CLIENT: &str =
+    crate::ext::update::ExtensionUpdateKind::LiveSessionClient.name();
 
 /// The vendor data in a `_meta`.
 #[must_use]
@@ -81,7 +82,7 @@ mod tests {
                     members.remove("replayed");
                     self.check::<HarnEvent<'_>>("HarnEvent", &event);
                 }
-                Some(AGENT_IDLE) => self.check::<Idle<'_>>("Idle", params),
+                Some(AGENT_IDLE) => self.check::<AgentIdleParams<'_>>("Idle", params),
                 Some("session/request_permission") => {
                     self.harn::<PermissionMeta<'_>>("PermissionMeta", params);
                 }
@@ -109,7 +110,7 @@ mod tests {
                     self.harn::<ContentMeta<'_>>("ContentMeta", &update["content"]);
                 }
                 name => {
-                    let mut all = crate::ext::update::Extension::ALL.iter().skip(1);
+                    let mut all = crate::ext::update::ExtensionUpdateKind::ALL.iter().skip(1);
                     if all.any(|extension| extension.name() == name) {
                         self.check::<ExtensionUpdate<'_>>("ExtensionUpdate", update);
                     }
@@ -119,11 +120,11 @@ mod tests {
 
         fn result(&mut self, result: &Value) {
             if result.get("active_controller_id").is_some() {
-                self.check::<Changed<'_>>("Changed", result);
+                self.check::<AttachmentResult<'_>>("Changed", result);
             }
             let rows = result["sessions"].as_array();
             for row in rows.into_iter().flatten() {
-                self.harn::<Listed<'_>>("Listed", row);
+                self.harn::<ListedSessionMeta<'_>>("Listed", row);
             }
         }
 

@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Dialect, EventId, HostBridgeChoice, Profile, ProfileChoice,
-    attached::Attached,
+    attached::AttachedSession,
     lock::lock,
     methods::setup,
-    ordering::Order,
+    ordering::ConnectionOrder,
     router::Router,
     terminal_auth::{TerminalAuth, TerminalAuthSupport},
-    transport::{Disconnected, Incoming, Outgoing},
+    transport::{ClientDisconnected, ConnectionInput, PieceSender},
 };
 
 /// How to serve a client.
@@ -54,7 +54,7 @@ pub struct AcpConfig {
 pub enum ConnectionError {
     /// The client stopped listening.
     #[error(transparent)]
-    Disconnected(#[from] Disconnected),
+    Disconnected(#[from] ClientDisconnected),
     /// The protocol could not go on.
     #[error("the connection failed: {0}")]
     Protocol(String),
@@ -64,8 +64,8 @@ pub enum ConnectionError {
 pub fn serve_connection(
     hub: Hub,
     config: AcpConfig,
-    incoming: mpsc::Receiver<Incoming>,
-    outgoing: Outgoing,
+    incoming: mpsc::Receiver<ConnectionInput>,
+    outgoing: PieceSender,
 ) -> BoxFuture<'static, Result<(), ConnectionError>> {
     Box::pin(async move {
         let (near, far) = Channel::duplex();
@@ -76,7 +76,7 @@ pub fn serve_connection(
             hub,
             config,
             last_event_id,
-            order: Order::new(outgoing),
+            order: ConnectionOrder::new(outgoing),
             facts: OnceLock::new(),
             client_name: OnceLock::new(),
             number,
@@ -129,7 +129,7 @@ pub fn serve_connection(
         };
         let ended = tokio::select! {
             result = served => result.map(|_| ()),
-            () = peer.leaving_after(order.outgoing.closed()) => Err(Disconnected.into()),
+            () = peer.leaving_after(order.outgoing.closed()) => Err(ClientDisconnected.into()),
         };
         // Nobody is left to be told of it here.
         peer.ended.cancel();
@@ -146,21 +146,21 @@ const LAST_ANSWERS_BESIDE_A_TURN: Duration = Duration::from_millis(250);
 pub(crate) struct Peer {
     pub(crate) hub: Hub,
     pub(crate) config: AcpConfig,
-    pub(crate) order: Order,
+    pub(crate) order: ConnectionOrder,
     last_event_id: Mutex<Option<EventId>>,
-    facts: OnceLock<Facts>,
+    facts: OnceLock<InitializeFacts>,
     client_name: OnceLock<String>,
     /// Which connection of the process it is.
     number: u64,
     wire: OnceLock<ConnectionTo<Client>>,
-    sessions: Mutex<HashMap<SessionId, Arc<Attached>>>,
+    sessions: Mutex<HashMap<SessionId, Arc<AttachedSession>>>,
     left: AtomicBool,
     ended: CancellationToken,
 }
 
 /// What the client said of itself at `initialize`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct InitializeFacts {
     pub(crate) dialect: Dialect,
     pub(crate) offers: HostOffers,
     /// Whether it declared `_meta.harn`, and so reads how long an option holds.
@@ -171,13 +171,13 @@ pub(crate) struct Facts {
 
 impl Peer {
     /// Remembers the first `initialize`; a repeated one changes nothing.
-    pub(crate) fn learn(&self, facts: Facts) -> Facts {
+    pub(crate) fn learn(&self, facts: InitializeFacts) -> InitializeFacts {
         *self.facts.get_or_init(|| facts)
     }
 
     /// What is known; a client that never said gets plain ACP and is asked for nothing.
-    pub(crate) fn facts(&self) -> Facts {
-        self.facts.get().copied().unwrap_or(Facts {
+    pub(crate) fn facts(&self) -> InitializeFacts {
+        self.facts.get().copied().unwrap_or(InitializeFacts {
             dialect: Profile::Acp.into(),
             offers: HostOffers::default(),
             declares_harn: false,
@@ -249,24 +249,24 @@ impl Peer {
         self.left.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<Attached>> {
+    pub(crate) fn attached(&self, id: &SessionId) -> Option<Arc<AttachedSession>> {
         lock(&self.sessions).get(id).cloned()
     }
 
     /// The sessions that are open here.
-    pub(crate) fn open(&self) -> Vec<Arc<Attached>> {
+    pub(crate) fn open(&self) -> Vec<Arc<AttachedSession>> {
         lock(&self.sessions).values().cloned().collect()
     }
 
     /// The session that is open here, where it is one.
-    pub(crate) fn only(&self) -> Option<Arc<Attached>> {
+    pub(crate) fn only(&self) -> Option<Arc<AttachedSession>> {
         let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.next().filter(|_| open.len() == 0).cloned()
     }
 
     /// The session among those that are open here in which a person is asked this.
-    pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<Attached>> {
+    pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<AttachedSession>> {
         let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.find(|open| open.session.hitl(request_id).is_some())
@@ -274,7 +274,7 @@ impl Peer {
     }
 
     /// Takes a session in, unless it is there already; whether it was taken.
-    pub(crate) fn attach(&self, attached: &Arc<Attached>) -> bool {
+    pub(crate) fn attach(&self, attached: &Arc<AttachedSession>) -> bool {
         let id = attached.session.id().clone();
         match lock(&self.sessions).entry(id) {
             Entry::Occupied(_) => false,
@@ -286,13 +286,16 @@ impl Peer {
     }
 
     /// Takes a session in; returns the one whose place it takes.
-    pub(crate) fn attach_instead(&self, attached: &Arc<Attached>) -> Option<Arc<Attached>> {
+    pub(crate) fn attach_instead(
+        &self,
+        attached: &Arc<AttachedSession>,
+    ) -> Option<Arc<AttachedSession>> {
         let id = attached.session.id().clone();
         lock(&self.sessions).insert(id, attached.clone())
     }
 
     /// Lets go of a session, if it is still this one.
-    pub(crate) fn detach(&self, attached: &Arc<Attached>) {
+    pub(crate) fn detach(&self, attached: &Arc<AttachedSession>) {
         let mut sessions = lock(&self.sessions);
         let id = attached.session.id();
         if sessions

@@ -10,7 +10,7 @@ use harn_runtime::{
 };
 use serde_json::{Map, Value};
 
-use crate::ext::{agent_event::ActorFields, reminder::Invalid};
+use crate::ext::{agent_event::ActorFields, reminder::InvalidReminder};
 
 /// JSON-RPC's "internal error": the agent or the disk failed.
 const FAILED: i32 = -32603;
@@ -130,7 +130,7 @@ pub(crate) fn which_session() -> Error {
 
 /// What a control was about.
 #[derive(Clone, Copy)]
-pub(crate) enum About<'a> {
+pub(crate) enum ControlSubject<'a> {
     Session(&'a str),
     /// The turn that runs in a session.
     Turn(&'a str),
@@ -139,7 +139,7 @@ pub(crate) enum About<'a> {
 }
 
 /// Something that was wanted of a session and not done.
-pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
+pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
     let (code, reason) = match e {
         ControlError::Refused { result, .. } => (refusal_code(*result), result.as_str()),
         ControlError::Unfit(_) => (INVALID_PARAMS, "invalid_content"),
@@ -147,7 +147,7 @@ pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
     };
     let message = match (about, e) {
         (
-            About::Turn(_),
+            ControlSubject::Turn(_),
             ControlError::Refused {
                 result: ControlResult::NoActivePrompt,
                 ..
@@ -157,9 +157,9 @@ pub(crate) fn control(e: &ControlError, about: About<'_>) -> Error {
     };
     let error = error(code, message, reason);
     let error = match about {
-        About::Session(id) | About::Turn(id) => with(error, "sessionId", id),
-        About::Message(id) => with(error, "messageId", id),
-        About::Reminder(id) => with(error, "reminderId", id),
+        ControlSubject::Session(id) | ControlSubject::Turn(id) => with(error, "sessionId", id),
+        ControlSubject::Message(id) => with(error, "messageId", id),
+        ControlSubject::Reminder(id) => with(error, "reminderId", id),
     };
     match e {
         // Who may and who wanted to belong together.
@@ -249,7 +249,7 @@ pub(crate) fn not_live(id: &str) -> Error {
 }
 
 /// A reminder that is none.
-pub(crate) fn reminder(e: &Invalid) -> Error {
+pub(crate) fn reminder(e: &InvalidReminder) -> Error {
     let message = format!("{}: {}", e.code, e.message);
     let error = error(INVALID_PARAMS, message, "invalid_reminder");
     with(error, "code", e.code)
@@ -434,13 +434,13 @@ mod tests {
             (R::QueueFull, -31000, "queue_full"),
         ];
         for (result, code, reason) in cases {
-            let error = control(&refused(result, None), About::Message("m"));
+            let error = control(&refused(result, None), ControlSubject::Message("m"));
             assert_eq!(i32::from(error.code), code, "{reason}");
             let data = serde_json::json!({"reason": reason, "messageId": "m"});
             assert_eq!(error.data, Some(data));
         }
         let owned = refused(R::NotOwnerOrNotAuthorized, Some(actor("pad")));
-        let error = control(&owned, About::Reminder("r"));
+        let error = control(&owned, ControlSubject::Reminder("r"));
         assert_eq!(i32::from(error.code), -32602);
         let data = serde_json::json!({
             "reason": "not_owner_or_not_authorized",
@@ -449,12 +449,15 @@ mod tests {
             "owner": {"clientId": "pad", "role": "observer", "source": "acp"},
         });
         assert_eq!(error.data, Some(data));
-        let unfit = control(&ControlError::Unfit("no".to_owned()), About::Session("s"));
+        let unfit = control(
+            &ControlError::Unfit("no".to_owned()),
+            ControlSubject::Session("s"),
+        );
         assert_eq!(
             (i32::from(unfit.code), unfit.message.as_str()),
             (-32602, "no")
         );
-        let invalid = reminder(&Invalid {
+        let invalid = reminder(&InvalidReminder {
             code: "HARN-RMD-001",
             message: "unknown key `x`".to_owned(),
         });

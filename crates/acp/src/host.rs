@@ -17,7 +17,8 @@ use harn_model::{
     HostCapabilities, HostSkill, HostTool, SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
 };
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostDeadlines, HostError, HostOffers, HostPort, Place,
+    CommandExit, CommandSink, CommandSpec, HostDeadlines, HostError, HostOffers, HostPort,
+    RootedPath,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -25,8 +26,8 @@ use tokio::sync::oneshot;
 use crate::{
     connection::Peer,
     ext::bridge::{
-        AskCapabilities, CallTool, FetchSkill, HostCall, ListSkills, ListTools, MatchSkills,
-        Method, Operation, Request,
+        AskCapabilities, BridgeMethod, BridgeRequest, CallTool, FetchSkill, HostCall, ListSkills,
+        ListTools, MatchSkills, ProcessOperation,
     },
     methods::wire_id,
 };
@@ -73,7 +74,7 @@ impl ClientHost {
     }
 
     /// Asks over the bridge, where there is one. Given up, the request is withdrawn.
-    async fn ask<R: Request>(
+    async fn ask<R: BridgeRequest>(
         &self,
         session: &SessionId,
         request: R,
@@ -84,8 +85,11 @@ impl ClientHost {
         }
         // Who does not know a method that lists has nothing of that sort, and need not have an empty list.
         let lists = match R::METHOD {
-            Method::Capabilities | Method::ToolsList | Method::SkillsList => true,
-            Method::BuiltinCall | Method::Call | Method::SkillMatch | Method::SkillsFetch => false,
+            BridgeMethod::Capabilities | BridgeMethod::ToolsList | BridgeMethod::SkillsList => true,
+            BridgeMethod::BuiltinCall
+            | BridgeMethod::Call
+            | BridgeMethod::SkillMatch
+            | BridgeMethod::SkillsFetch => false,
         };
         let deadline = R::METHOD.deadline(&self.deadlines);
         let method = R::METHOD.name();
@@ -125,7 +129,7 @@ impl HostPort for ClientHost {
         self.offers
     }
 
-    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, session: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         let request = ReadTextFileRequest::new(wire_id(session), file.absolute());
         let sent = self.wire(session).await?.send_request(request);
         let response = self.in_time("fs/read_text_file", sent.block_task()).await?;
@@ -135,7 +139,7 @@ impl HostPort for ClientHost {
     async fn write_text(
         &self,
         session: &SessionId,
-        file: &Place,
+        file: &RootedPath,
         text: &str,
     ) -> Result<(), HostError> {
         let request = WriteTextFileRequest::new(wire_id(session), file.absolute(), text);
@@ -156,7 +160,7 @@ impl HostPort for ClientHost {
             .args(spec.args)
             .cwd(spec.cwd)
             .output_byte_limit(u64::try_from(spec.output_limit).unwrap_or(u64::MAX));
-        let terminal = Terminal::create(wire.clone(), session, request);
+        let terminal = ClientTerminal::create(wire.clone(), session, request);
         let mut terminal = self.in_time("terminal/create", terminal).await?;
         sink.terminal(&terminal.id.0);
         let id = terminal.id.clone();
@@ -195,7 +199,7 @@ impl HostPort for ClientHost {
             return Err(HostError::Unsupported("operations"));
         }
         // Only what was advertised is asked for.
-        let Some(known) = Operation::named(operation) else {
+        let Some(known) = ProcessOperation::named(operation) else {
             return Err(HostError::Unsupported("that operation"));
         };
         let misfit = |what: &str, e: String| format!("the {what} of {operation}: {e}");
@@ -241,14 +245,14 @@ impl HostPort for ClientHost {
 }
 
 /// A terminal of the client, ended and given back however its command's future ends.
-struct Terminal {
+struct ClientTerminal {
     wire: ConnectionTo<Client>,
     session: SessionId,
     id: TerminalId,
     exited: bool,
 }
 
-impl Terminal {
+impl ClientTerminal {
     /// Creates a terminal. Asked in a task of its own: when nobody waits for the answer any more, the
     /// terminal that comes with it is ended all the same.
     async fn create(
@@ -275,7 +279,7 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
+impl Drop for ClientTerminal {
     fn drop(&mut self) {
         let (session, id) = (wire_id(&self.session), self.id.clone());
         if !self.exited {

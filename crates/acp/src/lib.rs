@@ -44,4 +44,4 @@ pub use ext::event_id::{BadEventId, EventId};
 pub use newer::NewerAcp;
 pub use profile::{Dialect, HitlCalls, HostBridgeChoice, Profile, ProfileChoice};
 pub use terminal_auth::TerminalAuth;
-pub use to_wire::Projector;
+pub use to_wire::UpdateProjector;

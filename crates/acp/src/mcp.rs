@@ -65,13 +65,13 @@ fn server(entry: Value) -> Result<McpServerSpec, String> {
 
 /// A variable or a header.
 #[derive(Deserialize)]
-struct Pair {
+struct NameValuePair {
     name: String,
     value: String,
 }
 
 fn pairs(entry: &mut Map<String, Value>, name: &str) -> Result<Vec<(String, Secret)>, String> {
-    let pairs: Option<Vec<Pair>> =
+    let pairs: Option<Vec<NameValuePair>> =
         member(entry, name, "a list of objects with `name` and `value`")?;
     let pairs = pairs.unwrap_or_default().into_iter();
     Ok(pairs.map(|it| (it.name, Secret::new(it.value))).collect())

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     AcpConfig, NewerAcp,
-    ext::{client::Wish, update::ExtensionSet},
+    ext::{client::ClientCapabilitiesMeta, update::ExtensionSet},
     known_clients::shows_plain_acp,
 };
 
@@ -183,7 +183,7 @@ impl FromStr for HostBridgeChoice {
 }
 
 /// Whether this client is asked for tools, operations and skills.
-pub(crate) fn has_host_bridge(config: &AcpConfig, wish: &Wish) -> bool {
+pub(crate) fn has_host_bridge(config: &AcpConfig, wish: &ClientCapabilitiesMeta) -> bool {
     match config.host_bridge {
         HostBridgeChoice::Auto => wish.host_bridge().unwrap_or(false),
         HostBridgeChoice::On => wish.host_bridge().unwrap_or(true),
@@ -193,7 +193,11 @@ pub(crate) fn has_host_bridge(config: &AcpConfig, wish: &Wish) -> bool {
 
 /// The client's own choice decides, then the command line, then the name of a client that declares nothing
 /// of Harn.
-pub(crate) fn choose(config: &AcpConfig, wish: &Wish, request: &InitializeRequest) -> Dialect {
+pub(crate) fn choose(
+    config: &AcpConfig,
+    wish: &ClientCapabilitiesMeta,
+    request: &InitializeRequest,
+) -> Dialect {
     let profile = match (wish.profile(), config.profile) {
         (Some(profile), _) => profile,
         (None, ProfileChoice::Harn) => Profile::Harn,

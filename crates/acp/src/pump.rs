@@ -14,51 +14,51 @@ use std::{convert::Infallible, sync::Arc};
 use agent_client_protocol::{Error, v1::schema::PromptResponse};
 use bytes::Bytes;
 use harn_model::{
-    AgentEvent, Command, ControlOutcome, Envelope, EventFamily, MessageEvent, MessageId,
-    PermissionAsked, PermissionEvent, QuestionEvent, SettingEvent, SteeringEvent, StopReason,
+    AgentEvent, ControlOutcome, Envelope, EventFamily, MessageEvent, MessageId, PermissionAsked,
+    PermissionEvent, QuestionEvent, SettingEvent, SlashCommand, SteeringEvent, StopReason,
     TurnEvent, TurnId, TurnOutcome,
 };
-use harn_runtime::{Delivery, SessionEnd, Subscription};
+use harn_runtime::{BatchSlice, SessionEnd, Subscription};
 
 use idle::SignsOfLife;
-use questions::Questions;
-use replay::Replayed;
+use questions::ClientQuestions;
+use replay::ReplaySummary;
 
-pub(crate) use replay::Replay;
+pub(crate) use replay::ReplayPlan;
 
 use crate::{
-    Dialect, Profile, Projector,
+    Dialect, Profile, UpdateProjector,
     answer::answer,
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
     error,
     methods::stop_reason,
     ordering::Gate,
     settings,
-    transport::{Disconnected, Followed, Piece},
-    wire::Update,
+    transport::{ClientDisconnected, FollowId, OutgoingPiece},
+    wire::StandardUpdate,
 };
 
 /// How a client comes to follow a session.
-pub(crate) enum Opening {
+pub(crate) enum FollowStart {
     /// From here on, once its answer is queued, beginning with the commands there are and the questions
     /// that are open.
-    Fresh(Gate, Vec<PermissionAsked>, Vec<Command>),
+    Fresh(Gate, Vec<PermissionAsked>, Vec<SlashCommand>),
     /// What came before, then the answer, then from here on.
-    Replay(Replay),
+    Replay(ReplayPlan),
 }
 
 /// Made when the answer is given, not when it is asked for.
 pub(crate) type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 
-struct Pump {
+struct SessionPump {
     peer: Arc<Peer>,
-    attached: Arc<Attached>,
+    attached: Arc<AttachedSession>,
     /// This following of the session.
-    stream: Followed,
+    stream: FollowId,
     dialect: Dialect,
-    lines: Projector,
-    questions: Questions,
+    lines: UpdateProjector,
+    questions: ClientQuestions,
     /// Of an agent that waits.
     signs: SignsOfLife,
 }
@@ -66,20 +66,20 @@ struct Pump {
 /// Follows a session until it ends, the client leaves, or following is stopped.
 pub(crate) fn follow(
     peer: &Arc<Peer>,
-    attached: &Arc<Attached>,
+    attached: &Arc<AttachedSession>,
     from: Subscription,
-    opening: Opening,
-    stream: Followed,
+    opening: FollowStart,
+    stream: FollowId,
 ) {
     let dialect = peer.facts().dialect;
-    let pump = Pump {
+    let pump = SessionPump {
         stream,
         dialect,
-        lines: Projector::since(attached.session.id(), dialect, from.began())
+        lines: UpdateProjector::since(attached.session.id(), dialect, from.began())
             .with_session_root(peer.session_root()),
         peer: peer.clone(),
         attached: attached.clone(),
-        questions: Questions::new(attached),
+        questions: ClientQuestions::new(attached),
         signs: SignsOfLife::default(),
     };
     let (stop, done) = attached.following();
@@ -93,8 +93,8 @@ pub(crate) fn follow(
     });
 }
 
-impl Pump {
-    async fn run(mut self, mut from: Subscription, opening: Opening) {
+impl SessionPump {
+    async fn run(mut self, mut from: Subscription, opening: FollowStart) {
         let end = match self.open(&mut from, opening).await {
             Ok(()) => {
                 let Err(stopped) = self.live(&mut from).await;
@@ -102,22 +102,22 @@ impl Pump {
             }
             Err(stopped) => stopped,
         };
-        if let Stopped::Session(end) = end {
+        if let PumpEnd::Session(end) = end {
             self.attached.end(&end);
         }
         self.peer.detach(&self.attached);
     }
 
-    async fn open(&mut self, from: &mut Subscription, opening: Opening) -> Result<(), Stopped> {
-        let mut replayed = Replayed::default();
+    async fn open(&mut self, from: &mut Subscription, opening: FollowStart) -> Result<(), PumpEnd> {
+        let mut replayed = ReplaySummary::default();
         // As they were when the opening was answered: a change after that comes with the stream.
         let (gate, commands) = match opening {
-            Opening::Fresh(gate, open, commands) => {
+            FollowStart::Fresh(gate, open, commands) => {
                 self.questions.unseen = from.position();
                 replayed.open = open;
                 (Some(gate), commands)
             }
-            Opening::Replay(replay) => {
+            FollowStart::Replay(replay) => {
                 if !replay.has_seen {
                     self.questions.unseen = from.position();
                 }
@@ -147,7 +147,7 @@ impl Pump {
             let mut out = Vec::new();
             let available_commands = &commands;
             self.lines.update(
-                &Update::AvailableCommandsUpdate { available_commands },
+                &StandardUpdate::AvailableCommandsUpdate { available_commands },
                 &mut out,
             );
             self.send(out).await?;
@@ -159,13 +159,13 @@ impl Pump {
         Ok(())
     }
 
-    async fn live(&mut self, from: &mut Subscription) -> Result<Infallible, Stopped> {
+    async fn live(&mut self, from: &mut Subscription) -> Result<Infallible, PumpEnd> {
         loop {
             tokio::select! {
                 // What is there already may say that the agent waits no more.
                 biased;
                 delivery = from.next() => {
-                    self.deliver(&delivery.map_err(Stopped::Session)?).await?;
+                    self.deliver(&delivery.map_err(PumpEnd::Session)?).await?;
                     self.attached.reached(from.position());
                     if self.questions.may_have_moved() {
                         self.stand(from.position()).await?;
@@ -177,7 +177,7 @@ impl Pump {
         }
     }
 
-    async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
+    async fn deliver(&mut self, delivery: &BatchSlice) -> Result<(), ClientDisconnected> {
         let events = delivery.events();
         if !events.iter().any(|envelope| self.is_personal(envelope)) {
             let bytes = match self.dialect.slot() {
@@ -250,7 +250,7 @@ impl Pump {
         &mut self,
         envelope: &Envelope,
         out: &mut Vec<u8>,
-    ) -> Result<(), Disconnected> {
+    ) -> Result<(), ClientDisconnected> {
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(_)) => {
                 let turn = envelope.turn.as_ref();
@@ -371,22 +371,22 @@ impl Pump {
         let start = out.len();
         if let AgentEvent::ModeChanged { mode_id } = &envelope.event {
             let current_mode_id = mode_id;
-            let update = Update::CurrentModeUpdate { current_mode_id };
+            let update = StandardUpdate::CurrentModeUpdate { current_mode_id };
             self.lines.update(&update, out);
         }
         let options = settings::config_options(&self.attached.session);
         if let Ok(config_options) = serde_json::to_value(options) {
-            let update = Update::ConfigOptionUpdate { config_options };
+            let update = StandardUpdate::ConfigOptionUpdate { config_options };
             self.lines.update(&update, out);
         }
         self.lines.stamp(envelope.seq, start, out);
     }
 
-    async fn send(&self, out: Vec<u8>) -> Result<(), Disconnected> {
+    async fn send(&self, out: Vec<u8>) -> Result<(), ClientDisconnected> {
         self.send_bytes(out.into()).await
     }
 
-    async fn send_bytes(&self, bytes: Bytes) -> Result<(), Disconnected> {
+    async fn send_bytes(&self, bytes: Bytes) -> Result<(), ClientDisconnected> {
         match bytes.is_empty() {
             true => Ok(()),
             false => self.send_piece(bytes).await,
@@ -394,12 +394,12 @@ impl Pump {
     }
 
     /// Tells the transport that all is queued that it asked for.
-    async fn mark(&self) -> Result<(), Disconnected> {
+    async fn mark(&self) -> Result<(), ClientDisconnected> {
         self.send_piece(Bytes::new()).await
     }
 
-    async fn send_piece(&self, bytes: Bytes) -> Result<(), Disconnected> {
-        let piece = Piece {
+    async fn send_piece(&self, bytes: Bytes) -> Result<(), ClientDisconnected> {
+        let piece = OutgoingPiece {
             bytes,
             session: Some(self.attached.session.id().clone()),
             stream: Some(self.stream),
@@ -408,13 +408,13 @@ impl Pump {
     }
 }
 
-enum Stopped {
+enum PumpEnd {
     Session(SessionEnd),
     Client,
 }
 
-impl From<Disconnected> for Stopped {
-    fn from(_: Disconnected) -> Self {
+impl From<ClientDisconnected> for PumpEnd {
+    fn from(_: ClientDisconnected) -> Self {
         Self::Client
     }
 }

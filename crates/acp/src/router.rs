@@ -15,20 +15,20 @@ use crate::{
     answer::answer,
     connection::Peer,
     directories, error,
-    ext::{self, bridge::Notification, event_id, steering::contract_name},
+    ext::{self, bridge::BridgeNotification, event_id, steering::contract_name},
     mcp,
     methods::{
         archive, auth, close, config, hitl, initialize, inject,
-        list::{self, Listing},
+        list::{self, FilteredListRequest},
         live, prompt, remind,
-        setup::{self, Equipped, Resuming},
+        setup::{self, RequestWithServers, ResumableRequest},
         skills, steering, title,
     },
     ordering::Gate,
 };
 
 /// What a host may tell over the bridge.
-const SKILLS_UPDATE: &str = Notification::SkillsUpdate.name();
+const SKILLS_UPDATE: &str = BridgeNotification::SkillsUpdate.name();
 
 pub(crate) struct Router {
     peer: Arc<Peer>,
@@ -212,22 +212,25 @@ fn resuming<T>(
     method: &str,
     params: Value,
     read: impl FnOnce(&str, Value) -> Result<T, Error>,
-) -> Result<Resuming<T>, Error> {
+) -> Result<ResumableRequest<T>, Error> {
     let after = event_id::wanted(&params).map_err(|_| error::bad_event_id(method))?;
     let request = read(method, params)?;
-    Ok(Resuming { request, after })
+    Ok(ResumableRequest { request, after })
 }
 
 /// The same for a request that opens a session, with servers.
-fn equipped<T: DeserializeOwned>(method: &str, mut params: Value) -> Result<Equipped<T>, Error> {
+fn equipped<T: DeserializeOwned>(
+    method: &str,
+    mut params: Value,
+) -> Result<RequestWithServers<T>, Error> {
     let servers = mcp::servers(method, &mut params)?;
     directories::check(method, &params)?;
     let request = decode(method, params)?;
-    Ok(Equipped { request, servers })
+    Ok(RequestWithServers { request, servers })
 }
 
 /// The same for a listing.
-fn listing(method: &str, params: Value) -> Result<Listing, Error> {
+fn listing(method: &str, params: Value) -> Result<FilteredListRequest, Error> {
     let live = ext::live::wanted_liveness(&params).map_err(|e| error::bad_params(&e))?;
     Ok((decode(method, params)?, live))
 }

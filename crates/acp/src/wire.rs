@@ -25,38 +25,38 @@ use crate::ext::{
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
-pub(crate) enum Update<'a> {
+pub(crate) enum StandardUpdate<'a> {
     UserMessage {
         message_id: &'a str,
-        content: Blocks<'a>,
+        content: MessageBlocks<'a>,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<HarnMeta<UserMeta<'a>>>,
     },
     UserMessageChunk {
-        content: Content<'a>,
+        content: ContentBlockWire<'a>,
         message_id: &'a str,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<HarnMeta<UserMeta<'a>>>,
     },
     AgentMessageChunk {
-        content: Content<'a>,
+        content: ContentBlockWire<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<&'a str>,
     },
     AgentThoughtChunk {
-        content: Content<'a>,
+        content: ContentBlockWire<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<&'a str>,
     },
-    ToolCall(ToolCall<'a>),
-    ToolCallUpdate(ToolCall<'a>),
+    ToolCall(ToolCallWire<'a>),
+    ToolCallUpdate(ToolCallWire<'a>),
     Plan {
-        entries: Vec<PlanEntry<'a>>,
+        entries: Vec<PlanEntryWire<'a>>,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
         meta: Option<HarnMeta<PlanMeta<'a>>>,
     },
     AvailableCommandsUpdate {
-        available_commands: &'a [harn_model::Command],
+        available_commands: &'a [harn_model::SlashCommand],
     },
     CurrentModeUpdate {
         current_mode_id: &'a str,
@@ -85,7 +85,7 @@ pub(crate) enum Update<'a> {
     CompactionUpdate {
         compaction_id: &'a str,
         status: CompactionState,
-        summary: [Content<'a>; 1],
+        summary: [ContentBlockWire<'a>; 1],
     },
     PlanUpdate {
         plan: PlanContent<'a>,
@@ -110,7 +110,7 @@ pub(crate) enum Update<'a> {
     },
     SessionMessageChunk {
         message_id: &'a str,
-        content: Content<'a>,
+        content: ContentBlockWire<'a>,
     },
 }
 
@@ -140,7 +140,7 @@ pub(crate) enum CompactionState {
 pub(crate) enum PlanContent<'a> {
     Items {
         plan_id: &'a str,
-        entries: Vec<PlanEntry<'a>>,
+        entries: Vec<PlanEntryWire<'a>>,
     },
 }
 
@@ -161,12 +161,12 @@ pub(crate) enum SubagentState<'a> {
 pub(crate) enum IdleReason<'a> {
     EndTurn,
     Cancelled,
-    Error { error: SessionError<'a> },
+    Error { error: SubagentError<'a> },
 }
 
 /// What went wrong in a worker's session, as a JSON-RPC error.
 #[derive(Serialize)]
-pub(crate) struct SessionError<'a> {
+pub(crate) struct SubagentError<'a> {
     pub(crate) code: i32,
     pub(crate) message: &'a str,
 }
@@ -185,7 +185,8 @@ pub(crate) enum InfoMeta<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct ToolCall<'a> {
+#[schemars(rename = "ToolCall")]
+pub(crate) struct ToolCallWire<'a> {
     pub(crate) tool_call_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'a str>,
@@ -230,12 +231,12 @@ impl Serialize for ToolContents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => [ToolContentWire::Content {
-                content: Content::text(*text),
+                content: ContentBlockWire::text(*text),
             }]
             .serialize(serializer),
             Self::Headed { text, contents } => {
                 let head = ToolContentWire::Content {
-                    content: Content::text(*text),
+                    content: ContentBlockWire::text(*text),
                 };
                 let given = contents.iter().map(ToolContentWire::from);
                 serializer.collect_seq(std::iter::once(head).chain(given))
@@ -263,7 +264,7 @@ impl Serialize for ToolContents<'_> {
 #[schemars(rename = "ToolContent", deny_unknown_fields)]
 enum ToolContentWire<'a> {
     Content {
-        content: Content<'a>,
+        content: ContentBlockWire<'a>,
     },
     Diff {
         path: &'a str,
@@ -280,7 +281,7 @@ impl<'a> From<&'a ToolContent> for ToolContentWire<'a> {
     fn from(content: &'a ToolContent) -> Self {
         match content {
             ToolContent::Content { content } => Self::Content {
-                content: Content::from(content),
+                content: ContentBlockWire::from(content),
             },
             ToolContent::Diff {
                 path,
@@ -294,7 +295,7 @@ impl<'a> From<&'a ToolContent> for ToolContentWire<'a> {
             ToolContent::Terminal { terminal_id } => Self::Terminal { terminal_id },
             // Clients read texts as Markdown.
             ToolContent::Output(output) => Self::Content {
-                content: Content::text(output.to_markdown()),
+                content: ContentBlockWire::text(output.to_markdown()),
             },
         }
     }
@@ -308,7 +309,8 @@ impl<'a> From<&'a ToolContent> for ToolContentWire<'a> {
     rename_all_fields = "camelCase"
 )]
 #[schemars(deny_unknown_fields)]
-pub(crate) enum Content<'a> {
+#[schemars(rename = "Content")]
+pub(crate) enum ContentBlockWire<'a> {
     Text {
         text: Cow<'a, str>,
         #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -354,7 +356,7 @@ pub(crate) struct ResourceWire<'a> {
     blob: Option<&'a str>,
 }
 
-impl<'a> Content<'a> {
+impl<'a> ContentBlockWire<'a> {
     /// Text and nothing else.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
@@ -368,23 +370,23 @@ impl<'a> Content<'a> {
 }
 
 /// The blocks of a whole message.
-pub(crate) struct Blocks<'a>(pub(crate) &'a [ContentBlock]);
+pub(crate) struct MessageBlocks<'a>(pub(crate) &'a [ContentBlock]);
 
-impl<'a> Blocks<'a> {
+impl<'a> MessageBlocks<'a> {
     /// Those that say something.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Content<'a>> + use<'a> {
-        let blocks = self.0.iter().map(Content::from);
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ContentBlockWire<'a>> + use<'a> {
+        let blocks = self.0.iter().map(ContentBlockWire::from);
         blocks.filter(|block| !block.is_empty())
     }
 }
 
-impl Serialize for Blocks<'_> {
+impl Serialize for MessageBlocks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }
 }
 
-impl<'a> From<&'a ContentBlock> for Content<'a> {
+impl<'a> From<&'a ContentBlock> for ContentBlockWire<'a> {
     fn from(block: &'a ContentBlock) -> Self {
         match block {
             ContentBlock::Text { text } => Self::text(text),
@@ -419,13 +421,13 @@ impl<'a> From<&'a ContentBlock> for Content<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct PlanEntry<'a> {
+pub(crate) struct PlanEntryWire<'a> {
     content: &'a str,
     priority: PlanPriority,
     status: PlanEntryStatus,
 }
 
-impl<'a> From<&'a harn_model::PlanEntry> for PlanEntry<'a> {
+impl<'a> From<&'a harn_model::PlanEntry> for PlanEntryWire<'a> {
     fn from(entry: &'a harn_model::PlanEntry) -> Self {
         Self {
             content: &entry.content,

@@ -4,46 +4,46 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Found, Rule, extensions::Update, shown};
+use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
 
 /// What a session has under way beside its tool calls.
 #[derive(Default)]
-pub(super) struct Activity {
+pub(super) struct SessionActivity {
     /// Workers, and whether they have ended.
     workers: HashMap<String, bool>,
     questions: HashSet<String>,
     skills: HashSet<String>,
 }
 
-impl Activity {
+impl SessionActivity {
     /// Takes an extension update. With `past`, things may have begun before anybody looked.
-    pub(super) fn take(&mut self, update: &Update<'_>, past: bool) -> Found {
+    pub(super) fn take(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
         match update.name {
             "worker_update" => self.worker(update, past),
             "hitl_request" => {
                 let id = update.word("requestId").map(str::to_owned);
                 self.questions.extend(id);
-                Found::new()
+                MessageFindings::new()
             }
             "hitl_resolved" => match update.word("requestId") {
                 Some(id) if !self.questions.remove(id) && !past => {
                     let what = format!("the question {} is not open", shown(id));
-                    vec![(Rule::HitlNotAsked, what)]
+                    vec![(ConformanceRule::HitlNotAsked, what)]
                 }
-                _ => Found::new(),
+                _ => MessageFindings::new(),
             },
             "skill_activated" => {
                 self.skills.extend(skill(update).map(str::to_owned));
-                Found::new()
+                MessageFindings::new()
             }
             "skill_deactivated" => match skill(update) {
                 Some(name) if !self.skills.remove(name) && !past => {
                     let what = format!("the skill {} is not active", shown(name));
-                    vec![(Rule::SkillNotActive, what)]
+                    vec![(ConformanceRule::SkillNotActive, what)]
                 }
-                _ => Found::new(),
+                _ => MessageFindings::new(),
             },
-            _ => Found::new(),
+            _ => MessageFindings::new(),
         }
     }
 
@@ -52,8 +52,8 @@ impl Activity {
         self.workers.retain(|_, ended| !*ended);
     }
 
-    fn worker(&mut self, update: &Update<'_>, past: bool) -> Found {
-        let mut found = Found::new();
+    fn worker(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
+        let mut found = MessageFindings::new();
         let (Some(id), Some(event)) = (update.word("workerId"), update.word("event")) else {
             return found;
         };
@@ -62,11 +62,11 @@ impl Activity {
         match self.workers.get(id) {
             None if event != "WorkerSpawned" && !past => {
                 broken(
-                    Rule::WorkerNotSpawned,
+                    ConformanceRule::WorkerNotSpawned,
                     "did not begin with `WorkerSpawned`".to_owned(),
                 );
             }
-            Some(true) => broken(Rule::WorkerAfterEnd, "has ended".to_owned()),
+            Some(true) => broken(ConformanceRule::WorkerAfterEnd, "has ended".to_owned()),
             None | Some(false) => {}
         }
         let ended = self.workers.entry(id.to_owned()).or_default();
@@ -81,11 +81,11 @@ impl Activity {
             .is_some_and(|said| said != terminal)
         {
             let what = format!("says `terminal: {}` with {event}", !terminal);
-            broken(Rule::WorkerTerminalWrong, what);
+            broken(ConformanceRule::WorkerTerminalWrong, what);
         }
         if update.word("status").is_some_and(|said| said != status) {
             let what = format!("has another status than `{status}` with {event}");
-            broken(Rule::WorkerStatusWrong, what);
+            broken(ConformanceRule::WorkerStatusWrong, what);
         }
         found
     }
@@ -107,6 +107,6 @@ fn expected(event: &str) -> Option<(&'static str, bool)> {
 }
 
 /// What a skill is told apart by: its id, which stands beside the name where the two differ.
-fn skill<'a>(update: &'a Update<'_>) -> Option<&'a str> {
+fn skill<'a>(update: &'a RecordedUpdate<'_>) -> Option<&'a str> {
     update.word("skillId").or_else(|| update.word("skillName"))
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    Found, Rule,
-    extensions::{REPLAYED, Update},
+    ConformanceRule, MessageFindings,
+    extensions::{REPLAYED, RecordedUpdate},
     listed,
-    permission::Expected,
+    permission::MemberPlacement,
     shown,
 };
 use harn_acp::ext::VENDOR;
 
 /// The names that were advertised. A client that was told of nothing is sent plain ACP.
 #[derive(Default)]
-pub(super) struct Advertised {
+pub(super) struct AdvertisedNames {
     updates: BTreeSet<String>,
     kinds: BTreeSet<String>,
     methods: BTreeSet<String>,
@@ -27,7 +27,7 @@ pub(super) struct Advertised {
     own_names: bool,
 }
 
-impl Advertised {
+impl AdvertisedNames {
     /// Reads the result of `initialize`, after `wish`, the profile the client asked for.
     pub(super) fn read(result: &Value, wish: Option<&str>) -> Self {
         let harn = &result["agentCapabilities"]["_meta"][VENDOR];
@@ -52,23 +52,23 @@ impl Advertised {
     }
 
     /// Where a permission request says what the contract adds.
-    pub(super) fn approvals(&self) -> Expected {
+    pub(super) fn approvals(&self) -> MemberPlacement {
         if self.tool_fields.is_empty() {
             // Not an agent that speaks of the contract.
-            Expected::Anything
+            MemberPlacement::Anything
         } else if self.only_meta || self.updates.is_empty() {
-            Expected::UnderMeta
+            MemberPlacement::UnderMeta
         } else if self.own_names {
-            Expected::Beside
+            MemberPlacement::Beside
         } else {
-            Expected::Either
+            MemberPlacement::Either
         }
     }
 
-    pub(super) fn update(&self, update: &Update<'_>) -> Found {
+    pub(super) fn update(&self, update: &RecordedUpdate<'_>) -> MessageFindings {
         let name = update.name;
-        let mut found = Found::new();
-        let mut not = |what: String| found.push((Rule::NotAdvertised, what));
+        let mut found = MessageFindings::new();
+        let mut not = |what: String| found.push((ConformanceRule::NotAdvertised, what));
         if update.is_extension() {
             if !self.updates.contains(name) {
                 not(format!("the update {} was not advertised", shown(name)));
@@ -97,20 +97,20 @@ impl Advertised {
     }
 
     /// A notification of ours.
-    pub(super) fn method(&self, name: &str) -> Found {
+    pub(super) fn method(&self, name: &str) -> MessageFindings {
         if self.methods.contains(name) {
-            return Found::new();
+            return MessageFindings::new();
         }
         let what = format!("{} was not advertised", shown(name));
-        vec![(Rule::NotAdvertised, what)]
+        vec![(ConformanceRule::NotAdvertised, what)]
     }
 
-    pub(super) fn event(&self, kind: &str) -> Found {
+    pub(super) fn event(&self, kind: &str) -> MessageFindings {
         if self.kinds.contains(kind) {
-            return Found::new();
+            return MessageFindings::new();
         }
         let what = format!("the agent event {} was not advertised", shown(kind));
-        vec![(Rule::NotAdvertised, what)]
+        vec![(ConformanceRule::NotAdvertised, what)]
     }
 }
 

@@ -3,25 +3,25 @@
 use serde_json::Value;
 
 use super::{
-    Found, Rule,
+    ConformanceRule, MessageFindings,
     extensions::published,
-    shape::Shape,
+    shape::LazySchema,
     shown,
-    steering::{Method, methods},
+    steering::{ContractMethod, methods},
 };
 use harn_acp::ext::bridge;
 
 macro_rules! operations {
     ($($name:literal)*) => {
-        [$(Method {
+        [$(ContractMethod {
             name: $name,
-            params: Shape::extension(|| exchange($name, "args")),
-            result: Shape::extension(|| exchange($name, "result")),
+            params: LazySchema::extension(|| exchange($name, "args")),
+            result: LazySchema::extension(|| exchange($name, "result")),
         }),*]
     };
 }
 
-static METHODS: [Method; 7] = methods! {
+static METHODS: [ContractMethod; 7] = methods! {
     "host-bridge" "builtin_call"
     "host-bridge" "host/call"
     "host-bridge" "host/capabilities"
@@ -32,7 +32,7 @@ static METHODS: [Method; 7] = methods! {
 };
 
 /// The operations of `host/call`; their params are its `args`.
-static OPERATIONS: [Method; 5] = operations! {
+static OPERATIONS: [ContractMethod; 5] = operations! {
     "process.exec"
     "process.get_default_shell"
     "process.list_shells"
@@ -40,7 +40,7 @@ static OPERATIONS: [Method; 5] = operations! {
     "process.shell_invocation"
 };
 
-fn method(name: &str) -> Option<&'static Method> {
+fn method(name: &str) -> Option<&'static ContractMethod> {
     METHODS.iter().find(|method| method.name == name)
 }
 
@@ -56,13 +56,13 @@ fn exchange(operation: &str, member: &str) -> Value {
 }
 
 /// What the answer to a request looks like, if it is of the bridge.
-pub(super) fn result(name: &str) -> Option<&'static Shape> {
+pub(super) fn result(name: &str) -> Option<&'static LazySchema> {
     method(name).map(|method| &method.result)
 }
 
 /// The operation that a request asks for.
-pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static Method> {
-    if name != bridge::Method::Call.name() {
+pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static ContractMethod> {
+    if name != bridge::BridgeMethod::Call.name() {
         return None;
     }
     let name = params?.get("name")?.as_str()?;
@@ -70,7 +70,7 @@ pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static M
 }
 
 /// Whether the params of a request fit; none if it is not of the bridge.
-pub(super) fn check_params(name: &str, params: &Value) -> Option<Found> {
+pub(super) fn check_params(name: &str, params: &Value) -> Option<MessageFindings> {
     let mut found = method(name)?.params.check(params, "params");
     if let (Some(operation), Some(args)) = (operation(name, Some(params)), params.get("args")) {
         found.extend(operation.params.check(args, "params/args"));
@@ -86,9 +86,9 @@ pub(super) fn is_offered(harn: Option<&Value>) -> bool {
     }
 }
 
-pub(super) fn not_offered(name: &str) -> (Rule, String) {
+pub(super) fn not_offered(name: &str) -> (ConformanceRule, String) {
     let what = format!("{} is asked of a host that did not declare it", shown(name));
-    (Rule::NotOffered, what)
+    (ConformanceRule::NotOffered, what)
 }
 
 #[cfg(test)]
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn every_method_and_operation_is_known() {
-        for known in bridge::Method::ALL {
+        for known in bridge::BridgeMethod::ALL {
             assert!(method(known.name()).is_some(), "{}", known.name());
         }
-        for known in bridge::Operation::ALL {
+        for known in bridge::ProcessOperation::ALL {
             let name = known.name();
             let found = OPERATIONS.iter().find(|operation| operation.name == name);
             let found = found.unwrap();

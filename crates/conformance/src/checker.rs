@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 
 use super::{
-    Direction, Finding, Found, Rule,
-    advertised::Advertised,
+    ConformanceFinding, ConformanceRule, MessageFindings, TrafficDirection,
+    advertised::AdvertisedNames,
     bridge,
-    envelope::{self, Envelope, Outcome},
-    extensions::{self, Update},
+    envelope::{self, RecordedMessage, RpcOutcome},
+    extensions::{self, RecordedUpdate},
     meta,
-    methods::{self, Known},
-    permission::{self, Expected},
-    recording::{self, Entry},
-    requests::{Answers, Asked, Requests},
+    methods::{self, MethodOrigin},
+    permission::{self, MemberPlacement},
+    recording::{self, RecordedLine},
+    requests::{AnswerMatch, RecordedRequest, RequestTable},
     roster,
-    session::Sessions,
+    session::CheckedSessions,
     shown, steering, stream,
 };
 use harn_acp::ext::{VENDOR, agent_event, idle};
@@ -34,9 +34,9 @@ pub struct Checker {
     wish: Option<String>,
     /// Whether the client has the bridge; none if it never said what it has.
     offered: Option<bool>,
-    advertised: Option<Advertised>,
-    requests: Requests,
-    sessions: Sessions,
+    advertised: Option<AdvertisedNames>,
+    requests: RequestTable,
+    sessions: CheckedSessions,
 }
 
 impl Checker {
@@ -63,35 +63,39 @@ impl Checker {
     }
 
     /// Takes the next line of a recording, without its end.
-    pub fn line(&mut self, line: &str) -> Vec<Finding> {
+    pub fn line(&mut self, line: &str) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.entry(recording::entry(line))
     }
 
     /// Takes the next line of a recording, already parsed.
-    pub fn value(&mut self, line: Value) -> Vec<Finding> {
+    pub fn value(&mut self, line: Value) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.entry(recording::of_value(line))
     }
 
     /// Takes a message as the next line; without a direction it is guessed.
-    pub fn message(&mut self, direction: Option<Direction>, message: &Value) -> Vec<Finding> {
+    pub fn message(
+        &mut self,
+        direction: Option<TrafficDirection>,
+        message: &Value,
+    ) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.take(direction, message)
     }
 
     /// Takes a line that could not be read as text: too long, or not UTF-8.
-    pub fn unreadable(&mut self, rule: Rule, what: &str) -> Vec<Finding> {
+    pub fn unreadable(&mut self, rule: ConformanceRule, what: &str) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.messages += 1;
         self.findings(None, vec![(rule, what.to_owned())])
     }
 
-    fn entry(&mut self, entry: Entry) -> Vec<Finding> {
+    fn entry(&mut self, entry: RecordedLine) -> Vec<ConformanceFinding> {
         match entry {
-            Entry::Nothing => Vec::new(),
-            Entry::Message { direction, message } => self.take(direction, &message),
-            Entry::Broken {
+            RecordedLine::Nothing => Vec::new(),
+            RecordedLine::Message { direction, message } => self.take(direction, &message),
+            RecordedLine::Broken {
                 direction,
                 rule,
                 what,
@@ -102,9 +106,13 @@ impl Checker {
         }
     }
 
-    fn findings(&self, direction: Option<Direction>, found: Found) -> Vec<Finding> {
+    fn findings(
+        &self,
+        direction: Option<TrafficDirection>,
+        found: MessageFindings,
+    ) -> Vec<ConformanceFinding> {
         let line = self.line;
-        let findings = found.into_iter().map(|(rule, message)| Finding {
+        let findings = found.into_iter().map(|(rule, message)| ConformanceFinding {
             line,
             direction,
             rule,
@@ -113,69 +121,86 @@ impl Checker {
         findings.collect()
     }
 
-    fn take(&mut self, direction: Option<Direction>, message: &Value) -> Vec<Finding> {
+    fn take(
+        &mut self,
+        direction: Option<TrafficDirection>,
+        message: &Value,
+    ) -> Vec<ConformanceFinding> {
         self.messages += 1;
         let envelope = match envelope::read(message) {
             Ok(envelope) => envelope,
-            Err(why) => return self.findings(direction, vec![(Rule::NotAMessage, why.to_owned())]),
+            Err(why) => {
+                return self.findings(
+                    direction,
+                    vec![(ConformanceRule::NotAMessage, why.to_owned())],
+                );
+            }
         };
         let direction = direction.or_else(|| self.guess(&envelope));
         match direction {
-            Some(Direction::ToAgent) => self.heard_client = true,
-            Some(Direction::ToClient) => self.heard_agent = true,
+            Some(TrafficDirection::ToAgent) => self.heard_client = true,
+            Some(TrafficDirection::ToClient) => self.heard_agent = true,
             None => {}
         }
         let found = match envelope {
-            Envelope::Request { id, method, params } => {
+            RecordedMessage::Request { id, method, params } => {
                 let mut found = self.asked(direction, method, params);
                 found.extend(self.request(direction, &id, method, params));
                 found
             }
-            Envelope::Notification { method, params } => self.asked(direction, method, params),
-            Envelope::Answer { id, outcome } => self.answer(direction, id.as_deref(), outcome),
+            RecordedMessage::Notification { method, params } => {
+                self.asked(direction, method, params)
+            }
+            RecordedMessage::Answer { id, outcome } => {
+                self.answer(direction, id.as_deref(), outcome)
+            }
         };
         self.findings(direction, found)
     }
 
-    fn guess(&self, envelope: &Envelope<'_>) -> Option<Direction> {
+    fn guess(&self, envelope: &RecordedMessage<'_>) -> Option<TrafficDirection> {
         match envelope {
-            Envelope::Request { method, .. } | Envelope::Notification { method, .. } => {
-                match methods::known(method) {
-                    Known::Acp(method) => method.to,
-                    Known::Contract(to) => Some(to),
-                    Known::Own | Known::Nothing => None,
-                }
-            }
-            Envelope::Answer { id, outcome } => {
+            RecordedMessage::Request { method, .. }
+            | RecordedMessage::Notification { method, .. } => match methods::known(method) {
+                MethodOrigin::Acp(method) => method.to,
+                MethodOrigin::Contract(to) => Some(to),
+                MethodOrigin::Own | MethodOrigin::Nothing => None,
+            },
+            RecordedMessage::Answer { id, outcome } => {
                 self.requests.way_of_answer(id.as_deref()?, *outcome)
             }
         }
     }
 
     /// A method and its params, of a request or a notification.
-    fn asked(&mut self, direction: Option<Direction>, name: &str, params: Option<&Value>) -> Found {
+    fn asked(
+        &mut self,
+        direction: Option<TrafficDirection>,
+        name: &str,
+        params: Option<&Value>,
+    ) -> MessageFindings {
         let nothing = json!({});
         let params = params.unwrap_or(&nothing);
-        let mut found = Found::new();
+        let mut found = MessageFindings::new();
         let known = methods::known(name);
         let wrong_way = match &known {
-            Known::Acp(method) => {
+            MethodOrigin::Acp(method) => {
                 direction.is_some() && method.to.is_some() && method.to != direction
             }
-            Known::Contract(to) => direction.is_some_and(|went| went != *to),
-            Known::Own => false,
-            Known::Nothing => {
+            MethodOrigin::Contract(to) => direction.is_some_and(|went| went != *to),
+            MethodOrigin::Own => false,
+            MethodOrigin::Nothing => {
                 let what = format!("nobody knows a method {}", shown(name));
-                return vec![(Rule::UnknownMethod, what)];
+                return vec![(ConformanceRule::UnknownMethod, what)];
             }
         };
         if wrong_way {
             let what = format!("{} comes from the other side", shown(name));
-            return vec![(Rule::UnknownMethod, what)];
+            return vec![(ConformanceRule::UnknownMethod, what)];
         }
         found.extend(meta::in_params(name, params));
         match (name, known) {
-            ("session/update", Known::Acp(method)) => match Update::read(params) {
+            ("session/update", MethodOrigin::Acp(method)) => match RecordedUpdate::read(params) {
                 Some(update) => {
                     found.extend(update.check(params, method));
                     found.extend(roster::check_update(&update));
@@ -185,14 +210,15 @@ impl Checker {
             },
             (agent_event::METHOD, _) => found.extend(self.event(params)),
             (idle::METHOD, _) => found.extend(self.idle(params)),
-            (permission::METHOD, Known::Acp(method)) => {
+            (permission::METHOD, MethodOrigin::Acp(method)) => {
                 let canonical = permission::canonical(params);
                 found.extend(method.params.check(&canonical, "params"));
                 let advertised = self.advertised.as_ref();
-                let expected = advertised.map_or(Expected::Anything, Advertised::approvals);
+                let expected =
+                    advertised.map_or(MemberPlacement::Anything, AdvertisedNames::approvals);
                 found.extend(permission::check(params, expected));
             }
-            (name, Known::Contract(Direction::ToClient)) => {
+            (name, MethodOrigin::Contract(TrafficDirection::ToClient)) => {
                 if let Some(misfits) = bridge::check_params(name, params) {
                     found.extend(misfits);
                     let advertised = self.advertised.as_ref();
@@ -204,21 +230,21 @@ impl Checker {
             }
             (name, known) => match (steering::method(name), known) {
                 (Some(method), _) => found.extend(method.params.check(params, "params")),
-                (None, Known::Acp(method)) => {
+                (None, MethodOrigin::Acp(method)) => {
                     let params = stream::plain(name, params);
                     found.extend(method.params.check(&params, "params"));
                 }
-                (None, Known::Contract(_) | Known::Own | Known::Nothing) => {}
+                (None, MethodOrigin::Contract(_) | MethodOrigin::Own | MethodOrigin::Nothing) => {}
             },
         }
         found
     }
 
-    fn update(&mut self, params: &Value, update: &Update<'_>) -> Found {
+    fn update(&mut self, params: &Value, update: &RecordedUpdate<'_>) -> MessageFindings {
         if self.lone {
-            return Found::new();
+            return MessageFindings::new();
         }
-        let mut found = Found::new();
+        let mut found = MessageFindings::new();
         if let Some(advertised) = &self.advertised {
             found.extend(advertised.update(update));
         }
@@ -229,7 +255,7 @@ impl Checker {
         found
     }
 
-    fn event(&mut self, params: &Value) -> Found {
+    fn event(&mut self, params: &Value) -> MessageFindings {
         let mut found = extensions::check_event(params);
         if found.is_empty() {
             found.extend(steering::check_event(params));
@@ -247,7 +273,7 @@ impl Checker {
         found
     }
 
-    fn idle(&mut self, params: &Value) -> Found {
+    fn idle(&mut self, params: &Value) -> MessageFindings {
         let mut found = steering::check_idle(params);
         if self.lone {
             return found;
@@ -263,14 +289,14 @@ impl Checker {
 
     fn request(
         &mut self,
-        direction: Option<Direction>,
+        direction: Option<TrafficDirection>,
         id: &str,
         method: &str,
         params: Option<&Value>,
-    ) -> Found {
+    ) -> MessageFindings {
         if method == "initialize" {
             // Another connection: what was open on the one before is gone.
-            self.requests = Requests::default();
+            self.requests = RequestTable::default();
             self.sessions.another_connection();
             self.advertised = None;
             let harn = params.map(|params| &params["clientCapabilities"]["_meta"][VENDOR]);
@@ -279,84 +305,85 @@ impl Checker {
             self.offered = Some(bridge::is_offered(harn));
         }
         let session = params.and_then(|params| params.get("sessionId")?.as_str());
-        let asked = Asked {
+        let asked = RecordedRequest {
             method: method.to_owned(),
             session: session.map(str::to_owned),
             goes_on: params.is_some_and(stream::goes_on),
             operation: bridge::operation(method, params),
         };
-        let mut found = Found::new();
+        let mut found = MessageFindings::new();
         match (direction, session) {
-            (Some(Direction::ToAgent), _) => self.sessions.requested(id, &asked),
-            (Some(Direction::ToClient), Some(session)) if !self.lone => {
+            (Some(TrafficDirection::ToAgent), _) => self.sessions.requested(id, &asked),
+            (Some(TrafficDirection::ToClient), Some(session)) if !self.lone => {
                 let params = params.unwrap_or(&Value::Null);
                 let strict = self.heard_client;
                 found.extend(self.sessions.wanted(session, method, params, strict));
                 found.extend(self.sessions.place(session, params));
             }
-            (Some(Direction::ToClient) | None, _) => {}
+            (Some(TrafficDirection::ToClient) | None, _) => {}
         }
         if !self.requests.ask(direction, id, asked) && !self.lone {
             let what = format!("another request with the id {} is open", shown(id));
-            found.push((Rule::IdInUse, what));
+            found.push((ConformanceRule::IdInUse, what));
         }
         found
     }
 
     fn answer(
         &mut self,
-        direction: Option<Direction>,
+        direction: Option<TrafficDirection>,
         id: Option<&str>,
-        outcome: Outcome<'_>,
-    ) -> Found {
-        let mut found = Found::new();
-        if let Outcome::Error(error) = outcome {
+        outcome: RpcOutcome<'_>,
+    ) -> MessageFindings {
+        let mut found = MessageFindings::new();
+        if let RpcOutcome::Error(error) = outcome {
             found.extend(methods::error().check(error, "error"));
         }
         // Answers what could not be read, and so belongs to no request.
         let Some(id) = id else { return found };
         match self.requests.answer(direction, id) {
-            Answers::Open(asked) => {
-                if let Outcome::Result(result) = outcome {
+            AnswerMatch::Open(asked) => {
+                if let RpcOutcome::Result(result) = outcome {
                     found.extend(fits(&asked.method, result));
                     found.extend(roster::check_result(&asked.method, result));
                     if let Some(operation) = asked.operation {
                         found.extend(operation.result.check(result, "result"));
                     }
                 }
-                if let ("initialize", Outcome::Result(result)) = (asked.method.as_str(), outcome) {
-                    self.advertised = Some(Advertised::read(result, self.wish.as_deref()));
+                if let ("initialize", RpcOutcome::Result(result)) = (asked.method.as_str(), outcome)
+                {
+                    self.advertised = Some(AdvertisedNames::read(result, self.wish.as_deref()));
                 }
-                if direction != Some(Direction::ToAgent) {
+                if direction != Some(TrafficDirection::ToAgent) {
                     found.extend(self.sessions.answered(id, &asked, outcome));
                 }
             }
-            Answers::Answered if !self.lone => {
+            AnswerMatch::Answered if !self.lone => {
                 let what = format!("the request {} was answered before", shown(id));
-                found.push((Rule::AnsweredTwice, what));
+                found.push((ConformanceRule::AnsweredTwice, what));
             }
-            Answers::Nothing if self.heard_asker(direction) && !self.lone => {
+            AnswerMatch::Nothing if self.heard_asker(direction) && !self.lone => {
                 let what = format!("there was no request {}", shown(id));
-                found.push((Rule::AnswerWithoutRequest, what));
+                found.push((ConformanceRule::AnswerWithoutRequest, what));
             }
-            Answers::Answered | Answers::Nothing => found.extend(self.unasked(outcome)),
+            AnswerMatch::Answered | AnswerMatch::Nothing => found.extend(self.unasked(outcome)),
         }
         found
     }
 
     /// Whether the side that would have asked is in the recording at all.
-    fn heard_asker(&self, answer: Option<Direction>) -> bool {
+    fn heard_asker(&self, answer: Option<TrafficDirection>) -> bool {
         match answer {
-            Some(Direction::ToClient) => self.heard_client,
-            Some(Direction::ToAgent) => self.heard_agent,
+            Some(TrafficDirection::ToClient) => self.heard_client,
+            Some(TrafficDirection::ToAgent) => self.heard_agent,
             None => self.heard_client && self.heard_agent,
         }
     }
 
     /// An answer in a recording of the agent's side alone; two of them can be told by their looks.
-    fn unasked(&mut self, outcome: Outcome<'_>) -> Found {
-        let Outcome::Result(result) = outcome else {
-            return Found::new();
+    fn unasked(&mut self, outcome: RpcOutcome<'_>) -> MessageFindings {
+        let RpcOutcome::Result(result) = outcome else {
+            return MessageFindings::new();
         };
         let is = |name: &str| result.get(name).is_some();
         let method = if is("protocolVersion") && is("agentCapabilities") {
@@ -364,11 +391,11 @@ impl Checker {
         } else if is("stopReason") {
             "session/prompt"
         } else {
-            return Found::new();
+            return MessageFindings::new();
         };
         let mut found = fits(method, result);
         if method == "initialize" {
-            self.advertised = Some(Advertised::read(result, None));
+            self.advertised = Some(AdvertisedNames::read(result, None));
             self.sessions.come_back_to();
         } else {
             found.extend(self.sessions.some_turn_ended());
@@ -378,13 +405,13 @@ impl Checker {
 }
 
 /// Whether the result of a method looks as it should.
-fn fits(method: &str, result: &Value) -> Found {
+fn fits(method: &str, result: &Value) -> MessageFindings {
     // ACP takes null for an answer that has nothing to say.
     let nothing = json!({});
     let result = if result.is_null() { &nothing } else { result };
     let plain = meta::plain(method, result);
     let mut found =
-        methods::result(method).map_or_else(Found::new, |it| it.check(&plain, "result"));
+        methods::result(method).map_or_else(MessageFindings::new, |it| it.check(&plain, "result"));
     found.extend(meta::in_result(method, result));
     found
 }

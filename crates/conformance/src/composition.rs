@@ -4,48 +4,51 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Found, Rule, shown};
+use super::{ConformanceRule, MessageFindings, shown};
 
 /// The runs of a session.
 #[derive(Default)]
-pub(super) struct Runs {
-    runs: HashMap<String, Run>,
+pub(super) struct CompositionRuns {
+    runs: HashMap<String, CompositionRunState>,
 }
 
 #[derive(Default)]
-struct Run {
+struct CompositionRunState {
     ended: bool,
     /// Children, and whether they have a result.
     children: HashMap<String, bool>,
 }
 
-impl Runs {
+impl CompositionRuns {
     /// Forgets the runs that have ended; a replay may tell of them again.
     pub(super) fn forget_ended(&mut self) {
         self.runs.retain(|_, run| !run.ended);
     }
 
     /// Takes the params of an agent event; those that are no composition pass.
-    pub(super) fn take(&mut self, params: &Value, past: bool) -> Found {
+    pub(super) fn take(&mut self, params: &Value, past: bool) -> MessageFindings {
         let word = |name: &str| params.get(name).and_then(Value::as_str);
         let (Some(id), Some(kind)) = (word("runId"), word("kind")) else {
-            return Found::new();
+            return MessageFindings::new();
         };
-        let mut found = Found::new();
+        let mut found = MessageFindings::new();
         let mut broken =
             |rule, what: String| found.push((rule, format!("run {} {what}", shown(id))));
         match (self.runs.get(id), kind) {
             (Some(run), _) if run.ended => {
-                broken(Rule::CompositionAfterEnd, "has ended".to_owned())
+                broken(ConformanceRule::CompositionAfterEnd, "has ended".to_owned())
             }
             (Some(_), "composition_start") => {
                 broken(
-                    Rule::CompositionStartedTwice,
+                    ConformanceRule::CompositionStartedTwice,
                     "was started before".to_owned(),
                 );
             }
             (None, other) if other != "composition_start" && !past => {
-                broken(Rule::CompositionNotOpen, "was not started".to_owned());
+                broken(
+                    ConformanceRule::CompositionNotOpen,
+                    "was not started".to_owned(),
+                );
             }
             _ => {}
         }
@@ -61,11 +64,11 @@ impl Runs {
                     None if past => {}
                     None => {
                         let what = format!("has no open child {}", shown(child));
-                        broken(Rule::CompositionResultWithoutCall, what);
+                        broken(ConformanceRule::CompositionResultWithoutCall, what);
                     }
                     Some(true) => {
                         let what = format!("has a result for its child {} already", shown(child));
-                        broken(Rule::CompositionResultWithoutCall, what);
+                        broken(ConformanceRule::CompositionResultWithoutCall, what);
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// A message, borrowed from its line.
-pub(super) enum Envelope<'a> {
+pub(super) enum RecordedMessage<'a> {
     Request {
         id: String,
         method: &'a str,
@@ -16,20 +16,20 @@ pub(super) enum Envelope<'a> {
     Answer {
         /// None for null, which answers what could not be read.
         id: Option<String>,
-        outcome: Outcome<'a>,
+        outcome: RpcOutcome<'a>,
     },
 }
 
 /// How a request went.
 #[derive(Clone, Copy)]
-pub(super) enum Outcome<'a> {
+pub(super) enum RpcOutcome<'a> {
     Result(&'a Value),
     Error(&'a Value),
 }
 
 /// The message a value is, or why it is none. Members that JSON-RPC does not know are let pass: some
 /// clients add them to every line.
-pub(super) fn read(value: &Value) -> Result<Envelope<'_>, &'static str> {
+pub(super) fn read(value: &Value) -> Result<RecordedMessage<'_>, &'static str> {
     let members = match value {
         Value::Object(members) => members,
         Value::Array(_) => return Err("batches are not used; send one message a line"),
@@ -49,9 +49,9 @@ pub(super) fn read(value: &Value) -> Result<Envelope<'_>, &'static str> {
         (None, Some(_), Some(_)) => Err("`result` beside `error`"),
         (None, None, None) => Err("neither `method`, `result` nor `error`"),
         (None, Some(result), None) => match members.get("id") {
-            Some(id @ (Value::String(_) | Value::Number(_))) => Ok(Envelope::Answer {
+            Some(id @ (Value::String(_) | Value::Number(_))) => Ok(RecordedMessage::Answer {
                 id: Some(id.to_string()),
-                outcome: Outcome::Result(result),
+                outcome: RpcOutcome::Result(result),
             }),
             _ => Err("a `result` without the `id` of its request"),
         },
@@ -61,8 +61,8 @@ pub(super) fn read(value: &Value) -> Result<Envelope<'_>, &'static str> {
                 Some(id @ (Value::String(_) | Value::Number(_))) => Some(id.to_string()),
                 _ => return Err("an `error` without `id`"),
             };
-            let outcome = Outcome::Error(error);
-            Ok(Envelope::Answer { id, outcome })
+            let outcome = RpcOutcome::Error(error);
+            Ok(RecordedMessage::Answer { id, outcome })
         }
     }
 }
@@ -70,14 +70,14 @@ pub(super) fn read(value: &Value) -> Result<Envelope<'_>, &'static str> {
 fn asked<'a>(
     members: &'a Map<String, Value>,
     method: &'a str,
-) -> Result<Envelope<'a>, &'static str> {
+) -> Result<RecordedMessage<'a>, &'static str> {
     let params = members.get("params");
     if !matches!(params, None | Some(Value::Object(_) | Value::Array(_))) {
         return Err("`params` is neither an object nor an array");
     }
     match members.get("id") {
-        None => Ok(Envelope::Notification { method, params }),
-        Some(id @ (Value::String(_) | Value::Number(_))) => Ok(Envelope::Request {
+        None => Ok(RecordedMessage::Notification { method, params }),
+        Some(id @ (Value::String(_) | Value::Number(_))) => Ok(RecordedMessage::Request {
             id: id.to_string(),
             method,
             params,

@@ -5,16 +5,16 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind},
 };
 
-use super::{Found, Rule, listed, shown};
+use super::{ConformanceRule, MessageFindings, listed, shown};
 
 /// Something about the value at a path.
-struct Leaf {
+struct PathProblem {
     path: String,
-    problem: Problem,
+    problem: SchemaProblem,
 }
 
 #[derive(PartialEq, Eq)]
-enum Problem {
+enum SchemaProblem {
     /// It has a member nobody knows.
     Unknown(String),
     /// It has a member that no part which fits accounts for; says less than `Unknown`.
@@ -25,42 +25,50 @@ enum Problem {
 }
 
 /// What is wrong, the innermost values only; what is alike is said together.
-pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Found {
+pub(super) fn errors(
+    errors: ErrorIterator<'_>,
+    place: &str,
+    rule: ConformanceRule,
+) -> MessageFindings {
     let mut leaves = Vec::new();
     for error in errors {
         descend(&error, &mut leaves);
     }
     let leaves = without_leftovers(leaves);
-    let mut found = Found::new();
+    let mut found = MessageFindings::new();
     for leaf in &leaves {
         let path = leaf.path.as_str();
         let here = || leaves.iter().filter(|other| other.path == path);
         let at = shown(&format!("{place}{path}"));
         let finding = match &leaf.problem {
             // Where a part does not fit, all its members are unknown one level up; that says nothing.
-            Problem::Unknown(_) | Problem::Leftover(_)
+            SchemaProblem::Unknown(_) | SchemaProblem::Leftover(_)
                 if leaves.iter().any(|other| explains(other, path)) =>
             {
                 continue;
             }
-            Problem::Unknown(_) | Problem::Leftover(_) => {
+            SchemaProblem::Unknown(_) | SchemaProblem::Leftover(_) => {
                 let names = here().filter_map(|other| match &other.problem {
-                    Problem::Unknown(name) => Some(name.as_str()),
-                    Problem::Leftover(_) | Problem::Lacks(_) | Problem::Other(_) => None,
+                    SchemaProblem::Unknown(name) => Some(name.as_str()),
+                    SchemaProblem::Leftover(_)
+                    | SchemaProblem::Lacks(_)
+                    | SchemaProblem::Other(_) => None,
                 });
                 (
-                    Rule::UnknownMember,
+                    ConformanceRule::UnknownMember,
                     format!("{at} has no member {}", listed(names)),
                 )
             }
-            Problem::Lacks(_) => {
+            SchemaProblem::Lacks(_) => {
                 let names = here().filter_map(|other| match &other.problem {
-                    Problem::Lacks(name) => Some(name.as_str()),
-                    Problem::Unknown(_) | Problem::Leftover(_) | Problem::Other(_) => None,
+                    SchemaProblem::Lacks(name) => Some(name.as_str()),
+                    SchemaProblem::Unknown(_)
+                    | SchemaProblem::Leftover(_)
+                    | SchemaProblem::Other(_) => None,
                 });
                 (rule, format!("{at} lacks {}", listed(names)))
             }
-            Problem::Other(what) => (rule, format!("{at} {what}")),
+            SchemaProblem::Other(what) => (rule, format!("{at} {what}")),
         };
         if !found.contains(&finding) {
             found.push(finding);
@@ -71,39 +79,41 @@ pub(super) fn errors(errors: ErrorIterator<'_>, place: &str, rule: Rule) -> Foun
 
 /// Where the members that nobody knows are named, what is merely left over says nothing more; elsewhere it is
 /// all there is to say.
-fn without_leftovers(leaves: Vec<Leaf>) -> Vec<Leaf> {
-    let is_unknown = |leaf: &&Leaf| matches!(leaf.problem, Problem::Unknown(_));
+fn without_leftovers(leaves: Vec<PathProblem>) -> Vec<PathProblem> {
+    let is_unknown = |leaf: &&PathProblem| matches!(leaf.problem, SchemaProblem::Unknown(_));
     let named: Vec<_> = leaves
         .iter()
         .filter(is_unknown)
         .map(|leaf| leaf.path.clone())
         .collect();
     let told = leaves.into_iter().filter_map(|leaf| match leaf.problem {
-        Problem::Leftover(_) if named.contains(&leaf.path) => None,
-        Problem::Leftover(name) => Some(Leaf {
-            problem: Problem::Unknown(name),
+        SchemaProblem::Leftover(_) if named.contains(&leaf.path) => None,
+        SchemaProblem::Leftover(name) => Some(PathProblem {
+            problem: SchemaProblem::Unknown(name),
             ..leaf
         }),
-        Problem::Unknown(_) | Problem::Lacks(_) | Problem::Other(_) => Some(leaf),
+        SchemaProblem::Unknown(_) | SchemaProblem::Lacks(_) | SchemaProblem::Other(_) => Some(leaf),
     });
     told.collect()
 }
 
 /// Whether a leaf is the reason for unknown members at `path`: it is something else there, or deeper.
-fn explains(leaf: &Leaf, path: &str) -> bool {
+fn explains(leaf: &PathProblem, path: &str) -> bool {
     match (leaf.path.strip_prefix(path), &leaf.problem) {
-        (Some(beneath), Problem::Unknown(_) | Problem::Leftover(_)) => beneath.starts_with('/'),
-        (Some(beneath), Problem::Lacks(_) | Problem::Other(_)) => {
+        (Some(beneath), SchemaProblem::Unknown(_) | SchemaProblem::Leftover(_)) => {
+            beneath.starts_with('/')
+        }
+        (Some(beneath), SchemaProblem::Lacks(_) | SchemaProblem::Other(_)) => {
             beneath.is_empty() || beneath.starts_with('/')
         }
         (None, _) => false,
     }
 }
 
-fn descend(error: &ValidationError<'_>, leaves: &mut Vec<Leaf>) {
+fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
     let path = error.instance_path().as_str();
     let mut push = |problem| {
-        leaves.push(Leaf {
+        leaves.push(PathProblem {
             path: path.to_owned(),
             problem,
         });
@@ -112,31 +122,33 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<Leaf>) {
         ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } => {
             match likeliest(context, path) {
                 Some(branch) => branch.iter().for_each(|error| descend(error, leaves)),
-                None => push(Problem::Other(
+                None => push(SchemaProblem::Other(
                     "is none of the words or variants it may be".to_owned(),
                 )),
             }
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let unknown = unexpected.iter().cloned().map(Problem::Unknown);
+            let unknown = unexpected.iter().cloned().map(SchemaProblem::Unknown);
             unknown.for_each(push);
         }
         ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            let leftover = unexpected.iter().cloned().map(Problem::Leftover);
+            let leftover = unexpected.iter().cloned().map(SchemaProblem::Leftover);
             leftover.for_each(push);
         }
         ValidationErrorKind::Required { property } => {
-            push(Problem::Lacks(
+            push(SchemaProblem::Lacks(
                 property.as_str().unwrap_or_default().to_owned(),
             ));
         }
         ValidationErrorKind::Type { kind } => {
-            push(Problem::Other(format!("should be {}", types(kind))));
+            push(SchemaProblem::Other(format!("should be {}", types(kind))));
         }
         ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
-            push(Problem::Other("is none of the words it may be".to_owned()));
+            push(SchemaProblem::Other(
+                "is none of the words it may be".to_owned(),
+            ));
         }
-        other => push(Problem::Other(format!(
+        other => push(SchemaProblem::Other(format!(
             "does not fit the schema's `{}`",
             other.keyword()
         ))),

@@ -7,17 +7,17 @@ use std::{borrow::Cow, sync::LazyLock};
 use serde_json::{Value, json};
 
 use super::{
-    Found, Rule, acp_shapes,
-    methods::Method,
-    shape::{Shape, variants},
+    ConformanceRule, MessageFindings, acp_shapes,
+    methods::AcpMethod,
+    shape::{LazySchema, variants},
     shown,
 };
 use harn_acp::ext::{VENDOR, published::SCHEMAS};
 
-static UPDATES: Shape = Shape::extension(|| published("session-update-extensions"));
-static EVENTS: Shape = Shape::extension(|| published("agent-event"));
+static UPDATES: LazySchema = LazySchema::extension(|| published("session-update-extensions"));
+static EVENTS: LazySchema = LazySchema::extension(|| published("agent-event"));
 /// The contract's whole message of a user, which ACP has from its second version on.
-static USER_MESSAGE: Shape = Shape::acp("UserMessage");
+static USER_MESSAGE: LazySchema = LazySchema::acp("UserMessage");
 
 /// Says of a replayed message that it is one; the contract lets any have it.
 pub(super) const REPLAYED: &str = "replayed";
@@ -31,13 +31,13 @@ pub(super) fn published(name: &str) -> Value {
 }
 
 /// The words that tell messages apart.
-struct Names {
+struct MessageNames {
     standard: Vec<String>,
     extensions: Vec<String>,
     kinds: Vec<String>,
 }
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
+static NAMES: LazyLock<MessageNames> = LazyLock::new(|| MessageNames {
     standard: acp_shapes::definition("SessionUpdate")
         .map_or_else(Vec::new, |schema| variants(schema, "sessionUpdate")),
     extensions: variants(&published("session-update-extensions"), "sessionUpdate"),
@@ -45,7 +45,7 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| Names {
 });
 
 /// A session update, whichever way it came.
-pub(super) struct Update<'a> {
+pub(super) struct RecordedUpdate<'a> {
     /// Its discriminator, the inner one where an extension is carried by a standard update.
     pub(super) name: &'a str,
     /// Whether it is carried.
@@ -56,7 +56,7 @@ pub(super) struct Update<'a> {
     pub(super) harn: Option<Cow<'a, Value>>,
 }
 
-impl<'a> Update<'a> {
+impl<'a> RecordedUpdate<'a> {
     /// None if it has no discriminator.
     pub(super) fn read(params: &'a Value) -> Option<Self> {
         let root = params.get("update")?;
@@ -103,8 +103,8 @@ impl<'a> Update<'a> {
     }
 
     /// Whether it fits; `method` has ACP's schema of the params.
-    pub(super) fn check(&self, params: &Value, method: &Method) -> Found {
-        let mut found = Found::new();
+    pub(super) fn check(&self, params: &Value, method: &AcpMethod) -> MessageFindings {
+        let mut found = MessageFindings::new();
         if self.is_standard() || self.carried {
             found.extend(method.params.check(params, "params"));
         }
@@ -140,16 +140,19 @@ impl<'a> Update<'a> {
     }
 }
 
-fn unknown(name: &str) -> (Rule, String) {
+fn unknown(name: &str) -> (ConformanceRule, String) {
     let message = format!("nobody knows an update {}", shown(name));
-    (Rule::UnknownUpdate, message)
+    (ConformanceRule::UnknownUpdate, message)
 }
 
 /// What stands beside an update that ACP's own schema cannot be asked about.
-fn params_around(params: &Value) -> Found {
-    let mut found = Found::new();
+fn params_around(params: &Value) -> MessageFindings {
+    let mut found = MessageFindings::new();
     if !params.get("sessionId").is_some_and(Value::is_string) {
-        found.push((Rule::WrongShape, "`params` lacks `sessionId`".to_owned()));
+        found.push((
+            ConformanceRule::WrongShape,
+            "`params` lacks `sessionId`".to_owned(),
+        ));
     }
     for name in params
         .as_object()
@@ -159,18 +162,18 @@ fn params_around(params: &Value) -> Found {
     {
         if !matches!(name.as_str(), "sessionId" | "update" | "_meta") {
             let message = format!("`params` has no member {}", shown(name));
-            found.push((Rule::UnknownMember, message));
+            found.push((ConformanceRule::UnknownMember, message));
         }
     }
     found
 }
 
 /// Whether the params of an agent event fit.
-pub(super) fn check_event(params: &Value) -> Found {
+pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params.get("kind").and_then(Value::as_str) {
         Some(kind) if !NAMES.kinds.iter().any(|known| known == kind) => {
             let message = format!("nobody knows an agent event {}", shown(kind));
-            vec![(Rule::UnknownUpdate, message)]
+            vec![(ConformanceRule::UnknownUpdate, message)]
         }
         _ => EVENTS.check(&without(params, &[REPLAYED]), "params"),
     }

@@ -5,24 +5,24 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{
-    Found,
+    MessageFindings,
     extensions::{REPLAYED, published, without},
     permission,
-    shape::Shape,
+    shape::LazySchema,
 };
 
-static TOOL: Shape = Shape::extension(|| published("tool-lifecycle-meta"));
-static PLAN: Shape = Shape::extension(|| published("plan-meta"));
-static CONTENT: Shape = Shape::extension(|| published("content-meta"));
-static USER: Shape = Shape::extension(|| published("user-message-meta"));
-static STREAM: Shape = Shape::extension(|| published("stream-meta"));
-static CLIENT: Shape = Shape::extension(|| published("client-capabilities-meta"));
-static AGENT: Shape = Shape::extension(|| published("initialize-meta"));
+static TOOL: LazySchema = LazySchema::extension(|| published("tool-lifecycle-meta"));
+static PLAN: LazySchema = LazySchema::extension(|| published("plan-meta"));
+static CONTENT: LazySchema = LazySchema::extension(|| published("content-meta"));
+static USER: LazySchema = LazySchema::extension(|| published("user-message-meta"));
+static STREAM: LazySchema = LazySchema::extension(|| published("stream-meta"));
+static CLIENT: LazySchema = LazySchema::extension(|| published("client-capabilities-meta"));
+static AGENT: LazySchema = LazySchema::extension(|| published("initialize-meta"));
 /// What the contract says of steering at `initialize`, beside ACP's members.
-static SESSION: Shape = Shape::extension(|| published("session-capabilities"));
+static SESSION: LazySchema = LazySchema::extension(|| published("session-capabilities"));
 
 /// The MCP servers of a session.
-static MCP: Shape = Shape::extension(|| published("session-mcp-meta"));
+static MCP: LazySchema = LazySchema::extension(|| published("session-mcp-meta"));
 
 const SESSION_PLACE: &str = "/agentCapabilities/session";
 
@@ -39,10 +39,10 @@ pub(super) fn plain<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
 }
 
 /// Where a value has `_meta.harn`, and its schema.
-type Place = (&'static str, &'static Shape);
+type MetaSchema = (&'static str, &'static LazySchema);
 
-pub(super) fn in_params(method: &str, params: &Value) -> Found {
-    let places: &[Place] = match method {
+pub(super) fn in_params(method: &str, params: &Value) -> MessageFindings {
+    let places: &[MetaSchema] = match method {
         "initialize" => &[("/clientCapabilities/_meta/harn", &CLIENT)],
         permission::METHOD => &[
             ("/_meta/harn", &permission::META),
@@ -73,8 +73,8 @@ pub(super) fn in_params(method: &str, params: &Value) -> Found {
     check(places, params, "params")
 }
 
-pub(super) fn in_result(method: &str, result: &Value) -> Found {
-    let places: &[Place] = match method {
+pub(super) fn in_result(method: &str, result: &Value) -> MessageFindings {
+    let places: &[MetaSchema] = match method {
         "initialize" => &[
             ("/agentCapabilities/_meta/harn", &AGENT),
             (SESSION_PLACE, &SESSION),
@@ -87,8 +87,8 @@ pub(super) fn in_result(method: &str, result: &Value) -> Found {
     check(places, result, "result")
 }
 
-fn check(places: &[Place], value: &Value, name: &str) -> Found {
-    let mut found = Found::new();
+fn check(places: &[MetaSchema], value: &Value, name: &str) -> MessageFindings {
+    let mut found = MessageFindings::new();
     for (pointer, shape) in places {
         if let Some(harn) = value.pointer(pointer) {
             found.extend(shape.check(&without(harn, &[REPLAYED]), &format!("{name}{pointer}")));

@@ -1,41 +1,45 @@
 //! The methods: who may send each, and what it and its answer look like.
 
-use super::{Direction, bridge, extensions::published, shape::Shape, steering};
+use super::{TrafficDirection, bridge, extensions::published, shape::LazySchema, steering};
 
 /// A method of ACP.
-pub(super) struct Method {
+pub(super) struct AcpMethod {
     name: &'static str,
     /// None where both sides may send it.
-    pub(super) to: Option<Direction>,
-    pub(super) params: Shape,
+    pub(super) to: Option<TrafficDirection>,
+    pub(super) params: LazySchema,
     /// None for notifications.
-    pub(super) result: Option<Shape>,
+    pub(super) result: Option<LazySchema>,
 }
 
 /// The shapes are named as the types of the SDK are.
 macro_rules! request {
     ($to:ident, $name:literal, $shape:literal) => {
-        Method {
+        AcpMethod {
             name: $name,
             to: Some($to),
-            params: Shape::acp(concat!($shape, "Request")),
-            result: Some(Shape::acp(concat!($shape, "Response"))),
+            params: LazySchema::acp(concat!($shape, "Request")),
+            result: Some(LazySchema::acp(concat!($shape, "Response"))),
         }
     };
 }
 
-const fn notification(to: Option<Direction>, name: &'static str, params: &'static str) -> Method {
-    Method {
+const fn notification(
+    to: Option<TrafficDirection>,
+    name: &'static str,
+    params: &'static str,
+) -> AcpMethod {
+    AcpMethod {
         name,
         to,
-        params: Shape::acp(params),
+        params: LazySchema::acp(params),
         result: None,
     }
 }
 
-use Direction::{ToAgent, ToClient};
+use TrafficDirection::{ToAgent, ToClient};
 
-static METHODS: [Method; 29] = [
+static METHODS: [AcpMethod; 29] = [
     request!(ToAgent, "initialize", "Initialize"),
     request!(ToAgent, "authenticate", "Authenticate"),
     request!(ToAgent, "logout", "Logout"),
@@ -59,12 +63,12 @@ static METHODS: [Method; 29] = [
     notification(Some(ToAgent), "session/cancel", "CancelNotification"),
     notification(None, "$/cancel_request", "CancelRequestNotification"),
     notification(Some(ToClient), "session/update", "SessionNotification"),
-    Method {
+    AcpMethod {
         name: "session/request_permission",
         to: Some(ToClient),
-        params: Shape::acp("RequestPermissionRequest"),
+        params: LazySchema::acp("RequestPermissionRequest"),
         // The contract has forms of its own.
-        result: Some(Shape::contract(|| published("permission-response"))),
+        result: Some(LazySchema::contract(|| published("permission-response"))),
     },
     request!(ToClient, "fs/read_text_file", "ReadTextFile"),
     request!(ToClient, "fs/write_text_file", "WriteTextFile"),
@@ -82,7 +86,7 @@ static METHODS: [Method; 29] = [
 ];
 
 /// The contract's own methods. Their params are not ACP's; those that steer a turn and the bridge's have schemas of ours.
-const CONTRACT: [(Direction, &str); 24] = [
+const CONTRACT: [(TrafficDirection, &str); 24] = [
     (ToAgent, "agent/resume"),
     (ToAgent, "harn.hitl.respond"),
     (ToAgent, "session/attach"),
@@ -110,42 +114,42 @@ const CONTRACT: [(Direction, &str); 24] = [
 ];
 
 /// What is known of a method by its name.
-pub(super) enum Known {
-    Acp(&'static Method),
-    Contract(Direction),
+pub(super) enum MethodOrigin {
+    Acp(&'static AcpMethod),
+    Contract(TrafficDirection),
     /// It begins with `_`, so anybody may have made it up.
     Own,
     Nothing,
 }
 
-pub(super) fn known(name: &str) -> Known {
+pub(super) fn known(name: &str) -> MethodOrigin {
     if let Some(method) = METHODS.iter().find(|method| method.name == name) {
-        return Known::Acp(method);
+        return MethodOrigin::Acp(method);
     }
     if let Some((to, _)) = CONTRACT.iter().find(|(_, known)| *known == name) {
-        return Known::Contract(*to);
+        return MethodOrigin::Contract(*to);
     }
     if name == harn_acp::ext::agent_event::METHOD {
-        return Known::Contract(ToClient);
+        return MethodOrigin::Contract(ToClient);
     }
     if steering::method(name).is_some() {
-        return Known::Contract(steering::WAY);
+        return MethodOrigin::Contract(steering::WAY);
     }
     if name.starts_with('_') {
-        Known::Own
+        MethodOrigin::Own
     } else {
-        Known::Nothing
+        MethodOrigin::Nothing
     }
 }
 
 /// What an error looks like.
-pub(super) fn error() -> &'static Shape {
-    static ERROR: Shape = Shape::acp("Error");
+pub(super) fn error() -> &'static LazySchema {
+    static ERROR: LazySchema = LazySchema::acp("Error");
     &ERROR
 }
 
 /// What the answer to a method looks like, if it is ACP's, steers a turn or is of the bridge.
-pub(super) fn result(name: &str) -> Option<&'static Shape> {
+pub(super) fn result(name: &str) -> Option<&'static LazySchema> {
     if let Some(method) = steering::method(name) {
         return Some(&method.result);
     }
@@ -153,8 +157,8 @@ pub(super) fn result(name: &str) -> Option<&'static Shape> {
         return Some(result);
     }
     match known(name) {
-        Known::Acp(method) => method.result.as_ref(),
-        Known::Contract(_) | Known::Own | Known::Nothing => None,
+        MethodOrigin::Acp(method) => method.result.as_ref(),
+        MethodOrigin::Contract(_) | MethodOrigin::Own | MethodOrigin::Nothing => None,
     }
 }
 
@@ -168,7 +172,7 @@ mod tests {
         for method in &METHODS {
             assert!(method.params.is_known(), "{}", method.name);
             let result = method.result.as_ref();
-            assert!(result.is_none_or(Shape::is_known), "{}", method.name);
+            assert!(result.is_none_or(LazySchema::is_known), "{}", method.name);
         }
     }
 }

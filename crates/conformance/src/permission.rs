@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{
-    Found, Rule,
+    ConformanceRule, MessageFindings,
     extensions::{published, without},
     listed,
-    shape::Shape,
+    shape::LazySchema,
 };
 use harn_acp::ext::VENDOR;
 
 pub(super) const METHOD: &str = "session/request_permission";
 
 /// What stands under `_meta.harn`.
-pub(super) static META: Shape = Shape::extension(meta);
+pub(super) static META: LazySchema = LazySchema::extension(meta);
 /// What stands beside ACP's members.
-static BESIDE: Shape = Shape::extension(beside);
+static BESIDE: LazySchema = LazySchema::extension(beside);
 
 /// What the contract adds beside ACP's members, in the profile `harn`.
 const NAMES: [&str; 4] = [
@@ -29,7 +29,7 @@ const NAMES: [&str; 4] = [
 
 /// Where a client may expect the contract's members.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum MemberPlacement {
     /// Nothing is known of the agent.
     Anything,
     UnderMeta,
@@ -90,8 +90,8 @@ pub(super) fn canonical(params: &Value) -> Cow<'_, Value> {
     params
 }
 
-pub(super) fn check(params: &Value, expected: Expected) -> Found {
-    let mut found = Found::new();
+pub(super) fn check(params: &Value, expected: MemberPlacement) -> MessageFindings {
+    let mut found = MessageFindings::new();
     // Questions and escalations have no approval record.
     let call = params.pointer("/toolCall/toolCallId");
     let of_person =
@@ -106,14 +106,16 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
         .collect();
     let beside = Some(Value::Object(beside)).filter(|it| *it != Value::Object(Map::new()));
     let harn = params.pointer("/_meta/harn");
-    let mut lacks = |what: &str| found.push((Rule::ApprovalLacking, what.to_owned()));
+    let mut lacks = |what: &str| found.push((ConformanceRule::ApprovalLacking, what.to_owned()));
     match (expected, &beside) {
-        (Expected::Beside, None) => lacks("`params` lacks what the contract has beside ACP's"),
-        (Expected::UnderMeta, Some(_)) => {
-            let what = "`params` has members beside ACP's, and the client did not ask for them";
-            found.push((Rule::NotAdvertised, what.to_owned()));
+        (MemberPlacement::Beside, None) => {
+            lacks("`params` lacks what the contract has beside ACP's")
         }
-        (_, None | Some(_)) if expected != Expected::Anything && harn.is_none() => {
+        (MemberPlacement::UnderMeta, Some(_)) => {
+            let what = "`params` has members beside ACP's, and the client did not ask for them";
+            found.push((ConformanceRule::NotAdvertised, what.to_owned()));
+        }
+        (_, None | Some(_)) if expected != MemberPlacement::Anything && harn.is_none() => {
             lacks("`params` lacks `_meta/harn`");
         }
         (_, None | Some(_)) => {}
@@ -131,7 +133,7 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
         if !different.is_empty() {
             let names = listed(different);
             let what = format!("`params` and `params/_meta/harn` differ in {names}");
-            found.push((Rule::ApprovalDiffers, what));
+            found.push((ConformanceRule::ApprovalDiffers, what));
         }
     }
     let places = [beside.as_ref(), harn].into_iter().flatten();
@@ -140,11 +142,11 @@ pub(super) fn check(params: &Value, expected: Expected) -> Found {
     let of_other = |request: &&Value| request.get("id").is_some_and(|id| Some(id) != call);
     if requests.iter().any(of_other) {
         let what = "`approvalRequest/id` is not the id of the call".to_owned();
-        found.push((Rule::ApprovalDiffers, what));
+        found.push((ConformanceRule::ApprovalDiffers, what));
     }
     if requests.iter().any(|it| it.get("deadline").is_none()) {
         let what = "`approvalRequest` lacks `deadline`".to_owned();
-        found.push((Rule::NoDeadline, what));
+        found.push((ConformanceRule::NoDeadline, what));
     }
     found
 }

@@ -2,31 +2,35 @@
 
 use serde_json::Value;
 
-use super::{Direction, Rule};
+use super::{ConformanceRule, TrafficDirection};
 use harn_acp::transport::STDIO_LINE_LIMIT;
 
 /// What a line holds.
-pub(super) enum Entry {
+pub(super) enum RecordedLine {
     Message {
-        direction: Option<Direction>,
+        direction: Option<TrafficDirection>,
         message: Value,
     },
     /// Bytes that went over the wire and are no message.
     Broken {
-        direction: Option<Direction>,
-        rule: Rule,
+        direction: Option<TrafficDirection>,
+        rule: ConformanceRule,
         what: &'static str,
     },
     /// A remark, or a blank line.
     Nothing,
 }
 
-pub(super) fn entry(line: &str) -> Entry {
+pub(super) fn entry(line: &str) -> RecordedLine {
     if line.len() > STDIO_LINE_LIMIT {
-        return broken(None, Rule::LineTooLong, "the line is longer than 64 MiB");
+        return broken(
+            None,
+            ConformanceRule::LineTooLong,
+            "the line is longer than 64 MiB",
+        );
     }
     if line.trim().is_empty() {
-        return Entry::Nothing;
+        return RecordedLine::Nothing;
     }
     match serde_json::from_str(line) {
         Ok(value) => of_value(value),
@@ -35,54 +39,58 @@ pub(super) fn entry(line: &str) -> Entry {
                 serde_json::error::Category::Eof => "the line ends in the middle of a JSON text",
                 _ => "the line is not JSON, or is nested too deeply",
             };
-            broken(None, Rule::NotJson, what)
+            broken(None, ConformanceRule::NotJson, what)
         }
     }
 }
 
 /// An entry of a transcript names who a line went to; a message never has that member beside these.
-pub(super) fn of_value(mut value: Value) -> Entry {
+pub(super) fn of_value(mut value: Value) -> RecordedLine {
     let Some(members) = value.as_object_mut() else {
-        return Entry::Message {
+        return RecordedLine::Message {
             direction: None,
             message: value,
         };
     };
     let direction = match members.get("to").and_then(Value::as_str) {
-        Some("agent") => Some(Direction::ToAgent),
-        Some("client") => Some(Direction::ToClient),
+        Some("agent") => Some(TrafficDirection::ToAgent),
+        Some("client") => Some(TrafficDirection::ToClient),
         _ => None,
     };
     if direction.is_some() && !members.contains_key("jsonrpc") {
         if let Some(message) = members.remove("message") {
-            return Entry::Message { direction, message };
+            return RecordedLine::Message { direction, message };
         }
         // The agent answers these itself; blank ones it skips.
         if let Some(raw) = members.get("raw").and_then(Value::as_str) {
             return match raw.trim() {
-                "" => Entry::Nothing,
-                _ => broken(direction, Rule::NotJson, "the line is not JSON"),
+                "" => RecordedLine::Nothing,
+                _ => broken(direction, ConformanceRule::NotJson, "the line is not JSON"),
             };
         }
         if members.contains_key("rawBytes") {
-            return broken(direction, Rule::NotJson, "the line is not UTF-8");
+            return broken(direction, ConformanceRule::NotJson, "the line is not UTF-8");
         }
         if members.contains_key("rawLength") {
             let what = "the line is not JSON, or was too long to be read";
-            return broken(direction, Rule::NotJson, what);
+            return broken(direction, ConformanceRule::NotJson, what);
         }
     }
     match members.get("note") {
-        Some(Value::String(_)) if members.len() == 1 => Entry::Nothing,
-        _ => Entry::Message {
+        Some(Value::String(_)) if members.len() == 1 => RecordedLine::Nothing,
+        _ => RecordedLine::Message {
             direction: None,
             message: value,
         },
     }
 }
 
-fn broken(direction: Option<Direction>, rule: Rule, what: &'static str) -> Entry {
-    Entry::Broken {
+fn broken(
+    direction: Option<TrafficDirection>,
+    rule: ConformanceRule,
+    what: &'static str,
+) -> RecordedLine {
+    RecordedLine::Broken {
         direction,
         rule,
         what,

@@ -2,20 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Direction, envelope::Outcome, methods, steering::Method};
+use super::{TrafficDirection, envelope::RpcOutcome, methods, steering::ContractMethod};
 
 /// A request that was made.
 #[derive(Clone)]
-pub(super) struct Asked {
+pub(super) struct RecordedRequest {
     pub(super) method: String,
     pub(super) session: Option<String>,
     /// It goes on after an event.
     pub(super) goes_on: bool,
     /// The operation of the host that it asks for.
-    pub(super) operation: Option<&'static Method>,
+    pub(super) operation: Option<&'static ContractMethod>,
 }
 
-impl Asked {
+impl RecordedRequest {
     /// Whether the session is told of before it is answered.
     pub(super) fn is_replayed(&self) -> bool {
         self.method == "session/load" || self.goes_on
@@ -23,33 +23,42 @@ impl Asked {
 }
 
 /// What an answer belongs to.
-pub(super) enum Answers {
-    Open(Asked),
+pub(super) enum AnswerMatch {
+    Open(RecordedRequest),
     /// A request that was answered before.
     Answered,
     Nothing,
 }
 
 #[derive(Default)]
-pub(super) struct Requests {
+pub(super) struct RequestTable {
     /// By the way they went, `None` where nobody could tell, and their id.
-    open: HashMap<(Option<Direction>, String), Asked>,
-    answered: HashSet<(Option<Direction>, String)>,
+    open: HashMap<(Option<TrafficDirection>, String), RecordedRequest>,
+    answered: HashSet<(Option<TrafficDirection>, String)>,
 }
 
-impl Requests {
+impl RequestTable {
     /// Keeps a request. False if its id is that of another open one.
-    pub(super) fn ask(&mut self, to: Option<Direction>, id: &str, asked: Asked) -> bool {
+    pub(super) fn ask(
+        &mut self,
+        to: Option<TrafficDirection>,
+        id: &str,
+        asked: RecordedRequest,
+    ) -> bool {
         let key = (to, id.to_owned());
         self.answered.remove(&key);
         self.open.insert(key, asked).is_none()
     }
 
     /// Which way an answer went, from the requests that have its id.
-    pub(super) fn way_of_answer(&self, id: &str, outcome: Outcome<'_>) -> Option<Direction> {
-        let both = [Direction::ToAgent, Direction::ToClient];
+    pub(super) fn way_of_answer(
+        &self,
+        id: &str,
+        outcome: RpcOutcome<'_>,
+    ) -> Option<TrafficDirection> {
+        let both = [TrafficDirection::ToAgent, TrafficDirection::ToClient];
         let key = |to| (Some(to), id.to_owned());
-        let open = |to: &Direction| self.open.contains_key(&key(*to));
+        let open = |to: &TrafficDirection| self.open.contains_key(&key(*to));
         let mut asked: Vec<_> = both.into_iter().filter(open).collect();
         if asked.is_empty() {
             asked = both
@@ -61,8 +70,8 @@ impl Requests {
             [one] => Some(one.back()),
             // Both sides may count from one; then the looks of the answer decide.
             [first, second] => {
-                let fits = |to: &Direction| match (outcome, self.open.get(&key(*to))) {
-                    (Outcome::Result(result), Some(asked)) => {
+                let fits = |to: &TrafficDirection| match (outcome, self.open.get(&key(*to))) {
+                    (RpcOutcome::Result(result), Some(asked)) => {
                         methods::result(&asked.method).is_none_or(|shape| shape.fits(result))
                     }
                     _ => true,
@@ -79,18 +88,18 @@ impl Requests {
     }
 
     /// Takes the request that an answer is for.
-    pub(super) fn answer(&mut self, way: Option<Direction>, id: &str) -> Answers {
-        let key = (way.map(Direction::back), id.to_owned());
+    pub(super) fn answer(&mut self, way: Option<TrafficDirection>, id: &str) -> AnswerMatch {
+        let key = (way.map(TrafficDirection::back), id.to_owned());
         let unsure = (None, id.to_owned());
         for key in [key, unsure] {
             if let Some(asked) = self.open.remove(&key) {
                 self.answered.insert(key);
-                return Answers::Open(asked);
+                return AnswerMatch::Open(asked);
             }
             if self.answered.contains(&key) {
-                return Answers::Answered;
+                return AnswerMatch::Answered;
             }
         }
-        Answers::Nothing
+        AnswerMatch::Nothing
     }
 }

@@ -4,28 +4,30 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Found, Rule, extensions::Update, shown};
+use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
 use harn_acp::ext::steering::contract_name;
 
 /// Takes an update; those about live clients say who is there.
-pub(super) fn check_update(update: &Update<'_>) -> Found {
+pub(super) fn check_update(update: &RecordedUpdate<'_>) -> MessageFindings {
     match update.name {
-        "live_session_client" => update.field("state").map_or_else(Found::new, check),
-        _ => Found::new(),
+        "live_session_client" => update
+            .field("state")
+            .map_or_else(MessageFindings::new, check),
+        _ => MessageFindings::new(),
     }
 }
 
 /// Takes the result of a method; those of live clients say the same.
-pub(super) fn check_result(method: &str, result: &Value) -> Found {
+pub(super) fn check_result(method: &str, result: &Value) -> MessageFindings {
     match contract_name(method) {
         "session/attach" | "session/detach" | "session/heartbeat" | "session/takeover" => {
             check(result)
         }
-        _ => Found::new(),
+        _ => MessageFindings::new(),
     }
 }
 
-fn check(state: &Value) -> Found {
+fn check(state: &Value) -> MessageFindings {
     let active = &state["active_controller_id"];
     let clients = state["clients"].as_array().map_or(&[][..], Vec::as_slice);
     let mut names = HashSet::new();
@@ -49,6 +51,6 @@ fn check(state: &Value) -> Found {
     let told = &state["client"];
     let absent = || !told.is_null() && !clients.contains(told);
     let wrong = wrong.or_else(|| absent().then(|| "who did it is not listed as it is".to_owned()));
-    let found = wrong.map(|what| (Rule::RosterWrong, what));
+    let found = wrong.map(|what| (ConformanceRule::RosterWrong, what));
     found.into_iter().collect()
 }

@@ -10,11 +10,11 @@ macro_rules! rules {
         /// Something that holds for every recording of a conversation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
-        pub enum Rule {
+        pub enum ConformanceRule {
             $(#[doc = $sentence] $variant,)*
         }
 
-        impl Rule {
+        impl ConformanceRule {
             /// All of them, in the order a reader meets them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
@@ -82,13 +82,13 @@ rules! {
     EventIdsOutOfOrder "event-ids-out-of-order" "The event ids of a session grow from line to line; only a request that opens it anew may have them begin again."
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for ConformanceRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl Serialize for Rule {
+impl Serialize for ConformanceRule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }

@@ -5,16 +5,18 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::Value;
 
 use super::{
-    Found, Rule, activity::Activity, composition::Runs, envelope::Outcome, extensions::Update,
-    listed, permission, requests::Asked, shown, steering::Messages, stream::Places, tools::Tools,
+    ConformanceRule, MessageFindings, activity::SessionActivity, composition::CompositionRuns,
+    envelope::RpcOutcome, extensions::RecordedUpdate, listed, permission,
+    requests::RecordedRequest, shown, steering::InjectedMessages, stream::EventIdProgress,
+    tools::SessionToolCalls,
 };
 
 /// The sessions of a connection that are open.
 #[derive(Default)]
-pub(super) struct Sessions {
-    open: HashMap<String, Session>,
+pub(super) struct CheckedSessions {
+    open: HashMap<String, CheckedSession>,
     /// Those that were open on a connection before this one.
-    earlier: HashMap<String, Session>,
+    earlier: HashMap<String, CheckedSession>,
     /// Requests of clients that come to a session which is not followed yet, by id.
     joining: HashSet<String>,
 }
@@ -23,7 +25,7 @@ pub(super) struct Sessions {
 const JOIN: [&str; 2] = ["session/attach", "session/takeover"];
 
 #[derive(Default)]
-struct Session {
+struct CheckedSession {
     /// It has a history nobody has shown: resumed, forked, or loaded while it was open.
     past: bool,
     /// The client went on after an event, so an earlier connection may have the announcement of a call.
@@ -38,14 +40,14 @@ struct Session {
     prompted: bool,
     /// A turn runs that somebody else has asked for.
     others_turn: bool,
-    tools: Tools,
-    activity: Activity,
-    runs: Runs,
-    messages: Messages,
-    places: Places,
+    tools: SessionToolCalls,
+    activity: SessionActivity,
+    runs: CompositionRuns,
+    messages: InjectedMessages,
+    places: EventIdProgress,
 }
 
-impl Session {
+impl CheckedSession {
     fn with_past() -> Self {
         Self {
             past: true,
@@ -59,14 +61,14 @@ impl Session {
         !self.prompts.is_empty() || self.loading > 0 || self.others_turn || !self.prompted
     }
 
-    fn ended(&mut self) -> Found {
+    fn ended(&mut self) -> MessageFindings {
         let open = self.tools.open();
         let found = match open.as_slice() {
-            [] => Found::new(),
+            [] => MessageFindings::new(),
             some => {
                 let names = listed(some.iter().copied());
                 let what = format!("tool calls still open: {names}");
-                vec![(Rule::CallLeftOpen, what)]
+                vec![(ConformanceRule::CallLeftOpen, what)]
             }
         };
         self.tools.settle();
@@ -86,12 +88,12 @@ const OF_A_TURN: [&str; 8] = [
     "terminal/wait_for_exit",
 ];
 
-fn work_outside_turn(who: &str) -> (Rule, String) {
+fn work_outside_turn(who: &str) -> (ConformanceRule, String) {
     let what = format!("{who} is spoken of after its turn was answered");
-    (Rule::WorkOutsideTurn, what)
+    (ConformanceRule::WorkOutsideTurn, what)
 }
 
-impl Sessions {
+impl CheckedSessions {
     /// Begins anew, as a connection does.
     pub(super) fn another_connection(&mut self) {
         self.earlier.extend(self.open.drain());
@@ -101,11 +103,11 @@ impl Sessions {
     /// any line.
     pub(super) fn come_back_to(&mut self) {
         let sessions = self.open.values_mut();
-        sessions.for_each(|session| *session = Session::with_past());
+        sessions.for_each(|session| *session = CheckedSession::with_past());
     }
 
     /// Takes a request of the client.
-    pub(super) fn requested(&mut self, id: &str, asked: &Asked) {
+    pub(super) fn requested(&mut self, id: &str, asked: &RecordedRequest) {
         let Some(name) = &asked.session else { return };
         let joins = JOIN.contains(&asked.method.as_str());
         let opens = ["session/load", "session/resume", "session/fork"];
@@ -134,8 +136,8 @@ impl Sessions {
                 // Its replay takes the place of the stream, some of which may still be on its way.
                 session.past = session.was_open || asked.goes_on;
                 session.goes_on = asked.goes_on;
-                session.activity = Activity::default();
-                session.runs = Runs::default();
+                session.activity = SessionActivity::default();
+                session.runs = CompositionRuns::default();
             }
             "session/prompt" => {
                 if let Some(session) = self.open.get_mut(name) {
@@ -155,25 +157,30 @@ impl Sessions {
     }
 
     /// Takes the answer to a request of the client.
-    pub(super) fn answered(&mut self, id: &str, asked: &Asked, outcome: Outcome<'_>) -> Found {
+    pub(super) fn answered(
+        &mut self,
+        id: &str,
+        asked: &RecordedRequest,
+        outcome: RpcOutcome<'_>,
+    ) -> MessageFindings {
         let name = asked.session.as_deref();
         match (asked.method.as_str(), outcome, name) {
-            ("session/new" | "session/fork", Outcome::Result(result), _) => {
+            ("session/new" | "session/fork", RpcOutcome::Result(result), _) => {
                 if let Some(id) = result.get("sessionId").and_then(Value::as_str) {
                     let session = match asked.method.as_str() {
-                        "session/new" => Session {
+                        "session/new" => CheckedSession {
                             was_open: true,
-                            ..Session::default()
+                            ..CheckedSession::default()
                         },
-                        _ => Session::with_past(),
+                        _ => CheckedSession::with_past(),
                     };
                     self.open.entry(id.to_owned()).or_insert(session);
                 }
             }
-            ("session/resume", Outcome::Result(_), Some(name)) if !asked.is_replayed() => {
+            ("session/resume", RpcOutcome::Result(_), Some(name)) if !asked.is_replayed() => {
                 self.open
                     .entry(name.to_owned())
-                    .or_insert_with(Session::with_past);
+                    .or_insert_with(CheckedSession::with_past);
             }
             (method, outcome, Some(name))
                 if matches!(method, "session/load" | "session/resume")
@@ -182,7 +189,7 @@ impl Sessions {
                 if let Some(session) = self.open.get_mut(name) {
                     session.loading = session.loading.saturating_sub(1);
                     session.places.opened();
-                    session.was_open |= matches!(outcome, Outcome::Result(_));
+                    session.was_open |= matches!(outcome, RpcOutcome::Result(_));
                     if !session.was_open && session.loading == 0 {
                         self.open.remove(name);
                     }
@@ -190,38 +197,38 @@ impl Sessions {
             }
             (
                 "session/archive" | "session/close" | "session/delete" | "session/stop",
-                Outcome::Result(_),
+                RpcOutcome::Result(_),
                 Some(name),
             ) => {
                 self.open.remove(name);
             }
             ("session/prompt", outcome, Some(name)) => return self.turn_ended(name, id, outcome),
-            (_, Outcome::Result(result), Some(name)) => {
+            (_, RpcOutcome::Result(result), Some(name)) => {
                 if let Some(session) = self.open.get_mut(name) {
                     return session.messages.answered(asked, result);
                 }
             }
             _ => {}
         }
-        Found::new()
+        MessageFindings::new()
     }
 
-    fn turn_ended(&mut self, name: &str, id: &str, outcome: Outcome<'_>) -> Found {
+    fn turn_ended(&mut self, name: &str, id: &str, outcome: RpcOutcome<'_>) -> MessageFindings {
         let Some(session) = self.open.get_mut(name) else {
-            return Found::new();
+            return MessageFindings::new();
         };
         let Some(place) = session.prompts.iter().position(|open| open == id) else {
-            return Found::new();
+            return MessageFindings::new();
         };
         session.prompts.remove(place);
         // A prompt that was refused had no turn, and one that waited has no calls.
         let had_turn = match outcome {
-            Outcome::Result(result) => {
+            RpcOutcome::Result(result) => {
                 // Turns come one after another. One that was cancelled may have waited for another's.
                 session.others_turn &= result["stopReason"] == "cancelled";
                 true
             }
-            Outcome::Error(error) => {
+            RpcOutcome::Error(error) => {
                 let refused = [-32600, -32601, -32602, -32002];
                 !error["code"]
                     .as_i64()
@@ -231,21 +238,26 @@ impl Sessions {
         if place == 0 && had_turn {
             session.ended()
         } else {
-            Found::new()
+            MessageFindings::new()
         }
     }
 
     /// Takes the answer to a prompt nobody saw: it ends the turn of the only session there is.
-    pub(super) fn some_turn_ended(&mut self) -> Found {
+    pub(super) fn some_turn_ended(&mut self) -> MessageFindings {
         let mut sessions = self.open.values_mut();
         match (sessions.next(), sessions.next()) {
             (Some(only), None) => only.ended(),
-            _ => Found::new(),
+            _ => MessageFindings::new(),
         }
     }
 
     /// Takes an update. With `strict`, the requests that open sessions were seen too.
-    pub(super) fn update(&mut self, name: &str, update: &Update<'_>, strict: bool) -> Found {
+    pub(super) fn update(
+        &mut self,
+        name: &str,
+        update: &RecordedUpdate<'_>,
+        strict: bool,
+    ) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         let replay = session.loading > 0 || !strict;
         found.extend(session.messages.update(update, replay));
@@ -263,7 +275,7 @@ impl Sessions {
         if update.is_tool() {
             if !session.in_turn() {
                 let what = "a tool call is spoken of after its turn was answered".to_owned();
-                found.push((Rule::CallOutsideTurn, what));
+                found.push((ConformanceRule::CallOutsideTurn, what));
             }
             if let (true, "tool_call", Some(id)) = (
                 session.loading > 0,
@@ -286,7 +298,7 @@ impl Sessions {
     }
 
     /// Takes the params of an agent event.
-    pub(super) fn event(&mut self, name: &str, params: &Value, strict: bool) -> Found {
+    pub(super) fn event(&mut self, name: &str, params: &Value, strict: bool) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         let kind = params["kind"].as_str().unwrap_or_default();
         if kind.starts_with("composition_") && !session.in_turn() {
@@ -308,13 +320,13 @@ impl Sessions {
     }
 
     /// Takes the place of a message in its session's stream, where it has one.
-    pub(super) fn place(&mut self, name: &str, params: &Value) -> Found {
+    pub(super) fn place(&mut self, name: &str, params: &Value) -> MessageFindings {
         let session = self.open.get_mut(name);
-        session.map_or_else(Found::new, |session| session.places.take(params))
+        session.map_or_else(MessageFindings::new, |session| session.places.take(params))
     }
 
     /// Takes a sign of life of an agent that waits.
-    pub(super) fn waits(&mut self, name: &str, strict: bool) -> Found {
+    pub(super) fn waits(&mut self, name: &str, strict: bool) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         if !session.in_turn() {
             found.push(work_outside_turn("an agent that waits"));
@@ -330,14 +342,14 @@ impl Sessions {
         method: &str,
         params: &Value,
         strict: bool,
-    ) -> Found {
+    ) -> MessageFindings {
         if !OF_A_TURN.contains(&method) {
-            return Found::new();
+            return MessageFindings::new();
         }
         let (session, mut found) = self.find(name, strict);
         if !session.in_turn() {
             let what = format!("{} comes after its turn was answered", shown(method));
-            found.push((Rule::RequestOutsideTurn, what));
+            found.push((ConformanceRule::RequestOutsideTurn, what));
         } else if method == permission::METHOD
             && strict
             && !session.goes_on
@@ -348,11 +360,11 @@ impl Sessions {
         found
     }
 
-    fn find(&mut self, name: &str, strict: bool) -> (&mut Session, Found) {
-        let mut found = Found::new();
+    fn find(&mut self, name: &str, strict: bool) -> (&mut CheckedSession, MessageFindings) {
+        let mut found = MessageFindings::new();
         if strict && !self.open.contains_key(name) {
             let what = format!("the session {} is not open", shown(name));
-            found.push((Rule::SessionNotOpen, what));
+            found.push((ConformanceRule::SessionNotOpen, what));
         }
         // From here on it is taken for open, so that one cause makes one finding.
         (self.open.entry(name.to_owned()).or_default(), found)

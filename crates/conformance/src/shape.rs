@@ -8,33 +8,36 @@ use std::sync::OnceLock;
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::{Found, Rule, acp_shapes, explain};
+use super::{ConformanceRule, MessageFindings, acp_shapes, explain};
 
 /// A schema that costs nothing until something is held against it.
-pub(super) struct Shape {
-    source: Source,
+pub(super) struct LazySchema {
+    source: SchemaSource,
     /// The rule that a value breaks which does not fit.
-    rule: Rule,
+    rule: ConformanceRule,
     compiled: OnceLock<Option<Validator>>,
 }
 
-impl Shape {
+impl LazySchema {
     /// A schema that is ours.
     pub(super) const fn extension(document: fn() -> Value) -> Self {
-        Self::new(Source::Made(document), Rule::WrongExtension)
+        Self::new(
+            SchemaSource::Made(document),
+            ConformanceRule::WrongExtension,
+        )
     }
 
     /// A schema that is ours, of a message that is ACP's.
     pub(super) const fn contract(document: fn() -> Value) -> Self {
-        Self::new(Source::Made(document), Rule::WrongShape)
+        Self::new(SchemaSource::Made(document), ConformanceRule::WrongShape)
     }
 
     /// The schema of ACP with this name.
     pub(super) const fn acp(name: &'static str) -> Self {
-        Self::new(Source::Acp(name), Rule::WrongShape)
+        Self::new(SchemaSource::Acp(name), ConformanceRule::WrongShape)
     }
 
-    const fn new(source: Source, rule: Rule) -> Self {
+    const fn new(source: SchemaSource, rule: ConformanceRule) -> Self {
         Self {
             source,
             rule,
@@ -43,13 +46,13 @@ impl Shape {
     }
 
     /// Where `value` does not fit; `place` says what it is in the message.
-    pub(super) fn check(&self, value: &Value, place: &str) -> Found {
+    pub(super) fn check(&self, value: &Value, place: &str) -> MessageFindings {
         // A schema that does not compile would fail the test that compiles all of them.
         let Some(validator) = self.validator() else {
-            return Found::new();
+            return MessageFindings::new();
         };
         if validator.is_valid(value) {
-            return Found::new();
+            return MessageFindings::new();
         }
         explain::errors(validator.iter_errors(value), place, self.rule)
     }
@@ -61,8 +64,8 @@ impl Shape {
     fn validator(&self) -> Option<&Validator> {
         let compiled = self.compiled.get_or_init(|| {
             let mut document = match self.source {
-                Source::Made(document) => document(),
-                Source::Acp(name) => acp_shapes::document(name)?,
+                SchemaSource::Made(document) => document(),
+                SchemaSource::Acp(name) => acp_shapes::document(name)?,
             };
             tighten(&mut document);
             jsonschema::validator_for(&document).ok()
@@ -78,7 +81,7 @@ impl Shape {
 }
 
 /// Where a schema is from.
-enum Source {
+enum SchemaSource {
     Made(fn() -> Value),
     Acp(&'static str),
 }
@@ -104,7 +107,7 @@ const PARTS: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
 fn whole(schema: &mut Value, definitions: &Value) {
     part(schema, definitions);
-    if members(schema, definitions, 0) == Members::Described
+    if members(schema, definitions, 0) == SchemaMembers::Described
         && let Value::Object(schema) = schema
     {
         schema.insert("unevaluatedProperties".to_owned(), Value::Bool(false));
@@ -137,7 +140,7 @@ fn part(schema: &mut Value, definitions: &Value) {
 
 /// What a schema says of an object's members.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Members {
+enum SchemaMembers {
     /// It is for strings, numbers and so on.
     None,
     Described,
@@ -145,22 +148,24 @@ enum Members {
     Free,
 }
 
-fn members(schema: &Value, definitions: &Value, depth: usize) -> Members {
+fn members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
     // Deeper than any chain of references there is: a circle.
     let (Value::Object(schema), true) = (schema, depth < 16) else {
-        return Members::Free;
+        return SchemaMembers::Free;
     };
     let own = match (schema.contains_key("properties"), allows_objects(schema)) {
-        (true, _) => Some(Members::Described),
-        (false, Some(true)) => Some(Members::Free),
-        (false, Some(false)) => Some(Members::None),
+        (true, _) => Some(SchemaMembers::Described),
+        (false, Some(true)) => Some(SchemaMembers::Free),
+        (false, Some(false)) => Some(SchemaMembers::None),
         (false, None) => None,
     };
     let referred = schema.get("$ref").and_then(Value::as_str).map(|name| {
         let definition = name
             .strip_prefix("#/$defs/")
             .and_then(|name| definitions.get(name));
-        definition.map_or(Members::Free, |it| members(it, definitions, depth + 1))
+        definition.map_or(SchemaMembers::Free, |it| {
+            members(it, definitions, depth + 1)
+        })
     });
     let parts = PARTS
         .iter()
@@ -171,8 +176,8 @@ fn members(schema: &Value, definitions: &Value, depth: usize) -> Members {
     let all = parts.chain(referred).chain(own);
     // A bare `type: object` beside a reference describes no member and frees none.
     let has_more = referred.is_some() || PARTS.iter().any(|word| schema.contains_key(*word));
-    let all = all.filter(|it| !(has_more && own == Some(Members::Free) && Some(*it) == own));
-    all.max().unwrap_or(Members::Free)
+    let all = all.filter(|it| !(has_more && own == Some(SchemaMembers::Free) && Some(*it) == own));
+    all.max().unwrap_or(SchemaMembers::Free)
 }
 
 /// Whether its `type` or its words let an object through; none if it does not say.

@@ -6,29 +6,29 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::{
-    Direction, Found, Rule,
-    extensions::{Update, published},
-    requests::Asked,
-    shape::Shape,
+    ConformanceRule, MessageFindings, TrafficDirection,
+    extensions::{RecordedUpdate, published},
+    requests::RecordedRequest,
+    shape::LazySchema,
     shown,
 };
 use harn_acp::ext::steering::contract_name;
 
 /// A method of the contract, or an operation of a host.
-pub(super) struct Method {
+pub(super) struct ContractMethod {
     pub(super) name: &'static str,
-    pub(super) params: Shape,
-    pub(super) result: Shape,
+    pub(super) params: LazySchema,
+    pub(super) result: LazySchema,
 }
 
 macro_rules! methods {
     ($($file:literal $name:literal)*) => {
-        [$(Method {
+        [$(ContractMethod {
             name: $name,
-            params: Shape::extension(|| {
+            params: LazySchema::extension(|| {
                 $crate::steering::part(concat!($file, "-params"), $name)
             }),
-            result: Shape::extension(|| {
+            result: LazySchema::extension(|| {
                 $crate::steering::part(concat!($file, "-results"), $name)
             }),
         }),*]
@@ -36,7 +36,7 @@ macro_rules! methods {
 }
 pub(super) use methods;
 
-static METHODS: [Method; 14] = methods! {
+static METHODS: [ContractMethod; 14] = methods! {
     "steering" "_session/steering"
     "steering" "agent/resume"
     "live" "session/attach"
@@ -54,18 +54,18 @@ static METHODS: [Method; 14] = methods! {
 };
 
 /// The method of this name; all of them are sent by clients.
-pub(super) fn method(name: &str) -> Option<&'static Method> {
+pub(super) fn method(name: &str) -> Option<&'static ContractMethod> {
     let name = contract_name(name);
     METHODS.iter().find(|method| method.name == name)
 }
 
 /// Which way they go.
-pub(super) const WAY: Direction = Direction::ToAgent;
+pub(super) const WAY: TrafficDirection = TrafficDirection::ToAgent;
 
-static IDLE: Shape = Shape::extension(|| published("agent-idle"));
+static IDLE: LazySchema = LazySchema::extension(|| published("agent-idle"));
 
 /// Whether the params of `agent/idle` fit.
-pub(super) fn check_idle(params: &Value) -> Found {
+pub(super) fn check_idle(params: &Value) -> MessageFindings {
     IDLE.check(params, "params")
 }
 
@@ -95,7 +95,7 @@ fn free_meta(schema: &mut Value) {
 }
 
 /// What an agent event says of itself, whatever came before it.
-pub(super) fn check_event(params: &Value) -> Found {
+pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params["kind"].as_str() {
         Some("control_outcome") => outcome(params),
         Some("loop_checkpoint") => {
@@ -103,16 +103,16 @@ pub(super) fn check_event(params: &Value) -> Found {
             let explained = params.get("skipReason").is_some();
             let there = params["seam"] == "pre_tool_dispatch";
             if skipped == explained && (there || !skipped) {
-                return Found::new();
+                return MessageFindings::new();
             }
             let what = "tools are said to be skipped, and not where or not why".to_owned();
-            vec![(Rule::SkipWrong, what)]
+            vec![(ConformanceRule::SkipWrong, what)]
         }
-        _ => Found::new(),
+        _ => MessageFindings::new(),
     }
 }
 
-fn outcome(params: &Value) -> Found {
+fn outcome(params: &Value) -> MessageFindings {
     let reason = params.get("reason");
     let what = if params["target"]["sessionId"] != params["sessionId"] {
         "it is about another session than its own"
@@ -121,14 +121,14 @@ fn outcome(params: &Value) -> Found {
     } else if reason.is_some_and(|reason| *reason != params["outcome"]) {
         "its reason is another than its outcome"
     } else {
-        return Found::new();
+        return MessageFindings::new();
     };
-    vec![(Rule::OutcomeWrong, what.to_owned())]
+    vec![(ConformanceRule::OutcomeWrong, what.to_owned())]
 }
 
 /// The messages of a session that were handed over while a turn ran.
 #[derive(Default)]
-pub(super) struct Messages {
+pub(super) struct InjectedMessages {
     /// Those that an answer or an outcome spoke of; an agent may tell of others, of its own accord.
     accepted: HashSet<String>,
     delivered: HashSet<String>,
@@ -137,9 +137,9 @@ pub(super) struct Messages {
     coming: Option<String>,
 }
 
-impl Messages {
+impl InjectedMessages {
     /// Takes an update. A replay says again what was said.
-    pub(super) fn update(&mut self, update: &Update<'_>, replay: bool) -> Found {
+    pub(super) fn update(&mut self, update: &RecordedUpdate<'_>, replay: bool) -> MessageFindings {
         let in_pieces = update.name == "user_message_chunk";
         let id = match update.name {
             "user_message" | "user_message_chunk" => update.root["messageId"].as_str(),
@@ -148,61 +148,61 @@ impl Messages {
         let more = in_pieces && id.is_some() && self.coming.as_deref() == id;
         self.coming = id.filter(|_| in_pieces).map(str::to_owned);
         let Some(id) = id.filter(|_| !more) else {
-            return Found::new();
+            return MessageFindings::new();
         };
         let again = !self.delivered.insert(id.to_owned());
-        let mut found = Found::new();
+        let mut found = MessageFindings::new();
         if again && !replay && self.accepted.contains(id) {
             let what = format!("the message {} was delivered before", shown(id));
-            found.push((Rule::DeliveredTwice, what));
+            found.push((ConformanceRule::DeliveredTwice, what));
         }
         if self.revoked.contains(id) && !replay {
             let what = format!("the message {} was taken back", shown(id));
-            found.push((Rule::DeliveredRevoked, what));
+            found.push((ConformanceRule::DeliveredRevoked, what));
         }
         found
     }
 
     /// Takes the result of a method.
-    pub(super) fn answered(&mut self, asked: &Asked, result: &Value) -> Found {
+    pub(super) fn answered(&mut self, asked: &RecordedRequest, result: &Value) -> MessageFindings {
         let status = result["status"].as_str();
         match (contract_name(&asked.method), status) {
             ("session/inject", Some("accepted")) => self.accepted(&result["messageId"]),
             ("session/revoke_inject", Some("revoked" | "already_revoked")) => {
                 self.taken_back(&result["messageId"]);
-                Found::new()
+                MessageFindings::new()
             }
-            _ => Found::new(),
+            _ => MessageFindings::new(),
         }
     }
 
     /// Takes what an agent event says of a control.
-    pub(super) fn event(&mut self, params: &Value, replay: bool) -> Found {
+    pub(super) fn event(&mut self, params: &Value, replay: bool) -> MessageFindings {
         if params["kind"] != "control_outcome" || params["status"] == "rejected" || replay {
-            return Found::new();
+            return MessageFindings::new();
         }
         let id = &params["target"]["messageId"];
         match params["method"].as_str() {
             Some("session/inject") => self.accepted(id),
             Some("session/revoke_inject") => {
                 self.taken_back(id);
-                Found::new()
+                MessageFindings::new()
             }
-            _ => Found::new(),
+            _ => MessageFindings::new(),
         }
     }
 
-    fn accepted(&mut self, id: &Value) -> Found {
+    fn accepted(&mut self, id: &Value) -> MessageFindings {
         let Some(id) = id.as_str() else {
-            return Found::new();
+            return MessageFindings::new();
         };
         // The answer and the outcome both say so, in either order.
         let news = self.accepted.insert(id.to_owned());
         if news && self.delivered.contains(id) {
             let what = format!("the message {} has been delivered already", shown(id));
-            return vec![(Rule::DeliveredEarly, what)];
+            return vec![(ConformanceRule::DeliveredEarly, what)];
         }
-        Found::new()
+        MessageFindings::new()
     }
 
     fn taken_back(&mut self, id: &Value) {

@@ -4,19 +4,19 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Found, Rule, extensions::without, shown};
+use super::{ConformanceRule, MessageFindings, extensions::without, shown};
 use harn_acp::{EventId, ext::event_id};
 
 /// How far the stream of a session has come on a connection.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct EventIdProgress {
     last: Option<EventId>,
     /// The session is opened anew: what comes of that may begin anywhere, and the stream before it may still
     /// be on its way.
     anew: bool,
 }
 
-impl Places {
+impl EventIdProgress {
     pub(super) fn begin_anew(&mut self) {
         self.anew = true;
     }
@@ -27,10 +27,10 @@ impl Places {
     }
 
     /// Takes the params of a message.
-    pub(super) fn take(&mut self, params: &Value) -> Found {
+    pub(super) fn take(&mut self, params: &Value) -> MessageFindings {
         let place = params.as_object().and_then(event_id::of_params);
         let Some(place) = place else {
-            return Found::new();
+            return MessageFindings::new();
         };
         let follows = self.last.is_none_or(|last| last < place);
         let begins = !follows && std::mem::take(&mut self.anew);
@@ -39,9 +39,9 @@ impl Places {
             Some(last) if !follows && !begins => {
                 let (place, last) = (place.to_string(), last.to_string());
                 let what = format!("the event {} comes after {}", shown(&place), shown(&last));
-                vec![(Rule::EventIdsOutOfOrder, what)]
+                vec![(ConformanceRule::EventIdsOutOfOrder, what)]
             }
-            Some(_) | None => Found::new(),
+            Some(_) | None => MessageFindings::new(),
         }
     }
 }

@@ -4,32 +4,32 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Found, Rule, extensions::Update, shown};
+use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
 
 /// The tool calls of a session.
 #[derive(Default)]
-pub(super) struct Tools {
-    calls: HashMap<String, Call>,
+pub(super) struct SessionToolCalls {
+    calls: HashMap<String, ToolCallProgress>,
 }
 
 #[derive(Default)]
-struct Call {
+struct ToolCallProgress {
     ended: bool,
-    parsing: Parsing,
+    parsing: ArgumentStream,
 }
 
 /// Whether the arguments of a call are streamed.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Parsing {
+enum ArgumentStream {
     #[default]
     Never,
     Open,
     Closed,
 }
 
-impl Tools {
+impl SessionToolCalls {
     /// Takes a `tool_call` or `tool_call_update`. With `past` there may be calls nobody saw announced.
-    pub(super) fn take(&mut self, update: &Update<'_>, past: bool) -> Found {
+    pub(super) fn take(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
         let mut found = fields(update);
         let Some(id) = update.root.get("toolCallId").and_then(Value::as_str) else {
             return found;
@@ -38,53 +38,57 @@ impl Tools {
             |rule, what: &str| found.push((rule, format!("tool call {} {what}", shown(id))));
         let parsing = update.field("parsing").and_then(Value::as_bool);
         let call = if update.name == "tool_call" {
-            let fresh = Call {
+            let fresh = ToolCallProgress {
                 ended: false,
                 parsing: if parsing == Some(true) {
-                    Parsing::Open
+                    ArgumentStream::Open
                 } else {
-                    Parsing::Never
+                    ArgumentStream::Never
                 },
             };
             if self.calls.insert(id.to_owned(), fresh).is_some() {
-                broken(Rule::CallAnnouncedTwice, "was announced before");
+                broken(ConformanceRule::CallAnnouncedTwice, "was announced before");
             }
             self.calls.entry(id.to_owned()).or_default()
         } else {
             let known = self.calls.contains_key(id);
             let call = self.calls.entry(id.to_owned()).or_default();
             match (known, past) {
-                (false, false) => broken(Rule::UpdateBeforeCall, "was not announced"),
-                (false, true) => call.parsing = Parsing::Open,
-                (true, _) if call.ended => broken(Rule::UpdateAfterEnd, "has ended"),
+                (false, false) => broken(ConformanceRule::UpdateBeforeCall, "was not announced"),
+                (false, true) => call.parsing = ArgumentStream::Open,
+                (true, _) if call.ended => broken(ConformanceRule::UpdateAfterEnd, "has ended"),
                 (true, _) => {}
             }
             let next = match (parsing, call.parsing) {
                 (None, as_before) => as_before,
-                (Some(true), Parsing::Open) => Parsing::Open,
-                (Some(false), Parsing::Open) => Parsing::Closed,
-                (Some(true), Parsing::Never | Parsing::Closed) => {
+                (Some(true), ArgumentStream::Open) => ArgumentStream::Open,
+                (Some(false), ArgumentStream::Open) => ArgumentStream::Closed,
+                (Some(true), ArgumentStream::Never | ArgumentStream::Closed) => {
                     broken(
-                        Rule::ParsingOutOfOrder,
+                        ConformanceRule::ParsingOutOfOrder,
                         "says `parsing: true`, not having begun with it",
                     );
-                    Parsing::Closed
+                    ArgumentStream::Closed
                 }
-                (Some(false), Parsing::Never | Parsing::Closed) => {
+                (Some(false), ArgumentStream::Never | ArgumentStream::Closed) => {
                     broken(
-                        Rule::ParsingOutOfOrder,
+                        ConformanceRule::ParsingOutOfOrder,
                         "says `parsing: false`, and was not parsing",
                     );
-                    Parsing::Closed
+                    ArgumentStream::Closed
                 }
             };
-            call.parsing = if !known && past { Parsing::Never } else { next };
+            call.parsing = if !known && past {
+                ArgumentStream::Never
+            } else {
+                next
+            };
             call
         };
         if is_terminal(update) {
-            if call.parsing == Parsing::Open && !call.ended {
+            if call.parsing == ArgumentStream::Open && !call.ended {
                 broken(
-                    Rule::ParsingOutOfOrder,
+                    ConformanceRule::ParsingOutOfOrder,
                     "ends and never said `parsing: false`",
                 );
             }
@@ -94,14 +98,14 @@ impl Tools {
     }
 
     /// Takes the call that a permission request names.
-    pub(super) fn asked(&self, id: &str) -> Found {
+    pub(super) fn asked(&self, id: &str) -> MessageFindings {
         let what = match self.calls.get(id) {
             Some(call) if call.ended => "has ended",
-            Some(_) => return Found::new(),
+            Some(_) => return MessageFindings::new(),
             None => "was not announced",
         };
         let what = format!("tool call {} {what}", shown(id));
-        vec![(Rule::AskBeforeCall, what)]
+        vec![(ConformanceRule::AskBeforeCall, what)]
     }
 
     /// The calls that have not ended, sorted.
@@ -128,18 +132,18 @@ impl Tools {
     }
 }
 
-fn is_terminal(update: &Update<'_>) -> bool {
+fn is_terminal(update: &RecordedUpdate<'_>) -> bool {
     matches!(update.root["status"].as_str(), Some("completed" | "failed"))
 }
 
 /// What the fields of one message say of each other.
-fn fields(update: &Update<'_>) -> Found {
-    let mut found = Found::new();
+fn fields(update: &RecordedUpdate<'_>) -> MessageFindings {
+    let mut found = MessageFindings::new();
     if !is_terminal(update) {
         let durations = ["durationMs", "executionDurationMs"];
         for name in durations.iter().filter(|name| update.field(name).is_some()) {
             let what = format!("`{name}` on an update that does not end the call");
-            found.push((Rule::DurationBeforeEnd, what));
+            found.push((ConformanceRule::DurationBeforeEnd, what));
         }
     }
     if update.field("errorCategory").is_some() {
@@ -148,11 +152,11 @@ fn fields(update: &Update<'_>) -> Found {
             (Some("failed"), None) => Some("`errorCategory` without `error`"),
             _ => Some("`errorCategory` without status `failed`"),
         };
-        found.extend(what.map(|what| (Rule::CategoryWithoutFailure, what.to_owned())));
+        found.extend(what.map(|what| (ConformanceRule::CategoryWithoutFailure, what.to_owned())));
     }
     if update.root.get("rawInput").is_some() && update.field("rawInputPartial").is_some() {
         let what = "`rawInputPartial` beside `rawInput`".to_owned();
-        found.push((Rule::TwoRawInputs, what));
+        found.push((ConformanceRule::TwoRawInputs, what));
     }
     found
 }

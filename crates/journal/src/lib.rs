@@ -1,6 +1,6 @@
 //! The durable event log of a session: the only room that knows a disk format.
 //!
-//! [`Store`] and [`Log`] are the port another backend implements; [`JsonlStore`] is ours. Nothing here
+//! [`Store`] and [`SessionLog`] are the port another backend implements; [`JsonlStore`] is ours. Nothing here
 //! knows a wire or an agent.
 
 mod error;
@@ -10,6 +10,6 @@ mod port;
 pub use error::JournalError;
 pub use jsonl::{FORMAT_VERSION, JsonlStore};
 pub use port::{
-    Listing, Log, LogReader, MetaChange, Opened, Place, ReadCursor, SessionMeta, SessionSummary,
-    Store, Syncer,
+    LogReader, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog, SessionMeta, SessionPaths,
+    SessionSummary, Store, StoreListing,
 };

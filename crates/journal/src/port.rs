@@ -53,7 +53,7 @@ pub struct SessionSummary {
 
 /// What [`Store::list`] found.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct StoreListing {
     /// The sessions, the most recently changed first.
     pub sessions: Vec<SessionSummary>,
     /// What kept a session from being listed, one for each, so that none vanishes unsaid.
@@ -61,9 +61,9 @@ pub struct Listing {
 }
 
 /// A log that was opened: locked, checked line by line and folded.
-pub struct Opened {
+pub struct OpenedLog {
     /// The log, ready to append.
-    pub log: Box<dyn Log>,
+    pub log: Box<dyn SessionLog>,
     /// What is known about it.
     pub meta: SessionMeta,
     /// The fold of everything in it.
@@ -74,7 +74,7 @@ pub struct Opened {
 
 /// Where a session is kept, as paths below the store's own folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SessionPaths {
     /// All of it.
     pub session: String,
     /// Its events.
@@ -84,10 +84,10 @@ pub struct Place {
 /// Where sessions are kept.
 pub trait Store: Send + Sync + 'static {
     /// Creates an empty, locked log.
-    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError>;
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError>;
 
     /// Opens and locks an existing log, cutting off a torn last line.
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError>;
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError>;
 
     /// Reads the events of a session without locking it; a torn last line is left alone and left out.
     fn read(&self, id: &SessionId) -> Result<(SessionMeta, Vec<Envelope>), JournalError>;
@@ -99,7 +99,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// All sessions but those of workers, which are their session's business, and those that are damaged
     /// as problems. What never became a session, and what is none of ours, is in neither.
-    fn list(&self) -> Result<Listing, JournalError>;
+    fn list(&self) -> Result<StoreListing, JournalError>;
 
     /// Whether a session was ever sent a prompt. Listings ask it of every session they show.
     fn has_prompt(&self, id: &SessionId) -> Result<bool, JournalError> {
@@ -113,11 +113,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Where a session is kept, for those who are told of it; nothing where it is no place in a file
     /// system.
-    fn place(&self, _: &SessionId) -> Option<Place> {
+    fn place(&self, _: &SessionId) -> Option<SessionPaths> {
         None
     }
 
-    /// The store's own folder, which the paths of a [`Place`] are below; nothing where there is none.
+    /// The store's own folder, which the paths of a [`SessionPaths`] are below; nothing where there is none.
     fn root(&self) -> Option<PathBuf> {
         None
     }
@@ -130,13 +130,13 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// The log of one session. There is one writer, and it is the session's own task.
-pub trait Log: Send {
+pub trait SessionLog: Send {
     /// Writes a batch with one write, before anyone hears of it. Either all of it is in the log
     /// afterwards or none of it: a failed write is cut off again.
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError>;
 
     /// A job that makes everything appended so far survive a power loss; run off the session's task.
-    fn syncer(&self) -> Syncer;
+    fn syncer(&self) -> LogSyncer;
 
     /// A reader for those who fell behind.
     fn reader(&self) -> Arc<dyn LogReader>;
@@ -144,7 +144,7 @@ pub trait Log: Send {
     /// Records what listings show of the session without reading its events.
     fn amend(&mut self, change: MetaChange) -> Result<(), JournalError>;
 
-    /// Records when the session last changed, for those who look at its files. The next [`Log::syncer`] job
+    /// Records when the session last changed, for those who look at its files. The next [`SessionLog::syncer`] job
     /// writes it: that one waits for the disk anyway, and a failure must not end the session.
     fn set_updated(&mut self, _: Timestamp) {}
 }
@@ -176,8 +176,8 @@ impl SessionMeta {
     }
 }
 
-/// See [`Log::syncer`].
-pub type Syncer = Box<dyn FnOnce() -> io::Result<()> + Send>;
+/// See [`SessionLog::syncer`].
+pub type LogSyncer = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// Reads a log that may be growing.
 pub trait LogReader: Send + Sync {

@@ -18,7 +18,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use tokio::sync::mpsc;
 
 pub use outgoing::{
-    Disconnected, Limits, Outgoing, OutgoingReceiver, Parcel, outgoing, outgoing_of,
+    ClientDisconnected, OutgoingLimits, OutgoingReceiver, OutgoingSender, Parcel, outgoing,
+    outgoing_of,
 };
 pub use socket::{read_lines_from, write_pieces};
 
@@ -27,7 +28,7 @@ pub const STDIO_LINE_LIMIT: usize = 64 * 1024 * 1024;
 
 /// A line from the client, or what came in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum IncomingLine {
     /// A line, without its end.
     Text(String),
     /// A line longer than allowed; it was skipped.
@@ -40,7 +41,7 @@ pub enum Line {
 }
 
 /// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
-pub fn read_lines<T: From<Line>>(
+pub fn read_lines<T: From<IncomingLine>>(
     reader: impl Read,
     limit: usize,
     lines: mpsc::Sender<T>,
@@ -85,7 +86,7 @@ impl LineBuffer {
 
     /// Takes bytes up to the next newline, or nothing at the end of the input. Returns how many it took, and the
     /// line that ends with them, if it is not blank. What is over the limit is thrown away as it comes.
-    fn take(&mut self, available: &[u8]) -> (usize, Option<Line>) {
+    fn take(&mut self, available: &[u8]) -> (usize, Option<IncomingLine>) {
         let newline = available.iter().position(|&byte| byte == b'\n');
         let part = &available[..newline.unwrap_or(available.len())];
         self.is_over |= self.line.len() + part.len() > self.limit;
@@ -99,9 +100,11 @@ impl LineBuffer {
         let limit = self.limit;
         let line = std::mem::take(&mut self.line);
         let line = match std::mem::take(&mut self.is_over) {
-            true => Some(Line::TooLong { limit }),
+            true => Some(IncomingLine::TooLong { limit }),
             false if line.iter().all(u8::is_ascii_whitespace) => None,
-            false => Some(String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)),
+            false => {
+                Some(String::from_utf8(line).map_or(IncomingLine::NotUtf8, IncomingLine::Text))
+            }
         };
         (newline.map_or(0, |at| at + 1), line)
     }

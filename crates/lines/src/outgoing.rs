@@ -10,7 +10,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// What may wait to be written. A client that stops reading costs this much and a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct OutgoingLimits {
     /// How many bytes may wait.
     pub bytes: usize,
     /// In how many chunks.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub piece_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for OutgoingLimits {
     /// Those of a client on stdio, of which there is one.
     fn default() -> Self {
         Self {
@@ -58,15 +58,15 @@ impl Parcel for Bytes {
 }
 
 /// The way to a client: whole lines, in the order they are sent. Cheap to clone.
-pub struct Outgoing<P = Bytes> {
-    chunks: mpsc::Sender<Chunk<P>>,
+pub struct OutgoingSender<P = Bytes> {
+    chunks: mpsc::Sender<OutgoingChunk<P>>,
     room: Arc<Semaphore>,
-    ahead: Arc<Ahead<P>>,
+    ahead: Arc<PriorityLines<P>>,
     hurry: Arc<Notify>,
-    limits: Limits,
+    limits: OutgoingLimits,
 }
 
-impl<P> Clone for Outgoing<P> {
+impl<P> Clone for OutgoingSender<P> {
     fn clone(&self) -> Self {
         Self {
             chunks: self.chunks.clone(),
@@ -78,13 +78,13 @@ impl<P> Clone for Outgoing<P> {
     }
 }
 
-enum Chunk<P> {
+enum OutgoingChunk<P> {
     Lines(P, OwnedSemaphorePermit),
     /// Only makes the writer look for what goes ahead.
     Look,
 }
 
-impl<P> Chunk<P> {
+impl<P> OutgoingChunk<P> {
     fn lines(self) -> Option<(P, OwnedSemaphorePermit)> {
         match self {
             Self::Lines(piece, room) => Some((piece, room)),
@@ -94,21 +94,21 @@ impl<P> Chunk<P> {
 }
 
 /// What goes ahead of everything that waits.
-struct Ahead<P> {
+struct PriorityLines<P> {
     lines: Mutex<VecDeque<(P, OwnedSemaphorePermit)>>,
     room: Arc<Semaphore>,
 }
 
-impl<P> Ahead<P> {
+impl<P> PriorityLines<P> {
     fn lock(&self) -> MutexGuard<'_, VecDeque<(P, OwnedSemaphorePermit)>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The writing end of [`Outgoing`].
+/// The writing end of [`OutgoingSender`].
 pub struct OutgoingReceiver<P = Bytes> {
-    chunks: mpsc::Receiver<Chunk<P>>,
-    ahead: Arc<Ahead<P>>,
+    chunks: mpsc::Receiver<OutgoingChunk<P>>,
+    ahead: Arc<PriorityLines<P>>,
     hurry: Arc<Notify>,
     /// What is left of a long chunk.
     rest: Option<(P, OwnedSemaphorePermit)>,
@@ -120,31 +120,31 @@ pub struct OutgoingReceiver<P = Bytes> {
 /// Nobody writes any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client is gone")]
-pub struct Disconnected;
+pub struct ClientDisconnected;
 
 /// A queue of bytes to write, bounded as for stdio.
 #[must_use]
-pub fn outgoing<P: Parcel>() -> (Outgoing<P>, OutgoingReceiver<P>) {
-    outgoing_of(Limits::default())
+pub fn outgoing<P: Parcel>() -> (OutgoingSender<P>, OutgoingReceiver<P>) {
+    outgoing_of(OutgoingLimits::default())
 }
 
 /// A queue of bytes to write, bounded.
 #[must_use]
-pub fn outgoing_of<P: Parcel>(limits: Limits) -> (Outgoing<P>, OutgoingReceiver<P>) {
+pub fn outgoing_of<P: Parcel>(limits: OutgoingLimits) -> (OutgoingSender<P>, OutgoingReceiver<P>) {
     // A bound of nothing would let nothing pass.
-    let limits = Limits {
+    let limits = OutgoingLimits {
         bytes: limits.bytes.max(1),
         chunks: limits.chunks.max(1),
         ahead_bytes: limits.ahead_bytes.max(1),
         piece_bytes: limits.piece_bytes,
     };
     let (sender, receiver) = mpsc::channel(limits.chunks);
-    let ahead = Arc::new(Ahead {
+    let ahead = Arc::new(PriorityLines {
         lines: Mutex::default(),
         room: Arc::new(Semaphore::new(limits.ahead_bytes)),
     });
     let hurry = Arc::new(Notify::new());
-    let outgoing = Outgoing {
+    let outgoing = OutgoingSender {
         hurry: hurry.clone(),
         chunks: sender,
         room: Arc::new(Semaphore::new(limits.bytes)),
@@ -162,29 +162,29 @@ pub fn outgoing_of<P: Parcel>(limits: Limits) -> (Outgoing<P>, OutgoingReceiver<
     (outgoing, receiver)
 }
 
-impl<P: Parcel> Outgoing<P> {
+impl<P: Parcel> OutgoingSender<P> {
     /// Queues one or more whole lines, waiting while the client is behind.
-    pub async fn send(&self, piece: impl Into<P>) -> Result<(), Disconnected> {
+    pub async fn send(&self, piece: impl Into<P>) -> Result<(), ClientDisconnected> {
         let piece = piece.into();
         let bytes = piece.bytes().len();
         if self.room.available_permits() < bytes {
             self.hurry();
         }
         let room = room(&self.room, bytes, self.limits.bytes).await?;
-        let sent = self.chunks.send(Chunk::Lines(piece, room)).await;
-        sent.map_err(|_| Disconnected)
+        let sent = self.chunks.send(OutgoingChunk::Lines(piece, room)).await;
+        sent.map_err(|_| ClientDisconnected)
     }
 
     /// Queues whole lines before everything that waits; among each other they keep their order.
-    pub async fn send_ahead(&self, piece: impl Into<P>) -> Result<(), Disconnected> {
+    pub async fn send_ahead(&self, piece: impl Into<P>) -> Result<(), ClientDisconnected> {
         let (piece, most) = (piece.into(), self.limits.ahead_bytes);
         let room = room(&self.ahead.room, piece.bytes().len(), most).await?;
         self.ahead.lock().push_back((piece, room));
         self.hurry();
-        match self.chunks.try_send(Chunk::Look) {
+        match self.chunks.try_send(OutgoingChunk::Look) {
             // A full queue keeps the writer looking.
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
-            Err(mpsc::error::TrySendError::Closed(_)) => Err(Disconnected),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(ClientDisconnected),
         }
     }
 
@@ -203,11 +203,11 @@ async fn room(
     of: &Arc<Semaphore>,
     bytes: usize,
     most: usize,
-) -> Result<OwnedSemaphorePermit, Disconnected> {
+) -> Result<OwnedSemaphorePermit, ClientDisconnected> {
     // What is larger than the queue takes all of it.
     let weight = u32::try_from(bytes.clamp(1, most)).unwrap_or(u32::MAX);
     let room = of.clone().acquire_many_owned(weight).await;
-    room.map_err(|_| Disconnected)
+    room.map_err(|_| ClientDisconnected)
 }
 
 impl<P: Parcel> OutgoingReceiver<P> {

@@ -15,28 +15,28 @@ use tokio::time::Instant;
 
 /// How many clients there are, for who shares the machine with them.
 #[derive(Clone, Default)]
-pub struct Crowd(Arc<AtomicUsize>);
+pub struct ClientCount(Arc<AtomicUsize>);
 
 /// One of a crowd.
-pub struct Member {
-    crowd: Crowd,
+pub struct ClientSlot {
+    crowd: ClientCount,
     /// One of a smaller crowd, too.
     _own: Option<Box<Self>>,
 }
 
-impl Crowd {
+impl ClientCount {
     /// One more, unless there are as many as there may be.
     #[must_use]
-    pub fn join(&self, most: usize) -> Option<Member> {
+    pub fn join(&self, most: usize) -> Option<ClientSlot> {
         self.add(most, None)
     }
 
-    fn add(&self, most: usize, own: Option<Box<Member>>) -> Option<Member> {
+    fn add(&self, most: usize, own: Option<Box<ClientSlot>>) -> Option<ClientSlot> {
         let more = |count: usize| (count < most).then_some(count + 1);
         let joined = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        joined.ok().map(|_| Member {
+        joined.ok().map(|_| ClientSlot {
             crowd: self.clone(),
             _own: own,
         })
@@ -55,26 +55,26 @@ impl Crowd {
 
 /// A crowd in which each of several parties has its share: a quarter of all places is kept from each of them,
 /// for the others.
-pub struct Shares<K> {
+pub struct ClientQuotas<K> {
     most: usize,
-    all: Crowd,
-    own: Mutex<HashMap<K, Crowd>>,
+    all: ClientCount,
+    own: Mutex<HashMap<K, ClientCount>>,
 }
 
-impl<K: Eq + Hash + Clone> Shares<K> {
+impl<K: Eq + Hash + Clone> ClientQuotas<K> {
     /// So many places.
     #[must_use]
     pub fn of(most: usize) -> Self {
         Self {
             most,
-            all: Crowd::default(),
+            all: ClientCount::default(),
             own: Mutex::default(),
         }
     }
 
     /// One more of a party, unless there are as many as there may be.
     #[must_use]
-    pub fn join(&self, party: &K) -> Option<Member> {
+    pub fn join(&self, party: &K) -> Option<ClientSlot> {
         let own = {
             let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
             // Who has no place any more is not kept; each place has a handle to its crowd.
@@ -86,7 +86,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     }
 }
 
-impl Member {
+impl ClientSlot {
     /// How long to rest after a write, in this crowd.
     #[must_use]
     pub fn rest(&self) -> Duration {
@@ -94,20 +94,20 @@ impl Member {
     }
 }
 
-impl Drop for Member {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         self.crowd.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// How many messages a client has left.
-pub struct Allowance {
+pub struct RateAllowance {
     per_second: f64,
     left: f64,
     at: Instant,
 }
 
-impl Allowance {
+impl RateAllowance {
     /// What came in the quiet time before may come at once, as much as of two seconds.
     const SECONDS: f64 = 2.0;
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_crowd_rests_longer_and_has_a_bound() {
-        let crowd = Crowd::default();
+        let crowd = ClientCount::default();
         let alone = crowd.join(3).unwrap();
         let short = alone.rest();
         let others: Vec<_> = std::iter::from_fn(|| crowd.join(3)).collect();
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn nobody_has_all_the_places() {
-        let shares = Shares::of(4);
+        let shares = ClientQuotas::of(4);
         let ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(ada.len(), 3);
         let bob: Vec<_> = std::iter::from_fn(|| shares.join(&"bob")).collect();
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn nobody_takes_all_and_nothing_is_kept_of_who_left() {
-        let shares = Shares::of(8);
+        let shares = ClientQuotas::of(8);
         let mut of_ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(of_ada.len(), 6);
         let of_bob: Vec<_> = std::iter::from_fn(|| shares.join(&"bob")).collect();
@@ -188,7 +188,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_allowance_grows_with_time() {
-        let mut allowance = Allowance::new(10);
+        let mut allowance = RateAllowance::new(10);
         let taken = (0..100).filter(|_| allowance.take()).count();
         assert_eq!(taken, 20);
         tokio::time::advance(Duration::from_millis(500)).await;

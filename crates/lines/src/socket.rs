@@ -7,13 +7,13 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{Line, LineBuffer, OutgoingReceiver, Parcel};
+use super::{IncomingLine, LineBuffer, OutgoingReceiver, Parcel};
 
 /// How much is gathered before it is written.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
-pub async fn read_lines_from<T: From<Line>>(
+pub async fn read_lines_from<T: From<IncomingLine>>(
     mut reader: impl AsyncBufRead + Unpin,
     limit: usize,
     lines: mpsc::Sender<T>,

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::{
     },
 };
 
-pub use upgrade::{NoHandshake, Socket, Upgrade};
+pub use upgrade::{NoHandshake, UpgradedWebSocket, WebSocketUpgrade};
 
 /// How much is written at a time.
 pub const AT_A_TIME: usize = 8 * 1024;

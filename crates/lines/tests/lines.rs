@@ -10,17 +10,17 @@ use std::{
 use bytes::Bytes;
 use futures::{FutureExt, poll};
 use harn_lines::{
-    Disconnected, Line, Outgoing, OutgoingReceiver, STDIO_LINE_LIMIT, outgoing, read_lines,
-    write_chunks,
+    ClientDisconnected, IncomingLine, OutgoingReceiver, OutgoingSender, STDIO_LINE_LIMIT, outgoing,
+    read_lines, write_chunks,
 };
 use tokio::{sync::mpsc, task::unconstrained};
 
 /// What comes of these bytes.
-fn lines(input: &[u8], limit: usize) -> Vec<Line> {
+fn lines(input: &[u8], limit: usize) -> Vec<IncomingLine> {
     read(input, limit)
 }
 
-fn read(input: impl Read, limit: usize) -> Vec<Line> {
+fn read(input: impl Read, limit: usize) -> Vec<IncomingLine> {
     let (sender, mut receiver) = mpsc::channel(1024);
     read_lines(input, limit, sender).unwrap();
     let mut items = Vec::new();
@@ -30,8 +30,8 @@ fn read(input: impl Read, limit: usize) -> Vec<Line> {
     items
 }
 
-fn line(text: &str) -> Line {
-    Line::Text(text.to_owned())
+fn line(text: &str) -> IncomingLine {
+    IncomingLine::Text(text.to_owned())
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn blank_lines_are_nothing() {
 fn a_carriage_return_before_the_newline_is_white_space() {
     let items = lines(b"{\"a\":1}\r\n{\"b\":2}\r\n", 20);
     let values = items.iter().map(|item| match item {
-        Line::Text(line) => serde_json::from_str::<serde_json::Value>(line).unwrap(),
+        IncomingLine::Text(line) => serde_json::from_str::<serde_json::Value>(line).unwrap(),
         other => panic!("{other:?}"),
     });
     let expected = [serde_json::json!({"a": 1}), serde_json::json!({"b": 2})];
@@ -61,7 +61,7 @@ fn a_carriage_return_before_the_newline_is_white_space() {
 
 #[test]
 fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
-    let too_long = || Line::TooLong { limit: 5 };
+    let too_long = || IncomingLine::TooLong { limit: 5 };
     assert_eq!(
         lines(b"12345\n123456\nok\n", 5),
         [line("12345"), too_long(), line("ok")]
@@ -83,7 +83,7 @@ fn a_line_in_pieces_is_still_one_line() {
     let expected = [
         line(&long),
         line("short"),
-        Line::TooLong { limit: 200_000 },
+        IncomingLine::TooLong { limit: 200_000 },
         line("end"),
     ];
     assert!(items == expected);
@@ -92,22 +92,28 @@ fn a_line_in_pieces_is_still_one_line() {
 #[test]
 fn what_is_not_utf_8_is_said_to_be_so() {
     let items = lines(b"\xff\xfe\n\xc3\xa9\n\xc3\n", 10);
-    assert_eq!(items, [Line::NotUtf8, line("é"), Line::NotUtf8]);
+    assert_eq!(
+        items,
+        [IncomingLine::NotUtf8, line("é"), IncomingLine::NotUtf8]
+    );
     // Too long comes first: nobody looks inside a line that was thrown away.
-    assert_eq!(lines(b"\xff\xff\xff\n", 2), [Line::TooLong { limit: 2 }]);
+    assert_eq!(
+        lines(b"\xff\xff\xff\n", 2),
+        [IncomingLine::TooLong { limit: 2 }]
+    );
 }
 
 #[test]
 fn a_screenshot_fits() {
     let large = vec![b'x'; STDIO_LINE_LIMIT];
     assert!(
-        matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [Line::Text(line)] if line.len() == STDIO_LINE_LIMIT)
+        matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [IncomingLine::Text(line)] if line.len() == STDIO_LINE_LIMIT)
     );
 }
 
 #[test]
 fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
-    let (sender, mut receiver) = mpsc::channel::<Line>(8);
+    let (sender, mut receiver) = mpsc::channel::<IncomingLine>(8);
     let input = Interrupted(false).chain(&b"one\n"[..]).chain(Broken);
     let error = read_lines(input, 10, sender).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
@@ -116,7 +122,7 @@ fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
 
 #[test]
 fn nobody_listening_ends_the_reading() {
-    let (sender, receiver) = mpsc::channel::<Line>(1);
+    let (sender, receiver) = mpsc::channel::<IncomingLine>(1);
     drop(receiver);
     // An endless input: only the missing listener can end it.
     read_lines(io::repeat(b'\n').take(1).chain(Endless), 10, sender).unwrap();
@@ -170,7 +176,7 @@ fn chunk(size: usize) -> Bytes {
 }
 
 /// Sends chunks until one has to wait; how many were taken.
-fn fill(to: &Outgoing, size: usize) -> usize {
+fn fill(to: &OutgoingSender, size: usize) -> usize {
     let mut taken = 0;
     // Unconstrained, or the runtime's own budget for a task would stop it first.
     while let Some(sent) = unconstrained(to.send(chunk(size))).now_or_never() {
@@ -235,8 +241,8 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
     let mut waiting = pin!(to.send_ahead(chunk(1024)));
     assert!(poll!(&mut waiting).is_pending());
     drop(from);
-    assert_eq!(within_reach(waiting).await, Err(Disconnected));
-    assert_eq!(to.send_ahead(chunk(1)).await, Err(Disconnected));
+    assert_eq!(within_reach(waiting).await, Err(ClientDisconnected));
+    assert_eq!(to.send_ahead(chunk(1)).await, Err(ClientDisconnected));
 }
 
 #[tokio::test]
@@ -285,10 +291,10 @@ async fn a_receiver_that_leaves_frees_those_who_wait() {
         let mut closed = pin!(to.closed());
         assert!(poll!(&mut closed).is_pending());
         drop(from);
-        assert_eq!(within_reach(first).await, Err(Disconnected));
-        assert_eq!(within_reach(second).await, Err(Disconnected));
+        assert_eq!(within_reach(first).await, Err(ClientDisconnected));
+        assert_eq!(within_reach(second).await, Err(ClientDisconnected));
         within_reach(closed).await;
-        assert_eq!(to.send(chunk(1)).await, Err(Disconnected));
+        assert_eq!(to.send(chunk(1)).await, Err(ClientDisconnected));
     }
 }
 
@@ -312,10 +318,10 @@ fn the_writer_writes_all_and_ends_with_its_senders() {
 
 #[test]
 fn a_writer_that_fails_frees_those_who_wait() {
-    let (to, from): (Outgoing, OutgoingReceiver) = outgoing::<Bytes>();
+    let (to, from): (OutgoingSender, OutgoingReceiver) = outgoing::<Bytes>();
     to.send("one\n").now_or_never().unwrap().unwrap();
     let full = write_chunks(from, &mut [][..]).unwrap_err();
     assert_eq!(full.kind(), io::ErrorKind::WriteZero);
     let sent = to.send("two\n").now_or_never().unwrap();
-    assert_eq!(sent, Err(Disconnected));
+    assert_eq!(sent, Err(ClientDisconnected));
 }

@@ -27,7 +27,7 @@ impl Actor {
 /// What was wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Control {
+pub enum ControlKind {
     /// A message for the running turn.
     Inject,
     /// To take one back.
@@ -89,14 +89,14 @@ pub enum ControlStatus {
 impl ControlResult {
     /// How a control with this result went.
     #[must_use]
-    pub fn status(self, of: Control) -> ControlStatus {
+    pub fn status(self, of: ControlKind) -> ControlStatus {
         match self {
             Self::Accepted | Self::Revoked | Self::Replaced | Self::Cancelled => {
                 ControlStatus::Accepted
             }
             Self::AlreadyCancelled => ControlStatus::Idempotent,
             // Taking back twice is fine; saying it differently is too late.
-            Self::AlreadyRevoked if of != Control::ReplaceInject => ControlStatus::Idempotent,
+            Self::AlreadyRevoked if of != ControlKind::ReplaceInject => ControlStatus::Idempotent,
             Self::AlreadyRevoked
             | Self::AlreadyDelivered
             | Self::UnknownMessageId
@@ -151,7 +151,7 @@ pub struct ControlOutcome {
     /// The control's id.
     pub control_id: String,
     /// What was wanted.
-    pub control: Control,
+    pub control: ControlKind,
     /// What came of it.
     pub result: ControlResult,
     /// Who wanted it.

@@ -267,7 +267,7 @@ pub struct TranscriptProjected {
 
 /// A reminder was rendered into a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reminder {
+pub struct RenderedReminder {
     /// Its id.
     pub reminder_id: String,
     /// Its tags.

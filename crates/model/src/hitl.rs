@@ -6,7 +6,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ApprovalRequest, Lineage, MutationSession, Timestamp, TurnId};
+use crate::{ApprovalRequest, LineageEntry, MutationSession, Timestamp, TurnId};
 
 /// What sort of thing a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -93,12 +93,12 @@ pub struct HitlRequest {
     /// When it is settled without an answer.
     pub deadline: Timestamp,
     /// The workers it came through, from the one next to the session down to the one that asks.
-    pub lineage: Vec<Lineage>,
+    pub lineage: Vec<LineageEntry>,
 }
 
 /// [`HitlRequest`] as its event tells it. The names are the contract's.
 #[derive(Serialize)]
-struct Payload<'a> {
+struct HitlRequestPayload<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +121,7 @@ struct Payload<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     approval_request: Option<&'a ApprovalRequest>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    lineage: &'a [Lineage],
+    lineage: &'a [LineageEntry],
 }
 
 /// Whether two names of reviewers are one person's: neither case nor space around a name makes another.
@@ -182,7 +182,7 @@ impl HitlRequest {
     pub fn payload(&self) -> Value {
         let subject = |kinds: &[HitlKind]| kinds.contains(&self.kind).then_some(&*self.subject);
         let approval = self.approval.as_deref();
-        let payload = Payload {
+        let payload = HitlRequestPayload {
             prompt: subject(&[HitlKind::Question]),
             action: subject(&[HitlKind::Approval, HitlKind::DualControl]),
             reason: subject(&[HitlKind::Escalation]),
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_payload_has_the_headline() {
-        let lineage = vec![Lineage {
+        let lineage = vec![LineageEntry {
             worker_id: "w".into(),
             worker_name: "tester".to_owned(),
             session_id: "s".into(),

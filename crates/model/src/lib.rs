@@ -57,7 +57,9 @@ pub use composition::{
     binding_manifest_hash, snippet_hash,
 };
 pub use content::{ContentBlock, Resource, ResourceLink, plain_text};
-pub use control::{Actor, Control, ControlOutcome, ControlResult, ControlStatus, ControlTarget};
+pub use control::{
+    Actor, ControlKind, ControlOutcome, ControlResult, ControlStatus, ControlTarget,
+};
 pub use daemon::{BACKOFF_MS, DaemonChange, IdleDaemon, WakeReason, backoff_after, next_backoff};
 pub use decision::{
     MatchedRule, PathKind, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,
@@ -74,7 +76,7 @@ pub use handoff::{
     EvidenceRef, HandoffArtifact, HandoffBudget, HandoffDeadline, HandoffTarget, ReceiptLink,
 };
 pub use harn::{
-    Artifact, FsWatchEvent, LogRecord, Progress, ProgressReport, Reminder, SkillCandidate,
+    Artifact, FsWatchEvent, LogRecord, Progress, ProgressReport, RenderedReminder, SkillCandidate,
     SkillMatch, SkillNarrow, ToolSearchQuery, ToolSearchResult, TranscriptCompacted,
     TranscriptProjected,
 };
@@ -90,24 +92,24 @@ pub use mutation::{ExecutionKind, MutationScope, MutationSession};
 pub use open_turn::{OpenCall, OpenChild, OpenQuestion, OpenRun, OpenTurn, OpenWorkerCall};
 pub use output::{CallOutput, CommandOutput, OutputText, code_fence};
 pub use pending::{
-    DeliveryMode, Pending, PendingChange, PendingMessage, PendingQueue, PendingReminder,
+    DeliveryMode, PendingChange, PendingDelivery, PendingMessage, PendingQueue, PendingReminder,
 };
 pub use permission::{
-    Decision, JudgedAct, Lineage, PermissionAsked, PermissionOption, PermissionOptionKind,
-    PermissionRecord, PermissionResolved, PermissionRoute, Remembered,
+    Decision, JudgedAct, LineageEntry, PermissionAsked, PermissionOption, PermissionOptionKind,
+    PermissionRecord, PermissionResolved, PermissionRoute, RememberedGrant,
 };
 pub use plan::{Plan, PlanDocument, PlanEntry, PlanEntryStatus, PlanPriority, PlanStep};
 pub use reminder::{
-    ActiveReminder, ActiveReminders, ComingReminders, ExpiryReason, Propagate, ReminderChange,
-    ReminderSource, RoleHint, SystemReminder,
+    ActiveReminder, ActiveReminders, ComingReminders, ExpiryReason, ReminderChange,
+    ReminderPropagation, ReminderSource, RoleHint, SystemReminder,
 };
 pub use session::{
-    Command, CommandInput, ConfigChoice, ConfigOption, Cost, Mode, PromptSupport, SessionInfo,
+    CommandInput, ConfigChoice, ConfigOption, Cost, Mode, PromptSupport, SessionInfo, SlashCommand,
     Usage,
 };
 pub use shell::{
-    ExecCommand, GivenShell, InvocationShell, ProcessExec, ProcessExit, SetDefaultShell, Shell,
-    ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource,
+    ExecCommand, GivenShell, InvocationShell, ProcessExec, ProcessExit, SetDefaultShell,
+    ShellCommand, ShellInvocation, ShellList, ShellPlatform, ShellSource, SystemShell,
 };
 pub use time::rfc3339;
 pub use tool::{
@@ -115,8 +117,10 @@ pub use tool::{
     ToolExecutor, ToolKind,
 };
 pub use transcript::{AgentMessage, ClosedItems, OpenItems, ShownCall, TaggedItem, Transcript};
-pub use turn::{LoopCheckpoint, Recovered, Seam, StopReason, TurnEnded, TurnOutcome, TurnStarted};
-pub use used::{Named, UsedIds};
+pub use turn::{
+    LoopCheckpoint, Seam, StopReason, TurnEnded, TurnOutcome, TurnRecovered, TurnStarted,
+};
+pub use used::{UsedIdKind, UsedIds};
 pub use view::{QueuedTurn, SessionView};
 pub use visible::{unfinished_sequence, visible_text};
 pub use worker::{WorkerEvent, WorkerMetadata, WorkerStatus, WorkerUpdate};

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    AskId, CompositionRun, Envelope, Lineage, MutationSession, PermissionAsked, PermissionEvent,
-    QuestionEvent, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus, ToolEvent, TurnId,
+    AskId, CompositionRun, Envelope, LineageEntry, MutationSession, PermissionAsked,
+    PermissionEvent, QuestionEvent, Seq, SideEffectLevel, Timestamp, ToolCallId, ToolCallStatus,
+    ToolEvent, TurnId,
 };
 
 /// A turn that has begun and not ended.
@@ -149,7 +150,7 @@ pub struct OpenWorkerCall {
     /// What a person is shown, where it is not the tool's name.
     pub title: Option<String>,
     /// The workers from the session down to the one that makes the call.
-    pub lineage: Vec<Lineage>,
+    pub lineage: Vec<LineageEntry>,
     /// The event that announced it.
     pub seq: Seq,
     /// The event that announced it again because the session asks about it.

@@ -112,14 +112,14 @@ fn weigh(content: &[ContentBlock]) -> usize {
 
 /// One that waits.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Pending {
+pub enum PendingDelivery {
     /// A message.
     Message(Arc<PendingMessage>),
     /// A reminder.
     Reminder(Arc<PendingReminder>),
 }
 
-impl Pending {
+impl PendingDelivery {
     /// When it is delivered.
     #[must_use]
     pub fn mode(&self) -> DeliveryMode {
@@ -129,10 +129,10 @@ impl Pending {
         }
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> PendingKind {
         match self {
-            Self::Message(_) => Kind::Message,
-            Self::Reminder(_) => Kind::Reminder,
+            Self::Message(_) => PendingKind::Message,
+            Self::Reminder(_) => PendingKind::Reminder,
         }
     }
 
@@ -145,21 +145,21 @@ impl Pending {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum PendingKind {
     Message,
     Reminder,
 }
 
 /// Where one stands: by mode and kind, so that whoever looks for one sort passes over no other, and then
 /// in the order they came.
-type Key = (DeliveryMode, Kind, Seq);
+type PendingKey = (DeliveryMode, PendingKind, Seq);
 
 /// Everything that waits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PendingQueue {
-    rows: BTreeMap<Key, Pending>,
-    messages: HashMap<MessageId, Key>,
-    reminders: HashMap<String, Key>,
+    rows: BTreeMap<PendingKey, PendingDelivery>,
+    messages: HashMap<MessageId, PendingKey>,
+    reminders: HashMap<String, PendingKey>,
     bytes: usize,
 }
 
@@ -184,14 +184,14 @@ impl PendingQueue {
 
     /// All of them, in the order they came.
     #[must_use]
-    pub fn in_order(&self) -> Vec<Pending> {
+    pub fn in_order(&self) -> Vec<PendingDelivery> {
         in_order(self.rows.iter().collect())
     }
 
     /// Those of these modes, in the order they came.
     #[must_use]
-    pub fn of(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
-        let both = [Kind::Message, Kind::Reminder];
+    pub fn of(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
+        let both = [PendingKind::Message, PendingKind::Reminder];
         let sorts = modes.iter().flat_map(|mode| both.map(|kind| (*mode, kind)));
         in_order(
             sorts
@@ -202,17 +202,17 @@ impl PendingQueue {
 
     /// The reminders of these modes, in the order they came.
     #[must_use]
-    pub fn reminders_of(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
+    pub fn reminders_of(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
-        let rows = rows.flat_map(|mode| self.sort(*mode, Kind::Reminder));
+        let rows = rows.flat_map(|mode| self.sort(*mode, PendingKind::Reminder));
         in_order(rows.collect())
     }
 
     /// The reminders of these modes and the oldest message of them, in the order they came.
     #[must_use]
-    pub fn up_to_a_message(&self, modes: &[DeliveryMode]) -> Vec<Pending> {
+    pub fn up_to_a_message(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
-        let rows = rows.flat_map(|mode| self.sort(*mode, Kind::Reminder));
+        let rows = rows.flat_map(|mode| self.sort(*mode, PendingKind::Reminder));
         in_order(rows.chain(self.oldest_message(modes)).collect())
     }
 
@@ -226,18 +226,22 @@ impl PendingQueue {
     #[must_use]
     pub fn first_message_of(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
         match self.oldest_message(modes)?.1 {
-            Pending::Message(message) => Some(message.clone()),
-            Pending::Reminder(_) => None,
+            PendingDelivery::Message(message) => Some(message.clone()),
+            PendingDelivery::Reminder(_) => None,
         }
     }
 
-    fn oldest_message(&self, modes: &[DeliveryMode]) -> Option<(&Key, &Pending)> {
+    fn oldest_message(&self, modes: &[DeliveryMode]) -> Option<(&PendingKey, &PendingDelivery)> {
         let oldest = modes.iter();
-        let oldest = oldest.filter_map(|mode| self.sort(*mode, Kind::Message).next());
+        let oldest = oldest.filter_map(|mode| self.sort(*mode, PendingKind::Message).next());
         oldest.min_by_key(|((.., seq), _)| *seq)
     }
 
-    fn sort(&self, mode: DeliveryMode, kind: Kind) -> impl Iterator<Item = (&Key, &Pending)> {
+    fn sort(
+        &self,
+        mode: DeliveryMode,
+        kind: PendingKind,
+    ) -> impl Iterator<Item = (&PendingKey, &PendingDelivery)> {
         let all = (mode, kind, Seq::ZERO)..=(mode, kind, Seq(u64::MAX));
         self.rows.range(all)
     }
@@ -246,8 +250,8 @@ impl PendingQueue {
     #[must_use]
     pub fn message(&self, id: &MessageId) -> Option<&Arc<PendingMessage>> {
         match self.rows.get(self.messages.get(id)?)? {
-            Pending::Message(message) => Some(message),
-            Pending::Reminder(_) => None,
+            PendingDelivery::Message(message) => Some(message),
+            PendingDelivery::Reminder(_) => None,
         }
     }
 
@@ -255,16 +259,20 @@ impl PendingQueue {
     #[must_use]
     pub fn reminder(&self, id: &str) -> Option<&Arc<PendingReminder>> {
         match self.rows.get(self.reminders.get(id)?)? {
-            Pending::Reminder(reminder) => Some(reminder),
-            Pending::Message(_) => None,
+            PendingDelivery::Reminder(reminder) => Some(reminder),
+            PendingDelivery::Message(_) => None,
         }
     }
 
-    pub(crate) fn push(&mut self, seq: Seq, row: Pending) {
+    pub(crate) fn push(&mut self, seq: Seq, row: PendingDelivery) {
         let key = (row.mode(), row.kind(), seq);
         let namesake = match &row {
-            Pending::Message(message) => self.messages.insert(message.message_id.clone(), key),
-            Pending::Reminder(pending) => self.reminders.insert(pending.reminder.id.clone(), key),
+            PendingDelivery::Message(message) => {
+                self.messages.insert(message.message_id.clone(), key)
+            }
+            PendingDelivery::Reminder(pending) => {
+                self.reminders.insert(pending.reminder.id.clone(), key)
+            }
         };
         // One that nobody could name any more would wait for ever.
         self.take(namesake);
@@ -274,7 +282,8 @@ impl PendingQueue {
 
     pub(crate) fn replace(&mut self, id: &MessageId, content: &[ContentBlock]) {
         let key = self.messages.get(id);
-        if let Some(Pending::Message(message)) = key.and_then(|key| self.rows.get_mut(key)) {
+        if let Some(PendingDelivery::Message(message)) = key.and_then(|key| self.rows.get_mut(key))
+        {
             self.bytes -= weigh(&message.content);
             self.bytes += weigh(content);
             *message = Arc::new(PendingMessage {
@@ -294,14 +303,14 @@ impl PendingQueue {
         self.take(key)
     }
 
-    fn take(&mut self, key: Option<Key>) -> bool {
+    fn take(&mut self, key: Option<PendingKey>) -> bool {
         let taken = key.and_then(|key| self.rows.remove(&key));
-        self.bytes -= taken.as_ref().map_or(0, Pending::weight);
+        self.bytes -= taken.as_ref().map_or(0, PendingDelivery::weight);
         taken.is_some()
     }
 }
 
-fn in_order(mut rows: Vec<(&Key, &Pending)>) -> Vec<Pending> {
+fn in_order(mut rows: Vec<(&PendingKey, &PendingDelivery)>) -> Vec<PendingDelivery> {
     rows.sort_unstable_by_key(|((.., seq), _)| *seq);
     rows.into_iter().map(|(_, row)| row.clone()).collect()
 }
@@ -312,8 +321,8 @@ mod tests {
 
     use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
 
-    fn message(id: &str, mode: DeliveryMode) -> Pending {
-        Pending::Message(Arc::new(PendingMessage {
+    fn message(id: &str, mode: DeliveryMode) -> PendingDelivery {
+        PendingDelivery::Message(Arc::new(PendingMessage {
             message_id: id.into(),
             mode,
             content: vec![ContentBlock::text(id)],
@@ -326,16 +335,16 @@ mod tests {
         }))
     }
 
-    fn reminder(id: &str, mode: DeliveryMode) -> Pending {
+    fn reminder(id: &str, mode: DeliveryMode) -> PendingDelivery {
         let reminder = SystemReminder::new(id, id);
-        Pending::Reminder(Arc::new(PendingReminder {
+        PendingDelivery::Reminder(Arc::new(PendingReminder {
             mode,
             sent_mode: None,
             reminder,
         }))
     }
 
-    fn queue(rows: Vec<Pending>) -> PendingQueue {
+    fn queue(rows: Vec<PendingDelivery>) -> PendingQueue {
         let mut queue = PendingQueue::default();
         for (seq, row) in (1..).zip(rows) {
             queue.push(Seq(seq), row);
@@ -343,10 +352,10 @@ mod tests {
         queue
     }
 
-    fn ids(rows: &[Pending]) -> Vec<&str> {
+    fn ids(rows: &[PendingDelivery]) -> Vec<&str> {
         let ids = rows.iter().map(|row| match row {
-            Pending::Message(message) => message.message_id.as_str(),
-            Pending::Reminder(pending) => pending.reminder.id.as_str(),
+            PendingDelivery::Message(message) => message.message_id.as_str(),
+            PendingDelivery::Reminder(pending) => pending.reminder.id.as_str(),
         });
         ids.collect()
     }

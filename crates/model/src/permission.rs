@@ -21,7 +21,7 @@ pub struct PermissionAsked {
     /// The workers it came through, from the one next to the session down to the one that asks; empty
     /// for a call of the session's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lineage: Vec<Lineage>,
+    pub lineage: Vec<LineageEntry>,
     /// Why somebody is asked: the policy's receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_decision: Option<PolicyDecision>,
@@ -121,7 +121,7 @@ impl JudgedAct {
 
 /// A worker on the way from a session to who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lineage {
+pub struct LineageEntry {
     /// The worker.
     pub worker_id: WorkerId,
     /// Its name.
@@ -183,12 +183,12 @@ pub struct PermissionResolved {
     pub decision: Decision,
     /// What is remembered of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remembered: Option<Remembered>,
+    pub remembered: Option<RememberedGrant>,
 }
 
 /// What is remembered of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct RememberedGrant {
     /// For how long.
     pub scope: GrantScope,
     /// What.

@@ -6,7 +6,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{DeliveryMode, Reminder};
+use crate::{DeliveryMode, RenderedReminder};
 
 /// A reminder, as whoever made it meant it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct SystemReminder {
     pub preserve_on_compact: bool,
     /// Which workers hear of it.
     #[serde(default)]
-    pub propagate: Propagate,
+    pub propagate: ReminderPropagation,
     /// The role it should be rendered in.
     #[serde(default)]
     pub role_hint: RoleHint,
@@ -57,7 +57,7 @@ impl SystemReminder {
             dedupe_key: None,
             ttl_turns: None,
             preserve_on_compact: false,
-            propagate: Propagate::default(),
+            propagate: ReminderPropagation::default(),
             role_hint: RoleHint::default(),
             source: ReminderSource::default(),
             fired_at_turn: 0,
@@ -83,9 +83,9 @@ impl SystemReminder {
     #[must_use]
     pub fn inherited(&self, session: &str) -> Option<Self> {
         let passed_on = match self.propagate {
-            Propagate::All => true,
-            Propagate::Session => self.source != ReminderSource::Inherited,
-            Propagate::None => false,
+            ReminderPropagation::All => true,
+            ReminderPropagation::Session => self.source != ReminderSource::Inherited,
+            ReminderPropagation::None => false,
         };
         let origin = self.originating_agent_id.clone();
         passed_on.then(|| Self {
@@ -97,8 +97,8 @@ impl SystemReminder {
 
     /// As it is told when it was rendered.
     #[must_use]
-    pub fn rendered(&self) -> Reminder {
-        Reminder {
+    pub fn rendered(&self) -> RenderedReminder {
+        RenderedReminder {
             reminder_id: self.id.clone(),
             tags: self.tags.clone(),
             body: self.body.clone(),
@@ -115,7 +115,8 @@ impl SystemReminder {
 /// Which workers hear of a reminder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Propagate {
+#[schemars(rename = "Propagate")]
+pub enum ReminderPropagation {
     /// Those of the session, and theirs.
     All,
     /// Those of the session.
@@ -472,7 +473,7 @@ mod tests {
     use super::*;
 
     /// A session's own, its worker's copy, and that one's worker's copy.
-    fn generations(propagate: Propagate) -> [Option<SystemReminder>; 3] {
+    fn generations(propagate: ReminderPropagation) -> [Option<SystemReminder>; 3] {
         let own = SystemReminder {
             propagate,
             ..SystemReminder::new("r", "body")
@@ -485,9 +486,9 @@ mod tests {
     #[test]
     fn each_reaches_as_deep_as_it_says_and_tells_where_it_comes_from() {
         for (propagate, depth) in [
-            (Propagate::None, 1),
-            (Propagate::Session, 2),
-            (Propagate::All, 3),
+            (ReminderPropagation::None, 1),
+            (ReminderPropagation::Session, 2),
+            (ReminderPropagation::All, 3),
         ] {
             let generations = generations(propagate);
             let reached = generations.iter().flatten().count();

@@ -72,7 +72,8 @@ pub struct ConfigChoice {
 
 /// A slash command a person can type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Command {
+#[schemars(rename = "Command")]
+pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: String,
     /// What it does.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// A shell that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Shell {
+#[schemars(rename = "Shell")]
+pub struct SystemShell {
     /// Its file name in lower case, without `.exe`.
     pub id: String,
     /// Its name, for people.
@@ -66,7 +67,7 @@ pub enum ShellSource {
 #[schemars(deny_unknown_fields)]
 pub struct ShellList {
     /// What was found.
-    pub shells: Vec<Shell>,
+    pub shells: Vec<SystemShell>,
     /// Which one to use.
     pub default_shell_id: Option<String>,
 }
@@ -160,7 +161,7 @@ pub struct ShellInvocation {
 #[schemars(deny_unknown_fields)]
 pub enum InvocationShell {
     /// The whole description.
-    Described(Shell),
+    Described(SystemShell),
     /// The id of a shell that was listed.
     Named {
         /// Its file name in lower case, without `.exe`.
@@ -171,7 +172,7 @@ pub enum InvocationShell {
 impl InvocationShell {
     /// The description, where there is one.
     #[must_use]
-    pub fn described(&self) -> Option<&Shell> {
+    pub fn described(&self) -> Option<&SystemShell> {
         match self {
             Self::Described(shell) => Some(shell),
             Self::Named { .. } => None,

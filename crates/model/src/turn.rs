@@ -68,7 +68,7 @@ pub enum StopReason {
 /// A turn was cut short by a crash and has been closed on opening the session. The calls and asks it
 /// left open were settled as failed just before; nothing with effects was run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recovered {
+pub struct TurnRecovered {
     /// Calls that were open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupted_calls: Vec<ToolCallId>,

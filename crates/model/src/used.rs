@@ -13,7 +13,7 @@ pub struct UsedIds(HashSet<u64>);
 
 /// What an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Named {
+pub enum UsedIdKind {
     /// A tool call.
     Call,
     /// A composition run.
@@ -29,19 +29,19 @@ pub enum Named {
 }
 
 impl UsedIds {
-    pub(crate) fn add(&mut self, what: Named, id: &str) {
+    pub(crate) fn add(&mut self, what: UsedIdKind, id: &str) {
         self.0.insert(key(what, id));
     }
 
     /// Whether the id was used.
     #[must_use]
-    pub fn contains(&self, what: Named, id: &str) -> bool {
+    pub fn contains(&self, what: UsedIdKind, id: &str) -> bool {
         self.0.contains(&key(what, id))
     }
 
     /// An id that was not used yet: the given one, or that one with a count behind it.
     #[must_use]
-    pub fn fresh(&self, what: Named, id: &str) -> String {
+    pub fn fresh(&self, what: UsedIdKind, id: &str) -> String {
         let counted = |n: u64| format!("{id}~{n}");
         let is_used = |n: u64| self.contains(what, &counted(n));
         if !self.contains(what, id) {
@@ -65,7 +65,7 @@ impl UsedIds {
     }
 }
 
-fn key(what: Named, id: &str) -> u64 {
+fn key(what: UsedIdKind, id: &str) -> u64 {
     // Fixed keys: a forked session and a reopened one agree.
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
@@ -80,15 +80,15 @@ mod tests {
     #[test]
     fn a_used_id_gets_a_count() {
         let mut used = UsedIds::default();
-        assert_eq!(used.fresh(Named::Call, "c"), "c");
-        used.add(Named::Call, "c");
-        used.add(Named::Call, "c~2");
-        assert_eq!(used.fresh(Named::Call, "c"), "c~3");
+        assert_eq!(used.fresh(UsedIdKind::Call, "c"), "c");
+        used.add(UsedIdKind::Call, "c");
+        used.add(UsedIdKind::Call, "c~2");
+        assert_eq!(used.fresh(UsedIdKind::Call, "c"), "c~3");
         for n in 3..100 {
-            let fresh = used.fresh(Named::Call, "c");
+            let fresh = used.fresh(UsedIdKind::Call, "c");
             assert_eq!(fresh, format!("c~{n}"));
-            used.add(Named::Call, &fresh);
+            used.add(UsedIdKind::Call, &fresh);
         }
-        assert_eq!(used.fresh(Named::Run, "c"), "c");
+        assert_eq!(used.fresh(UsedIdKind::Run, "c"), "c");
     }
 }

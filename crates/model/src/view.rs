@@ -4,13 +4,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    ActiveReminders, Command, CompositionEvent, ContextEvent, DaemonChange, DelegationEvent,
-    Envelope, EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenChild, OpenRun,
-    OpenTurn, OpenWorkerCall, Pending, PendingChange, PendingQueue, PermissionEvent, Plan,
+    ActiveReminders, CompositionEvent, ContextEvent, DaemonChange, DelegationEvent, Envelope,
+    EventFamily, Grant, GrantScope, IdleDaemon, MessageEvent, OpenChild, OpenRun, OpenTurn,
+    OpenWorkerCall, PendingChange, PendingDelivery, PendingQueue, PermissionEvent, Plan,
     RecordEvent, ReminderChange, ReportEvent, Seq, SessionEvent, SettingEvent, SkillEvent,
-    SteeringEvent, Timestamp, ToolEvent, TurnEvent, TurnId, TurnOutcome, TurnStarted, Usage,
-    WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
-    used::{Named, UsedIds},
+    SlashCommand, SteeringEvent, Timestamp, ToolEvent, TurnEvent, TurnId, TurnOutcome, TurnStarted,
+    Usage, WorkerCall, WorkerCallStep, WorkerId, WorkerUpdate,
+    used::{UsedIdKind, UsedIds},
 };
 
 /// What a session looks like after the events folded so far. Holds no transcript, so that an idle
@@ -30,7 +30,7 @@ pub struct SessionView {
     /// Options that were set.
     pub config: BTreeMap<String, String>,
     /// Slash commands, where the agent announced its own.
-    pub commands: Option<Vec<Command>>,
+    pub commands: Option<Vec<SlashCommand>>,
     /// How full the context is, where known.
     pub usage: Option<Usage>,
     /// The current plan.
@@ -79,7 +79,7 @@ impl SessionView {
                 MessageEvent::UserMessage { message_id, .. } => {
                     if self.pending.take_message(message_id) {
                         let id = message_id.as_str();
-                        self.used.add(Named::DeliveredMessage, id);
+                        self.used.add(UsedIdKind::DeliveredMessage, id);
                     }
                 }
                 // Shown as it passes; leaves nothing behind that a later reader needs.
@@ -88,7 +88,7 @@ impl SessionView {
             },
             EventFamily::Tool(event) => {
                 if let ToolEvent::ToolCall(call) = event {
-                    self.used.add(Named::Call, call.tool_call_id.as_str());
+                    self.used.add(UsedIdKind::Call, call.tool_call_id.as_str());
                 }
                 if let Some(turn) = &mut self.open_turn {
                     turn.tool(event, envelope);
@@ -173,7 +173,7 @@ impl SessionView {
     fn composition(&mut self, event: CompositionEvent<'_>, at: Timestamp) {
         match event {
             CompositionEvent::CompositionStart(run) => {
-                self.used.add(Named::Run, &run.run_id);
+                self.used.add(UsedIdKind::Run, &run.run_id);
                 if let Some(turn) = &mut self.open_turn {
                     turn.runs.insert(run.run_id.clone(), OpenRun::new(run, at));
                 }
@@ -227,9 +227,9 @@ impl SessionView {
             SteeringEvent::ReminderLifecycle(change) => {
                 if let ReminderChange::Injected { reminder, .. } = change {
                     self.pending.take_reminder(&reminder.id);
-                    self.used.add(Named::DeliveredReminder, &reminder.id);
+                    self.used.add(UsedIdKind::DeliveredReminder, &reminder.id);
                 } else if let ReminderChange::Inherited { reminder } = change {
-                    self.used.add(Named::DeliveredReminder, &reminder.id);
+                    self.used.add(UsedIdKind::DeliveredReminder, &reminder.id);
                 }
                 self.reminders.apply(change);
             }
@@ -299,7 +299,7 @@ impl SessionView {
     fn pend(&mut self, change: &PendingChange, seq: Seq) {
         match change {
             PendingChange::MessageQueued(message) => {
-                let row = Pending::Message(Arc::new(message.clone()));
+                let row = PendingDelivery::Message(Arc::new(message.clone()));
                 self.pending.push(seq, row);
             }
             PendingChange::MessageReplaced {
@@ -308,15 +308,16 @@ impl SessionView {
             } => self.pending.replace(message_id, content),
             PendingChange::MessageRevoked { message_id } => {
                 self.pending.take_message(message_id);
-                self.used.add(Named::RevokedMessage, message_id.as_str());
+                self.used
+                    .add(UsedIdKind::RevokedMessage, message_id.as_str());
             }
             PendingChange::ReminderQueued(reminder) => {
-                let row = Pending::Reminder(Arc::new(reminder.clone()));
+                let row = PendingDelivery::Reminder(Arc::new(reminder.clone()));
                 self.pending.push(seq, row);
             }
             PendingChange::ReminderRevoked { reminder_id } => {
                 self.pending.take_reminder(reminder_id);
-                self.used.add(Named::RevokedReminder, reminder_id);
+                self.used.add(UsedIdKind::RevokedReminder, reminder_id);
             }
             PendingChange::Cleared => self.pending = PendingQueue::default(),
         }
@@ -327,7 +328,7 @@ impl SessionView {
         match &call.step {
             WorkerCallStep::Announced(announced) | WorkerCallStep::Asked(announced) => {
                 let id = &announced.tool_call_id;
-                self.used.add(Named::Call, id.as_str());
+                self.used.add(UsedIdKind::Call, id.as_str());
                 if let Some(turn) = turn.filter(|_| !announced.status.is_terminal()) {
                     let earlier = turn.worker_calls.get(id).map(|call| call.seq);
                     let is_asked = matches!(call.step, WorkerCallStep::Asked(_));

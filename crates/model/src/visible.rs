@@ -19,9 +19,9 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn unfinished_sequence(text: &str) -> Option<usize> {
     let from = first_suspect(text.as_bytes())?;
-    let mut chars = Chars(text.get(from..)?.char_indices().peekable());
+    let mut chars = CharCursor(text.get(from..)?.char_indices().peekable());
     while let Some((at, c)) = chars.0.next() {
-        if chars.sequence(c) == Some(End::Missing) {
+        if chars.sequence(c) == Some(EscapeEnd::Missing) {
             return Some(from + at);
         }
     }
@@ -46,7 +46,7 @@ fn first_suspect(bytes: &[u8]) -> Option<usize> {
 fn strip(text: &str, from: usize) -> Cow<'_, str> {
     let (clean, rest) = text.split_at(from);
     let mut kept = String::new();
-    let mut chars = Chars(rest.char_indices().peekable());
+    let mut chars = CharCursor(rest.char_indices().peekable());
     let mut dropped = false;
     while let Some((_, c)) = chars.0.next() {
         if chars.sequence(c).is_some() || (c.is_control() && !matches!(c, '\n' | '\t')) {
@@ -64,29 +64,29 @@ fn strip(text: &str, from: usize) -> Cow<'_, str> {
 
 /// Whether a sequence is whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum EscapeEnd {
     Reached,
     /// The text ends before the sequence does.
     Missing,
 }
 
-struct Chars<'a>(Peekable<CharIndices<'a>>);
+struct CharCursor<'a>(Peekable<CharIndices<'a>>);
 
-impl Chars<'_> {
+impl CharCursor<'_> {
     fn next_if(&mut self, fits: impl FnOnce(char) -> bool) -> Option<char> {
         self.0.next_if(|(_, c)| fits(*c)).map(|(_, c)| c)
     }
 
     /// What follows decides; where nothing follows, the sequence may go on in another text.
-    fn end(&mut self) -> End {
+    fn end(&mut self) -> EscapeEnd {
         match self.0.peek() {
-            Some(_) => End::Reached,
-            None => End::Missing,
+            Some(_) => EscapeEnd::Reached,
+            None => EscapeEnd::Missing,
         }
     }
 
     /// Passes over the rest of the sequence that this character begins, if it begins one.
-    fn sequence(&mut self, first: char) -> Option<End> {
+    fn sequence(&mut self, first: char) -> Option<EscapeEnd> {
         match first {
             '\u{1b}' => Some(self.escape()),
             '\u{9b}' => Some(self.parameters()),
@@ -96,14 +96,14 @@ impl Chars<'_> {
     }
 
     /// What follows an escape character.
-    fn escape(&mut self) -> End {
+    fn escape(&mut self) -> EscapeEnd {
         match self.next_if(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_')) {
             Some('[') => self.parameters(),
             Some(_) => self.string(),
             None => {
                 while self.next_if(|c| matches!(c, ' '..='/')).is_some() {}
                 match self.next_if(|c| matches!(c, '0'..='~')) {
-                    Some(_) => End::Reached,
+                    Some(_) => EscapeEnd::Reached,
                     None => self.end(),
                 }
             }
@@ -111,22 +111,22 @@ impl Chars<'_> {
     }
 
     /// Parameters and a final character. Anything that can be neither ends it and stays.
-    fn parameters(&mut self) -> End {
+    fn parameters(&mut self) -> EscapeEnd {
         while self.next_if(|c| matches!(c, ' '..='?')).is_some() {}
         match self.next_if(|c| matches!(c, '@'..='~')) {
-            Some(_) => End::Reached,
+            Some(_) => EscapeEnd::Reached,
             None => self.end(),
         }
     }
 
     /// A string up to its terminator. A line's end ends it too: an unfinished one must not hide what follows.
-    fn string(&mut self) -> End {
+    fn string(&mut self) -> EscapeEnd {
         while let Some(c) = self.next_if(|c| c != '\n') {
             match c {
-                '\u{07}' | '\u{9c}' => return End::Reached,
+                '\u{07}' | '\u{9c}' => return EscapeEnd::Reached,
                 '\u{1b}' => {
                     return match self.next_if(|c| c == '\\') {
-                        Some(_) => End::Reached,
+                        Some(_) => EscapeEnd::Reached,
                         None => self.end(),
                     };
                 }

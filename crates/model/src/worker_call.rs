@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentEvent, ErrorCategory, Lineage, ToolCall, ToolCallId, ToolCallUpdate, ToolContent,
+    AgentEvent, ErrorCategory, LineageEntry, ToolCall, ToolCallId, ToolCallUpdate, ToolContent,
     WorkerId, event::value_weight,
 };
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCall {
     /// The workers from the session down to the one that makes the call; never empty.
-    pub lineage: Vec<Lineage>,
+    pub lineage: Vec<LineageEntry>,
     /// Whether somebody was asked about the call before this step; filled by the runtime.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
@@ -43,7 +43,7 @@ const LEFT_OUT: &str = "Too long to be repeated here; the worker's own session h
 impl WorkerCall {
     /// What an event of a worker's session is in the session above, where it is a step of a call.
     #[must_use]
-    pub fn of(event: &AgentEvent, worker: &Lineage) -> Option<Self> {
+    pub fn of(event: &AgentEvent, worker: &LineageEntry) -> Option<Self> {
         let mut call = if let AgentEvent::ToolCall(call) = event {
             Self::new(WorkerCallStep::Announced((**call).clone()))
         } else if let AgentEvent::ToolCallUpdate(update) = event {
@@ -68,7 +68,7 @@ impl WorkerCall {
 
     /// A call, under the name that the session knows it by, that somebody is going to be asked about.
     #[must_use]
-    pub fn asked(lineage: Vec<Lineage>, call: ToolCall) -> Self {
+    pub fn asked(lineage: Vec<LineageEntry>, call: ToolCall) -> Self {
         let mut call = Self {
             lineage,
             ..Self::new(WorkerCallStep::Asked(call))
@@ -80,7 +80,7 @@ impl WorkerCall {
     /// The end of a call that its worker did not end.
     #[must_use]
     pub fn failed(
-        lineage: Vec<Lineage>,
+        lineage: Vec<LineageEntry>,
         (id, tool, title): (ToolCallId, String, Option<String>),
         error: &str,
         category: ErrorCategory,

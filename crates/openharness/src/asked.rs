@@ -5,22 +5,22 @@ use std::borrow::Cow;
 use harn_model::{Resource, ResourceLink};
 use serde::Serialize;
 
-use crate::{JsonSchema, continuation::Place};
+use crate::{JsonSchema, continuation::RunCursor};
 
 /// The ids that every answer repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Echo {
+pub(crate) struct EchoedIds {
     pub(crate) request_id: Option<String>,
     pub(crate) correlation_id: Option<String>,
 }
 
 /// A request that makes sense.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct ShellRequest {
     /// What the answer repeats.
-    pub(crate) echo: Echo,
+    pub(crate) echo: EchoedIds,
     /// What the Shell can do and wants.
-    pub(crate) shell: Shell,
+    pub(crate) shell: ShellProfile,
     /// The conversation it belongs to; one of its own where the Shell names none.
     pub(crate) line: Option<ConversationName>,
     /// What its user wants, in words or as JSON.
@@ -31,9 +31,9 @@ pub(crate) struct Asked {
     /// it that is secret.
     pub(crate) background: Option<Resource>,
     /// The run that it goes on with.
-    pub(crate) continuation: Option<Place>,
+    pub(crate) continuation: Option<RunCursor>,
     /// What it decides about questions of that run.
-    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) verdicts: Vec<DirectiveAnswer>,
     /// Whether that run is to stop.
     pub(crate) cancel: bool,
     /// Names everything that the request says but its ids, its credentials and its secrets: the same words
@@ -50,20 +50,20 @@ pub(crate) struct ConversationName {
 
 /// What is known of a Shell that shapes its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shell {
+pub(crate) struct ShellProfile {
     /// How it shows text.
-    pub(crate) manner: Manner,
+    pub(crate) manner: TextStyle,
     /// Whether it renders cards.
     pub(crate) cards: bool,
     /// Whether it carries out directives side by side.
     pub(crate) parallel: bool,
     /// The capabilities it asked for that we know and cannot honour.
-    pub(crate) denied: Vec<Denied>,
+    pub(crate) denied: Vec<CapabilityDenial>,
 }
 
 /// How a Shell shows text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum TextStyle {
     /// All of it, in Markdown.
     #[default]
     Markdown,
@@ -76,7 +76,7 @@ pub(crate) enum Manner {
 /// A capability that is not there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Denial", deny_unknown_fields)]
-pub(crate) struct Denied {
+pub(crate) struct CapabilityDenial {
     /// Which.
     pub(crate) capability: &'static str,
     /// Why, for machines.
@@ -87,14 +87,14 @@ pub(crate) struct Denied {
 
 /// An answer to a question of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct DirectiveAnswer {
     /// The question, by the id its directive has.
     pub(crate) id: String,
-    pub(crate) given: Given,
+    pub(crate) given: AnswerValue,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Given {
+pub(crate) enum AnswerValue {
     /// It may be done, this time.
     Once,
     /// It may be done, from now on.

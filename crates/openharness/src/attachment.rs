@@ -3,7 +3,9 @@
 
 use harn_model::ResourceLink;
 
-use crate::{asked::Denied, capabilities, error::Fault, from_wire::Object};
+use crate::{
+    asked::CapabilityDenial, capabilities, error::OpenHarnessError, from_wire::MessageObject,
+};
 
 /// The longest text of an attachment that is used, in bytes: more is content, not a reference.
 const LONGEST_TEXT: usize = 4096;
@@ -18,21 +20,21 @@ const MOST_NAMED: usize = 8;
 
 /// What a request refers to.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Attachments {
+pub(crate) struct RequestAttachments {
     pub(crate) links: Vec<ResourceLink>,
     /// Why others were left out; one for each reason.
-    pub(crate) denied: Vec<Denied>,
+    pub(crate) denied: Vec<CapabilityDenial>,
 }
 
 /// Why an attachment is no link.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum NoLink {
+enum AttachmentProblem {
     BringsContent,
     RefersToNothing,
 }
 
 /// The attachments of a context.
-pub(crate) fn read(context: &Object<'_>) -> Result<Attachments, Fault> {
+pub(crate) fn read(context: &MessageObject<'_>) -> Result<RequestAttachments, OpenHarnessError> {
     let mut links = Vec::new();
     let mut left_out = Vec::new();
     for (place, attachment) in context.objects("attachments")?.iter().enumerate() {
@@ -41,18 +43,23 @@ pub(crate) fn read(context: &Object<'_>) -> Result<Attachments, Fault> {
             Err(why) => left_out.push((place, why)),
         }
     }
-    let reasons = [NoLink::BringsContent, NoLink::RefersToNothing];
+    let reasons = [
+        AttachmentProblem::BringsContent,
+        AttachmentProblem::RefersToNothing,
+    ];
     let denied = reasons.into_iter().filter_map(|why| {
         let places = left_out.iter().filter(|(_, it)| *it == why);
         denial(why, &places.map(|(place, _)| *place).collect::<Vec<_>>())
     });
-    Ok(Attachments {
+    Ok(RequestAttachments {
         denied: denied.collect(),
         links,
     })
 }
 
-fn link(attachment: &Object<'_>) -> Result<Result<ResourceLink, NoLink>, Fault> {
+fn link(
+    attachment: &MessageObject<'_>,
+) -> Result<Result<ResourceLink, AttachmentProblem>, OpenHarnessError> {
     let given = |name: &str| {
         let text = attachment.text(name)?;
         Ok(text.map(str::trim).filter(|text| !text.is_empty()))
@@ -71,8 +78,8 @@ fn link(attachment: &Object<'_>) -> Result<Result<ResourceLink, NoLink>, Fault> 
         (None, None, None) => {
             let content = uri.is_some() || INLINE.iter().any(|it| has_something(attachment, it));
             return Ok(Err(match content {
-                true => NoLink::BringsContent,
-                false => NoLink::RefersToNothing,
+                true => AttachmentProblem::BringsContent,
+                false => AttachmentProblem::RefersToNothing,
             }));
         }
     };
@@ -88,7 +95,7 @@ fn link(attachment: &Object<'_>) -> Result<Result<ResourceLink, NoLink>, Fault> 
 }
 
 /// That the attachments at these places were left out. However many they are, it is short.
-fn denial(why: NoLink, places: &[usize]) -> Option<Denied> {
+fn denial(why: AttachmentProblem, places: &[usize]) -> Option<CapabilityDenial> {
     if places.is_empty() {
         return None;
     }
@@ -102,26 +109,26 @@ fn denial(why: NoLink, places: &[usize]) -> Option<Denied> {
     }
     let which = which.join(", ");
     let (code, message) = match why {
-        NoLink::BringsContent => (
+        AttachmentProblem::BringsContent => (
             "not_supported",
             format!(
                 "Left out: {which}. Content is not taken; upload it and send a reference in `ref_id`, `uri` or \
                  `asset_id`."
             ),
         ),
-        NoLink::RefersToNothing => (
+        AttachmentProblem::RefersToNothing => (
             "missing_reference",
             format!("Left out: {which}. Give a `ref_id`, `uri` or `asset_id`."),
         ),
     };
-    Some(Denied {
+    Some(CapabilityDenial {
         capability: capabilities::ATTACHMENTS,
         code,
         message: message.into(),
     })
 }
 
-fn has_something(attachment: &Object<'_>, name: &str) -> bool {
+fn has_something(attachment: &MessageObject<'_>, name: &str) -> bool {
     let mut members = attachment.members();
     members.any(|(member, value)| member.eq_ignore_ascii_case(name) && !value.is_null())
 }
@@ -137,12 +144,12 @@ mod tests {
 
     use super::*;
 
-    fn attached(attachments: Value) -> Result<Attachments, Fault> {
+    fn attached(attachments: Value) -> Result<RequestAttachments, OpenHarnessError> {
         let context = json!({ "attachments": attachments });
-        read(&Object::root(&context).unwrap())
+        read(&MessageObject::root(&context).unwrap())
     }
 
-    fn links(attachment: Value) -> Result<ResourceLink, Fault> {
+    fn links(attachment: Value) -> Result<ResourceLink, OpenHarnessError> {
         let mut read = attached(json!([attachment]))?;
         assert_eq!(read.denied, []);
         Ok(read.links.remove(0))
@@ -268,7 +275,9 @@ mod tests {
         ];
         for (attachment, place) in table {
             match attached(json!([attachment])) {
-                Err(Fault::Invalid { field, .. }) => assert_eq!(field, place, "{attachment}"),
+                Err(OpenHarnessError::Invalid { field, .. }) => {
+                    assert_eq!(field, place, "{attachment}")
+                }
                 other => panic!("{attachment}: {other:?}"),
             }
         }

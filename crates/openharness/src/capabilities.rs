@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{asked::Denied, error::Fault, from_wire::Object};
+use crate::{asked::CapabilityDenial, error::OpenHarnessError, from_wire::MessageObject};
 
 /// Directives that do not depend on each other may be carried out side by side.
 pub(crate) const PARALLEL: &str = "openharness.actions.parallel";
@@ -18,7 +18,7 @@ pub(crate) const CARDS: &str = "openharness.ui.rich_cards";
 pub(crate) const SUPPORTED: [&str; 4] = [PARALLEL, ATTACHMENTS, APPROVAL, CARDS];
 
 /// What is known and not there.
-const DENIED: [Denied; 1] = [Denied {
+const DENIED: [CapabilityDenial; 1] = [CapabilityDenial {
     capability: "openharness.streaming",
     code: "not_supported",
     message: Cow::Borrowed(
@@ -28,16 +28,16 @@ const DENIED: [Denied; 1] = [Denied {
 
 /// What a Shell asked for.
 #[derive(Default)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedCapabilities {
     pub(crate) cards: bool,
     pub(crate) parallel: bool,
-    pub(crate) denied: Vec<Denied>,
+    pub(crate) denied: Vec<CapabilityDenial>,
 }
 
 /// What a message asks for.
-pub(crate) fn read(message: &Object<'_>) -> Result<Wanted, Fault> {
+pub(crate) fn read(message: &MessageObject<'_>) -> Result<RequestedCapabilities, OpenHarnessError> {
     let Some(capabilities) = message.object("capabilities")? else {
-        return Ok(Wanted::default());
+        return Ok(RequestedCapabilities::default());
     };
     let wants = |key: &str| {
         let mut members = capabilities.members();
@@ -45,7 +45,7 @@ pub(crate) fn read(message: &Object<'_>) -> Result<Wanted, Fault> {
     };
     let mut denied = DENIED.to_vec();
     denied.retain(|it| wants(it.capability));
-    Ok(Wanted {
+    Ok(RequestedCapabilities {
         cards: wants(CARDS),
         parallel: wants(PARALLEL),
         denied,
@@ -70,9 +70,9 @@ mod tests {
 
     use super::*;
 
-    fn wanted(capabilities: Value) -> Wanted {
+    fn wanted(capabilities: Value) -> RequestedCapabilities {
         let message = json!({ "capabilities": capabilities });
-        read(&Object::root(&message).unwrap()).unwrap()
+        read(&MessageObject::root(&message).unwrap()).unwrap()
     }
 
     #[test]

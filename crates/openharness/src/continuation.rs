@@ -4,7 +4,7 @@ use harn_model::{Seq, SessionId, TurnId};
 
 /// A place in a run: what comes after it is still to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RunCursor {
     pub(crate) session: SessionId,
     /// The run is a turn of it.
     pub(crate) turn: TurnId,
@@ -15,7 +15,7 @@ pub(crate) struct Place {
 const RUN: &str = "run_";
 const TOKEN: &str = "ctok_";
 
-impl Place {
+impl RunCursor {
     /// The name of the run.
     pub(crate) fn run_id(&self) -> String {
         format!("{RUN}{}.{}", self.session, self.turn)
@@ -78,20 +78,23 @@ mod tests {
 
     #[test]
     fn places_come_back_as_they_were_handed_out() {
-        let place = Place {
+        let place = RunCursor {
             session: "oh_1".into(),
             turn: TurnId::new("trn_2"),
             after: Seq(7),
         };
         let (run, token) = (place.run_id(), place.token());
         assert_eq!((&*run, &*token), ("run_oh_1.trn_2", "ctok_oh_1.trn_2.7"));
-        assert_eq!(Place::named(Some(&run), Some(&token)), Some(place.clone()));
-        assert_eq!(Place::named(None, Some(&token)), Some(place.clone()));
-        let beginning = Place {
+        assert_eq!(
+            RunCursor::named(Some(&run), Some(&token)),
+            Some(place.clone())
+        );
+        assert_eq!(RunCursor::named(None, Some(&token)), Some(place.clone()));
+        let beginning = RunCursor {
             after: Seq::ZERO,
             ..place
         };
-        assert_eq!(Place::named(Some(&run), None), Some(beginning));
+        assert_eq!(RunCursor::named(Some(&run), None), Some(beginning));
     }
 
     #[test]
@@ -109,10 +112,10 @@ mod tests {
             "ctok_a.b.99999999999999999999",
         ];
         for text in wrong {
-            assert_eq!(Place::named(Some(text), None), None, "{text}");
-            assert_eq!(Place::named(None, Some(text)), None, "{text}");
+            assert_eq!(RunCursor::named(Some(text), None), None, "{text}");
+            assert_eq!(RunCursor::named(None, Some(text)), None, "{text}");
         }
-        assert_eq!(Place::named(Some("run_a.b"), Some("ctok_a.c.1")), None);
-        assert_eq!(Place::named(None, None), None);
+        assert_eq!(RunCursor::named(Some("run_a.b"), Some("ctok_a.c.1")), None);
+        assert_eq!(RunCursor::named(None, None), None);
     }
 }

@@ -7,12 +7,12 @@ use harn_model::{Resource, ResourceLink};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::asked::{Asked, Given};
+use crate::asked::{AnswerValue, ShellRequest};
 
 /// What is named, in an order of its own: that of the message does not count. Neither its ids nor what was
 /// dropped on the way in is here.
 #[derive(Serialize)]
-struct Words<'a> {
+struct DigestInput<'a> {
     line: Option<(&'a str, Option<&'a str>)>,
     intent: Option<&'a str>,
     attachments: &'a [ResourceLink],
@@ -26,7 +26,7 @@ struct Words<'a> {
 }
 
 /// The request with its name.
-pub(crate) fn signed(mut asked: Asked) -> Asked {
+pub(crate) fn signed(mut asked: ShellRequest) -> ShellRequest {
     let mut hash = Sha256::new();
     hash.update(words(&asked));
     let mut name = String::new();
@@ -39,9 +39,9 @@ pub(crate) fn signed(mut asked: Asked) -> Asked {
     asked
 }
 
-pub(crate) fn words(asked: &Asked) -> String {
+pub(crate) fn words(asked: &ShellRequest) -> String {
     let verdicts = asked.verdicts.iter();
-    let words = Words {
+    let words = DigestInput {
         line: asked
             .line
             .as_ref()
@@ -52,10 +52,10 @@ pub(crate) fn words(asked: &Asked) -> String {
         continuation: asked.continuation.as_ref().map(|place| place.token()),
         verdicts: verdicts
             .map(|verdict| match &verdict.given {
-                Given::Once => (&*verdict.id, "once", None),
-                Given::Always => (&*verdict.id, "always", None),
-                Given::Reject => (&*verdict.id, "reject", None),
-                Given::Words(text) => (&*verdict.id, "words", Some(&**text)),
+                AnswerValue::Once => (&*verdict.id, "once", None),
+                AnswerValue::Always => (&*verdict.id, "always", None),
+                AnswerValue::Reject => (&*verdict.id, "reject", None),
+                AnswerValue::Words(text) => (&*verdict.id, "words", Some(&**text)),
             })
             .collect(),
         cancel: asked.cancel,

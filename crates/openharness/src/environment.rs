@@ -4,7 +4,7 @@
 use harn_model::Resource;
 use serde_json::{Map, Value, json};
 
-use crate::{error::Fault, from_wire::Object, shell};
+use crate::{error::OpenHarnessError, from_wire::MessageObject, shell};
 
 /// The address of that resource.
 pub(crate) const URI: &str = "openharness:context";
@@ -12,7 +12,9 @@ pub(crate) const URI: &str = "openharness:context";
 const TIER: &str = "privacy_tier";
 
 /// Everything around a request that an agent may know.
-pub(crate) fn background(context: &Object<'_>) -> Result<Option<Resource>, Fault> {
+pub(crate) fn background(
+    context: &MessageObject<'_>,
+) -> Result<Option<Resource>, OpenHarnessError> {
     let known = joined([
         ("environment_state", state(context)?),
         ("shell", shell::identity(context)?),
@@ -27,7 +29,7 @@ pub(crate) fn background(context: &Object<'_>) -> Result<Option<Resource>, Fault
 }
 
 /// What a request without words is to do, by its hint or the workflow that its continuation names, as JSON.
-pub(crate) fn task(context: &Object<'_>) -> Result<Option<String>, Fault> {
+pub(crate) fn task(context: &MessageObject<'_>) -> Result<Option<String>, OpenHarnessError> {
     let workflow = match context.object("continuation")? {
         Some(continuation) => continuation.text("sop_id")?,
         None => None,
@@ -41,11 +43,11 @@ pub(crate) fn task(context: &Object<'_>) -> Result<Option<String>, Fault> {
 }
 
 /// An object as JSON for the agent, without its secrets; nothing where nothing is left.
-pub(crate) fn as_text(object: &Object<'_>) -> Option<String> {
+pub(crate) fn as_text(object: &MessageObject<'_>) -> Option<String> {
     unless_closed(object).map(sorted)
 }
 
-fn hint(context: &Object<'_>) -> Result<Option<Value>, Fault> {
+fn hint(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
     let hint = context.texts("task_hint", &["sop_id", "plugin_id", "business_key"])?;
     Ok(hint.as_ref().and_then(unless_closed))
 }
@@ -64,14 +66,14 @@ fn sorted(mut value: Value) -> String {
 }
 
 /// What an object holds, unless it says of itself that it is secret.
-fn unless_closed(object: &Object<'_>) -> Option<Value> {
+fn unless_closed(object: &MessageObject<'_>) -> Option<Value> {
     match object.members().any(is_closed) {
         true => None,
         false => filled(open(object)),
     }
 }
 
-fn state(context: &Object<'_>) -> Result<Option<Value>, Fault> {
+fn state(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
     let Some(state) =
         context.texts("environment_state", &["os", "active_window", "screen_hash"])?
     else {
@@ -86,7 +88,7 @@ fn state(context: &Object<'_>) -> Result<Option<Value>, Fault> {
 
 /// All members, each for the agent to understand; without the tier, and without parts that say of themselves
 /// that they are secret.
-fn open(object: &Object<'_>) -> Map<String, Value> {
+fn open(object: &MessageObject<'_>) -> Map<String, Value> {
     let members = object.members().filter(|(name, _)| *name != TIER);
     members
         .filter_map(|(name, value)| Some((name.to_owned(), without_secrets(value)?)))
@@ -124,7 +126,9 @@ mod tests {
     use super::*;
 
     fn text(context: Value) -> Option<String> {
-        background(&Object::root(&context).unwrap()).unwrap()?.text
+        background(&MessageObject::root(&context).unwrap())
+            .unwrap()?
+            .text
     }
 
     #[test]
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_task_is_a_hint_or_a_workflow() {
-        let text = |context: Value| task(&Object::root(&context).unwrap()).unwrap();
+        let text = |context: Value| task(&MessageObject::root(&context).unwrap()).unwrap();
         let hinted = json!({"task_hint": {"sop_id": "onboard", "business_key": "deal_42"}});
         let expected = r#"{"task_hint":{"business_key":"deal_42","sop_id":"onboard"}}"#;
         assert_eq!(text(hinted).as_deref(), Some(expected));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// What went wrong, in words for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum OpenHarnessError {
     #[error("The body is no JSON object, or nests too deeply; send one message, encoded as UTF-8.")]
     NotJson,
     /// A field has no meaning, or the wrong one.
@@ -75,13 +75,13 @@ pub(crate) enum Fault {
 }
 
 /// The status of a fault, its code, and whether to ask again helps.
-type Row = (StatusCode, &'static str, bool);
+type ErrorRow = (StatusCode, &'static str, bool);
 
-impl Fault {
+impl OpenHarnessError {
     /// The table. Whatever is well-formed is answered with 200, as some Shells look no further than the status
     /// otherwise. To ask again helps where the request itself had no part in it; a run that is over has its
     /// answer, and the same request would get it once more.
-    fn row(&self) -> Row {
+    fn row(&self) -> ErrorRow {
         use StatusCode as S;
         match self {
             Self::NotJson | Self::Invalid { .. } => (S::BAD_REQUEST, "invalid_request", false),
@@ -135,7 +135,7 @@ impl Fault {
 }
 
 /// What was refused before it got here is told by its status alone.
-fn refused(status: StatusCode) -> Row {
+fn refused(status: StatusCode) -> ErrorRow {
     let (code, retryable) = match status {
         StatusCode::UNAUTHORIZED => ("unauthorized", false),
         StatusCode::FORBIDDEN => ("forbidden", false),
@@ -158,8 +158,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// Every fault, by the name of its fixture, with when it happens.
-    pub(crate) fn every() -> Vec<(&'static str, Fault, &'static str)> {
-        let refused = |status: StatusCode, words: &str| Fault::Refused {
+    pub(crate) fn every() -> Vec<(&'static str, OpenHarnessError, &'static str)> {
+        let refused = |status: StatusCode, words: &str| OpenHarnessError::Refused {
             status,
             words: words.to_owned(),
         };
@@ -167,12 +167,12 @@ pub(crate) mod tests {
         vec![
             (
                 "not-json",
-                Fault::NotJson,
+                OpenHarnessError::NotJson,
                 "the body is no JSON, or nests too deeply",
             ),
             (
                 "invalid",
-                Fault::Invalid {
+                OpenHarnessError::Invalid {
                     field: "request.context.attachments[0].uri".to_owned(),
                     problem: "brings content along; send an address it can be had from",
                 },
@@ -180,21 +180,25 @@ pub(crate) mod tests {
             ),
             (
                 "version",
-                Fault::Version,
+                OpenHarnessError::Version,
                 "`protocol_version` is of another major line",
             ),
             (
                 "too-large",
-                Fault::TooLarge { limit: 1_048_576 },
+                OpenHarnessError::TooLarge { limit: 1_048_576 },
                 "the body is too long; `details.limit_bytes` is what is taken",
             ),
-            ("method", Fault::Method, "not a POST"),
+            ("method", OpenHarnessError::Method, "not a POST"),
             (
                 "media-type",
-                Fault::MediaType,
+                OpenHarnessError::MediaType,
                 "the body says that it is not JSON",
             ),
-            ("slow", Fault::Slow, "the body did not arrive in time"),
+            (
+                "slow",
+                OpenHarnessError::Slow,
+                "the body did not arrive in time",
+            ),
             (
                 "unauthorized",
                 refused(StatusCode::UNAUTHORIZED, "A token is needed."),
@@ -212,79 +216,83 @@ pub(crate) mod tests {
             ),
             (
                 "request-id-conflict",
-                Fault::RequestIdConflict,
+                OpenHarnessError::RequestIdConflict,
                 "the `request_id` was used for other words",
             ),
             (
                 "continuation",
-                Fault::ContinuationUnknown,
+                OpenHarnessError::ContinuationUnknown,
                 "the continuation is none that was handed out to this tenant",
             ),
             (
                 "idle",
-                Fault::Idle,
+                OpenHarnessError::Idle,
                 "nothing runs in the session that was to be cancelled",
             ),
             (
                 "question",
-                Fault::QuestionUnknown,
+                OpenHarnessError::QuestionUnknown,
                 "what is decided is not open: its id is wrong, or somebody was first",
             ),
             (
                 "answer",
-                Fault::AnswerUnfit {
+                OpenHarnessError::AnswerUnfit {
                     problem: problem("the answer must be one of 8080, 9090"),
                 },
                 "a decision or an answer does not fit its question",
             ),
             (
                 "unsupported",
-                Fault::Unsupported {
+                OpenHarnessError::Unsupported {
                     problem: problem("this agent does not take resource_link blocks"),
                 },
                 "the agent does not take something that was sent",
             ),
             (
                 "busy",
-                Fault::Busy,
+                OpenHarnessError::Busy,
                 "as many requests as may wait in this session already do",
             ),
             (
                 "driven",
-                Fault::Driven,
+                OpenHarnessError::Driven,
                 "another client has taken the session over",
             ),
             (
                 "in-use",
-                Fault::InUse,
+                OpenHarnessError::InUse,
                 "another process has the session open",
             ),
             (
                 "too-many",
-                Fault::TooMany,
+                OpenHarnessError::TooMany,
                 "too many requests of this tenant, or of all, are under way",
             ),
-            ("ending", Fault::Ending, "the engine is about to stop"),
+            (
+                "ending",
+                OpenHarnessError::Ending,
+                "the engine is about to stop",
+            ),
             (
                 "unavailable",
-                Fault::Unavailable,
+                OpenHarnessError::Unavailable,
                 "the journal cannot be read or written",
             ),
             (
                 "failed",
-                Fault::Failed {
+                OpenHarnessError::Failed {
                     message: problem("the model could not be reached"),
                 },
                 "the agent failed; the message is its own",
             ),
             (
                 "cancelled",
-                Fault::Cancelled,
+                OpenHarnessError::Cancelled,
                 "somebody cancelled the run, or the server was ended",
             ),
             (
                 "interrupted",
-                Fault::Interrupted,
+                OpenHarnessError::Interrupted,
                 "the engine stopped in the middle of the run",
             ),
         ]

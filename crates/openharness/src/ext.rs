@@ -6,32 +6,32 @@ use harn_model::StopReason;
 use serde::Serialize;
 
 use crate::{
-    asked::{Given, Verdict},
-    error::Fault,
-    from_wire::Object,
-    told::{Call, State, Told},
+    asked::{AnswerValue, DirectiveAnswer},
+    error::OpenHarnessError,
+    from_wire::MessageObject,
+    told::{CallSummary, RunPhase, RunReport},
 };
 
 pub(crate) const VENDOR: &str = "dev.harn";
 
 /// What a request decides.
 #[derive(Default)]
-pub(crate) struct Said {
-    pub(crate) verdicts: Vec<Verdict>,
+pub(crate) struct RunDecisions {
+    pub(crate) verdicts: Vec<DirectiveAnswer>,
     pub(crate) cancel: bool,
 }
 
 /// What the extension of a context says.
-pub(crate) fn read(context: &Object<'_>) -> Result<Said, Fault> {
+pub(crate) fn read(context: &MessageObject<'_>) -> Result<RunDecisions, OpenHarnessError> {
     let Some(extensions) = context.object("extensions")? else {
-        return Ok(Said::default());
+        return Ok(RunDecisions::default());
     };
     let Some(ours) = extensions.object(VENDOR)? else {
-        return Ok(Said::default());
+        return Ok(RunDecisions::default());
     };
     let mut verdicts = Vec::new();
     for approval in ours.one_or_more("approval")? {
-        verdicts.push(Verdict {
+        verdicts.push(DirectiveAnswer {
             id: question(&approval)?,
             given: decision(&approval)?,
         });
@@ -40,18 +40,18 @@ pub(crate) fn read(context: &Object<'_>) -> Result<Said, Fault> {
         let Some(text) = answer.text("text")? else {
             return Err(answer.wrong("text", "is missing; the answer stands there"));
         };
-        verdicts.push(Verdict {
+        verdicts.push(DirectiveAnswer {
             id: question(&answer)?,
-            given: Given::Words(text.to_owned()),
+            given: AnswerValue::Words(text.to_owned()),
         });
     }
-    Ok(Said {
+    Ok(RunDecisions {
         verdicts,
         cancel: ours.flag("cancel")?,
     })
 }
 
-fn question(verdict: &Object<'_>) -> Result<String, Fault> {
+fn question(verdict: &MessageObject<'_>) -> Result<String, OpenHarnessError> {
     let id = verdict.id("id")?;
     id.ok_or_else(|| {
         verdict.wrong(
@@ -61,17 +61,21 @@ fn question(verdict: &Object<'_>) -> Result<String, Fault> {
     })
 }
 
-fn decision(approval: &Object<'_>) -> Result<Given, Fault> {
+fn decision(approval: &MessageObject<'_>) -> Result<AnswerValue, OpenHarnessError> {
     match approval.text("decision")? {
-        Some("once") => Ok(Given::Once),
-        Some("always") => Ok(Given::Always),
-        Some("reject") => Ok(Given::Reject),
+        Some("once") => Ok(AnswerValue::Once),
+        Some("always") => Ok(AnswerValue::Always),
+        Some("reject") => Ok(AnswerValue::Reject),
         Some(_) | None => Err(approval.wrong("decision", "has to be `once`, `always` or `reject`")),
     }
 }
 
 /// That a member of ours is wrong.
-pub(crate) fn wrong(context: &Object<'_>, name: &str, problem: &'static str) -> Fault {
+pub(crate) fn wrong(
+    context: &MessageObject<'_>,
+    name: &str,
+    problem: &'static str,
+) -> OpenHarnessError {
     let ours = context.empty("extensions").empty(VENDOR);
     ours.wrong(name, problem)
 }
@@ -79,16 +83,18 @@ pub(crate) fn wrong(context: &Object<'_>, name: &str, problem: &'static str) -> 
 /// `response.extensions`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Extensions<'a> {
+#[schemars(rename = "Extensions")]
+pub(crate) struct ResponseExtensions<'a> {
     /// What is told of the run beyond the draft.
     #[serde(rename = "dev.harn")]
-    pub(crate) run: Run<'a>,
+    pub(crate) run: RunExtension<'a>,
 }
 
 /// A run, beyond what the draft has words for.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Run<'a> {
+#[schemars(rename = "Run")]
+pub(crate) struct RunExtension<'a> {
     /// Where it stands.
     pub(crate) state: RunState,
     /// Why it ended.
@@ -96,7 +102,7 @@ pub(crate) struct Run<'a> {
     pub(crate) stop_reason: Option<StopReason>,
     /// What the engine did itself since the place the request went on from. None of it is for the Shell to
     /// do.
-    pub(crate) calls: &'a [Call],
+    pub(crate) calls: &'a [CallSummary],
 }
 
 /// Where a run stands.
@@ -116,18 +122,18 @@ pub(crate) enum RunState {
 }
 
 /// What is told of a run.
-pub(crate) fn run(told: &Told) -> Extensions<'_> {
+pub(crate) fn run(told: &RunReport) -> ResponseExtensions<'_> {
     let (state, stop_reason) = match &told.state {
-        State::Running => (RunState::Running, None),
-        State::Parked => (RunState::Parked, None),
-        State::Ended(reason) => (RunState::Ended, Some(*reason)),
-        State::Failed(_) => (RunState::Failed, None),
-        State::Interrupted => (RunState::Interrupted, None),
+        RunPhase::Running => (RunState::Running, None),
+        RunPhase::Parked => (RunState::Parked, None),
+        RunPhase::Ended(reason) => (RunState::Ended, Some(*reason)),
+        RunPhase::Failed(_) => (RunState::Failed, None),
+        RunPhase::Interrupted => (RunState::Interrupted, None),
     };
-    let run = Run {
+    let run = RunExtension {
         state,
         stop_reason,
         calls: &told.calls,
     };
-    Extensions { run }
+    ResponseExtensions { run }
 }

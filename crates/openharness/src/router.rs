@@ -13,13 +13,13 @@ use axum::{
 };
 use harn_lines::{
     body::{self, BodyError},
-    pace::Shares,
+    pace::ClientQuotas,
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use crate::{asked::Echo, error::Fault, from_wire, runs::Runs, to_wire};
+use crate::{asked::EchoedIds, error::OpenHarnessError, from_wire, runs::RunRegistry, to_wire};
 
 /// Where requests are taken.
 pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
@@ -72,17 +72,17 @@ impl OpenHarnessConfig {
     }
 }
 
-struct Served {
-    runs: Arc<Runs>,
-    places: Shares<Principal>,
+struct RunService {
+    runs: Arc<RunRegistry>,
+    places: ClientQuotas<Principal>,
 }
 
 /// The routes, once for a hub: who comes in elsewhere finds no run that is under way here. Each request must
 /// come with the [`Principal`] it is from, as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
-    let served = Arc::new(Served {
-        places: Shares::of(config.requests),
-        runs: Arc::new(Runs::new(config)),
+    let served = Arc::new(RunService {
+        places: ClientQuotas::of(config.requests),
+        runs: Arc::new(RunRegistry::new(config)),
     });
     let mut router = Router::new();
     for path in PATHS {
@@ -96,27 +96,33 @@ pub fn routes(config: OpenHarnessConfig) -> Router {
 #[must_use]
 pub fn refusal(status: StatusCode, words: &str, headers: &HeaderMap) -> Response {
     let words = words.to_owned();
-    faulty(&mirrored(headers), &Fault::Refused { status, words })
+    faulty(
+        &mirrored(headers),
+        &OpenHarnessError::Refused { status, words },
+    )
 }
 
-async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body>) -> Response {
+async fn handle_request(State(served): State<Arc<RunService>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
     let limit = served.runs.config().body_bytes;
     let past = limit.saturating_mul(TIMES);
     let come_in = || {
         if parts.method != Method::POST {
-            return Err(Fault::Method);
+            return Err(OpenHarnessError::Method);
         }
         let principal = parts.extensions.get::<Principal>();
-        let principal = principal.ok_or_else(|| Fault::Refused {
+        let principal = principal.ok_or_else(|| OpenHarnessError::Refused {
             status: StatusCode::UNAUTHORIZED,
             words: "a token is needed".to_owned(),
         })?;
         if !is_json(headers) {
-            return Err(Fault::MediaType);
+            return Err(OpenHarnessError::MediaType);
         }
-        let place = served.places.join(principal).ok_or(Fault::TooMany)?;
+        let place = served
+            .places
+            .join(principal)
+            .ok_or(OpenHarnessError::TooMany)?;
         Ok((principal, place))
     };
     let (principal, _place) = match come_in() {
@@ -130,9 +136,9 @@ async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body
         Ok(body) => body,
         Err(error) => {
             let fault = match error {
-                BodyError::TooLong => Fault::TooLarge { limit },
-                BodyError::Slow => Fault::Slow,
-                BodyError::Broken => Fault::NotJson,
+                BodyError::TooLong => OpenHarnessError::TooLarge { limit },
+                BodyError::Slow => OpenHarnessError::Slow,
+                BodyError::Broken => OpenHarnessError::NotJson,
             };
             return faulty(&mirrored(headers), &fault);
         }
@@ -140,8 +146,8 @@ async fn handle_request(State(served): State<Arc<Served>>, request: Request<Body
     let asked = match from_wire::read(&body) {
         Ok(asked) => asked,
         // A body that cannot be read may not say its ids; the headers may.
-        Err((echo, Fault::NotJson)) => {
-            return faulty(&echo.or(mirrored(headers)), &Fault::NotJson);
+        Err((echo, OpenHarnessError::NotJson)) => {
+            return faulty(&echo.or(mirrored(headers)), &OpenHarnessError::NotJson);
         }
         Err((echo, fault)) => return faulty(&echo, &fault),
     };
@@ -164,7 +170,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == JSON || kind.strip_prefix("application/").is_some_and(structured)
 }
 
-fn faulty(echo: &Echo, fault: &Fault) -> Response {
+fn faulty(echo: &EchoedIds, fault: &OpenHarnessError) -> Response {
     let status = fault.status();
     let mut response = enveloped(status, echo, to_wire::fault(echo, fault));
     let headers = response.headers_mut();
@@ -177,7 +183,7 @@ fn faulty(echo: &Echo, fault: &Fault) -> Response {
     response
 }
 
-fn enveloped(status: StatusCode, echo: &Echo, envelope: Vec<u8>) -> Response {
+fn enveloped(status: StatusCode, echo: &EchoedIds, envelope: Vec<u8>) -> Response {
     let mut response = (status, envelope).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -195,18 +201,18 @@ fn enveloped(status: StatusCode, echo: &Echo, envelope: Vec<u8>) -> Response {
 }
 
 /// The ids that headers mirror.
-fn mirrored(headers: &HeaderMap) -> Echo {
+fn mirrored(headers: &HeaderMap) -> EchoedIds {
     let id = |name: HeaderName| {
         let id = headers.get(name)?.to_str().ok()?;
         is_plain(id).then(|| id.to_owned())
     };
-    Echo {
+    EchoedIds {
         request_id: id(REQUEST_ID),
         correlation_id: id(CORRELATION_ID),
     }
 }
 
-impl Echo {
+impl EchoedIds {
     fn or(self, other: Self) -> Self {
         Self {
             request_id: self.request_id.or(other.request_id),

@@ -3,28 +3,31 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    asked::{Manner, Shell},
-    capabilities::Wanted,
-    error::Fault,
-    from_wire::Object,
+    asked::{ShellProfile, TextStyle},
+    capabilities::RequestedCapabilities,
+    error::OpenHarnessError,
+    from_wire::MessageObject,
 };
 
 const MEMBERS: [&str; 4] = ["shell_kind", "shell_version", "locale", "timezone"];
 
 /// Families that are not spoken to in Markdown.
-const FAMILIES: &[(&str, Manner)] = &[
-    ("command_shell", Manner::Plain),
-    ("cli", Manner::Plain),
-    ("terminal", Manner::Plain),
-    ("tv", Manner::Short),
-    ("vehicle_hmi", Manner::Short),
-    ("watch", Manner::Short),
+const FAMILIES: &[(&str, TextStyle)] = &[
+    ("command_shell", TextStyle::Plain),
+    ("cli", TextStyle::Plain),
+    ("terminal", TextStyle::Plain),
+    ("tv", TextStyle::Short),
+    ("vehicle_hmi", TextStyle::Short),
+    ("watch", TextStyle::Short),
 ];
 
 /// The Shell of a request that wants this.
-pub(crate) fn read(context: &Object<'_>, wanted: Wanted) -> Result<Shell, Fault> {
+pub(crate) fn read(
+    context: &MessageObject<'_>,
+    wanted: RequestedCapabilities,
+) -> Result<ShellProfile, OpenHarnessError> {
     let Some(shell) = context.texts("shell", &MEMBERS)? else {
-        return Ok(speaks(Manner::default(), wanted));
+        return Ok(speaks(TextStyle::default(), wanted));
     };
     let kind = shell.text("shell_kind")?;
     if kind == Some("") {
@@ -33,8 +36,8 @@ pub(crate) fn read(context: &Object<'_>, wanted: Wanted) -> Result<Shell, Fault>
     Ok(speaks(kind.map(manner).unwrap_or_default(), wanted))
 }
 
-fn speaks(manner: Manner, wanted: Wanted) -> Shell {
-    Shell {
+fn speaks(manner: TextStyle, wanted: RequestedCapabilities) -> ShellProfile {
+    ShellProfile {
         manner,
         cards: wanted.cards,
         parallel: wanted.parallel,
@@ -43,7 +46,7 @@ fn speaks(manner: Manner, wanted: Wanted) -> Shell {
 }
 
 /// What an agent is told of the Shell.
-pub(crate) fn identity(context: &Object<'_>) -> Result<Option<Value>, Fault> {
+pub(crate) fn identity(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
     let Some(shell) = context.texts("shell", &MEMBERS)? else {
         return Ok(None);
     };
@@ -56,7 +59,7 @@ pub(crate) fn identity(context: &Object<'_>) -> Result<Option<Value>, Fault> {
 
 /// How a kind of Shell shows text. One that only adds to the name of a family, before it with a dot or after
 /// it with an underscore, is of that family.
-fn manner(kind: &str) -> Manner {
+fn manner(kind: &str) -> TextStyle {
     let kind = kind.trim().to_ascii_lowercase().replace('-', "_");
     let own = kind.rsplit(['.', '/', ':']).next().unwrap_or_default();
     let belongs = |family: &str| {
@@ -64,7 +67,7 @@ fn manner(kind: &str) -> Manner {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     };
     let family = FAMILIES.iter().find(|(family, _)| belongs(family));
-    family.map_or(Manner::default(), |(_, manner)| *manner)
+    family.map_or(TextStyle::default(), |(_, manner)| *manner)
 }
 
 #[cfg(test)]
@@ -74,26 +77,26 @@ mod tests {
     #[test]
     fn kinds_are_spoken_to_as_their_family() {
         let table = [
-            ("im_bot", Manner::Markdown),
-            ("im_bot_cli", Manner::Markdown),
-            ("com.example.kiosk", Manner::Markdown),
-            ("web", Manner::Markdown),
-            ("", Manner::Markdown),
-            ("command_shell", Manner::Plain),
-            ("Command-Shell", Manner::Plain),
-            ("command_shell_zsh", Manner::Plain),
-            ("com.example.command_shell", Manner::Plain),
-            ("cli", Manner::Plain),
-            ("client", Manner::Markdown),
-            ("terminal", Manner::Plain),
-            ("tv", Manner::Short),
-            ("tv_4k", Manner::Short),
-            ("tvguide", Manner::Markdown),
-            ("com.example.tv", Manner::Short),
-            ("vehicle_hmi", Manner::Short),
-            ("vehicle_hmi_rear", Manner::Short),
-            ("vehicle", Manner::Markdown),
-            ("watch", Manner::Short),
+            ("im_bot", TextStyle::Markdown),
+            ("im_bot_cli", TextStyle::Markdown),
+            ("com.example.kiosk", TextStyle::Markdown),
+            ("web", TextStyle::Markdown),
+            ("", TextStyle::Markdown),
+            ("command_shell", TextStyle::Plain),
+            ("Command-Shell", TextStyle::Plain),
+            ("command_shell_zsh", TextStyle::Plain),
+            ("com.example.command_shell", TextStyle::Plain),
+            ("cli", TextStyle::Plain),
+            ("client", TextStyle::Markdown),
+            ("terminal", TextStyle::Plain),
+            ("tv", TextStyle::Short),
+            ("tv_4k", TextStyle::Short),
+            ("tvguide", TextStyle::Markdown),
+            ("com.example.tv", TextStyle::Short),
+            ("vehicle_hmi", TextStyle::Short),
+            ("vehicle_hmi_rear", TextStyle::Short),
+            ("vehicle", TextStyle::Markdown),
+            ("watch", TextStyle::Short),
         ];
         for (kind, expected) in table {
             assert_eq!(manner(kind), expected, "{kind}");

@@ -8,21 +8,21 @@ use harn_model::{
 };
 use serde::Serialize;
 
-use crate::{JsonSchema, continuation::Place};
+use crate::{JsonSchema, continuation::RunCursor};
 
 /// A run, as far as it has come.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct RunReport {
     /// The run, and what of it is told with this.
-    pub(crate) place: Place,
-    pub(crate) state: State,
+    pub(crate) place: RunCursor,
+    pub(crate) state: RunPhase,
     /// When the run began, and when the last of this happened.
     pub(crate) began_at: Timestamp,
     pub(crate) until: Timestamp,
     /// What the agent said, a step each.
     pub(crate) messages: Vec<String>,
     /// What it did: told, never to be done by the Shell.
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<CallSummary>,
     pub(crate) artifacts: Vec<Artifact>,
     pub(crate) plan: Option<Plan>,
     /// What waits for a decision.
@@ -32,7 +32,7 @@ pub(crate) struct Told {
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RunPhase {
     /// It goes on; there is more to come without anybody doing anything.
     Running,
     /// It waits for a decision.
@@ -46,7 +46,7 @@ pub(crate) enum State {
 /// A tool call that the engine made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CallSummary", deny_unknown_fields)]
-pub(crate) struct Call {
+pub(crate) struct CallSummary {
     /// Its id.
     #[schemars(with = "String")]
     pub(crate) id: ToolCallId,

@@ -1,6 +1,6 @@
 //! Which versions of the protocol are spoken: every one of the first major line, in the words of 1.0.0.
 
-use crate::{error::Fault, from_wire::Object};
+use crate::{error::OpenHarnessError, from_wire::MessageObject};
 
 /// The version of what is answered.
 pub(crate) const OURS: &str = "1.0.0";
@@ -11,7 +11,7 @@ const FIELD: &str = "protocol_version";
 const PROBLEM: &str = "has to be a semantic version, such as \"1.0.0\"";
 
 /// That a message is of a version that is spoken.
-pub(crate) fn check(message: &Object<'_>) -> Result<(), Fault> {
+pub(crate) fn check(message: &MessageObject<'_>) -> Result<(), OpenHarnessError> {
     let text = match message.text(FIELD) {
         Ok(Some(text)) => text,
         Ok(None) | Err(_) => return Err(message.wrong(FIELD, PROBLEM)),
@@ -19,7 +19,7 @@ pub(crate) fn check(message: &Object<'_>) -> Result<(), Fault> {
     match major(text) {
         None => Err(message.wrong(FIELD, PROBLEM)),
         Some("1") => Ok(()),
-        Some(_) => Err(Fault::Version),
+        Some(_) => Err(OpenHarnessError::Version),
     }
 }
 

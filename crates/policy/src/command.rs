@@ -8,7 +8,7 @@ use globset::GlobMatcher;
 use crate::{
     PolicyError, named,
     pattern::{glob, has_meta},
-    shell::Simple,
+    shell::SimpleCommand,
 };
 
 /// More words than this are a script.
@@ -18,30 +18,30 @@ const LONGEST: usize = 1024;
 
 /// A pattern for one simple command.
 #[derive(Debug)]
-pub(crate) struct Command {
-    words: Vec<Word>,
+pub(crate) struct CommandPattern {
+    words: Vec<WordPattern>,
     /// Whether a last `*` stands for whatever words follow.
     open: bool,
 }
 
 /// A pattern for one word.
 #[derive(Debug)]
-enum Word {
+enum WordPattern {
     Plain(String),
     Glob(GlobMatcher),
 }
 
 /// How strictly words are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum MatchStrictness {
     /// For what allows: every word, as it is.
     Whole,
     /// For what asks or denies: these words among others, the program by any of its spellings.
     Wide,
 }
 
-impl Command {
-    pub(crate) fn read(pattern: &str, reading: Reading) -> Result<Self, PolicyError> {
+impl CommandPattern {
+    pub(crate) fn read(pattern: &str, reading: MatchStrictness) -> Result<Self, PolicyError> {
         let bad = |message: String| PolicyError::Pattern {
             pattern: pattern.chars().take(80).collect(),
             message,
@@ -63,7 +63,7 @@ impl Command {
             return Err(bad(message.to_owned()));
         }
         let words = words.iter().enumerate();
-        let words = words.map(|(at, word)| Word::read(word, reading, at == 0));
+        let words = words.map(|(at, word)| WordPattern::read(word, reading, at == 0));
         Ok(Self {
             words: words.collect::<Result<_, _>>()?,
             open,
@@ -71,11 +71,11 @@ impl Command {
     }
 
     /// Whether it means this command.
-    pub(crate) fn matches(&self, command: &Simple, reading: Reading) -> bool {
+    pub(crate) fn matches(&self, command: &SimpleCommand, reading: MatchStrictness) -> bool {
         let argv = &command.argv;
         match reading {
-            Reading::Whole if command.exec_capable.is_some() && !self.is_plain() => false,
-            Reading::Whole => {
+            MatchStrictness::Whole if command.exec_capable.is_some() && !self.is_plain() => false,
+            MatchStrictness::Whole => {
                 let rest = argv.get(self.words.len()..);
                 rest.is_some_and(|rest| rest.is_empty() || (self.open && stays(rest)))
                     && self
@@ -84,7 +84,7 @@ impl Command {
                         .zip(argv)
                         .all(|(word, text)| word.is(text))
             }
-            Reading::Wide => self.is_within(argv),
+            MatchStrictness::Wide => self.is_within(argv),
         }
     }
 
@@ -102,16 +102,20 @@ impl Command {
     }
 
     /// Whether it may mean a command of this program.
-    pub(crate) fn may_begin(&self, program: &str, reading: Reading) -> bool {
+    pub(crate) fn may_begin(&self, program: &str, reading: MatchStrictness) -> bool {
         self.words.first().is_none_or(|word| match reading {
-            Reading::Whole => word.is(program),
-            Reading::Wide => word.is_program(program),
+            MatchStrictness::Whole => word.is(program),
+            MatchStrictness::Wide => word.is_program(program),
         })
     }
 
     /// Whether it shows every word, so that it can mean one command only.
     fn is_plain(&self) -> bool {
-        !self.open && self.words.iter().all(|word| matches!(word, Word::Plain(_)))
+        !self.open
+            && self
+                .words
+                .iter()
+                .all(|word| matches!(word, WordPattern::Plain(_)))
     }
 }
 
@@ -123,42 +127,46 @@ pub(crate) fn stays(words: &[String]) -> bool {
 
 /// A pattern for the program of a command.
 #[derive(Debug)]
-pub(crate) struct Identity(Word);
+pub(crate) struct ProgramPattern(WordPattern);
 
-impl Identity {
-    pub(crate) fn read(pattern: &str, reading: Reading) -> Result<Self, PolicyError> {
+impl ProgramPattern {
+    pub(crate) fn read(pattern: &str, reading: MatchStrictness) -> Result<Self, PolicyError> {
         if pattern.is_empty() || pattern.len() > LONGEST {
             return Err(PolicyError::Pattern {
                 pattern: pattern.chars().take(80).collect(),
                 message: "the name of a program is expected".to_owned(),
             });
         }
-        let piece = Piece {
+        let piece = UncompiledWord {
             plain: pattern.to_owned(),
             glob: pattern.to_owned(),
             wild: has_meta(pattern),
         };
-        Word::read(&piece, reading, true).map(Self)
+        WordPattern::read(&piece, reading, true).map(Self)
     }
 
-    pub(crate) fn matches(&self, command: &Simple, reading: Reading) -> bool {
+    pub(crate) fn matches(&self, command: &SimpleCommand, reading: MatchStrictness) -> bool {
         let Some(program) = command.argv.first() else {
             return false;
         };
         match reading {
             // A name says nothing of the words, and those are what such a command runs.
-            Reading::Whole => command.exec_capable.is_none() && self.0.is(program),
-            Reading::Wide => self.0.is_program(program),
+            MatchStrictness::Whole => command.exec_capable.is_none() && self.0.is(program),
+            MatchStrictness::Wide => self.0.is_program(program),
         }
     }
 }
 
-impl Word {
-    fn read(piece: &Piece, reading: Reading, program: bool) -> Result<Self, PolicyError> {
+impl WordPattern {
+    fn read(
+        piece: &UncompiledWord,
+        reading: MatchStrictness,
+        program: bool,
+    ) -> Result<Self, PolicyError> {
         if !piece.wild {
             return Ok(Self::Plain(piece.plain.clone()));
         }
-        let wide = reading == Reading::Wide;
+        let wide = reading == MatchStrictness::Wide;
         let glob = glob(&piece.glob, !wide, wide && program)?;
         Ok(Self::Glob(glob.compile_matcher()))
     }
@@ -199,7 +207,7 @@ impl Word {
 
 /// A word of a pattern, before it is compiled.
 #[derive(Default)]
-struct Piece {
+struct UncompiledWord {
     plain: String,
     glob: String,
     wild: bool,
@@ -207,9 +215,9 @@ struct Piece {
 
 /// Cuts a pattern into words at white space. Quotes hold a word together and take the meaning from
 /// wildcards in it, as in a shell.
-fn split(pattern: &str) -> Result<Vec<Piece>, String> {
+fn split(pattern: &str) -> Result<Vec<UncompiledWord>, String> {
     let mut pieces = Vec::new();
-    let mut piece: Option<Piece> = None;
+    let mut piece: Option<UncompiledWord> = None;
     let mut chars = pattern.chars();
     while let Some(next) = chars.next() {
         match next {
@@ -243,8 +251,8 @@ fn split(pattern: &str) -> Result<Vec<Piece>, String> {
 mod tests {
     use super::*;
 
-    fn simple(argv: &[&str], exec_capable: bool) -> Simple {
-        Simple {
+    fn simple(argv: &[&str], exec_capable: bool) -> SimpleCommand {
+        SimpleCommand {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
             exec_capable: exec_capable.then(|| "-exec".to_owned()),
         }
@@ -292,8 +300,8 @@ mod tests {
             ("*", &["/tmp/x"], false),
         ];
         for (pattern, argv, expected) in table {
-            let command = Command::read(pattern, Reading::Whole).unwrap();
-            let matches = command.matches(&simple(argv, false), Reading::Whole);
+            let command = CommandPattern::read(pattern, MatchStrictness::Whole).unwrap();
+            let matches = command.matches(&simple(argv, false), MatchStrictness::Whole);
             assert_eq!(matches, *expected, "{pattern} on {argv:?}");
         }
     }
@@ -307,13 +315,14 @@ mod tests {
             "find . -exec rm * ;",
             "find . -exec r? '{}' ;",
         ] {
-            let command = Command::read(pattern, Reading::Whole).unwrap();
-            assert!(!command.matches(&find, Reading::Whole), "{pattern}");
+            let command = CommandPattern::read(pattern, MatchStrictness::Whole).unwrap();
+            assert!(!command.matches(&find, MatchStrictness::Whole), "{pattern}");
         }
-        let shown = Command::read("find . -exec rm '{}' ';'", Reading::Whole).unwrap();
-        assert!(shown.matches(&find, Reading::Whole));
-        let name = Identity::read("find", Reading::Whole).unwrap();
-        assert!(!name.matches(&find, Reading::Whole));
+        let shown =
+            CommandPattern::read("find . -exec rm '{}' ';'", MatchStrictness::Whole).unwrap();
+        assert!(shown.matches(&find, MatchStrictness::Whole));
+        let name = ProgramPattern::read("find", MatchStrictness::Whole).unwrap();
+        assert!(!name.matches(&find, MatchStrictness::Whole));
     }
 
     #[test]
@@ -347,8 +356,8 @@ mod tests {
             ("*", &["x"], true),
         ];
         for (pattern, argv, expected) in table {
-            let command = Command::read(pattern, Reading::Wide).unwrap();
-            let matches = command.matches(&simple(argv, true), Reading::Wide);
+            let command = CommandPattern::read(pattern, MatchStrictness::Wide).unwrap();
+            let matches = command.matches(&simple(argv, true), MatchStrictness::Wide);
             assert_eq!(matches, *expected, "{pattern} on {argv:?}");
         }
     }
@@ -365,7 +374,7 @@ mod tests {
             ("rm [a", "[[]"),
         ];
         for (pattern, expected) in table {
-            let error = Command::read(pattern, Reading::Wide).unwrap_err();
+            let error = CommandPattern::read(pattern, MatchStrictness::Wide).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
     }

@@ -5,9 +5,12 @@ use harn_model::{PolicyAction, SideEffectLevel, ToolKind};
 
 use crate::{
     PolicyError, SessionMode, ToolApprovalPolicy,
-    command::{Command, Identity, Reading},
-    pattern::{At, Hits, Name, PathPattern, PathSets, PathSetsBuilder, Set, SetBuilder},
-    rule::{Matcher, Rule},
+    command::{CommandPattern, MatchStrictness, ProgramPattern},
+    pattern::{
+        NamePattern, PathPattern, PathSets, PathSetsBuilder, PatternHits, PatternIndex, PatternSet,
+        PatternSetBuilder,
+    },
+    rule::{PolicyRule, RuleMatcher},
 };
 
 /// Policies in a policy, and how deep.
@@ -20,18 +23,18 @@ const MOST_RULES: usize = 2_000;
 
 /// A policy and those in it, as a list.
 #[derive(Debug)]
-pub(crate) struct Layers {
-    pub(crate) layers: Vec<Layer>,
-    pub(crate) tools: Set,
+pub(crate) struct PolicyLayers {
+    pub(crate) layers: Vec<PolicyLayer>,
+    pub(crate) tools: PatternSet,
     pub(crate) paths: PathSets,
 }
 
 /// One policy by itself.
 #[derive(Debug)]
-pub(crate) struct Layer {
-    pub(crate) auto_approve: List,
-    pub(crate) auto_deny: List,
-    pub(crate) require_approval: List,
+pub(crate) struct PolicyLayer {
+    pub(crate) auto_approve: ToolNameList,
+    pub(crate) auto_deny: ToolNameList,
+    pub(crate) require_approval: ToolNameList,
     pub(crate) write_paths: Vec<PathPattern>,
     pub(crate) rules: Vec<CompiledRule>,
     /// Whether what it allows counts as allowed, and is not only what others' allowing is narrowed to.
@@ -42,13 +45,17 @@ pub(crate) struct Layer {
 
 /// A list of names of tools.
 #[derive(Debug)]
-pub(crate) struct List {
-    places: Vec<At>,
+pub(crate) struct ToolNameList {
+    places: Vec<PatternIndex>,
     texts: Vec<String>,
 }
 
-impl List {
-    fn read(tools: &mut SetBuilder, name: &str, patterns: &[String]) -> Result<Self, PolicyError> {
+impl ToolNameList {
+    fn read(
+        tools: &mut PatternSetBuilder,
+        name: &str,
+        patterns: &[String],
+    ) -> Result<Self, PolicyError> {
         let places = tools.names(patterns).map_err(|error| placed(error, name))?;
         Ok(Self {
             places,
@@ -57,7 +64,7 @@ impl List {
     }
 
     /// The first pattern that means this tool, and its place.
-    pub(crate) fn find(&self, tool: &Hits) -> Option<(usize, &str)> {
+    pub(crate) fn find(&self, tool: &PatternHits) -> Option<(usize, &str)> {
         let at = self.places.iter().position(|at| tool.has(*at))?;
         self.texts.get(at).map(|text| (at, text.as_str()))
     }
@@ -68,24 +75,24 @@ pub(crate) struct CompiledRule {
     pub(crate) id: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) action: PolicyAction,
-    pub(crate) tool: Vec<At>,
+    pub(crate) tool: Vec<PatternIndex>,
     pub(crate) tool_kind: Vec<ToolKind>,
     pub(crate) side_effect: Vec<SideEffectLevel>,
     pub(crate) path: Vec<PathPattern>,
-    pub(crate) command: Vec<Command>,
-    pub(crate) identity: Vec<Identity>,
-    pub(crate) agent: Vec<Name>,
+    pub(crate) command: Vec<CommandPattern>,
+    pub(crate) identity: Vec<ProgramPattern>,
+    pub(crate) agent: Vec<NamePattern>,
     pub(crate) mode: Vec<SessionMode>,
-    pub(crate) capability: Vec<Name>,
+    pub(crate) capability: Vec<NamePattern>,
 }
 
 impl CompiledRule {
     fn read(
-        rule: &Rule,
-        tools: &mut SetBuilder,
+        rule: &PolicyRule,
+        tools: &mut PatternSetBuilder,
         paths: &mut PathSetsBuilder,
     ) -> Result<Self, PolicyError> {
-        let Matcher {
+        let RuleMatcher {
             tool,
             tool_kind,
             side_effect,
@@ -97,10 +104,12 @@ impl CompiledRule {
             capability,
         } = &rule.matcher;
         let reading = reading(rule.action);
-        let commands = command.iter().map(|text| Command::read(text, reading));
+        let commands = command
+            .iter()
+            .map(|text| CommandPattern::read(text, reading));
         let programs = command_identity
             .iter()
-            .map(|text| Identity::read(text, reading));
+            .map(|text| ProgramPattern::read(text, reading));
         Ok(Self {
             id: rule.id.clone(),
             reason: rule.reason.clone(),
@@ -114,9 +123,9 @@ impl CompiledRule {
             },
             command: commands.collect::<Result<_, _>>()?,
             identity: programs.collect::<Result<_, _>>()?,
-            agent: Name::all(agent)?,
+            agent: NamePattern::all(agent)?,
             mode: mode.clone(),
-            capability: Name::all(capability)?,
+            capability: NamePattern::all(capability)?,
         })
     }
 
@@ -126,22 +135,22 @@ impl CompiledRule {
     }
 
     /// How it reads commands.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> MatchStrictness {
         reading(self.action)
     }
 }
 
 /// What allows has to be sure; what takes away has to miss nothing.
-fn reading(action: PolicyAction) -> Reading {
+fn reading(action: PolicyAction) -> MatchStrictness {
     match action {
-        PolicyAction::Allow => Reading::Whole,
-        PolicyAction::Ask | PolicyAction::Deny => Reading::Wide,
+        PolicyAction::Allow => MatchStrictness::Whole,
+        PolicyAction::Ask | PolicyAction::Deny => MatchStrictness::Wide,
     }
 }
 
-impl Layers {
+impl PolicyLayers {
     pub(crate) fn read(policy: &ToolApprovalPolicy) -> Result<Self, PolicyError> {
-        let mut reader = Reader::default();
+        let mut reader = LayerCompiler::default();
         reader.policy(policy, true, 0)?;
         Ok(Self {
             layers: reader.layers,
@@ -152,14 +161,14 @@ impl Layers {
 }
 
 #[derive(Default)]
-struct Reader {
-    layers: Vec<Layer>,
-    tools: SetBuilder,
+struct LayerCompiler {
+    layers: Vec<PolicyLayer>,
+    tools: PatternSetBuilder,
     paths: PathSetsBuilder,
     patterns: usize,
 }
 
-impl Reader {
+impl LayerCompiler {
     /// `gives` is whether what is above gives: nothing inside of what only tightens can loosen.
     fn policy(
         &mut self,
@@ -203,10 +212,14 @@ impl Reader {
         }
         let gives = gives && !only_tightens;
         let write_paths = self.paths.all(write_path_allowlist);
-        let layer = Layer {
-            auto_approve: List::read(&mut self.tools, "auto_approve", auto_approve)?,
-            auto_deny: List::read(&mut self.tools, "auto_deny", auto_deny)?,
-            require_approval: List::read(&mut self.tools, "require_approval", require_approval)?,
+        let layer = PolicyLayer {
+            auto_approve: ToolNameList::read(&mut self.tools, "auto_approve", auto_approve)?,
+            auto_deny: ToolNameList::read(&mut self.tools, "auto_deny", auto_deny)?,
+            require_approval: ToolNameList::read(
+                &mut self.tools,
+                "require_approval",
+                require_approval,
+            )?,
             write_paths: write_paths.map_err(|error| placed(error, "write_path_allowlist"))?,
             rules: self.rules(rules)?,
             gives,
@@ -220,7 +233,7 @@ impl Reader {
         Ok(())
     }
 
-    fn rules(&mut self, rules: &[Rule]) -> Result<Vec<CompiledRule>, PolicyError> {
+    fn rules(&mut self, rules: &[PolicyRule]) -> Result<Vec<CompiledRule>, PolicyError> {
         let mut compiled = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             if rule.matcher.is_empty() {
@@ -240,7 +253,7 @@ impl Reader {
     }
 }
 
-fn entries(matcher: &Matcher) -> usize {
+fn entries(matcher: &RuleMatcher) -> usize {
     matcher.tool.len()
         + matcher.path.len()
         + matcher.command.len()

@@ -12,16 +12,17 @@ use harn_model::{Grant, GrantEffect, PolicyAction, PolicyDecision, SideEffectLev
 use serde_json::Value;
 
 use crate::{
-    Located, PolicyError, SessionMode, ToolApprovalPolicy, compile::Layers, grant, shell::Line,
+    LocatedPath, PolicyError, SessionMode, ToolApprovalPolicy, compile::PolicyLayers, grant,
+    shell::ShellLine,
 };
 
 pub(crate) use guard::writes_only_located;
-use layer::Facts;
-use opinion::{Opinion, Source, Strongest};
+use layer::CallFacts;
+use opinion::{Opinion, OpinionSource, StrongestOpinion};
 
 /// A call, as far as a decision depends on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct PolicyCall<'a> {
     /// The tool.
     pub tool: &'a str,
     /// What sort of tool; without one it counts as writing.
@@ -33,9 +34,9 @@ pub struct Call<'a> {
     /// Its arguments.
     pub arguments: &'a Value,
     /// The paths it declares.
-    pub paths: &'a [Located],
+    pub paths: &'a [LocatedPath],
     /// The line it would run, with the text it was read from.
-    pub command: Option<(&'a str, &'a Line)>,
+    pub command: Option<(&'a str, &'a ShellLine)>,
     /// The session's directory.
     pub workspace: &'a str,
     /// The session's mode.
@@ -46,7 +47,7 @@ pub struct Call<'a> {
     pub grants: &'a [Grant],
 }
 
-impl Call<'_> {
+impl PolicyCall<'_> {
     /// Whether it may change something: it says so, does not say, or runs a command.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -63,14 +64,14 @@ impl Call<'_> {
 #[derive(Debug)]
 pub struct Policy {
     source: ToolApprovalPolicy,
-    layers: Layers,
+    layers: PolicyLayers,
 }
 
 impl Policy {
     pub(crate) fn new(source: &ToolApprovalPolicy) -> Result<Self, PolicyError> {
         Ok(Self {
             source: source.clone(),
-            layers: Layers::read(source)?,
+            layers: PolicyLayers::read(source)?,
         })
     }
 
@@ -82,14 +83,14 @@ impl Policy {
 
     /// Decides about a call.
     #[must_use]
-    pub fn decide(&self, call: &Call<'_>) -> PolicyDecision {
-        let facts = Facts::new(call, &self.layers);
-        let mut strongest = Strongest::default();
+    pub fn decide(&self, call: &PolicyCall<'_>) -> PolicyDecision {
+        let facts = CallFacts::new(call, &self.layers);
+        let mut strongest = StrongestOpinion::default();
 
         guard::paths(&facts, &self.layers.layers, &mut strongest);
         guard::command(call, &mut strongest);
         if let Some(grant) = grant::find(call, GrantEffect::Deny) {
-            strongest.say(PolicyAction::Deny, Source::Grant(grant));
+            strongest.say(PolicyAction::Deny, OpinionSource::Grant(grant));
         }
         let mut given = None;
         let mut agreed = true;
@@ -101,7 +102,7 @@ impl Policy {
             }
         }
         let (action, why) = call.mode.word(call);
-        let mode = Opinion::new(action, Source::Mode(why));
+        let mode = Opinion::new(action, OpinionSource::Mode(why));
         if action == PolicyAction::Deny {
             strongest.say(mode.action, mode.source);
         }
@@ -109,7 +110,7 @@ impl Policy {
         let opinion = said.unwrap_or(mode);
         let opinion = match opinion.action {
             PolicyAction::Ask => grant::find(call, GrantEffect::Allow).map_or(opinion, |grant| {
-                Opinion::new(PolicyAction::Allow, Source::Grant(grant))
+                Opinion::new(PolicyAction::Allow, OpinionSource::Grant(grant))
             }),
             PolicyAction::Allow | PolicyAction::Deny => opinion,
         };

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Call, Standing,
-    shell::{Doubt, Line},
+    PathScope, PolicyCall,
+    shell::{LineDoubt, ShellLine},
     word_table::WordTable,
 };
 
@@ -27,7 +27,7 @@ const CONTENT: WordTable =
 
 /// The grant that covers exactly this call; none where nothing narrow enough can be said.
 #[must_use]
-pub fn narrow(call: &Call<'_>, effect: GrantEffect) -> Option<Grant> {
+pub fn narrow(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
     if call.kind == Some(ToolKind::Move) {
         // Which file becomes which is not remembered: the way back would pass as well.
         return None;
@@ -55,12 +55,12 @@ pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
 
 /// Whether a grant covers a call.
 #[must_use]
-pub fn matches(grant: &Grant, call: &Call<'_>) -> bool {
+pub fn matches(grant: &Grant, call: &PolicyCall<'_>) -> bool {
     is_near(grant, call) && subject(call).is_some_and(|subject| covers(grant, call, &subject))
 }
 
 /// The first of a call's grants with this effect that covers it.
-pub(crate) fn find<'a>(call: &Call<'a>, effect: GrantEffect) -> Option<&'a Grant> {
+pub(crate) fn find<'a>(call: &PolicyCall<'a>, effect: GrantEffect) -> Option<&'a Grant> {
     let grants = call.grants.iter();
     let mut near = grants.filter(|grant| grant.effect == effect && is_near(grant, call));
     let first = near.next()?;
@@ -69,7 +69,7 @@ pub(crate) fn find<'a>(call: &Call<'a>, effect: GrantEffect) -> Option<&'a Grant
     near.find(|grant| covers(grant, call, &subject))
 }
 
-fn is_near(grant: &Grant, call: &Call<'_>) -> bool {
+fn is_near(grant: &Grant, call: &PolicyCall<'_>) -> bool {
     // One that allows a move may be in a file still; one that refuses it goes on doing so.
     let counts = grant.effect == GrantEffect::Deny || call.kind != Some(ToolKind::Move);
     counts
@@ -79,7 +79,7 @@ fn is_near(grant: &Grant, call: &Call<'_>) -> bool {
 }
 
 /// Whether a grant of this tool and workspace covers a call that is about `subject`.
-fn covers(grant: &Grant, call: &Call<'_>, subject: &GrantSubject) -> bool {
+fn covers(grant: &Grant, call: &PolicyCall<'_>, subject: &GrantSubject) -> bool {
     match (&grant.subject, subject) {
         (GrantSubject::Paths(granted), GrantSubject::Paths(paths)) => {
             // Which file becomes which is not remembered, so less than all would be something else.
@@ -95,11 +95,12 @@ fn covers(grant: &Grant, call: &Call<'_>, subject: &GrantSubject) -> bool {
 }
 
 /// What a call is about, for a grant.
-fn subject(call: &Call<'_>) -> Option<GrantSubject> {
+fn subject(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     match call.command {
         Some((text, line)) => {
             // A command may do something else in another folder, and a grant has no place to say which.
-            let at_home = |path: &crate::Located| path.info.workspace_path.as_deref() == Some(".");
+            let at_home =
+                |path: &crate::LocatedPath| path.info.workspace_path.as_deref() == Some(".");
             let shown = call.paths.iter().all(at_home) && is_only_command(call.arguments, text);
             shown.then(|| of_command(text, line)).flatten()
         }
@@ -125,10 +126,12 @@ fn is_only_command(arguments: &Value, text: &str) -> bool {
         }
 }
 
-fn of_command(text: &str, line: &Line) -> Option<GrantSubject> {
-    let told = |doubt: &Doubt| match doubt {
-        Doubt::Environment(_) => true,
-        Doubt::TooLong | Doubt::TooMuch | Doubt::Unparsable | Doubt::Dynamic(_) => false,
+fn of_command(text: &str, line: &ShellLine) -> Option<GrantSubject> {
+    let told = |doubt: &LineDoubt| match doubt {
+        LineDoubt::Environment(_) => true,
+        LineDoubt::TooLong | LineDoubt::TooMuch | LineDoubt::Unparsable | LineDoubt::Dynamic(_) => {
+            false
+        }
     };
     if !line.doubts.iter().all(told) || line.commands.is_empty() {
         return None;
@@ -146,13 +149,13 @@ fn of_command(text: &str, line: &Line) -> Option<GrantSubject> {
     }
 }
 
-fn of_paths(call: &Call<'_>) -> Option<GrantSubject> {
+fn of_paths(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     // What a tool runs is not in the names of the files it is given.
     if call.kind == Some(ToolKind::Execute) || !is_only_paths(call) {
         return None;
     }
-    let inside = |path: &crate::Located| {
-        let inside = path.standing == Standing::Inside && !path.protected;
+    let inside = |path: &crate::LocatedPath| {
+        let inside = path.standing == PathScope::Inside && !path.protected;
         inside.then(|| path.info.display().to_owned())
     };
     let paths: Option<Vec<String>> = call.paths.iter().map(inside).collect();
@@ -163,7 +166,7 @@ fn of_paths(call: &Call<'_>) -> Option<GrantSubject> {
 }
 
 /// Whether arguments are declared paths and nothing beside, but for what an edit makes of a file.
-fn is_only_paths(call: &Call<'_>) -> bool {
+fn is_only_paths(call: &PolicyCall<'_>) -> bool {
     let declared = |value: &Value| {
         let mut paths = call.paths.iter();
         value

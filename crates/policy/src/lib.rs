@@ -24,13 +24,15 @@ use harn_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
-pub use decide::{Call, Policy};
+pub use decide::{Policy, PolicyCall};
 pub use error::PolicyError;
 pub use grant::{
     GrantFile, describe, describe_whole, matches, narrow, quote_words, visible_line, visible_lines,
     with_effect,
 };
 pub use mode::SessionMode;
-pub use path::{Located, Look, PathProbe, Place, Roots, Standing, locate, locate_all};
+pub use path::{
+    LocatedPath, PathEntry, PathProbe, PathScope, RootedPath, SessionRoots, locate, locate_all,
+};
 pub use policy::ToolApprovalPolicy;
-pub use rule::{Matcher, Rule};
+pub use rule::{PolicyRule, RuleMatcher};

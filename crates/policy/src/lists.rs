@@ -5,7 +5,7 @@
 
 use harn_model::{ApprovalLists, PolicyAction};
 
-use crate::{Rule, ToolApprovalPolicy, pattern::may_overlap};
+use crate::{PolicyRule, ToolApprovalPolicy, pattern::may_overlap};
 
 /// One policy of a policy, by itself.
 #[derive(Clone, Copy)]
@@ -111,7 +111,7 @@ fn or_nothing(entries: Vec<String>, listed: bool) -> Vec<String> {
 }
 
 /// Whether a rule may ask about or deny a call of a tool that an entry of an approve list matches.
-fn may_take_away(rule: &Rule, entry: &str) -> bool {
+fn may_take_away(rule: &PolicyRule, entry: &str) -> bool {
     match rule.action {
         PolicyAction::Allow => false,
         PolicyAction::Ask | PolicyAction::Deny => {

@@ -4,7 +4,9 @@ use crate::JsonSchema;
 use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Located, Matcher, Rule, Standing, ToolApprovalPolicy, decide, shell};
+use crate::{
+    LocatedPath, PathScope, PolicyCall, PolicyRule, RuleMatcher, ToolApprovalPolicy, decide, shell,
+};
 
 /// A session mode, the strictest first.
 #[derive(
@@ -78,7 +80,7 @@ impl SessionMode {
     }
 
     /// What it says of a call, and why.
-    pub(crate) fn word(self, call: &Call<'_>) -> (PolicyAction, &'static str) {
+    pub(crate) fn word(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         if !call.writes() {
             return self.word_of_reading(call);
         }
@@ -99,7 +101,7 @@ impl SessionMode {
 
     /// What it says of a call that changes nothing. One that reaches the network can carry off what it read, so it
     /// asks, and where nobody is asked it is refused.
-    fn word_of_reading(self, call: &Call<'_>) -> (PolicyAction, &'static str) {
+    fn word_of_reading(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         let stays = call.side_effect != Some(SideEffectLevel::Network);
         match self {
             _ if stays => (PolicyAction::Allow, "the call only reads"),
@@ -121,21 +123,23 @@ impl SessionMode {
                 PolicyAction::Ask => "ask",
                 PolicyAction::Deny => "deny",
             };
-            let matcher = Matcher {
+            let matcher = RuleMatcher {
                 tool_kind: kinds.to_vec(),
                 path: path.iter().map(|&path| path.to_owned()).collect(),
-                ..Matcher::default()
+                ..RuleMatcher::default()
             };
-            Rule::new(action, matcher).named(format!("{}-{word}", self.id()))
+            PolicyRule::new(action, matcher).named(format!("{}-{word}", self.id()))
         };
         let reads = rule(PolicyAction::Allow, &[Read, Search, Think, Fetch], &[]);
-        let network = Matcher {
+        let network = RuleMatcher {
             side_effect: vec![SideEffectLevel::Network],
-            ..Matcher::default()
+            ..RuleMatcher::default()
         };
         let network = match self {
-            Self::ReadOnly => Rule::new(PolicyAction::Deny, network),
-            Self::Ask | Self::AcceptEdits | Self::Auto => Rule::new(PolicyAction::Ask, network),
+            Self::ReadOnly => PolicyRule::new(PolicyAction::Deny, network),
+            Self::Ask | Self::AcceptEdits | Self::Auto => {
+                PolicyRule::new(PolicyAction::Ask, network)
+            }
         };
         let network = network.named(format!("{}-network", self.id()));
         let writes = [Edit, Delete, Move, Execute, Other];
@@ -162,20 +166,20 @@ impl SessionMode {
 }
 
 /// Whether a call is of one of these kinds, does nothing beside, and names only files of the workspace.
-fn is_edit(call: &Call<'_>, kinds: &[ToolKind]) -> bool {
+fn is_edit(call: &PolicyCall<'_>, kinds: &[ToolKind]) -> bool {
     let reach = call.side_effect.unwrap_or_default();
     call.kind.is_some_and(|kind| kinds.contains(&kind))
         && reach <= SideEffectLevel::WorkspaceWrite
         && call.command.is_none()
         && !call.paths.is_empty()
         && call.paths.iter().all(|path| {
-            path.standing == Standing::Inside && !path.protected && !makes_repository(path)
+            path.standing == PathScope::Inside && !path.protected && !makes_repository(path)
         })
 }
 
 /// Whether a file could make its folder a repository: git takes one with a `HEAD`, whatever the folder's name,
 /// and then does what a `config` beside it says, which may be to run a program.
-fn makes_repository(path: &Located) -> bool {
+fn makes_repository(path: &LocatedPath) -> bool {
     let shown = [path.info.display(), &path.info.input];
     let mut names = shown
         .iter()
@@ -185,7 +189,7 @@ fn makes_repository(path: &Located) -> bool {
 
 /// Whether a call runs commands, and every one of them is known to change nothing and to look at nothing
 /// outside. Words are all there is to tell by: a link in the workspace that leads out of it is not seen.
-fn only_looks(call: &Call<'_>) -> bool {
+fn only_looks(call: &PolicyCall<'_>) -> bool {
     let Some((_, line)) = call.command else {
         return false;
     };
@@ -201,14 +205,14 @@ fn only_looks(call: &Call<'_>) -> bool {
 
 /// Whether a command runs in the session's own directory: every path it declares is that. A line that goes
 /// elsewhere is no concern here: nothing that changes the directory only reads.
-fn is_at_home(call: &Call<'_>) -> bool {
+fn is_at_home(call: &PolicyCall<'_>) -> bool {
     let mut paths = call.paths.iter();
     paths.all(|path| path.info.workspace_path.as_deref() == Some("."))
 }
 
 /// Whether a command is of git, which elsewhere may find a repository that the workspace brought along, and
 /// run what its configuration says.
-fn is_git(command: &shell::Simple) -> bool {
+fn is_git(command: &shell::SimpleCommand) -> bool {
     command.argv.first().is_some_and(|program| program == "git")
 }
 
@@ -220,7 +224,7 @@ mod tests {
     use super::*;
 
     fn edits(path: &str) -> PolicyAction {
-        let located = Located {
+        let located = LocatedPath {
             info: WorkspacePathInfo {
                 input: path.to_owned(),
                 kind: PathKind::WorkspaceRelative,
@@ -230,11 +234,11 @@ mod tests {
                 recovered_root_drift: false,
                 reason: None,
             },
-            standing: Standing::Inside,
+            standing: PathScope::Inside,
             protected: false,
             place: None,
         };
-        let call = Call {
+        let call = PolicyCall {
             tool: "edit",
             kind: Some(ToolKind::Edit),
             side_effect: None,

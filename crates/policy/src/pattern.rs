@@ -12,7 +12,7 @@ use harn_model::{ApprovalLists, WorkspacePathInfo};
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches};
 
 pub(crate) use self::overlap::may_overlap;
-use crate::{Located, PolicyError, named, path::as_worded};
+use crate::{LocatedPath, PolicyError, named, path::as_worded};
 
 /// Longer patterns are refused: nobody reads them, and each is compiled.
 const LONGEST: usize = 512;
@@ -23,7 +23,7 @@ const META: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
 /// What a pattern asks of a text.
 #[derive(Debug)]
-enum Form<'a> {
+enum PatternForm<'a> {
     All,
     Nothing,
     Exact(&'a str),
@@ -32,7 +32,7 @@ enum Form<'a> {
     Glob(Glob),
 }
 
-impl<'a> Form<'a> {
+impl<'a> PatternForm<'a> {
     fn read(pattern: &'a str, literal_separator: bool) -> Result<Self, PolicyError> {
         if pattern.is_empty() {
             return Err(bad(pattern, "it is empty; `*` matches everything"));
@@ -77,16 +77,16 @@ impl<'a> Form<'a> {
 
 /// A pattern for the name of a worker or of what a tool needs, by itself.
 #[derive(Debug)]
-pub(crate) struct Name(Regex);
+pub(crate) struct NamePattern(Regex);
 
-impl Name {
+impl NamePattern {
     pub(crate) fn all(patterns: &[String]) -> Result<Vec<Self>, PolicyError> {
         patterns.iter().map(|pattern| Self::read(pattern)).collect()
     }
 
     fn read(pattern: &str) -> Result<Self, PolicyError> {
         // As globs are matched: a wildcard stands for a newline, too.
-        let regex = RegexBuilder::new(&Form::read(pattern, false)?.regex())
+        let regex = RegexBuilder::new(&PatternForm::read(pattern, false)?.regex())
             .dot_matches_new_line(true)
             .build();
         let regex = regex.map_err(|error| bad(pattern, &error.to_string()))?;
@@ -100,30 +100,31 @@ impl Name {
 
 /// The place of a pattern in its set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct At(usize);
+pub(crate) struct PatternIndex(usize);
 
 #[derive(Debug, Default)]
-pub(crate) struct SetBuilder {
+pub(crate) struct PatternSetBuilder {
     regexes: Vec<String>,
 }
 
-impl SetBuilder {
+impl PatternSetBuilder {
     /// A pattern for the name of a tool.
-    pub(crate) fn names(&mut self, patterns: &[String]) -> Result<Vec<At>, PolicyError> {
+    pub(crate) fn names(&mut self, patterns: &[String]) -> Result<Vec<PatternIndex>, PolicyError> {
         let patterns = patterns.iter();
         patterns.map(|pattern| self.add(pattern)).collect()
     }
 
-    fn add(&mut self, pattern: &str) -> Result<At, PolicyError> {
-        self.regexes.push(Form::read(pattern, false)?.regex());
-        Ok(At(self.regexes.len() - 1))
+    fn add(&mut self, pattern: &str) -> Result<PatternIndex, PolicyError> {
+        self.regexes
+            .push(PatternForm::read(pattern, false)?.regex());
+        Ok(PatternIndex(self.regexes.len() - 1))
     }
 
-    pub(crate) fn build(self) -> Result<Set, PolicyError> {
+    pub(crate) fn build(self) -> Result<PatternSet, PolicyError> {
         let set = RegexSetBuilder::new(self.regexes)
             .size_limit(LARGEST_SET)
             .build();
-        set.map(Set).map_err(|error| PolicyError::Limit {
+        set.map(PatternSet).map_err(|error| PolicyError::Limit {
             message: format!("the patterns are too much together: {error}"),
         })
     }
@@ -131,20 +132,20 @@ impl SetBuilder {
 
 /// Patterns that a text is held against all at once.
 #[derive(Debug)]
-pub(crate) struct Set(RegexSet);
+pub(crate) struct PatternSet(RegexSet);
 
-impl Set {
-    pub(crate) fn look(&self, text: &str) -> Hits {
-        Hits(self.0.matches(text.as_bytes()))
+impl PatternSet {
+    pub(crate) fn look(&self, text: &str) -> PatternHits {
+        PatternHits(self.0.matches(text.as_bytes()))
     }
 }
 
 /// Which patterns of a set mean a text.
 #[derive(Debug)]
-pub(crate) struct Hits(SetMatches);
+pub(crate) struct PatternHits(SetMatches);
 
-impl Hits {
-    pub(crate) fn has(&self, at: At) -> bool {
+impl PatternHits {
+    pub(crate) fn has(&self, at: PatternIndex) -> bool {
         self.0.matched(at.0)
     }
 }
@@ -153,8 +154,8 @@ impl Hits {
 /// from the session's directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PathPattern {
-    Relative(At),
-    Absolute(At),
+    Relative(PatternIndex),
+    Absolute(PatternIndex),
 }
 
 /// Something for patterns of relative paths, and the same for those of absolute ones.
@@ -166,7 +167,7 @@ pub(crate) struct PerPathKind<T> {
 
 impl<T> PerPathKind<T> {
     /// What there is for a pattern, and the pattern's place in it.
-    fn of(&self, pattern: PathPattern) -> (&T, At) {
+    fn of(&self, pattern: PathPattern) -> (&T, PatternIndex) {
         match pattern {
             PathPattern::Relative(at) => (&self.relative, at),
             PathPattern::Absolute(at) => (&self.absolute, at),
@@ -174,26 +175,26 @@ impl<T> PerPathKind<T> {
     }
 }
 
-pub(crate) type PathSetsBuilder = PerPathKind<CasedBuilder>;
+pub(crate) type PathSetsBuilder = PerPathKind<CasedSetBuilder>;
 
 #[derive(Debug, Default)]
-pub(crate) struct CasedBuilder {
-    exact: SetBuilder,
-    folded: SetBuilder,
-    taking: SetBuilder,
+pub(crate) struct CasedSetBuilder {
+    exact: PatternSetBuilder,
+    folded: PatternSetBuilder,
+    taking: PatternSetBuilder,
     places: Vec<usize>,
 }
 
-impl CasedBuilder {
-    fn add(&mut self, pattern: &str) -> Result<At, PolicyError> {
-        let regex = Form::read(pattern, true)?.regex();
+impl CasedSetBuilder {
+    fn add(&mut self, pattern: &str) -> Result<PatternIndex, PolicyError> {
+        let regex = PatternForm::read(pattern, true)?.regex();
         self.folded.regexes.push(format!("(?i-u){regex}"));
         self.exact.regexes.push(regex);
-        Ok(At(self.exact.regexes.len() - 1))
+        Ok(PatternIndex(self.exact.regexes.len() - 1))
     }
 
     /// Lets a pattern be held against words, too.
-    fn take(&mut self, at: At, pattern: &str) {
+    fn take(&mut self, at: PatternIndex, pattern: &str) {
         if let (Some(exact), Some(folded)) =
             (self.exact.regexes.get(at.0), self.folded.regexes.get(at.0))
         {
@@ -206,8 +207,8 @@ impl CasedBuilder {
         }
     }
 
-    fn build(self) -> Result<Cased, PolicyError> {
-        Ok(Cased {
+    fn build(self) -> Result<CasedSet, PolicyError> {
+        Ok(CasedSet {
             exact: self.exact.build()?,
             folded: self.folded.build()?,
             taking: self.taking.build()?,
@@ -217,25 +218,25 @@ impl CasedBuilder {
 }
 
 /// All path patterns of a policy.
-pub(crate) type PathSets = PerPathKind<Cased>;
+pub(crate) type PathSets = PerPathKind<CasedSet>;
 
 /// The same patterns twice: as they are, and for what takes away in any case of ASCII letters, since on
 /// some disks `.ENV` opens `.env`.
 #[derive(Debug)]
-pub(crate) struct Cased {
-    exact: Set,
-    folded: Set,
+pub(crate) struct CasedSet {
+    exact: PatternSet,
+    folded: PatternSet,
     /// Those of rules that take away, both ways in one, for what is long and mostly means nothing: the
     /// words of commands.
-    taking: Set,
+    taking: PatternSet,
     /// Where each of them stands among all.
     places: Vec<usize>,
 }
 
-impl Cased {
+impl CasedSet {
     /// What means a path for sure; what may mean it is noted. Both sets are asked for that: `[!A]` means
     /// less in any case.
-    fn look(&self, path: &str, touched: &mut [bool]) -> Hits {
+    fn look(&self, path: &str, touched: &mut [bool]) -> PatternHits {
         let hits = self.exact.look(path);
         mark(touched, &hits);
         mark(touched, &self.folded.look(path));
@@ -302,7 +303,7 @@ impl PathSets {
         // What leads elsewhere is meant by absolute patterns only.
         let relative = (!relative.starts_with('/')).then(|| self.relative.exact.look(&relative));
         let absolute = self.absolute.exact.look(&named::absolute(path, workspace));
-        let named = Named {
+        let named = CertainHits {
             relative,
             absolute: Some(absolute),
         };
@@ -310,13 +311,13 @@ impl PathSets {
     }
 
     /// Looks paths up, once for all patterns.
-    pub(crate) fn look<'a>(&self, paths: &'a [Located]) -> Paths<'a> {
+    pub(crate) fn look<'a>(&self, paths: &'a [LocatedPath]) -> CallPaths<'a> {
         let mut touched = self.untouched();
-        let targets = paths.iter().map(|located| Target {
+        let targets = paths.iter().map(|located| CallPath {
             located,
             named: self.named(&located.info, &mut touched),
         });
-        Paths {
+        CallPaths {
             targets: targets.collect(),
             touched,
         }
@@ -329,7 +330,7 @@ impl PathSets {
         words: impl Iterator<Item = &'w str>,
         workspace: &str,
         folders: &[&str],
-    ) -> Touched {
+    ) -> PossibleHits {
         let workspace = &as_worded(workspace);
         let mut touched = self.untouched();
         let mut parts: Vec<&str> = words.flat_map(named::parts).collect();
@@ -354,14 +355,14 @@ impl PathSets {
         touched
     }
 
-    fn untouched(&self) -> Touched {
-        Touched {
+    fn untouched(&self) -> PossibleHits {
+        PossibleHits {
             relative: vec![false; self.relative.exact.0.len()],
             absolute: vec![false; self.absolute.exact.0.len()],
         }
     }
 
-    fn named(&self, path: &WorkspacePathInfo, touched: &mut Touched) -> Named {
+    fn named(&self, path: &WorkspacePathInfo, touched: &mut PossibleHits) -> CertainHits {
         let relative = path.workspace_path.as_deref();
         let absolute = path.host_path.as_deref();
         if let (None, Some(absolute)) = (relative, absolute) {
@@ -376,7 +377,7 @@ impl PathSets {
                 false => self.relative.look(&worded, &mut touched.relative),
             };
         }
-        Named {
+        CertainHits {
             relative: relative.map(|path| self.relative.look(path, &mut touched.relative)),
             absolute: absolute.map(|path| self.absolute.look(path, &mut touched.absolute)),
         }
@@ -385,12 +386,12 @@ impl PathSets {
 
 /// The paths of a call, ready to be held against patterns.
 #[derive(Debug)]
-pub(crate) struct Paths<'a> {
-    pub(crate) targets: Vec<Target<'a>>,
-    touched: Touched,
+pub(crate) struct CallPaths<'a> {
+    pub(crate) targets: Vec<CallPath<'a>>,
+    touched: PossibleHits,
 }
 
-impl Paths<'_> {
+impl CallPaths<'_> {
     /// Whether a pattern may mean one of them, by any of its spellings: what has to be asked or denied.
     pub(crate) fn touch(&self, pattern: PathPattern) -> bool {
         self.touched.by(pattern)
@@ -399,21 +400,21 @@ impl Paths<'_> {
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct Target<'a> {
-    pub(crate) located: &'a Located,
-    named: Named,
+pub(crate) struct CallPath<'a> {
+    pub(crate) located: &'a LocatedPath,
+    named: CertainHits,
 }
 
-impl Target<'_> {
+impl CallPath<'_> {
     /// Whether a pattern says for sure that it means this path, by where it leads: what may be allowed.
     pub(crate) fn is_named(&self, pattern: PathPattern) -> bool {
         self.named.has(pattern)
     }
 }
 
-type Named = PerPathKind<Option<Hits>>;
+type CertainHits = PerPathKind<Option<PatternHits>>;
 
-impl Named {
+impl CertainHits {
     fn has(&self, pattern: PathPattern) -> bool {
         let (hits, at) = self.of(pattern);
         hits.as_ref().is_some_and(|hits| hits.has(at))
@@ -421,16 +422,16 @@ impl Named {
 }
 
 /// What any path hits by any spelling.
-pub(crate) type Touched = PerPathKind<Vec<bool>>;
+pub(crate) type PossibleHits = PerPathKind<Vec<bool>>;
 
-impl Touched {
+impl PossibleHits {
     pub(crate) fn by(&self, pattern: PathPattern) -> bool {
         let (touched, at) = self.of(pattern);
         touched.get(at.0).copied().unwrap_or(false)
     }
 }
 
-fn mark(all: &mut [bool], hits: &Hits) {
+fn mark(all: &mut [bool], hits: &PatternHits) {
     if hits.0.matched_any() {
         for at in hits.0.iter() {
             if let Some(touched) = all.get_mut(at) {
@@ -476,12 +477,12 @@ fn bad(pattern: &str, message: &str) -> PolicyError {
 mod tests {
     use harn_model::PathKind;
 
-    use crate::Standing;
+    use crate::PathScope;
 
     use super::*;
 
-    fn located(input: &str, relative: Option<&str>, absolute: &str) -> Located {
-        Located {
+    fn located(input: &str, relative: Option<&str>, absolute: &str) -> LocatedPath {
+        LocatedPath {
             info: WorkspacePathInfo {
                 input: input.to_owned(),
                 kind: PathKind::WorkspaceRelative,
@@ -491,14 +492,14 @@ mod tests {
                 recovered_root_drift: false,
                 reason: None,
             },
-            standing: Standing::Inside,
+            standing: PathScope::Inside,
             protected: false,
             place: None,
         }
     }
 
     /// Whether a pattern names the path, and whether it touches it.
-    fn look(pattern: &str, path: &Located) -> (bool, bool) {
+    fn look(pattern: &str, path: &LocatedPath) -> (bool, bool) {
         let mut builder = PathSetsBuilder::default();
         let pattern = builder.read(pattern).unwrap();
         let sets = builder.build().unwrap();
@@ -542,9 +543,9 @@ mod tests {
             ("<nothing>", "", false),
         ];
         for (pattern, name, expected) in table {
-            let matches = Name::read(pattern).unwrap().matches(name);
+            let matches = NamePattern::read(pattern).unwrap().matches(name);
             assert_eq!(matches, expected, "{pattern} on {name}");
-            let mut builder = SetBuilder::default();
+            let mut builder = PatternSetBuilder::default();
             let at = builder.names(&[pattern.to_owned()]).unwrap()[0];
             let in_set = builder.build().unwrap().look(name).has(at);
             assert_eq!(in_set, expected, "{pattern} on {name}, in a set");
@@ -633,7 +634,7 @@ mod tests {
             (&*long, "longer than 512"),
         ];
         for (pattern, expected) in table {
-            let error = Name::read(pattern).unwrap_err().to_string();
+            let error = NamePattern::read(pattern).unwrap_err().to_string();
             assert!(error.contains(expected), "{pattern}: {error}");
         }
         for pattern in ["./src/*", "../x", "src/../x"] {

@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Policy, PolicyError, Rule};
+use crate::{Policy, PolicyError, PolicyRule};
 
 /// A larger file is not read.
 const LARGEST: usize = 1024 * 1024;
@@ -27,7 +27,7 @@ pub struct ToolApprovalPolicy {
     pub write_path_allowlist: Vec<String>,
     /// Rules; of two that say the same, the first counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PolicyRule>,
     /// Whether what it approves, and what is approved inside of it, only narrows what others approve.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_tightens: bool,

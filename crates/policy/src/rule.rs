@@ -12,7 +12,8 @@ mod read;
 /// A rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Rule {
+#[schemars(rename = "Rule")]
+pub struct PolicyRule {
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -20,16 +21,16 @@ pub struct Rule {
     pub action: PolicyAction,
     /// Of which calls.
     #[serde(rename = "match")]
-    pub matcher: Matcher,
+    pub matcher: RuleMatcher,
     /// Why, for a person; the receipt's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-impl Rule {
+impl PolicyRule {
     /// A rule about these calls, without a name.
     #[must_use]
-    pub fn new(action: PolicyAction, matcher: Matcher) -> Self {
+    pub fn new(action: PolicyAction, matcher: RuleMatcher) -> Self {
         Self {
             id: None,
             action,
@@ -56,7 +57,8 @@ impl Rule {
 /// Which calls a rule is about: all that is given has to hold, and of each list one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Matcher {
+#[schemars(rename = "Matcher")]
+pub struct RuleMatcher {
     /// Names of tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool: Vec<String>,
@@ -88,7 +90,7 @@ pub struct Matcher {
     pub capability: Vec<String>,
 }
 
-impl Matcher {
+impl RuleMatcher {
     /// Calls of the tools that match this.
     #[must_use]
     pub fn tool(pattern: impl Into<String>) -> Self {

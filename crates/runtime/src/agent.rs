@@ -1,7 +1,7 @@
 //! The trait an agent author implements, and what an agent says about itself.
 
 use async_trait::async_trait;
-use harn_model::{Command, ConfigOption, PromptSupport, StopReason};
+use harn_model::{ConfigOption, PromptSupport, SlashCommand, StopReason};
 
 use crate::{AgentError, TurnContext};
 
@@ -33,7 +33,7 @@ pub struct AgentProfile {
     /// What it takes in a prompt beyond text and links.
     pub prompt: PromptSupport,
     /// Slash commands a session starts with.
-    pub commands: Vec<Command>,
+    pub commands: Vec<SlashCommand>,
     /// Options a session has.
     pub options: Vec<ConfigOption>,
     /// Prompts that show a newcomer what it does; a front-end offers them before the first prompt.

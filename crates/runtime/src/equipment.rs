@@ -4,10 +4,12 @@
 use std::{any::Any, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use harn_model::{Command, ContentBlock, McpServerSpec, McpServerStatus, SessionId, ToolsChange};
+use harn_model::{
+    ContentBlock, McpServerSpec, McpServerStatus, SessionId, SlashCommand, ToolsChange,
+};
 use tokio::sync::mpsc;
 
-use crate::{Agent, AgentError, TurnContext, session::Msg};
+use crate::{Agent, AgentError, TurnContext, session::TaskRequest};
 
 /// The equipment of one session, and of the workers below it.
 #[async_trait]
@@ -27,7 +29,7 @@ pub trait Equipment: Any + Send + Sync {
     fn skills_updated(&self) {}
 
     /// Slash commands it has for people. An agent's own of the same name comes first.
-    fn commands(&self) -> Vec<Command> {
+    fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
     }
 
@@ -49,7 +51,7 @@ pub trait Equipment: Any + Send + Sync {
 }
 
 /// Equips sessions.
-pub trait Equip: Send + Sync + 'static {
+pub trait EquipmentProvider: Send + Sync + 'static {
     /// Equips a session that is being opened. Must not block; what takes time goes on beside.
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment>;
 }
@@ -68,7 +70,7 @@ pub struct NewEquipment {
 
 /// Tells a session that its equipment changed, while it is open. Cheap to clone.
 #[derive(Clone)]
-pub struct EquipmentLink(pub(crate) mpsc::WeakSender<Msg>);
+pub struct EquipmentLink(pub(crate) mpsc::WeakSender<TaskRequest>);
 
 impl EquipmentLink {
     /// A link to no session, for whoever uses equipment without one.
@@ -82,7 +84,7 @@ impl EquipmentLink {
     pub async fn tell(&self, change: EquipmentChange) {
         if let Some(session) = self.0.upgrade() {
             // A session that is closed has no use for it.
-            let _ = session.send(Msg::Equipped(change)).await;
+            let _ = session.send(TaskRequest::Equipped(change)).await;
         }
     }
 }
@@ -102,7 +104,7 @@ pub enum EquipmentChange {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoEquipment;
 
-impl Equip for NoEquipment {
+impl EquipmentProvider for NoEquipment {
     fn equip(&self, _: NewEquipment) -> Arc<dyn Equipment> {
         Arc::new(Self)
     }

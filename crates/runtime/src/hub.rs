@@ -16,17 +16,17 @@ use std::{
     },
 };
 
-use harn_journal::{JournalError, Log, Opened, SessionMeta};
+use harn_journal::{JournalError, OpenedLog, SessionLog, SessionMeta};
 use harn_model::{Principal, SessionId, SessionView};
-use harn_policy::Roots;
+use harn_policy::SessionRoots;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 
 use crate::{
     Agent, AgentProfile, BoxFuture, Controller, EquipmentLink, IdKind, NewEquipment, NoHost,
     SessionError,
-    publish::Feed,
-    session::{Live, Msg, SessionTask, Shared, lock},
-    worker::ChildOf,
+    publish::SessionFeed,
+    session::{LiveRoster, SessionTask, SharedSession, TaskRequest, lock},
+    worker::ParentLink,
 };
 
 use checks::{check_cwd, check_own, check_own_cwd, same_dir};
@@ -47,13 +47,13 @@ pub struct NewSession {
 /// The sessions of one agent, as a principal sees them: its own, and nothing of others. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
-    inner: Arc<Inner>,
+    inner: Arc<HubInner>,
     principal: Principal,
 }
 
 /// A hub as its own sessions know it: it may be gone.
 #[derive(Clone)]
-pub(crate) struct WeakHub(Weak<Inner>, Principal);
+pub(crate) struct WeakHub(Weak<HubInner>, Principal);
 
 impl WeakHub {
     pub(crate) fn upgrade(&self) -> Option<Hub> {
@@ -64,15 +64,15 @@ impl WeakHub {
 
 /// Who works in a session, and for whom.
 #[derive(Clone)]
-struct Role {
+struct SessionAgent {
     agent: Arc<dyn Agent>,
     profile: Arc<AgentProfile>,
-    lineage: Option<ChildOf>,
+    lineage: Option<ParentLink>,
 }
 
 type SessionCell = Arc<OnceCell<Controller>>;
 
-struct Inner {
+struct HubInner {
     config: Arc<HubConfig>,
     profile: Arc<AgentProfile>,
     /// A cell is filled once its session is open; a second opener waits for the first.
@@ -89,7 +89,7 @@ impl Hub {
     pub fn new(config: HubConfig) -> Self {
         let profile = Arc::new(config.agent.profile());
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(HubInner {
                 config: Arc::new(config),
                 profile,
                 live: Mutex::new(Some(HashMap::new())),
@@ -145,7 +145,7 @@ impl Hub {
     async fn create_as(
         &self,
         meta: SessionMeta,
-        role: Role,
+        role: SessionAgent,
         create: impl FnOnce(&HubConfig, SessionMeta) -> Result<CreatedLog, JournalError>
         + Send
         + 'static,
@@ -174,7 +174,7 @@ impl Hub {
         &'a self,
         id: &'a SessionId,
         cwd: Option<&'a Path>,
-        role: Role,
+        role: SessionAgent,
         or_new: Option<SessionMeta>,
     ) -> BoxFuture<'a, Result<Controller, SessionError>> {
         Box::pin(async move {
@@ -194,7 +194,7 @@ impl Hub {
                             match store.create(meta.clone()) {
                                 // Somebody else's, or another process was faster.
                                 Err(JournalError::Exists(_)) => open(),
-                                created => created.map(|log| Opened {
+                                created => created.map(|log| OpenedLog {
                                     log,
                                     meta,
                                     view: SessionView::default(),
@@ -306,8 +306,8 @@ impl Hub {
     }
 
     /// The agent that serves every session, working for nobody but its client.
-    fn own_role(&self) -> Role {
-        Role {
+    fn own_role(&self) -> SessionAgent {
+        SessionAgent {
             agent: self.inner.config.agent.clone(),
             profile: self.inner.profile.clone(),
             lineage: None,
@@ -368,12 +368,12 @@ impl Hub {
     fn serve(
         &self,
         meta: SessionMeta,
-        log: Box<dyn Log>,
+        log: Box<dyn SessionLog>,
         view: SessionView,
-        role: Role,
+        role: SessionAgent,
     ) -> Controller {
         let config = self.inner.config.clone();
-        let (sender, inbox) = mpsc::channel::<Msg>(INBOX);
+        let (sender, inbox) = mpsc::channel::<TaskRequest>(INBOX);
         let last = view.last_seq;
         let id = meta.thread_id.clone();
         let owner = meta.principal.clone();
@@ -389,17 +389,17 @@ impl Hub {
             }),
         };
         let directories = std::iter::once(&meta.directory).chain(&meta.additional_directories);
-        let roots = Roots::new(directories.cloned().collect(), config.protected.clone());
-        let shared = Arc::new(Shared {
+        let roots = SessionRoots::new(directories.cloned().collect(), config.protected.clone());
+        let shared = Arc::new(SharedSession {
             cwd: meta.directory.as_path().into(),
             roots: Mutex::new(Arc::new(roots)),
             rules: Mutex::default(),
             meta,
             view: Mutex::new(view),
-            feed: Arc::new(Feed::new(last, log.reader(), config.ring_bytes)),
+            feed: Arc::new(SessionFeed::new(last, log.reader(), config.ring_bytes)),
             unfinished: Mutex::new(VecDeque::new()),
             host: Mutex::new(Arc::new(NoHost)),
-            live: Live::default(),
+            live: LiveRoster::default(),
             equipment,
             hitl: Mutex::default(),
             config,
@@ -420,7 +420,7 @@ impl Hub {
     }
 }
 
-impl Inner {
+impl HubInner {
     /// Every session that is open, whoever's it is.
     fn open_sessions(&self) -> Vec<Controller> {
         let live = lock(&self.live);
@@ -453,7 +453,7 @@ impl Inner {
     }
 }
 
-type CreatedLog = (Box<dyn Log>, SessionMeta, SessionView);
+type CreatedLog = (Box<dyn SessionLog>, SessionMeta, SessionView);
 
 fn create_empty(config: &HubConfig, meta: SessionMeta) -> Result<CreatedLog, JournalError> {
     let log = config.store.create(meta.clone())?;

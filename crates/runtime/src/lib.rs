@@ -21,7 +21,9 @@ mod worker;
 
 pub use agent::{Agent, AgentProfile};
 pub use boxed::BoxFuture;
-pub use equipment::{Equip, Equipment, EquipmentChange, EquipmentLink, NewEquipment, NoEquipment};
+pub use equipment::{
+    Equipment, EquipmentChange, EquipmentLink, EquipmentProvider, NewEquipment, NoEquipment,
+};
 pub use error::{
     AgentError, ControlError, HitlError, HostError, LiveClientError, NotInControl, PromptError,
     SessionError, SettingError, ToolError, WorkerError,
@@ -36,14 +38,15 @@ pub use hub::{
 };
 pub use mode::{ACCEPT_EDITS_MODE, ASK_MODE, AUTO_MODE, READ_ONLY_MODE, modes};
 pub use permission::{NoDisk, NoRules, RuleBook};
-pub use ports::{Clock, IdKind, Ids};
-pub use publish::{Batch, Delivery, EncodingSlot, SessionEnd, Subscription};
+pub use ports::{Clock, IdKind, IdSource};
+pub use publish::{BatchSlice, EncodingSlot, EventBatch, SessionEnd, Subscription};
 pub use session::{
-    Act, AttachClient, Claim, ControlWatch, Controlled, Controller, ControllerInfo, Driver,
-    LiveState, Observer, Seat, Submission, Taking, Term,
+    AppliedControl, AttachClient, ControlPreemption, ControlWatch, Controller, ControllerInfo,
+    Driver, DriverAction, LiveState, Observer, PromptSubmission, Seat, SeatClaim, SeatTerm,
 };
 pub use turn::{
-    Delivered, Idle, Question, Steering, ToolBuilder, ToolHandle, ToolOutput, TurnContext, Wake,
+    IdleOutcome, IdleWait, Question, Steering, SteeringDelivery, ToolBuilder, ToolHandle,
+    ToolOutput, TurnContext,
 };
 pub use worker::{Worker, WorkerBuilder, WorkerReport};
 
@@ -51,4 +54,4 @@ pub use async_trait::async_trait;
 pub use harn_journal::{JournalError, SessionMeta, SessionSummary};
 pub use harn_model as model;
 pub use harn_model::Seam;
-pub use harn_policy::{PathProbe, Place, SessionMode};
+pub use harn_policy::{PathProbe, RootedPath, SessionMode};

@@ -37,7 +37,7 @@ pub enum IdKind {
 }
 
 /// Mints ids that nothing else has.
-pub trait Ids: Send + Sync + 'static {
+pub trait IdSource: Send + Sync + 'static {
     /// A fresh id.
     fn mint(&self, kind: IdKind) -> String;
 }

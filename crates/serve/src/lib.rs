@@ -43,8 +43,8 @@ mod trust;
 mod workshop;
 
 #[cfg(feature = "port")]
-pub use net::{Listen, listen};
-pub use options::{Options, chosen_host_call_timeout, default_config_dir, default_state_dir};
+pub use net::{ListenOptions, listen};
+pub use options::{ServeOptions, chosen_host_call_timeout, default_config_dir, default_state_dir};
 pub use ports::{RandomIds, SystemClock};
 #[cfg(feature = "port")]
 pub use stdio::acp_stdio_and_listen;
@@ -56,15 +56,15 @@ pub use workshop::hub;
 pub use anyhow::{Error, Result};
 pub use harn_acp::{HostBridgeChoice, ProfileChoice, TerminalAuth};
 pub use harn_model::{
-    AgentEvent, Command, CommandInput, ConfigChoice, ConfigOption, ContentBlock, Decision,
-    ErrorCategory, PlanEntry, PlanEntryStatus, PlanPriority, PromptSupport, StopReason,
+    AgentEvent, CommandInput, ConfigChoice, ConfigOption, ContentBlock, Decision, ErrorCategory,
+    PlanEntry, PlanEntryStatus, PlanPriority, PromptSupport, SlashCommand, StopReason,
     SystemReminder, ToolContent, ToolKind, Usage, WakeReason,
 };
-pub use harn_policy::{Matcher, PolicyError, Rule, SessionMode, ToolApprovalPolicy};
+pub use harn_policy::{PolicyError, PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy};
 pub use harn_runtime::{
-    Agent, AgentError, AgentProfile, CommandExit, CommandSink, CommandSpec, Delivered, Host,
-    HostError, Hub, Idle, Seam, Steering, ToolBuilder, ToolError, ToolHandle, ToolOutput,
-    TurnContext, Wake, async_trait,
+    Agent, AgentError, AgentProfile, CommandExit, CommandSink, CommandSpec, Host, HostError, Hub,
+    IdleOutcome, IdleWait, Seam, Steering, SteeringDelivery, ToolBuilder, ToolError, ToolHandle,
+    ToolOutput, TurnContext, async_trait,
 };
 pub use harn_tools::{
     Catalogue, Toolbox,

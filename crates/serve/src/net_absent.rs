@@ -2,19 +2,23 @@
 
 use anyhow::Result;
 
-use crate::{Options, workshop::Workshop};
+use crate::{ServeOptions, workshop::ServerRuntime};
 
 /// The variable that holds a token, which a process with a port may still have been given.
 pub(crate) const TOKEN_VARIABLE: &str = "HARN_SERVE_TOKEN";
 
 /// Where to listen: nowhere.
-pub(crate) enum Listen {}
+pub(crate) enum ListenOptions {}
 
 /// A port that is open: none.
-pub(crate) enum Door {}
+pub(crate) enum OpenPort {}
 
-impl Door {
-    pub(crate) async fn open(_: &Workshop, _: &Options, nowhere: Listen) -> Result<Self> {
+impl OpenPort {
+    pub(crate) async fn open(
+        _: &ServerRuntime,
+        _: &ServeOptions,
+        nowhere: ListenOptions,
+    ) -> Result<Self> {
         match nowhere {}
     }
 

@@ -17,7 +17,7 @@ use harn_tools::{
 
 /// What may be chosen about a server.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServeOptions {
     /// Where everything of ours is kept that decides about others: the token, the socket, trust, grants.
     /// Sessions too, unless [`sessions_dir`](Self::sessions_dir) says otherwise. Need not exist yet.
     pub state_dir: PathBuf,
@@ -58,7 +58,7 @@ pub struct Options {
 /// How long a question waits unless somebody says otherwise.
 pub(crate) const ASK_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-impl Options {
+impl ServeOptions {
     /// Sessions in `state_dir`, each client gets the dialect it can take, and whatever changes something
     /// asks. A workspace's own `.harn/policy.toml` counts, and can only forbid.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_chosen_timeout_is_for_every_request_to_a_host() {
-        let mut options = Options::new("/state");
+        let mut options = ServeOptions::new("/state");
         assert_eq!(options.deadlines(), HostDeadlines::default());
         options.host_call_timeout = Some(whole_seconds("7".as_ref()).unwrap());
         let limit = Duration::from_secs(7);

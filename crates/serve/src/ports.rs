@@ -11,7 +11,7 @@ use std::{
 };
 
 use harn_model::Timestamp;
-use harn_runtime::{Clock, IdKind, Ids};
+use harn_runtime::{Clock, IdKind, IdSource};
 use uuid::Uuid;
 
 /// The machine's clock.
@@ -60,7 +60,7 @@ pub struct RandomIds {
     count: AtomicU64,
 }
 
-impl Ids for RandomIds {
+impl IdSource for RandomIds {
     fn mint(&self, kind: IdKind) -> String {
         let prefix = match kind {
             IdKind::Session => return format!("ses_{}", Uuid::now_v7().simple()),

@@ -8,10 +8,12 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use harn_journal::{JournalError, JsonlStore, Listing, Log, Opened, Place, SessionMeta, Store};
+use harn_journal::{
+    JournalError, JsonlStore, OpenedLog, SessionLog, SessionMeta, SessionPaths, Store, StoreListing,
+};
 use harn_model::{Envelope, SessionId};
 
-use crate::{Options, private};
+use crate::{ServeOptions, private};
 
 /// The folder of a workspace in which its threads are.
 #[cfg(feature = "threads")]
@@ -20,30 +22,30 @@ pub(crate) const OF_WORKSPACE: &str = ".harness";
 const THREADS: &str = "threads";
 
 /// Where sessions are kept, and whether what they say of grants and modes is ours.
-pub(crate) struct Kept {
+pub(crate) struct SessionStorage {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) believed: bool,
 }
 
 /// Where options have sessions kept. Creates nothing.
-pub(crate) fn of(options: &Options) -> Kept {
+pub(crate) fn of(options: &ServeOptions) -> SessionStorage {
     match apart(options) {
-        None => Kept {
+        None => SessionStorage {
             store: Arc::new(JsonlStore::new(&options.state_dir)),
             believed: true,
         },
-        Some(root) => Kept {
-            store: Arc::new(ApartStore::new(root)),
+        Some(root) => SessionStorage {
+            store: Arc::new(UntrustedStore::new(root)),
             believed: false,
         },
     }
 }
 
 /// Whether sessions can be kept where options say: a folder apart must be one, or not exist yet.
-pub(crate) fn check(options: &Options) -> Result<()> {
+pub(crate) fn check(options: &ServeOptions) -> Result<()> {
     match apart(options) {
         // The error is about a place, and says which.
-        Some(root) => ApartStore::new(root)
+        Some(root) => UntrustedStore::new(root)
             .check()
             .map_err(|error| anyhow!("{error}")),
         None => Ok(()),
@@ -51,7 +53,7 @@ pub(crate) fn check(options: &Options) -> Result<()> {
 }
 
 /// The sessions directory, where it is not the state directory.
-fn apart(options: &Options) -> Option<PathBuf> {
+fn apart(options: &ServeOptions) -> Option<PathBuf> {
     // A slash at the end would have a link looked through.
     let root: PathBuf = options.sessions_dir.as_deref()?.components().collect();
     let state = &options.state_dir;
@@ -66,12 +68,12 @@ fn apart(options: &Options) -> Option<PathBuf> {
 /// A link there could lead anywhere: what is appended, cut or replaced behind it would be somebody's file. So
 /// the folder, the one of each session and the files in it have to be what they seem, each time they are
 /// used.
-struct ApartStore {
+struct UntrustedStore {
     root: PathBuf,
     inner: JsonlStore,
 }
 
-impl ApartStore {
+impl UntrustedStore {
     fn new(root: PathBuf) -> Self {
         Self {
             inner: JsonlStore::new(&root),
@@ -84,8 +86,8 @@ impl ApartStore {
     }
 
     fn check(&self) -> Result<(), JournalError> {
-        plain(&self.root, Kind::Folder)?;
-        plain(&self.threads(), Kind::Folder)
+        plain(&self.root, ExpectedPathKind::Folder)?;
+        plain(&self.threads(), ExpectedPathKind::Folder)
     }
 
     /// Whether a session's folder and all in it are what they seem. One that does not exist is.
@@ -129,14 +131,14 @@ impl ApartStore {
     }
 }
 
-impl Store for ApartStore {
-    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+impl Store for UntrustedStore {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         self.check()?;
         self.make()?;
         self.inner.create(meta)
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         self.check_session(id)?;
         self.inner.open(id)
     }
@@ -153,12 +155,14 @@ impl Store for ApartStore {
 
     /// Fails as a whole where one session is not what it seems: the others cannot be told from it before it
     /// is read.
-    fn list(&self) -> Result<Listing, JournalError> {
+    fn list(&self) -> Result<StoreListing, JournalError> {
         self.check()?;
         let threads = self.threads();
         let folders = match fs::read_dir(&threads) {
             Ok(folders) => folders,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Listing::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(StoreListing::default());
+            }
             Err(error) => return Err(at(&threads, error)),
         };
         for folder in folders {
@@ -177,7 +181,7 @@ impl Store for ApartStore {
         self.inner.delete(id)
     }
 
-    fn place(&self, id: &SessionId) -> Option<Place> {
+    fn place(&self, id: &SessionId) -> Option<SessionPaths> {
         self.inner.place(id)
     }
 
@@ -192,7 +196,7 @@ impl Store for ApartStore {
 
 /// Whether a session's folder and all in it are what they seem. What is no folder is no session.
 fn check_all_in(folder: &Path) -> Result<(), JournalError> {
-    plain(folder, Kind::Either)?;
+    plain(folder, ExpectedPathKind::Either)?;
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if is_no_folder(&error) => return Ok(()),
@@ -200,7 +204,7 @@ fn check_all_in(folder: &Path) -> Result<(), JournalError> {
     };
     for entry in entries {
         let path = entry.map_err(|error| at(folder, error))?.path();
-        plain(&path, Kind::Either)?;
+        plain(&path, ExpectedPathKind::Either)?;
     }
     Ok(())
 }
@@ -212,14 +216,14 @@ fn is_no_folder(error: &io::Error) -> bool {
 
 /// What is expected at a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ExpectedPathKind {
     Folder,
     /// A folder or a file.
     Either,
 }
 
 /// Whether there is what is expected, or nothing.
-fn plain(path: &Path, kind: Kind) -> Result<(), JournalError> {
+fn plain(path: &Path, kind: ExpectedPathKind) -> Result<(), JournalError> {
     let found = match path.symlink_metadata() {
         Ok(found) => found.file_type(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -227,12 +231,12 @@ fn plain(path: &Path, kind: Kind) -> Result<(), JournalError> {
     };
     let wrong = if found.is_symlink() {
         "it is a link, which could lead anywhere; sessions are kept in plain folders only"
-    } else if found.is_dir() || (kind == Kind::Either && found.is_file()) {
+    } else if found.is_dir() || (kind == ExpectedPathKind::Either && found.is_file()) {
         return Ok(());
     } else {
         match kind {
-            Kind::Folder => "it is not a folder, and sessions are to be kept in it",
-            Kind::Either => "it is neither a file nor a folder",
+            ExpectedPathKind::Folder => "it is not a folder, and sessions are to be kept in it",
+            ExpectedPathKind::Either => "it is neither a file nor a folder",
         }
     };
     Err(at(path, io::Error::other(wrong)))

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 
 use harn_model::{Timestamp, rfc3339};
 use harn_policy::PolicyError;
-use harn_tools::Trust;
+use harn_tools::TrustLookup;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::kept::{Form, Kept};
+use crate::rules::kept::{StateFile, StateFileFormat};
 
 /// Its name in the state directory.
 const FILE: &str = "trusted.toml";
 
 /// The file of trusted workspaces.
 #[derive(Debug)]
-pub(crate) struct Trusted(Kept<TrustFile>);
+pub(crate) struct WorkspaceTrustStore(StateFile<TrustFile>);
 
 /// A workspace that is trusted, with everything in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Workspace {
+pub(crate) struct TrustedWorkspace {
     /// Where it is, as the disk knows it.
     pub(crate) path: PathBuf,
     /// Since when, for people.
@@ -31,10 +31,10 @@ pub(crate) struct Workspace {
 #[serde(deny_unknown_fields)]
 struct TrustFile {
     #[serde(default)]
-    workspace: Vec<Workspace>,
+    workspace: Vec<TrustedWorkspace>,
 }
 
-impl Form for TrustFile {
+impl StateFileFormat for TrustFile {
     const FULL: &'static str = "it is full; take some back with `harn-serve trust --revoke`";
 
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
@@ -66,10 +66,10 @@ pub(crate) enum TrustError {
     File(#[from] PolicyError),
 }
 
-impl Trusted {
+impl WorkspaceTrustStore {
     /// Those in a state directory. Touches nothing.
     pub(crate) fn new(state_dir: &Path) -> Self {
-        Self(Kept::new(state_dir.join(FILE)))
+        Self(StateFile::new(state_dir.join(FILE)))
     }
 
     /// Where they are kept.
@@ -77,7 +77,7 @@ impl Trusted {
         self.0.path()
     }
 
-    pub(crate) fn all(&self) -> Result<Vec<Workspace>, PolicyError> {
+    pub(crate) fn all(&self) -> Result<Vec<TrustedWorkspace>, PolicyError> {
         self.0.look(|file| file.workspace.clone())
     }
 
@@ -95,7 +95,7 @@ impl Trusted {
         }
         self.0.change(|file| {
             if !file.workspace.iter().any(|known| known.path == path) {
-                file.workspace.push(Workspace {
+                file.workspace.push(TrustedWorkspace {
                     path: path.clone(),
                     since: rfc3339(at),
                 });
@@ -108,7 +108,7 @@ impl Trusted {
     pub(crate) fn revoke(&self, workspace: &Path) -> Result<bool, TrustError> {
         // One that is gone can be named as it was.
         let path = real(workspace).unwrap_or_else(|_| workspace.to_owned());
-        let gone = |known: &Workspace| known.path == path;
+        let gone = |known: &TrustedWorkspace| known.path == path;
         if !self.0.look(|file| file.workspace.iter().any(gone))? {
             return Ok(false);
         }
@@ -130,7 +130,7 @@ impl Trusted {
     }
 }
 
-impl Trust for Trusted {
+impl TrustLookup for WorkspaceTrustStore {
     /// A file that cannot be read trusts nothing.
     fn is_trusted(&self, workspace: &Path) -> bool {
         match self.covering(workspace) {
@@ -172,12 +172,12 @@ mod tests {
             fs::create_dir_all(dir.path().join(folder)).unwrap();
         }
         let (w, state) = (dir.path().join("w"), dir.path().join("state"));
-        let trusted = Trusted::new(&state);
+        let trusted = WorkspaceTrustStore::new(&state);
         assert_eq!(trusted.covering(&w).unwrap(), None);
         assert!(!state.exists(), "looking makes nothing");
         let real = trusted.trust(&w, Some(dir.path()), 0).unwrap();
         // Another process sees it.
-        let trusted = Trusted::new(&state);
+        let trusted = WorkspaceTrustStore::new(&state);
         assert_eq!(trusted.covering(&w).unwrap(), Some(real.clone()));
         assert_eq!(trusted.covering(&w.join("sub")).unwrap(), Some(real));
         assert_eq!(trusted.covering(&dir.path().join("w-else")).unwrap(), None);
@@ -199,7 +199,7 @@ mod tests {
         }
         let link = dir.path().join("good/inside");
         std::os::unix::fs::symlink(dir.path().join("bad"), &link).unwrap();
-        let trusted = Trusted::new(&dir.path().join("state"));
+        let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
         trusted.trust(&dir.path().join("good"), None, 0).unwrap();
         assert_eq!(trusted.covering(&link).unwrap(), None);
     }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_holds_more_than_a_project_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let trusted = Trusted::new(&dir.path().join("state"));
+        let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
         let home = dir.path().join("home/ada");
         fs::create_dir_all(&home).unwrap();
         for wide in [Path::new("/"), &home, &dir.path().join("home")] {
@@ -222,7 +222,7 @@ mod tests {
     fn a_file_that_cannot_be_read_trusts_nothing() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(FILE), "workspace = 3").unwrap();
-        let trusted = Trusted::new(dir.path());
+        let trusted = WorkspaceTrustStore::new(dir.path());
         let error = trusted.covering(dir.path()).unwrap_err().to_string();
         assert!(error.contains(FILE), "{error}");
     }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::Result;
-use harn_runtime::{Agent, Equip, Equipment, Hub, HubConfig, NewEquipment};
+use harn_runtime::{Agent, Equipment, EquipmentProvider, Hub, HubConfig, NewEquipment};
 use harn_tools::{
     DiskProbe, LocalHost, ToolboxConfig, Toolboxes, shells::LocalShellWorld, skills::SkillLibrary,
 };
@@ -22,17 +22,17 @@ use tokio::{
 };
 
 use crate::{
-    Options, RandomIds, SystemClock,
+    RandomIds, ServeOptions, SystemClock,
     net::TOKEN_VARIABLE,
     options::environment,
     rules::{self, FileRules},
-    session_store::{self, Kept},
-    trust::Trusted,
+    session_store::{self, SessionStorage},
+    trust::WorkspaceTrustStore,
 };
 
 /// Puts a hub together around an agent, for who brings a runtime and connections of their own. Touches
 /// nothing on disk until the first session is created. Call [`Hub::shutdown`] when done.
-pub fn hub(agent: impl Agent, options: &Options) -> Hub {
+pub fn hub(agent: impl Agent, options: &ServeOptions) -> Hub {
     assemble(Arc::new(agent), options, this_machine())
 }
 
@@ -46,9 +46,9 @@ fn this_machine() -> LocalHost {
     LocalHost::new().with_shells(Arc::new(world))
 }
 
-fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
+fn assemble(agent: Arc<dyn Agent>, options: &ServeOptions, local: LocalHost) -> Hub {
     let clock = Arc::new(SystemClock::new());
-    let Kept { store, believed } = session_store::of(options);
+    let SessionStorage { store, believed } = session_store::of(options);
     let mut config = HubConfig::new(
         agent,
         store,
@@ -62,28 +62,28 @@ fn assemble(agent: Arc<dyn Agent>, options: &Options, local: LocalHost) -> Hub {
     config.default_mode = options.mode;
     config.ask_deadline = options.ask_timeout;
     config.forgetful = !believed;
-    config.equip = Arc::new(Later::new(options.clone(), local, clock));
+    config.equip = Arc::new(LazyToolboxes::new(options.clone(), local, clock));
     Hub::new(config)
 }
 
 /// Equips sessions, with what is put together for the first of them: the start has no need of it.
-struct Later(LazyLock<Toolboxes, Box<dyn FnOnce() -> Toolboxes + Send>>);
+struct LazyToolboxes(LazyLock<Toolboxes, Box<dyn FnOnce() -> Toolboxes + Send>>);
 
-impl Later {
-    fn new(options: Options, local: LocalHost, clock: Arc<SystemClock>) -> Self {
+impl LazyToolboxes {
+    fn new(options: ServeOptions, local: LocalHost, clock: Arc<SystemClock>) -> Self {
         let toolboxes = move || toolboxes(&options, local, clock);
         Self(LazyLock::new(Box::new(toolboxes)))
     }
 }
 
-impl Equip for Later {
+impl EquipmentProvider for LazyToolboxes {
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
         self.0.equip(session)
     }
 }
 
 /// What sessions are equipped with: tools, skills and servers, out of the environment of this process.
-fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> Toolboxes {
+fn toolboxes(options: &ServeOptions, local: LocalHost, clock: Arc<SystemClock>) -> Toolboxes {
     #[allow(
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
@@ -100,7 +100,7 @@ fn toolboxes(options: &Options, local: LocalHost, clock: Arc<SystemClock>) -> To
         local,
         env: Arc::new(env),
         inherited,
-        trust: Arc::new(Trusted::new(&options.state_dir)),
+        trust: Arc::new(WorkspaceTrustStore::new(&options.state_dir)),
         host_deadlines: options.deadlines(),
         skills: Some(Arc::new(SkillLibrary::new(options.skills.clone(), clock))),
         matching: options.skill_matching,
@@ -121,7 +121,7 @@ const SETTLING: Duration = Duration::from_millis(550);
 const WORKERS: usize = 2;
 
 /// See the module. Dropping it ends the children, also when a panic does.
-pub(crate) struct Workshop {
+pub(crate) struct ServerRuntime {
     hub: Hub,
     local: LocalHost,
     workers: Handle,
@@ -129,8 +129,8 @@ pub(crate) struct Workshop {
     runtime: Option<Runtime>,
 }
 
-impl Workshop {
-    pub(crate) fn open(agent: Arc<dyn Agent>, options: &Options) -> Result<Self> {
+impl ServerRuntime {
+    pub(crate) fn open(agent: Arc<dyn Agent>, options: &ServeOptions) -> Result<Self> {
         session_store::check(options)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(WORKERS)
@@ -169,7 +169,7 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for ServerRuntime {
     fn drop(&mut self) {
         self.local.end_all();
         if let Some(runtime) = self.runtime.take() {
@@ -187,19 +187,19 @@ mod tests {
 
     use super::*;
 
-    struct Idle;
+    struct IdleAgent;
 
     #[async_trait]
-    impl Agent for Idle {
+    impl Agent for IdleAgent {
         async fn turn(&self, _: &mut TurnContext) -> Result<StopReason, AgentError> {
             Ok(StopReason::EndTurn)
         }
     }
 
     /// Tells when the command has printed something.
-    struct Started(mpsc::SyncSender<()>);
+    struct FirstOutputSink(mpsc::SyncSender<()>);
 
-    impl CommandSink for Started {
+    impl CommandSink for FirstOutputSink {
         fn terminal(&mut self, _: &str) {}
 
         fn output(&mut self, _: &str) {
@@ -216,7 +216,8 @@ mod tests {
         // Outlives the workshop, as what waits for the child must.
         let runtime = Runtime::new().unwrap();
         let result = panic::catch_unwind(panic::AssertUnwindSafe(|| {
-            let workshop = Workshop::open(Arc::new(Idle), &Options::new(dir.path())).unwrap();
+            let workshop =
+                ServerRuntime::open(Arc::new(IdleAgent), &ServeOptions::new(dir.path())).unwrap();
             let local = workshop.local.clone();
             runtime.spawn(async move {
                 let spec = CommandSpec {
@@ -225,7 +226,9 @@ mod tests {
                     cwd,
                     output_limit: 1024,
                 };
-                let exit = local.run(&"s".into(), spec, &mut Started(started)).await;
+                let exit = local
+                    .run(&"s".into(), spec, &mut FirstOutputSink(started))
+                    .await;
                 let _ = ended.try_send(exit.is_ok_and(|exit| exit.code != Some(0)));
             });
             has_started.recv_timeout(Duration::from_secs(30)).unwrap();

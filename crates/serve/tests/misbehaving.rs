@@ -12,7 +12,7 @@ mod client;
 use std::{process::Command, sync::Arc, thread, time::Duration};
 
 use harn_serve::{
-    Agent, AgentError, Options, Result, StopReason, TurnContext, acp_stdio_with, async_trait,
+    Agent, AgentError, Result, ServeOptions, StopReason, TurnContext, acp_stdio_with, async_trait,
     threads_stdio_with,
 };
 use serde_json::json;
@@ -44,9 +44,9 @@ fn main() -> Result<()> {
         && let Some(serve) = front_end(command)
     {
         println!("printed too early to be caught");
-        let options = Options {
+        let options = ServeOptions {
             directory: Some(state.into()),
-            ..Options::new(state)
+            ..ServeOptions::new(state)
         };
         return serve(Arc::new(Misbehaving), options);
     }
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-type Serve = fn(Arc<dyn Agent>, Options) -> Result<()>;
+type Serve = fn(Arc<dyn Agent>, ServeOptions) -> Result<()>;
 
 fn front_end(name: &str) -> Option<Serve> {
     match name {

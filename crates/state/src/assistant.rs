@@ -17,26 +17,26 @@ use std::{path::PathBuf, sync::Arc};
 use axum::{body::Body, http::Request, response::Response};
 use harn_lines::{
     body::{self, BodyError},
-    pace::Member,
+    pace::ClientSlot,
 };
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    client::{Client, Coming},
+    client::{ClientOptions, DocumentClient},
     error::StateError,
-    refused::Refused,
+    refused::ClientCommandError,
     rooms::Rooms,
     session_choice::{LastSessions, SessionChoice},
-    wire::Command,
+    wire::ClientCommand,
 };
-use attendance::Attendance;
-use format::Format;
-use reply::Reply;
-use request::Asked;
+use attendance::AssistantClient;
+use format::StreamFormat;
+use reply::AssistantResponse;
+use request::AssistantRequest;
 
 /// Where a request comes to.
-pub(crate) struct Visit {
+pub(crate) struct AssistantContext {
     /// The sessions of who sent it.
     pub(crate) hub: Hub,
     /// Where they are looked at.
@@ -48,22 +48,22 @@ pub(crate) struct Visit {
     /// The longest body.
     pub(crate) limit: usize,
     /// What the URL says.
-    pub(crate) coming: Coming,
+    pub(crate) coming: ClientOptions,
     /// Whether the URL says that what was begun goes on when the client leaves.
     pub(crate) detached: bool,
     /// A place among those who are served.
-    pub(crate) member: Member,
+    pub(crate) member: ClientSlot,
     /// Ends the response.
     pub(crate) ending: CancellationToken,
 }
 
 /// Carries out what a client wants, and tells it what comes of it.
 pub(crate) async fn respond(
-    mut visit: Visit,
+    mut visit: AssistantContext,
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let (head, body) = request.into_parts();
-    let format = Format::of(&head.headers);
+    let format = StreamFormat::of(&head.headers);
     let limit = visit.limit;
     let body = body::read(&head.headers, body, limit, usize::MAX).await;
     let body = body.map_err(|error| match error {
@@ -71,7 +71,7 @@ pub(crate) async fn respond(
         BodyError::Slow => StateError::Slow,
         BodyError::Broken => StateError::NoBody,
     })?;
-    let asked = Asked::read(&body)?;
+    let asked = AssistantRequest::read(&body)?;
     // It may be long, and the response may take a while.
     drop(body);
     if visit.coming.session == SessionChoice::Last {
@@ -79,24 +79,25 @@ pub(crate) async fn respond(
         visit.coming.session = asked.session.unwrap_or(SessionChoice::New);
     }
     let (rooms, sessions) = (visit.rooms, &visit.sessions);
-    let client = Client::come(visit.hub, rooms, sessions, visit.coming, visit.directory).await?;
+    let client =
+        DocumentClient::come(visit.hub, rooms, sessions, visit.coming, visit.directory).await?;
     let room = client.room().clone();
-    let mut attendance = Attendance::new(client, visit.detached || asked.detached);
+    let mut attendance = AssistantClient::new(client, visit.detached || asked.detached);
     let refused = carry_out(&mut attendance, asked.commands).await.err();
     // What a command does is in the document a moment later. Whoever looked before would see nothing going
     // on, and a page would see its own message gone.
     if let Some(seq) = room.session().dealt_with().await {
         room.caught_up(seq).await;
     }
-    let reply = Reply::new(format, room, attendance, refused, visit.ending);
+    let reply = AssistantResponse::new(format, room, attendance, refused, visit.ending);
     Ok(format.response(reply.body(visit.member)))
 }
 
 /// Carries out commands in their order, up to one that is refused; none where one of them makes no sense.
 async fn carry_out(
-    attendance: &mut Attendance,
-    commands: Result<Vec<Command>, Refused>,
-) -> Result<(), Refused> {
+    attendance: &mut AssistantClient,
+    commands: Result<Vec<ClientCommand>, ClientCommandError>,
+) -> Result<(), ClientCommandError> {
     for command in commands? {
         attendance.carry_out(command).await?;
     }

@@ -3,15 +3,15 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wire::Operation;
+use crate::wire::DocumentOperation;
 
 /// How much may be told as changes; the document itself is told instead of more.
 pub(crate) const MOST_BYTES: usize = 1024 * 1024;
 
 /// What changed of a document since it was last told.
 #[derive(Debug, Default)]
-pub struct Changes {
-    operations: Vec<Operation>,
+pub struct DocumentChanges {
+    operations: Vec<DocumentOperation>,
     /// About how many bytes they are.
     held: usize,
     /// Something is gone, which no operation can say: the document has to be told anew.
@@ -26,7 +26,7 @@ macro_rules! at {
 }
 pub(crate) use at;
 
-impl Changes {
+impl DocumentChanges {
     /// Whether there is nothing to tell.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -35,7 +35,7 @@ impl Changes {
 
     /// The operations that tell it, in order; none where only the whole document can.
     #[must_use]
-    pub fn operations(&self) -> Option<&[Operation]> {
+    pub fn operations(&self) -> Option<&[DocumentOperation]> {
         (!self.anew).then_some(&self.operations)
     }
 
@@ -55,14 +55,14 @@ impl Changes {
     fn put(&mut self, place: Vec<String>, new: Value) {
         let more = weight(&new);
         // What was put there a moment ago has not been told.
-        if let Some(Operation::Set { path, value }) = self.operations.last_mut()
+        if let Some(DocumentOperation::Set { path, value }) = self.operations.last_mut()
             && *path == place
         {
             self.held -= weight(value);
             *value = new;
         } else {
             let (path, value) = (place, new);
-            self.operations.push(Operation::Set { path, value });
+            self.operations.push(DocumentOperation::Set { path, value });
             self.held += OPERATION;
         }
         self.hold(more);
@@ -73,13 +73,14 @@ impl Changes {
         if self.anew || more.is_empty() {
             return;
         }
-        if let Some(Operation::AppendText { path, value }) = self.operations.last_mut()
+        if let Some(DocumentOperation::AppendText { path, value }) = self.operations.last_mut()
             && *path == place
         {
             value.push_str(more);
         } else {
             let (path, value) = (place, more.to_owned());
-            self.operations.push(Operation::AppendText { path, value });
+            self.operations
+                .push(DocumentOperation::AppendText { path, value });
             self.held += OPERATION;
         }
         self.hold(more.len());
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_follows_in_one_place_is_told_together() {
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         changes.append(at!["messages", 3, "content"], "Hel");
         changes.append(at!["messages", 3, "content"], "lo");
         changes.set(at!["status"], &"running");
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_told_anew() {
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         let long = "x".repeat(MOST_BYTES / 4);
         // In one place there is one of them.
         for _ in 0..100 {
@@ -152,7 +153,7 @@ mod tests {
             changes.set(at!["messages", place], &long);
         }
         assert_eq!(changes.operations(), None);
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         for _ in 0..8 {
             changes.append(at!["messages", 0, "content"], &long);
         }
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_told_anew_needs_no_operations() {
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         assert!(changes.is_empty());
         changes.set(at!["status"], &"running");
         changes.tell_anew();

@@ -4,13 +4,13 @@ use std::{path::PathBuf, sync::Arc};
 
 use harn_model::{Actor, Principal, SessionId, TurnId};
 use harn_runtime::{
-    Act, AttachClient, Claim, Controller, Driver, Hub, LiveClientError, NoHost, NotInControl, Seat,
-    Taking, Term,
+    AttachClient, ControlPreemption, Controller, Driver, DriverAction, Hub, LiveClientError,
+    NoHost, NotInControl, Seat, SeatClaim, SeatTerm,
 };
 
 use crate::{
     error::StateError,
-    refused::Refused,
+    refused::ClientCommandError,
     room::{NAMELESS, Room},
     rooms::Rooms,
     session_choice::{LastSessions, SessionChoice},
@@ -18,7 +18,7 @@ use crate::{
 
 /// How a client comes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Coming {
+pub(crate) struct ClientOptions {
     pub(crate) session: SessionChoice,
     /// Where a new one works.
     pub(crate) cwd: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) struct Coming {
     pub(crate) watches: bool,
 }
 
-pub(crate) struct Client {
+pub(crate) struct DocumentClient {
     hub: Hub,
     rooms: Arc<Rooms>,
     name: Option<String>,
@@ -38,19 +38,19 @@ pub(crate) struct Client {
     went: bool,
 }
 
-impl Client {
+impl DocumentClient {
     /// Lets a client in.
     pub(crate) async fn come(
         hub: Hub,
         rooms: Arc<Rooms>,
         sessions: &LastSessions,
-        coming: Coming,
+        coming: ClientOptions,
         directory: PathBuf,
     ) -> Result<Self, StateError> {
         let cwd = coming.cwd.unwrap_or(directory);
         let session = sessions.open(&hub, &coming.session, cwd).await?;
         let room = rooms.enter(&hub, session).await?;
-        let Coming { name, watches, .. } = coming;
+        let ClientOptions { name, watches, .. } = coming;
         let seat = sit(&room, name.as_deref(), watches).await?;
         Ok(Self {
             hub,
@@ -76,7 +76,7 @@ impl Client {
     }
 
     /// Goes over to another session. Where that cannot be, it stays.
-    pub(crate) async fn go(&mut self, id: &SessionId) -> Result<(), Refused> {
+    pub(crate) async fn go(&mut self, id: &SessionId) -> Result<(), ClientCommandError> {
         let session = self.hub.open(id, None).await.map_err(StateError::from)?;
         let room = self.rooms.enter(&self.hub, session).await?;
         let seat = sit(&room, self.name.as_deref(), self.watches).await?;
@@ -97,7 +97,7 @@ impl Client {
 
     /// The session, for what only who controls it may do. Where nobody does, whoever wants something does
     /// from then on.
-    pub(crate) async fn drive(&self, act: Act) -> Result<Driver<'_>, Refused> {
+    pub(crate) async fn drive(&self, act: DriverAction) -> Result<Driver<'_>, ClientCommandError> {
         let name = self.name();
         match self.seat.drive(act, name) {
             Err(NotInControl::NotController { controller: None }) => {}
@@ -116,26 +116,26 @@ impl Client {
 
     /// Since when it is asked, for an answer to count; and the turn that goes on by it. Whoever is in control
     /// is asked.
-    pub(crate) async fn asked(&self) -> Result<(Term, Option<TurnId>), Refused> {
+    pub(crate) async fn asked(&self) -> Result<(SeatTerm, Option<TurnId>), ClientCommandError> {
         // Before anything else, so that it is the turn that asks, or one that is over.
         let turn = self.seat.cancel_target();
-        self.drive(Act::Answer).await?;
+        self.drive(DriverAction::Answer).await?;
         match self.seat.asked() {
             (Some(term), _) => Ok((term, turn)),
-            (None, _) => Err(Refused::bad(
+            (None, _) => Err(ClientCommandError::bad(
                 "somebody else is asked just now; who decides is about to change, try again",
             )),
         }
     }
 
     /// Takes control, whoever has it.
-    pub(crate) async fn take_over(&self) -> Result<(), Refused> {
+    pub(crate) async fn take_over(&self) -> Result<(), ClientCommandError> {
         let name = self.named("takeover")?;
         self.seat.attach(AttachClient::takeover(name)).await?;
         Ok(())
     }
 
-    pub(crate) async fn hand_back(&self) -> Result<(), Refused> {
+    pub(crate) async fn hand_back(&self) -> Result<(), ClientCommandError> {
         let name = self.named("handback")?;
         if self.seat.has_control() {
             self.seat.attach(AttachClient::observer(name)).await?;
@@ -143,9 +143,9 @@ impl Client {
         Ok(())
     }
 
-    fn named(&self, command: &str) -> Result<&str, Refused> {
+    fn named(&self, command: &str) -> Result<&str, ClientCommandError> {
         self.name().ok_or_else(|| {
-            Refused::bad(format!(
+            ClientCommandError::bad(format!(
                 "{command} needs a name; connect with client=NAME in the URL"
             ))
         })
@@ -197,12 +197,12 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
 
 fn again(client: AttachClient) -> AttachClient {
     AttachClient {
-        taking: Taking::Again,
+        taking: ControlPreemption::Again,
         ..client
     }
 }
 
 /// A place that is not in control without a word about it.
 fn quiet(session: &Controller, name: &str) -> Seat {
-    session.sit(name, Arc::new(NoHost), Claim::Never)
+    session.sit(name, Arc::new(NoHost), SeatClaim::Never)
 }

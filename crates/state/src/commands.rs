@@ -13,28 +13,28 @@ use harn_model::{HitlResponse, TurnId};
 use harn_runtime::BoxFuture;
 use serde_json::Value;
 
-use crate::{client::Client, refused::Refused, wire::Command};
+use crate::{client::DocumentClient, refused::ClientCommandError, wire::ClientCommand};
 
 /// Carries out a command. What came of it is seen in the document; told is only the turn that began by it, or
 /// goes on.
 pub(crate) fn handle<'a>(
-    client: &'a mut Client,
-    command: Command,
-) -> BoxFuture<'a, Result<Option<TurnId>, Refused>> {
+    client: &'a mut DocumentClient,
+    command: ClientCommand,
+) -> BoxFuture<'a, Result<Option<TurnId>, ClientCommandError>> {
     Box::pin(async move {
         match command {
-            Command::Submit { prompt } => submit::handle(client, prompt).await.map(Some),
-            Command::Steer { message } => steer::handle(client, message).await,
-            Command::Approve {
+            ClientCommand::Submit { prompt } => submit::handle(client, prompt).await.map(Some),
+            ClientCommand::Steer { message } => steer::handle(client, message).await,
+            ClientCommand::Approve {
                 tool_call_id,
                 option_id,
             } => decide::approve(client, &tool_call_id, option_id.as_deref()).await,
-            Command::Deny {
+            ClientCommand::Deny {
                 tool_call_id,
                 reason,
                 option_id,
             } => decide::deny(client, &tool_call_id, option_id.as_deref(), reason).await,
-            Command::Answer {
+            ClientCommand::Answer {
                 question_id,
                 answer,
                 approved,
@@ -51,18 +51,20 @@ pub(crate) fn handle<'a>(
                 };
                 answer::handle(client, response).await
             }
-            Command::Resume { session_id, prompt } => {
+            ClientCommand::Resume { session_id, prompt } => {
                 resume::handle(client, session_id, prompt).await
             }
-            Command::Cancel {} => none(cancel::handle(client).await),
-            Command::Configure { config } => none(configure::handle(client, config).await),
-            Command::Withdraw { message_id } => none(withdraw::handle(client, &message_id).await),
-            Command::Takeover {} => none(client.take_over().await),
-            Command::Handback {} => none(client.hand_back().await),
+            ClientCommand::Cancel {} => none(cancel::handle(client).await),
+            ClientCommand::Configure { config } => none(configure::handle(client, config).await),
+            ClientCommand::Withdraw { message_id } => {
+                none(withdraw::handle(client, &message_id).await)
+            }
+            ClientCommand::Takeover {} => none(client.take_over().await),
+            ClientCommand::Handback {} => none(client.hand_back().await),
         }
     })
 }
 
-fn none(done: Result<(), Refused>) -> Result<Option<TurnId>, Refused> {
+fn none(done: Result<(), ClientCommandError>) -> Result<Option<TurnId>, ClientCommandError> {
     done.map(|()| None)
 }

@@ -4,7 +4,7 @@ use harn_model::{Decision, PermissionAsked, PermissionOption, PermissionOptionKi
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{refused::Refused, wire::Command};
+use crate::{refused::ClientCommandError, wire::ClientCommand};
 
 /// The commands there are, and what each takes, for who sends another.
 const KNOWN: [(&str, &str); 11] = [
@@ -35,21 +35,23 @@ const KNOWN: [(&str, &str); 11] = [
 pub(crate) const MOST: usize = 64;
 
 /// The commands of a frame, each read by itself: one that makes no sense does not undo those before it.
-pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Refused> {
+pub(crate) fn commands(
+    frame: &str,
+) -> Result<Vec<Result<ClientCommand, ClientCommandError>>, ClientCommandError> {
     let Ok(frame) = serde_json::from_str::<Value>(frame) else {
-        return Err(Refused::bad(
+        return Err(ClientCommandError::bad(
             "the frame is not JSON; send {\"type\":\"commands\",\"commands\":[…]}",
         ));
     };
     let is_commands = frame.get("type").and_then(Value::as_str) == Some("commands");
     let commands = frame.get("commands").and_then(Value::as_array);
     let Some(commands) = commands.filter(|_| is_commands) else {
-        return Err(Refused::bad(
+        return Err(ClientCommandError::bad(
             "the frame is none of ours; send {\"type\":\"commands\",\"commands\":[…]}",
         ));
     };
     if commands.len() > MOST {
-        return Err(Refused::bad(format!(
+        return Err(ClientCommandError::bad(format!(
             "the frame has more than {MOST} commands; send them in several"
         )));
     }
@@ -57,16 +59,17 @@ pub(crate) fn commands(frame: &str) -> Result<Vec<Result<Command, Refused>>, Ref
 }
 
 /// One of them. What is wrong with it is not repeated: it may be meant for nobody's eyes.
-pub(crate) fn command(given: &Value) -> Result<Command, Refused> {
+pub(crate) fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
     let name = given.get("type").and_then(Value::as_str);
     let known = KNOWN.iter().find(|(known, _)| name == Some(known));
     match known {
-        Some((name, takes)) => Command::deserialize(given)
-            .map_err(|_| Refused::bad(format!("the command {name} is wrong; it takes {takes}"))),
+        Some((name, takes)) => ClientCommand::deserialize(given).map_err(|_| {
+            ClientCommandError::bad(format!("the command {name} is wrong; it takes {takes}"))
+        }),
         None => {
             let names: Vec<_> = KNOWN.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
-            Err(Refused::bad(format!(
+            Err(ClientCommandError::bad(format!(
                 "the command has no type that is known; the types are {names}"
             )))
         }
@@ -74,19 +77,25 @@ pub(crate) fn command(given: &Value) -> Result<Command, Refused> {
 }
 
 /// Something to say, which is not nothing.
-pub(crate) fn words(name: &str, text: String) -> Result<String, Refused> {
+pub(crate) fn words(name: &str, text: String) -> Result<String, ClientCommandError> {
     match text.trim().is_empty() {
-        true => Err(Refused::bad(format!("{name} is empty; say something"))),
+        true => Err(ClientCommandError::bad(format!(
+            "{name} is empty; say something"
+        ))),
         false => Ok(text),
     }
 }
 
 /// That a call may run.
-pub(crate) fn approval(ask: &PermissionAsked, option: Option<&str>) -> Result<Decision, Refused> {
+pub(crate) fn approval(
+    ask: &PermissionAsked,
+    option: Option<&str>,
+) -> Result<Decision, ClientCommandError> {
     let option = choose(ask, option, PermissionOptionKind::AllowOnce)?;
-    let option = option.ok_or_else(|| Refused::bad("this call cannot be allowed once"))?;
+    let option =
+        option.ok_or_else(|| ClientCommandError::bad("this call cannot be allowed once"))?;
     if !option.kind.allows() {
-        return Err(Refused::bad(format!(
+        return Err(ClientCommandError::bad(format!(
             "optionId {:?} refuses the call; send it with deny",
             option.option_id
         )));
@@ -102,10 +111,10 @@ pub(crate) fn refusal(
     ask: &PermissionAsked,
     option: Option<&str>,
     reason: Option<String>,
-) -> Result<Decision, Refused> {
+) -> Result<Decision, ClientCommandError> {
     let option = choose(ask, option, PermissionOptionKind::RejectOnce)?;
     if let Some(option) = option.filter(|option| option.kind.allows()) {
-        return Err(Refused::bad(format!(
+        return Err(ClientCommandError::bad(format!(
             "optionId {:?} allows the call; send it with approve",
             option.option_id
         )));
@@ -121,7 +130,7 @@ fn choose<'a>(
     ask: &'a PermissionAsked,
     named: Option<&str>,
     otherwise: PermissionOptionKind,
-) -> Result<Option<&'a PermissionOption>, Refused> {
+) -> Result<Option<&'a PermissionOption>, ClientCommandError> {
     let mut options = ask.options.iter();
     let Some(named) = named else {
         return Ok(options.find(|option| option.kind == otherwise));
@@ -131,7 +140,7 @@ fn choose<'a>(
         None => {
             let known: Vec<_> = ask.options.iter().map(|it| it.option_id.as_str()).collect();
             let known = known.join(", ");
-            Err(Refused::bad(format!(
+            Err(ClientCommandError::bad(format!(
                 "optionId is none of this question's; they are {known}"
             )))
         }

@@ -29,7 +29,7 @@ use harn_schema::JsonSchema;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
-pub use changes::Changes;
+pub use changes::DocumentChanges;
 pub use page::is_page;
 pub use router::{StateConfig, routes};
 pub use session_choice::{NoSessionMemory, SessionMemory};

@@ -17,9 +17,9 @@ use harn_runtime::{AgentProfile, Controller, Hub, SessionError, SessionFilter, S
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    changes::{Changes, at},
+    changes::{DocumentChanges, at},
     error::StateError,
-    wire::{Listing, ListingMessage, SessionRow, SessionStatus},
+    wire::{ListingMessage, SessionListing, SessionRow, SessionStatus},
 };
 
 /// How often what is open is looked at: somebody who begins a session looks for it in the list.
@@ -30,25 +30,29 @@ const COMMANDS_AS_EXAMPLES: usize = 4;
 
 /// Who looks at the sessions of whom.
 #[derive(Default)]
-pub(crate) struct Listings {
-    boards: Mutex<HashMap<Principal, Weak<Board>>>,
+pub(crate) struct ListingFeeds {
+    boards: Mutex<HashMap<Principal, Weak<ListingFeed>>>,
 }
 
 /// The sessions of a principal, as they were last seen.
-pub(crate) struct Board {
-    seen: watch::Sender<Arc<Listing>>,
+pub(crate) struct ListingFeed {
+    seen: watch::Sender<Arc<SessionListing>>,
 }
 
-impl Listings {
+impl ListingFeeds {
     /// The sessions of the hub's principal; hears of every change.
-    pub(crate) async fn look(&self, hub: &Hub, directory: &Path) -> Result<Arc<Board>, StateError> {
+    pub(crate) async fn look(
+        &self,
+        hub: &Hub,
+        directory: &Path,
+    ) -> Result<Arc<ListingFeed>, StateError> {
         if let Some(board) = self.find(hub.principal()) {
             return Ok(board);
         }
-        let mut gaze = Gaze::new(hub.clone(), directory);
+        let mut gaze = ListingPoller::new(hub.clone(), directory);
         let first = gaze.glance().await?;
         let (seen, _) = watch::channel(Arc::new(first));
-        let board = Arc::new(Board { seen });
+        let board = Arc::new(ListingFeed { seen });
         let mut boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
         boards.retain(|_, board| board.strong_count() > 0);
         let place = boards.entry(hub.principal().clone()).or_default();
@@ -60,20 +64,20 @@ impl Listings {
         Ok(board)
     }
 
-    fn find(&self, principal: &Principal) -> Option<Arc<Board>> {
+    fn find(&self, principal: &Principal) -> Option<Arc<ListingFeed>> {
         let boards = self.boards.lock().unwrap_or_else(PoisonError::into_inner);
         boards.get(principal)?.upgrade()
     }
 }
 
-impl Board {
-    pub(crate) fn watch(&self) -> watch::Receiver<Arc<Listing>> {
+impl ListingFeed {
+    pub(crate) fn watch(&self) -> watch::Receiver<Arc<SessionListing>> {
         self.seen.subscribe()
     }
 }
 
 /// Looks at sessions again and again.
-struct Gaze {
+struct ListingPoller {
     hub: Hub,
     /// Where new sessions work.
     cwd: String,
@@ -83,7 +87,7 @@ struct Gaze {
     glances: u32,
 }
 
-impl Gaze {
+impl ListingPoller {
     fn new(hub: Hub, directory: &Path) -> Self {
         Self {
             hub,
@@ -94,7 +98,7 @@ impl Gaze {
         }
     }
 
-    async fn follow(mut self, board: Weak<Board>) {
+    async fn follow(mut self, board: Weak<ListingFeed>) {
         loop {
             sleep(GLANCE).await;
             if board.strong_count() == 0 {
@@ -119,7 +123,7 @@ impl Gaze {
         }
     }
 
-    async fn glance(&mut self) -> Result<Listing, SessionError> {
+    async fn glance(&mut self) -> Result<SessionListing, SessionError> {
         let live = self.hub.live_sessions();
         let mut open: Vec<_> = live.iter().map(|it| it.id().clone()).collect();
         open.sort();
@@ -129,7 +133,7 @@ impl Gaze {
         }
         self.glances -= 1;
         self.open = open;
-        Ok(Listing {
+        Ok(SessionListing {
             sessions: rows(&self.stored, &live),
             cwd: self.cwd.clone(),
             examples: examples(self.hub.profile()),
@@ -193,7 +197,7 @@ fn status(session: &Controller) -> SessionStatus {
 }
 
 /// What to tell a client that knows this, or nothing yet; nothing where it knows all of it.
-pub(crate) fn message(known: Option<&Listing>, now: &Listing) -> Option<Bytes> {
+pub(crate) fn message(known: Option<&SessionListing>, now: &SessionListing) -> Option<Bytes> {
     let changes = known.and_then(|known| changes(known, now));
     let message = match &changes {
         Some(changes) if changes.is_empty() => return None,
@@ -206,9 +210,9 @@ pub(crate) fn message(known: Option<&Listing>, now: &Listing) -> Option<Bytes> {
 }
 
 /// The rows that are others now; nothing where there are more or fewer of them.
-fn changes(known: &Listing, now: &Listing) -> Option<Changes> {
+fn changes(known: &SessionListing, now: &SessionListing) -> Option<DocumentChanges> {
     let same = known.sessions.len() == now.sessions.len();
-    let mut changes = Changes::default();
+    let mut changes = DocumentChanges::default();
     let pairs = known.sessions.iter().zip(&now.sessions).enumerate();
     for (index, (_, row)) in pairs.filter(|(_, (known, row))| known != row) {
         changes.set(at!["sessions", index], row);
@@ -234,7 +238,7 @@ mod tests {
         }
     }
 
-    fn told(known: Option<&Listing>, now: &Listing) -> Option<Value> {
+    fn told(known: Option<&SessionListing>, now: &SessionListing) -> Option<Value> {
         let message = message(known, now)?;
         Some(serde_json::from_slice(&message).unwrap())
     }
@@ -242,9 +246,9 @@ mod tests {
     #[test]
     fn a_client_is_told_the_rows_that_are_others() {
         use SessionStatus::{Idle, Running};
-        let listing = |rows: Vec<SessionRow>| Listing {
+        let listing = |rows: Vec<SessionRow>| SessionListing {
             sessions: rows,
-            ..Listing::default()
+            ..SessionListing::default()
         };
         let one = listing(vec![row("a", Idle), row("b", Idle)]);
         let two = listing(vec![row("a", Idle), row("b", Running)]);

@@ -8,7 +8,7 @@ use crate::error::StateError;
 
 /// A command was not carried out. The words say what would be right.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum ClientCommandError {
     /// A frame or a command makes no sense.
     #[error("{0}")]
     Bad(String),
@@ -30,13 +30,13 @@ pub(crate) enum Refused {
     Answer(#[from] HitlError),
 }
 
-impl From<ControlError> for Refused {
+impl From<ControlError> for ClientCommandError {
     fn from(error: ControlError) -> Self {
         Self::Control(Box::new(error))
     }
 }
 
-impl Refused {
+impl ClientCommandError {
     pub(crate) fn bad(words: impl Into<String>) -> Self {
         Self::Bad(words.into())
     }
@@ -53,8 +53,8 @@ mod tests {
     #[test]
     fn every_refusal_has_its_words() {
         let other = || Some("ann".to_owned());
-        let table: Vec<Refused> = vec![
-            Refused::bad("prompt is empty; say something"),
+        let table: Vec<ClientCommandError> = vec![
+            ClientCommandError::bad("prompt is empty; say something"),
             NotInControl::NotController {
                 controller: other(),
             }

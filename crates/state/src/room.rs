@@ -13,7 +13,7 @@ use std::{
 use bytes::{BufMut, Bytes, BytesMut};
 use harn_model::{AgentEvent, Seq};
 use harn_runtime::{
-    Claim, ControlWatch, Controller, Delivery, NoHost, Seat, SessionEnd, Subscription,
+    BatchSlice, ControlWatch, Controller, NoHost, Seat, SeatClaim, SessionEnd, Subscription,
 };
 use tokio::{
     sync::watch,
@@ -22,10 +22,10 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    changes::Changes,
+    changes::DocumentChanges,
     error::StateError,
     to_wire::{Document, facts},
-    wire::{Operation, State},
+    wire::{DocumentOperation, DocumentState},
 };
 
 /// How often a client hears of something, at most.
@@ -43,9 +43,9 @@ pub(crate) const NAMELESS: &str = "state";
 pub(crate) struct Room {
     session: Controller,
     agent: String,
-    shown: Mutex<Shown>,
+    shown: Mutex<RoomDocument>,
     /// The number of the last frame, or that there will be none.
-    told: watch::Sender<Told>,
+    told: watch::Sender<RoomProgress>,
     /// The last event that was folded in; none where there will be no more. Not a part of the above: most who
     /// are told of frames have no use for it.
     folded: watch::Sender<Option<Seq>>,
@@ -57,27 +57,27 @@ pub(crate) struct Room {
 
 /// How far a room is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct RoomProgress {
     last: u64,
     ended: bool,
 }
 
-impl Told {
+impl RoomProgress {
     /// Whether somebody who has everything up to `cursor` can be told more: that it is over counts, too.
     pub(crate) fn is_more_than(self, cursor: Option<u64>) -> bool {
         self.ended || cursor != Some(self.last)
     }
 }
 
-struct Shown {
+struct RoomDocument {
     document: Document,
     last: u64,
-    frames: VecDeque<Frame>,
+    frames: VecDeque<RoomFrame>,
     kept: usize,
 }
 
 /// What changed between two frames, or that only the whole document tells it.
-enum Frame {
+enum RoomFrame {
     /// Operations, without the brackets around them.
     Delta(Bytes),
     Anew,
@@ -85,11 +85,11 @@ enum Frame {
 
 /// What to tell a client next.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum NextFrame {
     /// What changed since: operations, without the brackets around them.
     Delta(Vec<Bytes>),
     /// The document. Its messages are shared, so that who reads slowly does not cost what it is long.
-    Whole(Box<State>),
+    Whole(Box<DocumentState>),
     Nothing,
     Ended,
 }
@@ -102,7 +102,7 @@ impl Room {
         let until = from.head();
         while from.position() < until {
             let delivery = from.next().await.map_err(StateError::from)?;
-            let mut past = Changes::default();
+            let mut past = DocumentChanges::default();
             // What changed until now was told to nobody.
             past.tell_anew();
             for envelope in delivery.events() {
@@ -112,13 +112,13 @@ impl Room {
             tokio::task::consume_budget().await;
         }
         let following = CancellationToken::new();
-        let (told, _) = watch::channel(Told {
+        let (told, _) = watch::channel(RoomProgress {
             last: 0,
             ended: false,
         });
         let room = Arc::new(Self {
             agent,
-            shown: Mutex::new(Shown {
+            shown: Mutex::new(RoomDocument {
                 document,
                 last: 0,
                 frames: VecDeque::new(),
@@ -131,9 +131,14 @@ impl Room {
             session,
         });
         // Before the look: what changes behind it is heard of. Nobody is asked here.
-        let seat = room.session.sit(NAMELESS, Arc::new(NoHost), Claim::Never);
+        let seat = room
+            .session
+            .sit(NAMELESS, Arc::new(NoHost), SeatClaim::Never);
         let control = seat.watch();
-        room.look(&mut lock(&room.shown).document, &mut Changes::default());
+        room.look(
+            &mut lock(&room.shown).document,
+            &mut DocumentChanges::default(),
+        );
         let follow = follow(Arc::downgrade(&room), seat, control, from);
         tokio::spawn(async move {
             tokio::select! {
@@ -154,13 +159,16 @@ impl Room {
         if let Some(seat) = nameless.upgrade() {
             return seat;
         }
-        let seat = Arc::new(self.session.sit(NAMELESS, Arc::new(NoHost), Claim::IfFree));
+        let seat = Arc::new(
+            self.session
+                .sit(NAMELESS, Arc::new(NoHost), SeatClaim::IfFree),
+        );
         *nameless = Arc::downgrade(&seat);
         seat
     }
 
     /// Hears of it when there is more to tell.
-    pub(crate) fn watch(&self) -> watch::Receiver<Told> {
+    pub(crate) fn watch(&self) -> watch::Receiver<RoomProgress> {
         self.told.subscribe()
     }
 
@@ -173,7 +181,7 @@ impl Room {
     }
 
     /// What to tell somebody who has everything up to `cursor`, or nothing; moves the cursor behind it.
-    pub(crate) fn next(&self, cursor: &mut Option<u64>) -> Next {
+    pub(crate) fn next(&self, cursor: &mut Option<u64>) -> NextFrame {
         self.next_and(cursor, |_| ()).0
     }
 
@@ -181,19 +189,19 @@ impl Room {
     pub(crate) fn next_and<T>(
         &self,
         cursor: &mut Option<u64>,
-        look: impl FnOnce(&State) -> T,
-    ) -> (Next, T) {
+        look: impl FnOnce(&DocumentState) -> T,
+    ) -> (NextFrame, T) {
         let shown = lock(&self.shown);
         let state = shown.document.state();
         let before = cursor.replace(shown.last);
         let next = match before {
             Some(seen) if seen == shown.last => match self.told.borrow().ended {
-                true => Next::Ended,
-                false => Next::Nothing,
+                true => NextFrame::Ended,
+                false => NextFrame::Nothing,
             },
             before => match before.and_then(|seen| shown.since(seen)) {
-                Some(operations) => Next::Delta(operations),
-                None => Next::Whole(Box::new(state.clone())),
+                Some(operations) => NextFrame::Delta(operations),
+                None => NextFrame::Whole(Box::new(state.clone())),
             },
         };
         (next, look(state))
@@ -206,9 +214,9 @@ impl Room {
 
     /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
     /// is ahead of its frames, and nobody's look at the session is older than what was told of it.
-    fn tell(&self, deliveries: &[Delivery], look: bool) {
-        let events = || deliveries.iter().flat_map(Delivery::events);
-        let mut changes = Changes::default();
+    fn tell(&self, deliveries: &[BatchSlice], look: bool) {
+        let events = || deliveries.iter().flat_map(BatchSlice::events);
+        let mut changes = DocumentChanges::default();
         let mut shown = lock(&self.shown);
         for envelope in events() {
             shown.document.apply(envelope, &mut changes);
@@ -224,20 +232,20 @@ impl Room {
 
     /// Takes over what is known of the session beside its events. The runtime knows nothing of rooms, so
     /// that its locks may be taken while the document is locked.
-    fn look(&self, document: &mut Document, changes: &mut Changes) {
+    fn look(&self, document: &mut Document, changes: &mut DocumentChanges) {
         document.set_session(facts::session(&self.session, &self.agent), changes);
         document.set_presence(facts::presence(&self.session), changes);
         document.set_questions(facts::questions(&self.session), changes);
     }
 
     /// Makes a frame of what changed, if anything did.
-    fn cut(&self, shown: &mut Shown, changes: &Changes) {
+    fn cut(&self, shown: &mut RoomDocument, changes: &DocumentChanges) {
         if changes.is_empty() {
             return;
         }
         shown.keep(match changes.operations() {
-            Some(operations) => Frame::Delta(inner(operations)),
-            None => Frame::Anew,
+            Some(operations) => RoomFrame::Delta(inner(operations)),
+            None => RoomFrame::Anew,
         });
         let last = shown.last;
         self.told.send_modify(|told| told.last = last);
@@ -246,7 +254,7 @@ impl Room {
     /// The session is over.
     fn end(&self, end: &SessionEnd) {
         if let SessionEnd::Failed(why) = end {
-            let mut changes = Changes::default();
+            let mut changes = DocumentChanges::default();
             let mut shown = lock(&self.shown);
             shown.document.fail(why, &mut changes);
             self.cut(&mut shown, &changes);
@@ -256,8 +264,8 @@ impl Room {
     }
 }
 
-impl Shown {
-    fn keep(&mut self, frame: Frame) {
+impl RoomDocument {
+    fn keep(&mut self, frame: RoomFrame) {
         self.last += 1;
         self.kept += frame.weight();
         self.frames.push_back(frame);
@@ -277,15 +285,15 @@ impl Shown {
         let mut deltas = Vec::with_capacity(behind);
         for frame in self.frames.range(first..) {
             match frame {
-                Frame::Delta(operations) => deltas.push(operations.clone()),
-                Frame::Anew => return None,
+                RoomFrame::Delta(operations) => deltas.push(operations.clone()),
+                RoomFrame::Anew => return None,
             }
         }
         Some(deltas)
     }
 }
 
-impl Frame {
+impl RoomFrame {
     fn weight(&self) -> usize {
         // Small ones count, too.
         const BASE: usize = 64;
@@ -348,7 +356,7 @@ async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut fr
 }
 
 /// Operations as they stand in a message, without the brackets.
-fn inner(operations: &[Operation]) -> Bytes {
+fn inner(operations: &[DocumentOperation]) -> Bytes {
     let written = serde_json::to_vec(operations).unwrap_or_default();
     let written = Bytes::from(written);
     match written.len() {

@@ -11,13 +11,13 @@ use harn_runtime::{Controller, Hub};
 use crate::{error::StateError, room::Room};
 
 /// Whose session it is; what another principal calls the same is another.
-type Key = (Principal, SessionId);
+type RoomKey = (Principal, SessionId);
 /// Held by whoever opens a room, so that others wait for it.
-type Place = Arc<tokio::sync::Mutex<Weak<Room>>>;
+type RoomSlot = Arc<tokio::sync::Mutex<Weak<Room>>>;
 
 #[derive(Default)]
 pub(crate) struct Rooms {
-    places: Mutex<HashMap<Key, Place>>,
+    places: Mutex<HashMap<RoomKey, RoomSlot>>,
 }
 
 impl Rooms {
@@ -40,7 +40,7 @@ impl Rooms {
         Ok(opened)
     }
 
-    fn place(&self, key: Key) -> Place {
+    fn place(&self, key: RoomKey) -> RoomSlot {
         let places = self.places.lock();
         let mut places = places.unwrap_or_else(PoisonError::into_inner);
         // Those that nobody is in and nobody opens.

@@ -11,19 +11,19 @@ use axum::{
     routing::{get, post},
 };
 use harn_lines::{
-    pace::{Member, Shares},
-    ws::{Upgrade, bounds},
+    pace::{ClientQuotas, ClientSlot},
+    ws::{WebSocketUpgrade, bounds},
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    assistant::{self, Visit},
-    client::{Client, Coming},
+    assistant::{self, AssistantContext},
+    client::{ClientOptions, DocumentClient},
     error::StateError,
-    listing::Listings,
-    methods::{output, query::Given, timeline},
+    listing::ListingFeeds,
+    methods::{output, query::QueryParams, timeline},
     page,
     room::NAMELESS,
     rooms::Rooms,
@@ -68,23 +68,23 @@ impl StateConfig {
     }
 }
 
-struct Served {
+struct DocumentService {
     config: StateConfig,
     rooms: Arc<Rooms>,
     sessions: Arc<LastSessions>,
-    listings: Listings,
-    places: Shares<Principal>,
+    listings: ListingFeeds,
+    places: ClientQuotas<Principal>,
 }
 
 /// The routes. Each request but those for the page must come with the [`Principal`] it is from, as an
 /// extension.
 pub fn routes(config: StateConfig) -> Router {
-    let served = Arc::new(Served {
-        places: Shares::of(config.connections),
+    let served = Arc::new(DocumentService {
+        places: ClientQuotas::of(config.connections),
         sessions: Arc::new(LastSessions::new(config.memory.clone())),
         config,
         rooms: Arc::default(),
-        listings: Listings::default(),
+        listings: ListingFeeds::default(),
     });
     Router::new()
         .route("/ws", get(handle_socket))
@@ -97,7 +97,7 @@ pub fn routes(config: StateConfig) -> Router {
 }
 
 async fn handle_socket(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<DocumentService>>,
     mut request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
@@ -106,7 +106,7 @@ async fn handle_socket(
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
     // Before the answer: who is refused hears why.
-    let client = Client::come(hub, rooms, &served.sessions, coming, directory).await?;
+    let client = DocumentClient::come(hub, rooms, &served.sessions, coming, directory).await?;
     let (response, socket) = upgrade.accept(bounds(config.message_bytes));
     let (per_second, ending) = (config.messages_per_second, config.ending.clone());
     tokio::spawn(async move {
@@ -119,7 +119,7 @@ async fn handle_socket(
 }
 
 async fn handle_sessions(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<DocumentService>>,
     mut request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
@@ -137,12 +137,12 @@ async fn handle_sessions(
 }
 
 async fn handle_assistant(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<DocumentService>>,
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let config = &served.config;
     let hub = served.hub(&request)?;
-    let visit = Visit {
+    let visit = AssistantContext {
         rooms: served.rooms.clone(),
         sessions: served.sessions.clone(),
         directory: config.directory.clone(),
@@ -157,7 +157,7 @@ async fn handle_assistant(
 }
 
 async fn handle_timeline(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<DocumentService>>,
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
@@ -166,7 +166,7 @@ async fn handle_timeline(
 }
 
 async fn handle_output(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<DocumentService>>,
     request: Request<Body>,
 ) -> Result<Response, StateError> {
     let hub = served.hub(&request)?;
@@ -174,22 +174,22 @@ async fn handle_output(
     output::respond(hub, request.uri().query().unwrap_or_default()).await
 }
 
-impl Served {
+impl DocumentService {
     /// A handshake, and room for one more socket.
     fn upgrade(
         &self,
         hub: &Hub,
         request: &mut Request<Body>,
-    ) -> Result<(Upgrade, Member), StateError> {
-        if !Upgrade::is_asked_for(request.headers()) {
+    ) -> Result<(WebSocketUpgrade, ClientSlot), StateError> {
+        if !WebSocketUpgrade::is_asked_for(request.headers()) {
             return Err(StateError::Upgrade);
         }
-        let upgrade = Upgrade::read(request, PROTOCOL)?;
+        let upgrade = WebSocketUpgrade::read(request, PROTOCOL)?;
         Ok((upgrade, self.join(hub)?))
     }
 
     /// Room for one more who stays.
-    fn join(&self, hub: &Hub) -> Result<Member, StateError> {
+    fn join(&self, hub: &Hub) -> Result<ClientSlot, StateError> {
         let member = self.places.join(hub.principal());
         member.ok_or(StateError::TooMany)
     }
@@ -203,8 +203,8 @@ impl Served {
 }
 
 /// How a client comes, by its URL.
-fn coming(uri: &Uri) -> Result<Coming, StateError> {
-    let given = Given::parse(uri.query().unwrap_or_default())?;
+fn coming(uri: &Uri) -> Result<ClientOptions, StateError> {
+    let given = QueryParams::parse(uri.query().unwrap_or_default())?;
     let said = |name| Ok::<_, StateError>(given.optional(name)?.filter(|it| !it.is_empty()));
     let watches = match said("role")? {
         None | Some("controller") => false,
@@ -222,7 +222,7 @@ fn coming(uri: &Uri) -> Result<Coming, StateError> {
         );
         return Err(StateError::BadQuery { name, wanted });
     }
-    Ok(Coming {
+    Ok(ClientOptions {
         session: said("session")?.map_or(SessionChoice::Last, SessionChoice::of),
         cwd: said("cwd")?.map(Into::into),
         name,
@@ -232,7 +232,7 @@ fn coming(uri: &Uri) -> Result<Coming, StateError> {
 
 /// Whether what a request begins goes on when its client leaves, by its URL.
 fn detached(uri: &Uri) -> Result<bool, StateError> {
-    let given = Given::parse(uri.query().unwrap_or_default())?;
+    let given = QueryParams::parse(uri.query().unwrap_or_default())?;
     match given.optional("detach")? {
         None | Some("" | "false") => Ok(false),
         Some("true") => Ok(true),
@@ -291,7 +291,7 @@ mod tests {
             let query = query.replace(&"n".repeat(60), "…");
             match coming(&uri) {
                 Ok(coming) => {
-                    let Coming {
+                    let ClientOptions {
                         session,
                         cwd,
                         name,

@@ -59,15 +59,15 @@ impl SessionChoice {
 /// How many directories of principals are known without asking the memory.
 const MOST_KNOWN: usize = 1024;
 
-type Key = (Principal, PathBuf);
+type LastSessionKey = (Principal, PathBuf);
 /// Locked by the request that finds or makes the session, so that two at a time get the same one.
-type LastSession = Arc<tokio::sync::Mutex<Option<SessionId>>>;
+type LastSessionSlot = Arc<tokio::sync::Mutex<Option<SessionId>>>;
 
 /// The sessions of clients that name none. What this process gave its clients counts before what the memory
 /// says, which may be the word of another process with sessions of its own.
 pub(crate) struct LastSessions {
     memory: Arc<dyn SessionMemory>,
-    known: Mutex<HashMap<Key, LastSession>>,
+    known: Mutex<HashMap<LastSessionKey, LastSessionSlot>>,
 }
 
 impl LastSessions {
@@ -139,7 +139,7 @@ impl LastSessions {
             .ok()
     }
 
-    fn place(&self, key: Key) -> LastSession {
+    fn place(&self, key: LastSessionKey) -> LastSessionSlot {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_KNOWN && !known.contains_key(&key) {
             // Those that no request uses; the memory still has them.

@@ -10,8 +10,8 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use harn_lines::{
-    pace::Allowance,
-    ws::{Socket, frames, frames_of, reproach},
+    pace::RateAllowance,
+    ws::{UpgradedWebSocket, frames, frames_of, reproach},
 };
 use tokio::{
     sync::mpsc,
@@ -27,12 +27,12 @@ use tokio_tungstenite::tungstenite::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    client::Client,
+    client::DocumentClient,
     commands, from_wire,
-    listing::{self, Board},
-    room::{self, Next, Room},
+    listing::{self, ListingFeed},
+    room::{self, NextFrame, Room},
     to_wire::whole,
-    wire::{Listing, ServerMessage, State},
+    wire::{DocumentState, ServerMessage, SessionListing},
 };
 
 /// How many words about what was wrong may wait to be written; who sends more is not read until then.
@@ -42,11 +42,11 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_millis(100);
 
-type Farewell = (CloseCode, &'static str);
-type Sink = SplitSink<Socket, Message>;
+type SocketCloseReason = (CloseCode, &'static str);
+type SocketSink = SplitSink<UpgradedWebSocket, Message>;
 
 /// What the reading half has the writing half say.
-enum Say {
+enum WriterMessage {
     Wrong(String),
     /// The client looks at another session.
     Room(Arc<Room>),
@@ -54,8 +54,8 @@ enum Say {
 
 /// Serves a client until it leaves, its session is over, or the server ends.
 pub(crate) async fn serve(
-    socket: Socket,
-    client: Client,
+    socket: UpgradedWebSocket,
+    client: DocumentClient,
     per_second: u32,
     ending: CancellationToken,
 ) {
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     let (says, said) = mpsc::channel(WAITING_WORDS);
     let room = client.room().clone();
     let farewell = tokio::select! {
-        farewell = read(stream, client, says, Allowance::new(per_second)) => farewell,
+        farewell = read(stream, client, says, RateAllowance::new(per_second)) => farewell,
         farewell = write(&mut sink, said, room) => farewell,
         () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
     };
@@ -71,7 +71,11 @@ pub(crate) async fn serve(
 }
 
 /// Tells a client of all sessions until it leaves or the server ends. It has nothing to say there.
-pub(crate) async fn show_sessions(socket: Socket, board: Arc<Board>, ending: CancellationToken) {
+pub(crate) async fn show_sessions(
+    socket: UpgradedWebSocket,
+    board: Arc<ListingFeed>,
+    ending: CancellationToken,
+) {
     let (mut sink, mut stream) = socket.split();
     let listen = async {
         while let Some(Ok(message)) = stream.next().await {
@@ -89,9 +93,9 @@ pub(crate) async fn show_sessions(socket: Socket, board: Arc<Board>, ending: Can
     say_farewell(&mut sink, farewell).await;
 }
 
-async fn show(sink: &mut Sink, board: &Board) -> Option<Farewell> {
+async fn show(sink: &mut SocketSink, board: &ListingFeed) -> Option<SocketCloseReason> {
     let mut seen = board.watch();
-    let mut known: Option<Arc<Listing>> = None;
+    let mut known: Option<Arc<SessionListing>> = None;
     loop {
         let now = seen.borrow_and_update().clone();
         if let Some(message) = listing::message(known.as_deref(), &now) {
@@ -104,7 +108,7 @@ async fn show(sink: &mut Sink, board: &Board) -> Option<Farewell> {
     }
 }
 
-async fn say_farewell(sink: &mut Sink, farewell: Option<Farewell>) {
+async fn say_farewell(sink: &mut SocketSink, farewell: Option<SocketCloseReason>) {
     let (code, reason) = farewell.unwrap_or((CloseCode::Normal, ""));
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
@@ -120,11 +124,11 @@ async fn say_farewell(sink: &mut Sink, farewell: Option<Farewell>) {
 
 /// Carries out what comes, until the client leaves or has to.
 async fn read(
-    mut stream: SplitStream<Socket>,
-    mut client: Client,
-    says: mpsc::Sender<Say>,
-    mut allowance: Allowance,
-) -> Option<Farewell> {
+    mut stream: SplitStream<UpgradedWebSocket>,
+    mut client: DocumentClient,
+    says: mpsc::Sender<WriterMessage>,
+    mut allowance: RateAllowance,
+) -> Option<SocketCloseReason> {
     while let Some(message) = stream.next().await {
         let text = match message {
             Ok(Message::Text(text)) if allowance.take() => text,
@@ -145,7 +149,11 @@ async fn read(
 }
 
 /// Carries out the commands of a frame, one after the other; none where nobody writes any more.
-async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -> Option<()> {
+async fn carry_out(
+    client: &mut DocumentClient,
+    frame: &str,
+    says: &mpsc::Sender<WriterMessage>,
+) -> Option<()> {
     let given = match from_wire::commands(frame) {
         Ok(given) => given,
         Err(refused) => vec![Err(refused)],
@@ -156,10 +164,14 @@ async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -
             Err(refused) => Err(refused),
         };
         if client.went() {
-            says.send(Say::Room(client.room().clone())).await.ok()?;
+            says.send(WriterMessage::Room(client.room().clone()))
+                .await
+                .ok()?;
         }
         if let Err(refused) = done {
-            says.send(Say::Wrong(refused.to_string())).await.ok()?;
+            says.send(WriterMessage::Wrong(refused.to_string()))
+                .await
+                .ok()?;
         }
     }
     Some(())
@@ -167,29 +179,29 @@ async fn carry_out(client: &mut Client, frame: &str, says: &mpsc::Sender<Say>) -
 
 /// Tells what there is to tell, until there will be nothing more.
 async fn write(
-    sink: &mut Sink,
-    mut said: mpsc::Receiver<Say>,
+    sink: &mut SocketSink,
+    mut said: mpsc::Receiver<WriterMessage>,
     mut room: Arc<Room>,
-) -> Option<Farewell> {
+) -> Option<SocketCloseReason> {
     let mut told = room.watch();
     let mut cursor = None;
     loop {
         match room.next(&mut cursor) {
-            Next::Nothing => {}
-            Next::Ended => return Some((CloseCode::Again, "the session was closed")),
-            Next::Delta(operations) => {
+            NextFrame::Nothing => {}
+            NextFrame::Ended => return Some((CloseCode::Again, "the session was closed")),
+            NextFrame::Delta(operations) => {
                 send(sink, frames(delta(&operations))).await.ok()?;
             }
-            Next::Whole(state) => {
+            NextFrame::Whole(state) => {
                 send(sink, frames_of(document(*state))).await.ok()?;
             }
         }
         tokio::select! {
             say = said.recv() => match say? {
-                Say::Wrong(message) => {
+                WriterMessage::Wrong(message) => {
                     send(sink, frames(wrong(&message))).await.ok()?;
                 }
-                Say::Room(other) => {
+                WriterMessage::Room(other) => {
                     told = other.watch();
                     (room, cursor) = (other, None);
                 }
@@ -213,7 +225,7 @@ fn delta(operations: &[Bytes]) -> Bytes {
 }
 
 /// The whole document, as a message.
-fn document(state: State) -> impl Iterator<Item = Bytes> {
+fn document(state: DocumentState) -> impl Iterator<Item = Bytes> {
     whole::pieces(state, r#"{"type":"state","state":"#, "}")
 }
 
@@ -223,7 +235,7 @@ fn wrong(message: &str) -> Bytes {
     serde_json::to_vec(&error).unwrap_or_default().into()
 }
 
-async fn send(sink: &mut Sink, frames: impl Iterator<Item = Frame>) -> Result<(), Error> {
+async fn send(sink: &mut SocketSink, frames: impl Iterator<Item = Frame>) -> Result<(), Error> {
     for frame in frames {
         sink.feed(Message::Frame(frame)).await?;
     }

@@ -18,23 +18,23 @@ mod words;
 use harn_model::{Envelope, MessageId, Seq, ToolCallId};
 
 use crate::wire::{TimelineKind, TimelineRow};
-use memory::Memory;
+use memory::TimelineMemory;
 
 pub(crate) use memory::WINDOW;
-pub(crate) use page::{Page, Search};
+pub(crate) use page::{TimelinePageBuilder, TimelineSearch};
 
 /// What one event says, before it is known whether the next one goes on with it.
-struct Draft {
+struct RowDraft {
     kind: TimelineKind,
     /// One line, or what becomes one.
     title: String,
     text: String,
-    joins: Option<Joins>,
+    joins: Option<RowJoin>,
 }
 
 /// What a row goes on with.
 #[derive(PartialEq, Eq)]
-enum Joins {
+enum RowJoin {
     /// Chunks of this message, which add to it.
     Message(Option<MessageId>),
     /// Chunks of this thought.
@@ -43,7 +43,7 @@ enum Joins {
     Call(ToolCallId),
 }
 
-impl Draft {
+impl RowDraft {
     fn new(kind: TimelineKind, title: impl Into<String>) -> Self {
         Self {
             kind,
@@ -58,7 +58,7 @@ impl Draft {
         self
     }
 
-    fn joins(mut self, joins: Joins) -> Self {
+    fn joins(mut self, joins: RowJoin) -> Self {
         self.joins = Some(joins);
         self
     }
@@ -66,8 +66,8 @@ impl Draft {
     /// Takes in what the next event says about the same thing.
     fn go_on(&mut self, next: Self) {
         match &self.joins {
-            Some(Joins::Message(_) | Joins::Thought(_)) => self.text.push_str(&next.text),
-            Some(Joins::Call(_)) => {
+            Some(RowJoin::Message(_) | RowJoin::Thought(_)) => self.text.push_str(&next.text),
+            Some(RowJoin::Call(_)) => {
                 self.title = next.title;
                 if !next.text.is_empty() {
                     self.text = next.text;
@@ -79,15 +79,15 @@ impl Draft {
 }
 
 /// A row that may grow.
-struct Open {
+struct OpenRow {
     seq: Seq,
     at: u64,
     turn: Option<String>,
-    draft: Draft,
+    draft: RowDraft,
 }
 
-impl Open {
-    fn new(envelope: &Envelope, draft: Draft) -> Self {
+impl OpenRow {
+    fn new(envelope: &Envelope, draft: RowDraft) -> Self {
         Self {
             seq: envelope.seq,
             at: envelope.at,
@@ -96,8 +96,8 @@ impl Open {
         }
     }
 
-    fn whole(self) -> Whole {
-        let Draft {
+    fn whole(self) -> FullRow {
+        let RowDraft {
             kind, title, text, ..
         } = self.draft;
         // What somebody said has no title but how it begins.
@@ -106,7 +106,7 @@ impl Open {
             (true, TimelineKind::Thought) => words::line_or(&text, "(an empty thought)"),
             (true, _) => words::line_or(&text, "(an empty message)"),
         };
-        Whole(TimelineRow {
+        FullRow(TimelineRow {
             seq: self.seq.0,
             at: self.at,
             turn: self.turn,
@@ -118,9 +118,9 @@ impl Open {
 }
 
 /// A row with all of its text.
-pub(crate) struct Whole(TimelineRow);
+pub(crate) struct FullRow(TimelineRow);
 
-impl Whole {
+impl FullRow {
     /// As it is shown.
     fn cut(mut self) -> TimelineRow {
         words::cut(&mut self.0.text);
@@ -130,8 +130,8 @@ impl Whole {
 
 #[derive(Default)]
 pub(crate) struct Timeline {
-    memory: Memory,
-    open: Option<Open>,
+    memory: TimelineMemory,
+    open: Option<OpenRow>,
 }
 
 impl Timeline {
@@ -141,7 +141,7 @@ impl Timeline {
     }
 
     /// Takes an event, and gives out the row before it, if the event begins another one.
-    pub(crate) fn add(&mut self, envelope: &Envelope) -> Option<Whole> {
+    pub(crate) fn add(&mut self, envelope: &Envelope) -> Option<FullRow> {
         let draft = rows::draft(envelope, &mut self.memory)?;
         if let Some(open) = &mut self.open
             && draft.joins.is_some()
@@ -150,12 +150,12 @@ impl Timeline {
             open.draft.go_on(draft);
             return None;
         }
-        let before = self.open.replace(Open::new(envelope, draft));
-        before.map(Open::whole)
+        let before = self.open.replace(OpenRow::new(envelope, draft));
+        before.map(OpenRow::whole)
     }
 
-    pub(crate) fn finish(&mut self) -> Option<Whole> {
-        self.open.take().map(Open::whole)
+    pub(crate) fn finish(&mut self) -> Option<FullRow> {
+        self.open.take().map(OpenRow::whole)
     }
 }
 

@@ -24,11 +24,11 @@ pub use facts::Presence;
 use serde::Serialize;
 
 use crate::{
-    changes::{Changes, at},
-    wire::{MessageStatus, NoteKind, Question, SessionFacts, State, Status},
+    changes::{DocumentChanges, at},
+    wire::{DocumentState, DocumentStatus, MessageStatus, NoteKind, PendingQuestion, SessionFacts},
 };
-use call::Place;
-use transcript::{Spoken, UserWords};
+use call::CallPosition;
+use transcript::{OpenMessage, UserWords};
 
 /// What a crash left behind is told with these words.
 const INTERRUPTED: &str = "the process ended in the middle of this run";
@@ -36,13 +36,13 @@ const INTERRUPTED: &str = "the process ended in the middle of this run";
 /// Folds the events of a session, from the first, into its document.
 #[derive(Clone)]
 pub struct Document {
-    state: State,
+    state: DocumentState,
     /// How many messages do not wait: where the next one goes.
     settled: usize,
     /// The message of the agent that is under way.
-    open: Option<Spoken>,
+    open: Option<OpenMessage>,
     /// Calls are tagged with where they are, and decisions with where the call is that they are about.
-    transcript: Transcript<Option<Place>>,
+    transcript: Transcript<Option<CallPosition>>,
     /// Ids of messages, each of which is there once, and how many were asked for by that name.
     names: HashMap<String, u32>,
 }
@@ -52,9 +52,9 @@ impl Document {
     #[must_use]
     pub fn new(session: SessionFacts) -> Self {
         Self {
-            state: State {
+            state: DocumentState {
                 session,
-                ..State::default()
+                ..DocumentState::default()
             },
             settled: 0,
             open: None,
@@ -65,12 +65,12 @@ impl Document {
 
     /// The document as it is.
     #[must_use]
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &DocumentState {
         &self.state
     }
 
     /// Folds one event in, and adds what changed by it.
-    pub fn apply(&mut self, envelope: &Envelope, out: &mut Changes) {
+    pub fn apply(&mut self, envelope: &Envelope, out: &mut DocumentChanges) {
         let at = envelope.at;
         let closed = self.transcript.apply(&envelope.event);
         match envelope.event.family() {
@@ -99,8 +99,8 @@ impl Document {
                 TurnOutcome::Failed { message } => self.end(Some(message), &closed.left, out),
             },
             EventFamily::Turn(TurnEvent::Recovered(_)) => match self.state.status {
-                Status::Running => self.end(Some(INTERRUPTED), &closed.left, out),
-                Status::Idle | Status::Error => self.settle_left(&closed.left, out),
+                DocumentStatus::Running => self.end(Some(INTERRUPTED), &closed.left, out),
+                DocumentStatus::Idle | DocumentStatus::Error => self.settle_left(&closed.left, out),
             },
             EventFamily::Message(MessageEvent::AgentMessageChunk {
                 content,
@@ -236,12 +236,12 @@ impl Document {
     }
 
     /// What the session is called and set to, as it is now.
-    pub fn set_session(&mut self, session: SessionFacts, out: &mut Changes) {
+    pub fn set_session(&mut self, session: SessionFacts, out: &mut DocumentChanges) {
         replace(&mut self.state.session, session, "session", out);
     }
 
     /// Who is there, as it is now.
-    pub fn set_presence(&mut self, presence: Presence, out: &mut Changes) {
+    pub fn set_presence(&mut self, presence: Presence, out: &mut DocumentChanges) {
         let state = &mut self.state;
         replace(&mut state.clients, presence.clients, "clients", out);
         let controller = presence.controller;
@@ -249,24 +249,29 @@ impl Document {
     }
 
     /// What people are asked, as it is now.
-    pub fn set_questions(&mut self, questions: Vec<Question>, out: &mut Changes) {
+    pub fn set_questions(&mut self, questions: Vec<PendingQuestion>, out: &mut DocumentChanges) {
         replace(&mut self.state.questions, questions, "questions", out);
     }
 
     /// Nothing more can be written of the session: what runs is cut short.
-    pub fn fail(&mut self, why: &str, out: &mut Changes) {
+    pub fn fail(&mut self, why: &str, out: &mut DocumentChanges) {
         let left = self.transcript.break_off().left;
         self.end(Some(why), &left, out);
     }
 
     /// The agent is at work; what went wrong before is over.
-    fn run(&mut self, out: &mut Changes) {
-        self.set_status(Status::Running, out);
+    fn run(&mut self, out: &mut DocumentChanges) {
+        self.set_status(DocumentStatus::Running, out);
         self.forget_error(out);
     }
 
     /// The run is over; badly, where it says why.
-    fn end(&mut self, failed: Option<&str>, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+    fn end(
+        &mut self,
+        failed: Option<&str>,
+        left: &OpenItems<Option<CallPosition>>,
+        out: &mut DocumentChanges,
+    ) {
         let message = match failed {
             None => MessageStatus::Complete,
             Some(_) => MessageStatus::Error,
@@ -275,36 +280,41 @@ impl Document {
         self.end_message(message, out);
         match failed {
             None => {
-                self.set_status(Status::Idle, out);
+                self.set_status(DocumentStatus::Idle, out);
                 self.forget_error(out);
             }
             Some(why) => {
                 self.state.error = Some(why.to_owned());
                 out.set(at!["error"], &why);
-                self.set_status(Status::Error, out);
+                self.set_status(DocumentStatus::Error, out);
             }
         }
     }
 
-    fn settle_left(&mut self, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+    fn settle_left(&mut self, left: &OpenItems<Option<CallPosition>>, out: &mut DocumentChanges) {
         self.settle_asks(left, out);
         self.settle_calls(left, out);
     }
 
     /// No operation removes anything.
-    fn forget_error(&mut self, out: &mut Changes) {
+    fn forget_error(&mut self, out: &mut DocumentChanges) {
         if self.state.error.take().is_some() {
             out.tell_anew();
         }
     }
 
-    fn set_status(&mut self, status: Status, out: &mut Changes) {
+    fn set_status(&mut self, status: DocumentStatus, out: &mut DocumentChanges) {
         replace(&mut self.state.status, status, "status", out);
     }
 }
 
 /// Puts a value into a field of the document, and tells it where it is another one.
-fn replace<T: PartialEq + Serialize>(field: &mut T, value: T, name: &str, out: &mut Changes) {
+fn replace<T: PartialEq + Serialize>(
+    field: &mut T,
+    value: T,
+    name: &str,
+    out: &mut DocumentChanges,
+) {
     if *field != value {
         *field = value;
         out.set(at![name], field);

@@ -6,12 +6,13 @@ mod frame;
 mod listing;
 mod timeline;
 
-pub use command::{Command, Configure};
+pub use command::{ClientCommand, SettingChanges};
 pub use document::{
-    Approval, ApprovalChoice, ApprovalStatus, CallStatus, Choice, Client, ClientMode, Diff, Hint,
-    Message, MessageStatus, ModeInfo, Note, NoteKind, OptionInfo, PlanItem, Question, Role,
-    SessionFacts, State, Status, ToolCall, UsageFacts, WorkerFacts,
+    ApprovalChoice, ApprovalStatus, CallDiff, CallStatus, ClientFacts, ClientMode, CommandHint,
+    DocumentMessage, DocumentState, DocumentStatus, DocumentToolCall, MessageNote, MessageRole,
+    MessageStatus, ModeInfo, NoteKind, OptionChoice, OptionInfo, PendingApproval, PendingQuestion,
+    PlanItem, SessionFacts, UsageFacts, WorkerFacts,
 };
-pub use frame::{ClientMessage, Operation, ServerMessage};
-pub use listing::{Listing, ListingMessage, SessionRow, SessionStatus};
+pub use frame::{ClientMessage, DocumentOperation, ServerMessage};
+pub use listing::{ListingMessage, SessionListing, SessionRow, SessionStatus};
 pub use timeline::{TimelineKind, TimelinePage, TimelineRow};

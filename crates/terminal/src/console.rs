@@ -9,19 +9,19 @@ use anyhow::{Context, Result};
 
 /// An error that a better command line would avoid.
 #[derive(Debug)]
-pub struct WrongUse(String);
+pub struct CommandLineError(String);
 
-impl Display for WrongUse {
+impl Display for CommandLineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for WrongUse {}
+impl std::error::Error for CommandLineError {}
 
-/// Marks an error as [`WrongUse`].
+/// Marks an error as [`CommandLineError`].
 pub fn wrong_use(error: anyhow::Error) -> anyhow::Error {
-    WrongUse(format!("{error:#}")).into()
+    CommandLineError(format!("{error:#}")).into()
 }
 
 /// Reports an error on stderr, in the words clap uses for its own errors.

@@ -6,7 +6,7 @@ use harn_model::Timestamp;
 
 /// A session as a server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedSession {
+pub struct ServerSession {
     /// The session.
     pub id: String,
     /// Its title; empty where it has none.

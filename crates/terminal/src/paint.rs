@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Write as _};
 
 /// How something looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum PaintStyle {
     /// As it is.
     Plain,
     /// In the background.
@@ -21,7 +21,7 @@ pub enum Style {
     Cyan,
 }
 
-impl Style {
+impl PaintStyle {
     fn code(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -37,15 +37,15 @@ impl Style {
 
 /// Paints, or does not.
 #[derive(Clone, Copy, Debug)]
-pub struct Paint {
+pub struct TextPainter {
     /// Whether to.
     pub colour: bool,
 }
 
-impl Paint {
+impl TextPainter {
     /// `text` in a style.
-    pub fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
-        if self.colour && style != Style::Plain && !text.is_empty() {
+    pub fn text<'a>(self, style: PaintStyle, text: &'a str) -> Cow<'a, str> {
+        if self.colour && style != PaintStyle::Plain && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", style.code()).into()
         } else {
             text.into()
@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn colour_is_left_out_when_nobody_wants_it() {
-        let off = Paint { colour: false };
-        assert_eq!(off.text(Style::Red, "x"), "x");
-        let on = Paint { colour: true };
-        assert_eq!(on.text(Style::Red, "x"), "\x1b[31mx\x1b[0m");
-        assert_eq!(on.text(Style::Plain, "x"), "x");
+        let off = TextPainter { colour: false };
+        assert_eq!(off.text(PaintStyle::Red, "x"), "x");
+        let on = TextPainter { colour: true };
+        assert_eq!(on.text(PaintStyle::Red, "x"), "\x1b[31mx\x1b[0m");
+        assert_eq!(on.text(PaintStyle::Plain, "x"), "x");
     }
 
     #[test]

@@ -4,15 +4,16 @@ use std::future::Future;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use harn_model::{Command, ConfigOption, PromptSupport, StopReason};
+use harn_model::{ConfigOption, PromptSupport, SlashCommand, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 
-type Turn = dyn Fn(TurnContext) -> BoxFuture<'static, Result<StopReason, AgentError>> + Send + Sync;
+type TurnClosure =
+    dyn Fn(TurnContext) -> BoxFuture<'static, Result<StopReason, AgentError>> + Send + Sync;
 
 /// Calls a closure for every turn.
 pub struct ScriptedAgent {
     profile: AgentProfile,
-    turn: Box<Turn>,
+    turn: Box<TurnClosure>,
 }
 
 impl ScriptedAgent {
@@ -42,7 +43,7 @@ impl ScriptedAgent {
 
     /// With slash commands.
     #[must_use]
-    pub fn commands(mut self, commands: Vec<Command>) -> Self {
+    pub fn commands(mut self, commands: Vec<SlashCommand>) -> Self {
         self.profile.commands = commands;
         self
     }

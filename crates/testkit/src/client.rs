@@ -7,15 +7,15 @@ use std::{process::ExitStatus, time::Duration};
 
 use harn_acp::AcpConfig;
 use harn_runtime::Hub;
-use harn_threads::Line;
+use harn_threads::IncomingLine;
 use serde_json::{Value, json};
 use tokio::{process::Command, time::timeout};
 
-use crate::{Direction, Recorder, link::Link, must};
+use crate::{RecordDirection, Recorder, link::TestLink, must};
 
 /// A line from the agent.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
+pub enum MessageFromAgent {
     /// An answer to a request of ours, or to a line that was none (`id` is null).
     Response {
         /// Which request.
@@ -50,7 +50,7 @@ pub enum Message {
 /// or nothing within the client's patience.
 pub struct StrictClient {
     /// Gone once the client has left.
-    link: Option<Link>,
+    link: Option<TestLink>,
     recorder: Recorder,
     patience: Duration,
     last_id: u64,
@@ -59,33 +59,35 @@ pub struct StrictClient {
     /// Requests of the agent without an answer.
     owed: Vec<Value>,
     /// What else is wrong with a message on this wire.
-    check: fn(&Message) -> Result<(), &'static str>,
+    check: fn(&MessageFromAgent) -> Result<(), &'static str>,
 }
 
 impl StrictClient {
     /// A client of an agent in this process.
     #[must_use]
     pub fn in_memory(hub: Hub, config: AcpConfig, recorder: Recorder) -> Self {
-        Self::over(Link::in_memory(hub, config), recorder, |_| Ok(()))
+        Self::over(TestLink::in_memory(hub, config), recorder, |_| Ok(()))
     }
 
     /// The same, its bytes going through the line reader on a thread.
     #[must_use]
     pub fn framed(hub: Hub, config: AcpConfig, line_limit: usize, recorder: Recorder) -> Self {
-        Self::over(Link::framed(hub, config, line_limit), recorder, |_| Ok(()))
+        Self::over(TestLink::framed(hub, config, line_limit), recorder, |_| {
+            Ok(())
+        })
     }
 
     /// A client of a program, over its standard input and output.
     #[must_use]
     pub fn spawn(command: Command) -> Self {
-        let link = must(Link::spawn(command), "the agent did not start");
+        let link = must(TestLink::spawn(command), "the agent did not start");
         Self::over(link, Recorder::default(), |_| Ok(()))
     }
 
     pub(crate) fn over(
-        link: Link,
+        link: TestLink,
         recorder: Recorder,
-        check: fn(&Message) -> Result<(), &'static str>,
+        check: fn(&MessageFromAgent) -> Result<(), &'static str>,
     ) -> Self {
         Self {
             link: Some(link),
@@ -114,17 +116,17 @@ impl StrictClient {
     /// Sends bytes as they are, plus the end of the line.
     pub async fn send_raw(&mut self, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
-        self.recorder.line(Direction::ToAgent, line);
+        self.recorder.line(RecordDirection::ToAgent, line);
         let bytes = [line, b"\n"].concat();
         self.deliver(async |link| link.send(&bytes).await).await;
     }
 
     /// Sends what came in the place of a line, unrecorded.
-    pub async fn send_line(&mut self, line: Line) {
+    pub async fn send_line(&mut self, line: IncomingLine) {
         self.deliver(async |link| link.send_line(line).await).await;
     }
 
-    async fn deliver(&mut self, send: impl AsyncFnOnce(&mut Link) -> Result<(), String>) {
+    async fn deliver(&mut self, send: impl AsyncFnOnce(&mut TestLink) -> Result<(), String>) {
         let Some(link) = &mut self.link else {
             self.fail("this client has left");
         };
@@ -187,7 +189,7 @@ impl StrictClient {
     }
 
     /// The next line, whatever it is.
-    pub async fn next(&mut self) -> Message {
+    pub async fn next(&mut self) -> MessageFromAgent {
         match self.read().await {
             Some(line) => self.claim(&line),
             None => self.fail("the agent closed the connection"),
@@ -224,7 +226,7 @@ impl StrictClient {
 
     async fn next_answer(&mut self, id: &Value) -> Option<Result<Value, Value>> {
         match self.next().await {
-            Message::Response { id: of, result } if of == *id => Some(result),
+            MessageFromAgent::Response { id: of, result } if of == *id => Some(result),
             _ => None,
         }
     }
@@ -232,7 +234,7 @@ impl StrictClient {
     /// The next line is this notification; returns its params.
     pub async fn expect_notification(&mut self, expected: &str) -> Value {
         match self.next().await {
-            Message::Notification { method, params } if method == expected => params,
+            MessageFromAgent::Notification { method, params } if method == expected => params,
             _ => self.fail(&format!("the last line is not a {expected} notification")),
         }
     }
@@ -264,7 +266,7 @@ impl StrictClient {
     /// The next line is this request of the agent; returns its id and params.
     pub async fn expect_request(&mut self, expected: &str) -> (Value, Value) {
         match self.next().await {
-            Message::Request { id, method, params } if method == expected => (id, params),
+            MessageFromAgent::Request { id, method, params } if method == expected => (id, params),
             _ => self.fail(&format!("the last line is not a {expected} request")),
         }
     }
@@ -275,11 +277,13 @@ impl StrictClient {
         let mut updates = Vec::new();
         loop {
             match self.next().await {
-                Message::Notification { method, mut params } if method == "session/update" => {
+                MessageFromAgent::Notification { method, mut params }
+                    if method == "session/update" =>
+                {
                     updates.push(params["update"].take());
                 }
-                Message::Notification { method, .. } if method == "_harn/agentEvent" => {}
-                Message::Response {
+                MessageFromAgent::Notification { method, .. } if method == "_harn/agentEvent" => {}
+                MessageFromAgent::Response {
                     id: of,
                     result: Ok(result),
                 } if of == *id => {
@@ -339,7 +343,7 @@ impl StrictClient {
                 Ok(Err(error)) => self.fail(&error),
                 Err(_) => self.fail("nothing came"),
             };
-            self.recorder.line(Direction::ToClient, &line);
+            self.recorder.line(RecordDirection::ToClient, &line);
             if !is_given(&line) {
                 return Some(line);
             }
@@ -347,21 +351,21 @@ impl StrictClient {
     }
 
     /// Reads a line as a message and keeps account of who owes whom an answer.
-    pub(crate) fn claim(&mut self, line: &[u8]) -> Message {
+    pub(crate) fn claim(&mut self, line: &[u8]) -> MessageFromAgent {
         let checked = parse(line).and_then(|message| (self.check)(&message).map(|()| message));
         let message = checked.unwrap_or_else(|problem| self.fail(problem));
         match &message {
-            Message::Response {
+            MessageFromAgent::Response {
                 id: Value::Null, ..
             }
-            | Message::Notification { .. } => {}
-            Message::Response { id, .. } => {
+            | MessageFromAgent::Notification { .. } => {}
+            MessageFromAgent::Response { id, .. } => {
                 let Some(at) = self.waiting.iter().position(|waiting| waiting == id) else {
                     self.fail("the last line answers nothing that was asked");
                 };
                 self.waiting.remove(at);
             }
-            Message::Request { id, .. } => {
+            MessageFromAgent::Request { id, .. } => {
                 self.recorder.number_request(id);
                 if self.owed.contains(id) {
                     self.fail("the id of the last line is in use already");
@@ -408,7 +412,7 @@ impl Drop for StrictClient {
         let mut unread = link.unread();
         unread.retain(|line| !is_given(line));
         for line in &unread {
-            self.recorder.line(Direction::ToClient, line);
+            self.recorder.line(RecordDirection::ToClient, line);
         }
         if !unread.is_empty() {
             self.fail(&format!("nobody read the last {} lines", unread.len()));
@@ -429,7 +433,7 @@ fn is_given(line: &[u8]) -> bool {
         && commands.is_some_and(|all| matches!(&all[..], [one] if one["name"] == "permissions"))
 }
 
-fn parse(line: &[u8]) -> Result<Message, &'static str> {
+fn parse(line: &[u8]) -> Result<MessageFromAgent, &'static str> {
     let Ok(Value::Object(mut members)) = serde_json::from_slice(line) else {
         return Err("the last line is no JSON object");
     };
@@ -440,18 +444,20 @@ fn parse(line: &[u8]) -> Result<Message, &'static str> {
     let parts = (take("id"), take("method"), take("result"), take("error"));
     let params = take("params").unwrap_or_default();
     let message = match parts {
-        (Some(id), None, Some(result), None) => Message::Response {
+        (Some(id), None, Some(result), None) => MessageFromAgent::Response {
             id,
             result: Ok(result),
         },
-        (Some(id), None, None, Some(error)) => Message::Response {
+        (Some(id), None, None, Some(error)) => MessageFromAgent::Response {
             id,
             result: Err(error),
         },
         (Some(id), Some(Value::String(method)), None, None) => {
-            Message::Request { id, method, params }
+            MessageFromAgent::Request { id, method, params }
         }
-        (None, Some(Value::String(method)), None, None) => Message::Notification { method, params },
+        (None, Some(Value::String(method)), None, None) => {
+            MessageFromAgent::Notification { method, params }
+        }
         _ => return Err("the last line is neither request, notification nor answer"),
     };
     if !members.is_empty() {

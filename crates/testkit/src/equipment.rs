@@ -7,21 +7,21 @@ use std::{
 
 use async_trait::async_trait;
 use harn_model::{McpServerSpec, McpServerStatus, McpState, SessionId};
-use harn_runtime::{Equip, Equipment, EquipmentChange, EquipmentLink, NewEquipment};
+use harn_runtime::{Equipment, EquipmentChange, EquipmentLink, EquipmentProvider, NewEquipment};
 
 use crate::lock;
 
 /// Equips sessions with fakes. Cheap to clone; clones know of the same sessions.
 #[derive(Clone, Default)]
-pub struct FakeEquip(Arc<Mutex<BTreeMap<SessionId, Arc<Fake>>>>);
+pub struct FakeEquip(Arc<Mutex<BTreeMap<SessionId, Arc<FakeEquipment>>>>);
 
-struct Fake {
+struct FakeEquipment {
     link: EquipmentLink,
-    state: Mutex<State>,
+    state: Mutex<FakeEquipmentState>,
 }
 
 #[derive(Default)]
-struct State {
+struct FakeEquipmentState {
     specs: Vec<McpServerSpec>,
     servers: Vec<McpServerStatus>,
     skills_updated: usize,
@@ -51,7 +51,7 @@ impl FakeEquip {
         self.of(session).link.tell(change).await;
     }
 
-    fn of(&self, session: &SessionId) -> Arc<Fake> {
+    fn of(&self, session: &SessionId) -> Arc<FakeEquipment> {
         match lock(&self.0).get(session) {
             Some(fake) => fake.clone(),
             None => panic!("session {session} was never equipped"),
@@ -59,9 +59,9 @@ impl FakeEquip {
     }
 }
 
-impl Equip for FakeEquip {
+impl EquipmentProvider for FakeEquip {
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
-        let fake = Arc::new(Fake {
+        let fake = Arc::new(FakeEquipment {
             link: session.link,
             state: Mutex::default(),
         });
@@ -71,7 +71,7 @@ impl Equip for FakeEquip {
 }
 
 #[async_trait]
-impl Equipment for Fake {
+impl Equipment for FakeEquipment {
     /// Every server is on its way until [`FakeEquip::stand`] says otherwise.
     fn add_servers(&self, servers: Vec<McpServerSpec>) {
         let mut state = lock(&self.state);

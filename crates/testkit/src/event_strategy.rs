@@ -24,7 +24,7 @@ pub struct EventStrategy {
 
 /// What becomes of one member of an example.
 #[derive(Clone, Debug)]
-enum Change {
+enum MemberChange {
     Text(String),
     Value(Value),
     /// One of the words that examples have under this key.
@@ -105,14 +105,14 @@ impl EventStrategy {
         select(examples).boxed()
     }
 
-    fn change(&self) -> impl Strategy<Value = (Index, Change)> + use<> {
+    fn change(&self) -> impl Strategy<Value = (Index, MemberChange)> + use<> {
         let drops = u32::from(self.drops_members);
         let change = prop_oneof![
-            6 => self.text.clone().prop_map(Change::Text),
-            3 => self.value.clone().prop_map(Change::Value),
-            3 => any::<Index>().prop_map(Change::Word),
-            1 => Just(Change::Flip),
-            drops => Just(Change::Drop),
+            6 => self.text.clone().prop_map(MemberChange::Text),
+            3 => self.value.clone().prop_map(MemberChange::Value),
+            3 => any::<Index>().prop_map(MemberChange::Word),
+            1 => Just(MemberChange::Flip),
+            drops => Just(MemberChange::Drop),
         ];
         (any::<Index>(), change)
     }
@@ -140,7 +140,7 @@ fn words() -> BTreeMap<String, Vec<Value>> {
 fn changed(
     example: &AgentEvent,
     ids: &[&str],
-    changes: &[(Index, Change)],
+    changes: &[(Index, MemberChange)],
     (words, kept): (&BTreeMap<String, Vec<Value>>, &[&str]),
 ) -> AgentEvent {
     let mut event = example.clone();
@@ -164,20 +164,20 @@ fn changed(
             continue;
         };
         // An id is one of the few, or left out.
-        if kept.contains(&key(leaf)) || is_id(&leaf) && !matches!(change, Change::Drop) {
+        if kept.contains(&key(leaf)) || is_id(&leaf) && !matches!(change, MemberChange::Drop) {
             continue;
         }
         let new = match change {
-            Change::Text(text) => Some(Value::from(text.as_str())),
-            Change::Value(value) => Some(value.clone()),
-            Change::Word(at) => words.get(key(leaf)).map(|words| at.get(words).clone()),
-            Change::Flip => {
+            MemberChange::Text(text) => Some(Value::from(text.as_str())),
+            MemberChange::Value(value) => Some(value.clone()),
+            MemberChange::Word(at) => words.get(key(leaf)).map(|words| at.get(words).clone()),
+            MemberChange::Flip => {
                 let flag = value.pointer(leaf).and_then(Value::as_bool);
                 flag.map(|flag| Value::from(!flag))
             }
-            Change::Drop => None,
+            MemberChange::Drop => None,
         };
-        if new.is_none() && !matches!(change, Change::Drop) {
+        if new.is_none() && !matches!(change, MemberChange::Drop) {
             continue;
         }
         let mut changed = value.clone();

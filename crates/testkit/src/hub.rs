@@ -17,12 +17,12 @@ use crate::{CountedIds, FakeClock, MemoryRules, Recorder, StrictClient, must};
 /// the last hub that uses it.
 pub struct TestHub {
     hub: Hub,
-    parts: Parts,
+    parts: TestHubParts,
 }
 
 /// What hubs on one folder share.
 #[derive(Clone)]
-struct Parts {
+struct TestHubParts {
     folder: Arc<TempDir>,
     agent: Arc<dyn Agent>,
     clock: FakeClock,
@@ -33,7 +33,7 @@ struct Parts {
 }
 
 /// See [`TestHub::builder`].
-pub struct TestHubBuilder(Parts);
+pub struct TestHubBuilder(TestHubParts);
 
 impl TestHub {
     /// A hub around an agent, with nothing out of the ordinary.
@@ -51,7 +51,7 @@ impl TestHub {
             must(std::fs::create_dir(&path), path.display());
             recorder.rename(path.display().to_string(), stands_for);
         }
-        TestHubBuilder(Parts {
+        TestHubBuilder(TestHubParts {
             folder: Arc::new(folder),
             agent: Arc::new(agent),
             clock: FakeClock::new(),

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use harn_runtime::{IdKind, Ids};
+use harn_runtime::{IdKind, IdSource};
 
 /// Mints `session-1`, `session-2`, `turn-1`, … Clones go on counting where the others are, so that a
 /// second runtime on the same state mints no id twice.
@@ -14,7 +14,7 @@ pub struct CountedIds {
     counters: Arc<[AtomicU64; 9]>,
 }
 
-impl Ids for CountedIds {
+impl IdSource for CountedIds {
     fn mint(&self, kind: IdKind) -> String {
         let (at, word) = match kind {
             IdKind::Session => (0, "session"),

@@ -31,18 +31,18 @@ use std::{
 };
 
 pub use agent::ScriptedAgent;
-pub use client::{Message, StrictClient};
+pub use client::{MessageFromAgent, StrictClient};
 pub use clock::FakeClock;
 pub use equipment::FakeEquip;
 pub use event_strategy::EventStrategy;
 pub use every_event::every_event;
-pub use host::{FakeHost, Form, HostAnswer, asking_agent, forms};
+pub use host::{FakeHost, HostAnswer, HostAnswerForm, asking_agent, forms};
 pub use hub::{TestHub, TestHubBuilder};
 pub use ids::CountedIds;
 pub use programs::skip_without;
-pub use recorder::{Direction, Recorder};
+pub use recorder::{RecordDirection, Recorder};
 pub use rules::MemoryRules;
-pub use state::{Answered, Frame, StateClient, StateServer};
+pub use state::{ReceivedFrame, StateClient, StateHttpResponse, StateServer};
 pub use thread_screen::ThreadScreen;
 pub use threads::ThreadsClient;
 

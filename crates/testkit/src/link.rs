@@ -10,10 +10,10 @@ use bytes::Bytes;
 use futures::FutureExt;
 use harn_acp::{
     AcpConfig,
-    transport::{self, Incoming, read_lines},
+    transport::{self, ConnectionInput, read_lines},
 };
 use harn_runtime::Hub;
-use harn_threads::{Line, ThreadsConfig};
+use harn_threads::{IncomingLine, ThreadsConfig};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStdin, ChildStdout, Command},
@@ -22,33 +22,33 @@ use tokio::{
 };
 
 /// One connection to an agent.
-pub(crate) enum Link {
-    Memory(Memory),
-    Process(Box<Process>),
+pub(crate) enum TestLink {
+    Memory(MemoryLink),
+    Process(Box<ProcessLink>),
 }
 
 /// An agent in this process.
-pub(crate) struct Memory {
-    to: To,
-    from: From,
+pub(crate) struct MemoryLink {
+    to: LinkSender,
+    from: LinkReceiver,
     lines: VecDeque<Vec<u8>>,
     serving: JoinHandle<Result<(), String>>,
 }
 
-enum To {
-    Acp(mpsc::Sender<Incoming>),
-    Threads(mpsc::Sender<Line>),
+enum LinkSender {
+    Acp(mpsc::Sender<ConnectionInput>),
+    Threads(mpsc::Sender<IncomingLine>),
     Bytes(mpsc::Sender<Vec<u8>>),
     Closed,
 }
 
-enum From {
-    Acp(transport::OutgoingReceiver),
+enum LinkReceiver {
+    Acp(transport::PieceReceiver),
     Threads(harn_threads::OutgoingReceiver),
 }
 
 /// An agent in a process of its own.
-pub(crate) struct Process {
+pub(crate) struct ProcessLink {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
@@ -57,25 +57,30 @@ pub(crate) struct Process {
 /// How many lines may wait for the agent.
 const QUEUE: usize = 64;
 
-impl Link {
+impl TestLink {
     /// Lines go straight to the connection.
     pub(crate) fn in_memory(hub: Hub, config: AcpConfig) -> Self {
         let (to, incoming) = mpsc::channel(QUEUE);
-        Self::serve(hub, config, To::Acp(to), incoming)
+        Self::serve(hub, config, LinkSender::Acp(to), incoming)
     }
 
     /// Bytes go through the line reader.
     pub(crate) fn framed(hub: Hub, config: AcpConfig, line_limit: usize) -> Self {
         let (to, bytes) = mpsc::channel(QUEUE);
         let (lines, incoming) = mpsc::channel(QUEUE);
-        std::thread::spawn(move || read_lines(Fed::new(bytes), line_limit, lines));
-        Self::serve(hub, config, To::Bytes(to), incoming)
+        std::thread::spawn(move || read_lines(ChannelReader::new(bytes), line_limit, lines));
+        Self::serve(hub, config, LinkSender::Bytes(to), incoming)
     }
 
-    fn serve(hub: Hub, config: AcpConfig, to: To, incoming: mpsc::Receiver<Incoming>) -> Self {
+    fn serve(
+        hub: Hub,
+        config: AcpConfig,
+        to: LinkSender,
+        incoming: mpsc::Receiver<ConnectionInput>,
+    ) -> Self {
         let (outgoing, from) = transport::outgoing();
         let serving = harn_acp::serve_connection(hub, config, incoming, outgoing);
-        Self::memory(to, From::Acp(from), serving)
+        Self::memory(to, LinkReceiver::Acp(from), serving)
     }
 
     /// Lines go straight to a connection of threads and turns.
@@ -83,15 +88,19 @@ impl Link {
         let (to, incoming) = mpsc::channel(QUEUE);
         let (outgoing, from) = harn_threads::outgoing();
         let serving = harn_threads::serve_connection(hub, config, incoming, outgoing);
-        Self::memory(To::Threads(to), From::Threads(from), serving)
+        Self::memory(
+            LinkSender::Threads(to),
+            LinkReceiver::Threads(from),
+            serving,
+        )
     }
 
     fn memory<E: ToString>(
-        to: To,
-        from: From,
+        to: LinkSender,
+        from: LinkReceiver,
         serving: impl Future<Output = Result<(), E>> + Send + 'static,
     ) -> Self {
-        Self::Memory(Memory {
+        Self::Memory(MemoryLink {
             to,
             from,
             lines: VecDeque::new(),
@@ -108,7 +117,7 @@ impl Link {
             .spawn()?;
         let gone = || io::Error::other("the child has no pipes");
         let (to, from) = (child.stdin.take(), child.stdout.take());
-        Ok(Self::Process(Box::new(Process {
+        Ok(Self::Process(Box::new(ProcessLink {
             to: Some(to.ok_or_else(gone)?),
             from: BufReader::new(from.ok_or_else(gone)?),
             child,
@@ -118,13 +127,15 @@ impl Link {
     /// Sends bytes, a line if they end in a newline.
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<(), String> {
         match self {
-            Self::Memory(Memory {
-                to: To::Bytes(to), ..
+            Self::Memory(MemoryLink {
+                to: LinkSender::Bytes(to),
+                ..
             }) => to.send(bytes.to_vec()).await.map_err(|_| gone()),
             Self::Memory(_) => {
                 let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
                 let line = String::from_utf8(line.to_vec());
-                self.send_line(line.map_or(Line::NotUtf8, Line::Text)).await
+                self.send_line(line.map_or(IncomingLine::NotUtf8, IncomingLine::Text))
+                    .await
             }
             Self::Process(process) => {
                 let to = process.to.as_mut().ok_or_else(gone)?;
@@ -138,14 +149,14 @@ impl Link {
     }
 
     /// Sends what came in the place of a line, to an agent in this process.
-    pub(crate) async fn send_line(&mut self, line: Line) -> Result<(), String> {
+    pub(crate) async fn send_line(&mut self, line: IncomingLine) -> Result<(), String> {
         let Self::Memory(memory) = self else {
             return Err(gone());
         };
         match &memory.to {
-            To::Acp(to) => to.send(line.into()).await.map_err(|_| gone()),
-            To::Threads(to) => to.send(line).await.map_err(|_| gone()),
-            To::Bytes(_) | To::Closed => Err(gone()),
+            LinkSender::Acp(to) => to.send(line.into()).await.map_err(|_| gone()),
+            LinkSender::Threads(to) => to.send(line).await.map_err(|_| gone()),
+            LinkSender::Bytes(_) | LinkSender::Closed => Err(gone()),
         }
     }
 
@@ -155,8 +166,8 @@ impl Link {
             Self::Memory(memory) => {
                 if memory.lines.is_empty() {
                     let bytes = match &mut memory.from {
-                        From::Acp(from) => from.recv().await.map(|piece| piece.bytes),
-                        From::Threads(from) => from.recv().await,
+                        LinkReceiver::Acp(from) => from.recv().await.map(|piece| piece.bytes),
+                        LinkReceiver::Threads(from) => from.recv().await,
                     };
                     let Some(bytes) = bytes else {
                         return Ok(None);
@@ -191,7 +202,7 @@ impl Link {
     /// Says that nothing more will be sent.
     pub(crate) fn close(&mut self) {
         match self {
-            Self::Memory(memory) => memory.to = To::Closed,
+            Self::Memory(memory) => memory.to = LinkSender::Closed,
             Self::Process(process) => process.to = None,
         }
     }
@@ -223,19 +234,19 @@ fn split(chunk: &Bytes) -> Result<VecDeque<Vec<u8>>, String> {
 }
 
 /// Bytes from a channel, for the line reader's thread.
-struct Fed {
+struct ChannelReader {
     chunks: mpsc::Receiver<Vec<u8>>,
     rest: VecDeque<u8>,
 }
 
-impl Fed {
+impl ChannelReader {
     fn new(chunks: mpsc::Receiver<Vec<u8>>) -> Self {
         let rest = VecDeque::new();
         Self { chunks, rest }
     }
 }
 
-impl Read for Fed {
+impl Read for ChannelReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.rest.is_empty()
             && let Some(chunk) = self.chunks.blocking_recv()

@@ -8,7 +8,7 @@ use axum::{
 use harn_openharness::{OpenHarnessConfig, PATHS, routes};
 use serde_json::{Value, json};
 
-use crate::{Direction, Recorder, TestHub, must, served::ServedRoutes};
+use crate::{RecordDirection, Recorder, TestHub, must, served::ServedRoutes};
 
 /// A Shell of one tenant.
 ///
@@ -16,7 +16,7 @@ use crate::{Direction, Recorder, TestHub, must, served::ServedRoutes};
 ///
 /// Every method that sends does, when the answer is no envelope, or none to its request.
 #[derive(Clone)]
-pub struct Shell {
+pub struct OpenHarnessShell {
     routes: ServedRoutes,
     path: &'static str,
     recorder: Recorder,
@@ -24,7 +24,7 @@ pub struct Shell {
 
 /// What a Shell got.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ShellResponse {
     /// The status of HTTP.
     pub http: StatusCode,
     /// The headers.
@@ -35,7 +35,7 @@ pub struct Answer {
     pub bytes: Vec<u8>,
 }
 
-impl Shell {
+impl OpenHarnessShell {
     /// A Shell of the owner, served by this hub.
     #[must_use]
     pub fn new(hub: &TestHub) -> Self {
@@ -81,7 +81,7 @@ impl Shell {
     }
 
     /// Posts a request and gets its answer.
-    pub async fn post(&self, message: &Value) -> Answer {
+    pub async fn post(&self, message: &Value) -> ShellResponse {
         let answer = self.post_bytes(message.to_string()).await;
         for id in ["request_id", "correlation_id"] {
             if message[id].is_string() {
@@ -92,7 +92,7 @@ impl Shell {
     }
 
     /// Posts any bytes as JSON.
-    pub async fn post_bytes(&self, body: impl Into<Vec<u8>>) -> Answer {
+    pub async fn post_bytes(&self, body: impl Into<Vec<u8>>) -> ShellResponse {
         let request = Request::post(self.path);
         let request = request.header(header::CONTENT_TYPE, "application/json");
         self.send(request, body).await
@@ -103,24 +103,24 @@ impl Shell {
         &self,
         request: axum::http::request::Builder,
         body: impl Into<Vec<u8>>,
-    ) -> Answer {
+    ) -> ShellResponse {
         let body = body.into();
-        self.recorder.line(Direction::ToAgent, &body);
+        self.recorder.line(RecordDirection::ToAgent, &body);
         let request = must(request.body(Body::from(body)), "no request");
         self.exchange(request).await
     }
 
     /// Sends a request whose body may come as it likes.
-    pub async fn exchange(&self, request: Request<Body>) -> Answer {
+    pub async fn exchange(&self, request: Request<Body>) -> ShellResponse {
         let (parts, bytes) = self.routes.answer(request).await;
         if parts.status != StatusCode::OK {
             let status = parts.status.as_u16();
             self.recorder.note(&format!("HTTP {status}"));
         }
-        self.recorder.line(Direction::ToClient, &bytes);
+        self.recorder.line(RecordDirection::ToClient, &bytes);
         let shown = String::from_utf8_lossy(&bytes);
         let envelope = must(serde_json::from_slice(&bytes), shown);
-        let answer = Answer {
+        let answer = ShellResponse {
             http: parts.status,
             headers: parts.headers,
             envelope,
@@ -131,7 +131,7 @@ impl Shell {
     }
 }
 
-impl Answer {
+impl ShellResponse {
     /// Whether it tells of a run, and not why there is nothing to tell.
     #[must_use]
     pub fn is_success(&self) -> bool {

@@ -8,14 +8,14 @@ use crate::lock;
 
 /// Who a line went to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum RecordDirection {
     /// From the client to the agent.
     ToAgent,
     /// From the agent to the client.
     ToClient,
 }
 
-impl Direction {
+impl RecordDirection {
     fn word(self) -> &'static str {
         match self {
             Self::ToAgent => "agent",
@@ -27,18 +27,18 @@ impl Direction {
 /// Keeps every line. Clones write to the same record.
 #[derive(Clone, Default)]
 pub struct Recorder {
-    record: Arc<Mutex<Record>>,
+    record: Arc<Mutex<WireRecord>>,
 }
 
 #[derive(Default)]
-struct Record {
-    entries: Vec<Entry>,
+struct WireRecord {
+    entries: Vec<RecordEntry>,
     names: Vec<(String, String)>,
     requests: usize,
 }
 
-enum Entry {
-    Line(Direction, Vec<u8>),
+enum RecordEntry {
+    Line(RecordDirection, Vec<u8>),
     Note(String),
 }
 
@@ -47,8 +47,8 @@ const RAW_SHOWN: usize = 256;
 
 impl Recorder {
     /// Keeps a line, without its end.
-    pub fn line(&self, direction: Direction, line: &[u8]) {
-        let entry = Entry::Line(direction, line.to_vec());
+    pub fn line(&self, direction: RecordDirection, line: &[u8]) {
+        let entry = RecordEntry::Line(direction, line.to_vec());
         lock(&self.record).entries.push(entry);
     }
 
@@ -56,7 +56,7 @@ impl Recorder {
     pub fn note(&self, text: &str) {
         lock(&self.record)
             .entries
-            .push(Entry::Note(text.to_owned()));
+            .push(RecordEntry::Note(text.to_owned()));
     }
 
     /// Writes `stands_for` for `name` in the transcript, wherever it stands. For folders, whose names
@@ -78,13 +78,13 @@ impl Recorder {
 
     /// The lines that went one way, as they were.
     #[must_use]
-    pub fn lines(&self, direction: Direction) -> Vec<String> {
+    pub fn lines(&self, direction: RecordDirection) -> Vec<String> {
         let record = lock(&self.record);
         let entries = record.entries.iter().filter_map(|entry| match entry {
-            Entry::Line(to, line) if *to == direction => {
+            RecordEntry::Line(to, line) if *to == direction => {
                 Some(String::from_utf8_lossy(line).into_owned())
             }
-            Entry::Line(..) | Entry::Note(_) => None,
+            RecordEntry::Line(..) | RecordEntry::Note(_) => None,
         });
         entries.collect()
     }
@@ -97,8 +97,10 @@ impl Recorder {
         let mut out = String::new();
         for entry in &record.entries {
             match entry {
-                Entry::Note(text) => out.push_str(&format!("{{\"note\":{}}}\n", quoted(text))),
-                Entry::Line(to, line) => {
+                RecordEntry::Note(text) => {
+                    out.push_str(&format!("{{\"note\":{}}}\n", quoted(text)))
+                }
+                RecordEntry::Line(to, line) => {
                     let to = to.word();
                     let body = body(line);
                     out.push_str(&format!("{{\"to\":\"{to}\",{body}}}\n"));
@@ -138,13 +140,13 @@ mod tests {
     fn a_transcript_has_the_bytes_of_each_message_and_says_what_is_none() {
         let recorder = Recorder::default();
         recorder.rename("/tmp/x1", "/workspace");
-        recorder.line(Direction::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);
-        recorder.line(Direction::ToClient, br#"{"id":"u-u-i-d"}"#);
+        recorder.line(RecordDirection::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);
+        recorder.line(RecordDirection::ToClient, br#"{"id":"u-u-i-d"}"#);
         recorder.number_request(&Value::from("u-u-i-d"));
         recorder.note("a pause");
-        recorder.line(Direction::ToAgent, br#"{"half"#);
-        recorder.line(Direction::ToAgent, b"\xff!");
-        recorder.line(Direction::ToAgent, &[b'x'; 300]);
+        recorder.line(RecordDirection::ToAgent, br#"{"half"#);
+        recorder.line(RecordDirection::ToAgent, b"\xff!");
+        recorder.line(RecordDirection::ToAgent, &[b'x'; 300]);
         let expected = [
             r#"{"to":"agent","message":{"z": 1.0,"cwd":"/workspace/a"}}"#,
             r#"{"to":"client","message":{"id":"agent-1"}}"#,
@@ -155,6 +157,9 @@ mod tests {
         ];
         let transcript = recorder.transcript();
         assert_eq!(transcript.lines().collect::<Vec<_>>(), expected);
-        assert_eq!(recorder.lines(Direction::ToClient), [r#"{"id":"u-u-i-d"}"#]);
+        assert_eq!(
+            recorder.lines(RecordDirection::ToClient),
+            [r#"{"id":"u-u-i-d"}"#]
+        );
     }
 }

@@ -18,8 +18,8 @@ use tokio_tungstenite::{
     tungstenite::{Error, client::IntoClientRequest, protocol::WebSocketConfig},
 };
 
-use crate::{Direction, Recorder, TestHub, lock, must, served::ServedRoutes};
-pub use client::{Frame, StateClient};
+use crate::{RecordDirection, Recorder, TestHub, lock, must, served::ServedRoutes};
+pub use client::{ReceivedFrame, StateClient};
 
 /// How much may be on the way between a client and the server.
 const ON_THE_WAY: usize = 64 * 1024;
@@ -34,12 +34,12 @@ const ON_THE_WAY: usize = 64 * 1024;
 pub struct StateServer {
     routes: ServedRoutes,
     on_the_way: usize,
-    tape: Tape,
+    tape: SocketTranscript,
 }
 
 /// What an HTTP request was answered with.
 #[derive(Debug)]
-pub struct Answered {
+pub struct StateHttpResponse {
     /// The status.
     pub status: StatusCode,
     /// The headers.
@@ -62,7 +62,7 @@ impl TestHub {
         StateServer {
             routes: ServedRoutes::new(routes(config)),
             on_the_way: ON_THE_WAY,
-            tape: Tape::new(self.recorder().clone()),
+            tape: SocketTranscript::new(self.recorder().clone()),
         }
     }
 }
@@ -109,7 +109,7 @@ impl StateServer {
         &self,
         path: &'static str,
         query: &str,
-    ) -> Result<StateClient, Box<Answered>> {
+    ) -> Result<StateClient, Box<StateHttpResponse>> {
         let target = match query {
             "" => path.to_owned(),
             query => format!("{path}?{query}"),
@@ -123,7 +123,7 @@ impl StateServer {
                 let (parts, body) = response.into_parts();
                 let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
                 self.tape.refused(parts.status, &body);
-                Err(Box::new(Answered {
+                Err(Box::new(StateHttpResponse {
                     status: parts.status,
                     headers: parts.headers,
                     body,
@@ -146,11 +146,11 @@ impl StateServer {
     }
 
     /// Sends a request without a body.
-    pub async fn request(&self, method: Method, target: &str) -> Answered {
+    pub async fn request(&self, method: Method, target: &str) -> StateHttpResponse {
         let request = Request::builder().method(method).uri(target);
         let request = must(request.body(Body::empty()), target);
         let (parts, bytes) = self.routes.answer(request).await;
-        Answered {
+        StateHttpResponse {
             status: parts.status,
             headers: parts.headers,
             body: String::from_utf8_lossy(&bytes).into_owned(),
@@ -158,25 +158,25 @@ impl StateServer {
     }
 
     /// Gets something over HTTP.
-    pub async fn get(&self, target: &str) -> Answered {
+    pub async fn get(&self, target: &str) -> StateHttpResponse {
         self.request(Method::GET, target).await
     }
 }
 
 /// The transcript, which says whose a line is where several sockets talk.
 #[derive(Clone)]
-struct Tape {
+struct SocketTranscript {
     recorder: Recorder,
-    speakers: Arc<Mutex<Speakers>>,
+    speakers: Arc<Mutex<SocketNumbers>>,
 }
 
 #[derive(Default)]
-struct Speakers {
+struct SocketNumbers {
     known: usize,
     last: usize,
 }
 
-impl Tape {
+impl SocketTranscript {
     fn new(recorder: Recorder) -> Self {
         Self {
             recorder,
@@ -199,7 +199,7 @@ impl Tape {
         self.recorder.note(&format!("refused: {status} {body}"));
     }
 
-    fn line(&self, speaker: usize, direction: Direction, line: &[u8]) {
+    fn line(&self, speaker: usize, direction: RecordDirection, line: &[u8]) {
         self.turn_to(speaker);
         self.recorder.line(direction, line);
     }

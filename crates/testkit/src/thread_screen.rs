@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 /// When something comes that must not: twice, without its beginning, or after its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadScreen {
-    items: Vec<Shown>,
+    items: Vec<ThreadScreenItem>,
     active: Option<String>,
     approvals: BTreeMap<String, Value>,
     ends: Vec<Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Shown {
+struct ThreadScreenItem {
     id: Value,
     turn: Value,
     kind: Value,
@@ -44,12 +44,12 @@ impl ThreadScreen {
                 let item = &params["item"];
                 assert_eq!(self.active.as_deref(), item["turnId"].as_str());
                 assert!(self.find(&item["itemId"]).is_none(), "{params}");
-                self.items.push(Shown {
+                self.items.push(ThreadScreenItem {
                     id: item["itemId"].clone(),
                     turn: item["turnId"].clone(),
                     kind: item["type"].clone(),
                     data: item["data"].as_object().cloned().unwrap_or_default(),
-                    ..Shown::default()
+                    ..ThreadScreenItem::default()
                 });
             }
             "item.delta" => {
@@ -71,12 +71,12 @@ impl ThreadScreen {
         self.active.is_none() && self.items.iter().all(|item| item.completed)
     }
 
-    fn find(&mut self, id: &Value) -> Option<&mut Shown> {
+    fn find(&mut self, id: &Value) -> Option<&mut ThreadScreenItem> {
         self.items.iter_mut().find(|item| item.id == *id)
     }
 
     /// The item that grows or ends, with what is said of it taken over.
-    fn open(&mut self, params: &Value) -> &mut Shown {
+    fn open(&mut self, params: &Value) -> &mut ThreadScreenItem {
         let item = self.find(&params["itemId"]);
         let item = item.unwrap_or_else(|| panic!("{params}: no such item"));
         assert!(!item.completed, "{params}");

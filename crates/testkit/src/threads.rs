@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use harn_threads::ThreadsConfig;
 use serde_json::{Value, json};
 
-use crate::{Message, StrictClient, TestHub, link::Link};
+use crate::{MessageFromAgent, StrictClient, TestHub, link::TestLink};
 
 /// A [`StrictClient`] of a server of threads and turns in this process, with what is special about that wire.
 ///
@@ -37,18 +37,20 @@ impl TestHub {
             directory: self.workspace(),
             version: "0.0.0".to_owned(),
         };
-        let link = Link::threads(self.hub().clone(), config);
+        let link = TestLink::threads(self.hub().clone(), config);
         ThreadsClient(StrictClient::over(link, self.recorder().clone(), check))
     }
 }
 
-fn check(message: &Message) -> Result<(), &'static str> {
+fn check(message: &MessageFromAgent) -> Result<(), &'static str> {
     match message {
-        Message::Notification { method, params } if params["notification"] != method.as_str() => {
+        MessageFromAgent::Notification { method, params }
+            if params["notification"] != method.as_str() =>
+        {
             Err("the params of the last line do not repeat its method")
         }
-        Message::Request { .. } => Err("the server asks nothing on this wire"),
-        Message::Notification { .. } | Message::Response { .. } => Ok(()),
+        MessageFromAgent::Request { .. } => Err("the server asks nothing on this wire"),
+        MessageFromAgent::Notification { .. } | MessageFromAgent::Response { .. } => Ok(()),
     }
 }
 
@@ -72,13 +74,13 @@ impl ThreadsClient {
         let mut told = Vec::new();
         loop {
             match self.next().await {
-                Message::Notification { method, params } => {
+                MessageFromAgent::Notification { method, params } => {
                     told.push(params);
                     if method == "turn.completed" || method == "turn.error" {
                         return told;
                     }
                 }
-                Message::Response { .. } | Message::Request { .. } => {
+                MessageFromAgent::Response { .. } | MessageFromAgent::Request { .. } => {
                     self.fail("the last line is no notification");
                 }
             }
@@ -123,7 +125,7 @@ impl ThreadsClient {
     }
 
     /// Leaves without another word, and reads to the end all the same; returns what came.
-    pub async fn hang_up(mut self) -> Vec<Message> {
+    pub async fn hang_up(mut self) -> Vec<MessageFromAgent> {
         self.end_input();
         let mut rest = Vec::new();
         while let Some(line) = self.read().await {

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use harn_model::{StopReason, ToolKind};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
 /// What the panic of a dropped client says; empty if it has nothing to say.
@@ -85,7 +85,7 @@ async fn a_request_nobody_answered_is_a_failure() {
         .notify("session/cancel", json!({"sessionId": session}))
         .await;
     // Whatever comes until the turn has ended.
-    while !matches!(client.next().await, Message::Response { id: of, .. } if of == id) {}
+    while !matches!(client.next().await, MessageFromAgent::Response { id: of, .. } if of == id) {}
     let complaint = complaint(client);
     assert!(
         complaint.starts_with("requests nobody answered"),

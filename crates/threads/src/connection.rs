@@ -5,7 +5,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use harn_lines::{Disconnected, Line, Outgoing};
+use harn_lines::{ClientDisconnected, IncomingLine, OutgoingSender};
 use harn_runtime::{BoxFuture, Hub};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -13,9 +13,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     ThreadsError,
-    registry::Registry,
+    registry::ThreadRegistry,
     router,
-    rpc::{self, Id},
+    rpc::{self, RpcRequestId},
 };
 
 /// How to serve a client.
@@ -34,14 +34,14 @@ pub struct ThreadsConfig {
 const AT_ONCE: usize = 32;
 
 /// A place among those who touch the disk.
-pub(crate) type Place = OwnedSemaphorePermit;
+pub(crate) type DiskPermit = OwnedSemaphorePermit;
 
 /// A client, as those see it who work for it.
-pub(crate) struct Peer {
+pub(crate) struct ThreadsPeer {
     pub(crate) hub: Hub,
     pub(crate) config: ThreadsConfig,
-    pub(crate) outgoing: Outgoing,
-    pub(crate) registry: Registry,
+    pub(crate) outgoing: OutgoingSender,
+    pub(crate) registry: ThreadRegistry,
     pub(crate) tasks: TaskTracker,
     /// The input has ended.
     pub(crate) ended: CancellationToken,
@@ -52,9 +52,9 @@ pub(crate) struct Peer {
 
 /// Whom to answer; nobody where it was a notification.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply(pub(crate) Option<Id>);
+pub(crate) struct ReplyTarget(pub(crate) Option<RpcRequestId>);
 
-impl Reply {
+impl ReplyTarget {
     /// Adds the line, if there is to be one.
     pub(crate) fn write<T: Serialize>(&self, result: Result<T, ThreadsError>, out: &mut Vec<u8>) {
         match (&self.0, result) {
@@ -65,12 +65,12 @@ impl Reply {
     }
 }
 
-impl Peer {
+impl ThreadsPeer {
     pub(crate) async fn answer<T: Serialize>(
         &self,
-        reply: &Reply,
+        reply: &ReplyTarget,
         result: Result<T, ThreadsError>,
-    ) -> Result<(), Disconnected> {
+    ) -> Result<(), ClientDisconnected> {
         let mut out = Vec::new();
         reply.write(result, &mut out);
         self.send(out).await
@@ -79,7 +79,7 @@ impl Peer {
     /// Answers with what comes of something that touches the disk, and does not wait for it.
     pub(crate) async fn answer_beside<T: Serialize + Send>(
         self: &Arc<Self>,
-        reply: Reply,
+        reply: ReplyTarget,
         work: impl Future<Output = Result<T, ThreadsError>> + Send + 'static,
     ) {
         let (peer, place) = (self.clone(), self.disk().await);
@@ -90,7 +90,7 @@ impl Peer {
         });
     }
 
-    pub(crate) async fn send(&self, lines: Vec<u8>) -> Result<(), Disconnected> {
+    pub(crate) async fn send(&self, lines: Vec<u8>) -> Result<(), ClientDisconnected> {
         match lines.is_empty() {
             true => Ok(()),
             false => self.outgoing.send(lines).await,
@@ -99,7 +99,7 @@ impl Peer {
 
     /// A place among those who touch the disk. Taken before a task is started for it, and kept until the
     /// client has its answer: one that reads none starts no more of them.
-    pub(crate) async fn disk(&self) -> Option<Place> {
+    pub(crate) async fn disk(&self) -> Option<DiskPermit> {
         // It is never closed.
         self.disk.clone().acquire_owned().await.ok()
     }
@@ -110,16 +110,16 @@ impl Peer {
 pub fn serve_connection(
     hub: Hub,
     config: ThreadsConfig,
-    mut incoming: mpsc::Receiver<Line>,
-    outgoing: Outgoing,
-) -> BoxFuture<'static, Result<(), Disconnected>> {
+    mut incoming: mpsc::Receiver<IncomingLine>,
+    outgoing: OutgoingSender,
+) -> BoxFuture<'static, Result<(), ClientDisconnected>> {
     Box::pin(async move {
         let name = format!("threads-{}", hub.number_connection());
-        let peer = Arc::new(Peer {
+        let peer = Arc::new(ThreadsPeer {
             hub,
             config,
             outgoing,
-            registry: Registry::default(),
+            registry: ThreadRegistry::default(),
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
             name,
@@ -130,7 +130,7 @@ pub fn serve_connection(
         loop {
             let line = tokio::select! {
                 line = incoming.recv() => line,
-                () = peer.outgoing.closed() => return Err(Disconnected),
+                () = peer.outgoing.closed() => return Err(ClientDisconnected),
             };
             let Some(line) = line else { break };
             match rpc::read(line) {
@@ -147,7 +147,7 @@ pub fn serve_connection(
         peer.tasks.close();
         tokio::select! {
             () = peer.tasks.wait() => Ok(()),
-            () = peer.outgoing.closed() => Err(Disconnected),
+            () = peer.outgoing.closed() => Err(ClientDisconnected),
         }
     })
 }

@@ -8,23 +8,23 @@ use serde_json::{Map, Value};
 use crate::{
     ThreadsError,
     wire::{
-        ApprovalReply, ApprovalRespondParams, Decide, InputPart, ModelChoice, ThreadCreateParams,
-        ThreadGetParams, TurnCancelParams, TurnStartParams,
+        ApprovalDecision, ApprovalReply, ApprovalRespondParams, InputPart, ModelChoice,
+        ThreadCreateParams, ThreadGetParams, TurnCancelParams, TurnStartParams,
     },
 };
 
-type Read<T> = Result<T, ThreadsError>;
+type ParamsResult<T> = Result<T, ThreadsError>;
 
 /// The members of an object, read one by one.
-pub(crate) struct Fields {
+pub(crate) struct ParamFields {
     members: Map<String, Value>,
     /// What stands before the names in messages.
     within: String,
 }
 
-impl Fields {
+impl ParamFields {
     /// The params of a request; they may be left out where none are needed.
-    pub(crate) fn params(params: Option<Value>) -> Read<Self> {
+    pub(crate) fn params(params: Option<Value>) -> ParamsResult<Self> {
         let members = match params {
             None => Map::new(),
             Some(Value::Object(members)) => members,
@@ -37,7 +37,7 @@ impl Fields {
         })
     }
 
-    fn nested(value: Value, within: &str) -> Read<Self> {
+    fn nested(value: Value, within: &str) -> ParamsResult<Self> {
         match value {
             Value::Object(members) => Ok(Self {
                 members,
@@ -52,7 +52,7 @@ impl Fields {
         self.members.remove(name).filter(|value| !value.is_null())
     }
 
-    fn string(&mut self, name: &str) -> Read<Option<String>> {
+    fn string(&mut self, name: &str) -> ParamsResult<Option<String>> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -60,7 +60,7 @@ impl Fields {
         }
     }
 
-    fn required(&mut self, name: &str) -> Read<String> {
+    fn required(&mut self, name: &str) -> ParamsResult<String> {
         let within = self.within.clone();
         let text = self.string(name)?;
         text.ok_or_else(|| bad(format!("{within}{name} is missing; it must be a string")))
@@ -72,12 +72,12 @@ fn bad(why: impl Into<String>) -> ThreadsError {
 }
 
 /// What a client says of itself counts for nothing, so nothing in it can be wrong.
-pub(crate) fn initialize(params: Option<Value>) -> Read<()> {
-    Fields::params(params).map(drop)
+pub(crate) fn initialize(params: Option<Value>) -> ParamsResult<()> {
+    ParamFields::params(params).map(drop)
 }
 
-pub(crate) fn thread_create(params: Option<Value>) -> Read<ThreadCreateParams> {
-    let mut fields = Fields::params(params)?;
+pub(crate) fn thread_create(params: Option<Value>) -> ParamsResult<ThreadCreateParams> {
+    let mut fields = ParamFields::params(params)?;
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     Ok(ThreadCreateParams {
         title: said(fields.string("title")?),
@@ -85,25 +85,25 @@ pub(crate) fn thread_create(params: Option<Value>) -> Read<ThreadCreateParams> {
     })
 }
 
-pub(crate) fn thread_list(params: Option<Value>) -> Read<()> {
-    Fields::params(params).map(drop)
+pub(crate) fn thread_list(params: Option<Value>) -> ParamsResult<()> {
+    ParamFields::params(params).map(drop)
 }
 
-pub(crate) fn thread_get(params: Option<Value>) -> Read<ThreadGetParams> {
-    let thread_id = Fields::params(params)?.required("threadId")?;
+pub(crate) fn thread_get(params: Option<Value>) -> ParamsResult<ThreadGetParams> {
+    let thread_id = ParamFields::params(params)?.required("threadId")?;
     Ok(ThreadGetParams { thread_id })
 }
 
-pub(crate) fn turn_cancel(params: Option<Value>) -> Read<TurnCancelParams> {
-    let mut fields = Fields::params(params)?;
+pub(crate) fn turn_cancel(params: Option<Value>) -> ParamsResult<TurnCancelParams> {
+    let mut fields = ParamFields::params(params)?;
     Ok(TurnCancelParams {
         thread_id: fields.required("threadId")?,
         turn_id: fields.string("turnId")?,
     })
 }
 
-pub(crate) fn turn_start(params: Option<Value>) -> Read<TurnStartParams> {
-    let mut fields = Fields::params(params)?;
+pub(crate) fn turn_start(params: Option<Value>) -> ParamsResult<TurnStartParams> {
+    let mut fields = ParamFields::params(params)?;
     let thread_id = fields.required("threadId")?;
     let parts = match fields.take("input") {
         Some(Value::Array(parts)) => parts,
@@ -112,7 +112,7 @@ pub(crate) fn turn_start(params: Option<Value>) -> Read<TurnStartParams> {
     };
     let parts = parts.into_iter().enumerate();
     let input = parts.map(|(at, part)| input_part(part, &format!("input[{at}]")));
-    let input: Vec<_> = input.collect::<Read<_>>()?;
+    let input: Vec<_> = input.collect::<ParamsResult<_>>()?;
     if input.is_empty() {
         return Err(bad("input must have at least one part"));
     }
@@ -126,8 +126,8 @@ pub(crate) fn turn_start(params: Option<Value>) -> Read<TurnStartParams> {
     })
 }
 
-fn input_part(part: Value, at: &str) -> Read<InputPart> {
-    let mut fields = Fields::nested(part, at)?;
+fn input_part(part: Value, at: &str) -> ParamsResult<InputPart> {
+    let mut fields = ParamFields::nested(part, at)?;
     match fields.required("type")?.as_str() {
         "text" => Ok(InputPart::Text {
             text: fields.required("text")?,
@@ -141,21 +141,21 @@ fn input_part(part: Value, at: &str) -> Read<InputPart> {
     }
 }
 
-fn model(model: Value) -> Read<ModelChoice> {
-    let mut fields = Fields::nested(model, "model")?;
+fn model(model: Value) -> ParamsResult<ModelChoice> {
+    let mut fields = ParamFields::nested(model, "model")?;
     Ok(ModelChoice {
         provider_id: fields.string("providerID")?,
         model_id: fields.required("modelID")?,
     })
 }
 
-pub(crate) fn approval_respond(params: Option<Value>) -> Read<ApprovalRespondParams> {
-    let mut fields = Fields::params(params)?;
+pub(crate) fn approval_respond(params: Option<Value>) -> ParamsResult<ApprovalRespondParams> {
+    let mut fields = ParamFields::params(params)?;
     let request_id = fields.required("requestId")?;
     let decision = match fields.required("decision")?.as_str() {
-        "once" => Decide::Once,
-        "always" => Decide::Always,
-        "reject" => Decide::Reject,
+        "once" => ApprovalDecision::Once,
+        "always" => ApprovalDecision::Always,
+        "reject" => ApprovalDecision::Reject,
         _ => {
             let why = "decision must be \"once\", \"always\" or \"reject\"";
             return Err(bad(why));
@@ -196,21 +196,21 @@ pub(crate) fn last_segment(url: &str) -> &str {
 
 /// What a decision comes to among the options that are offered, and what will be told of it.
 pub(crate) fn decision(
-    decide: Decide,
+    decide: ApprovalDecision,
     options: &[PermissionOption],
-) -> Read<(Decision, ApprovalReply)> {
+) -> ParamsResult<(Decision, ApprovalReply)> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let of = |kind| options.iter().filter(move |option| option.kind == kind);
     let once = || of(AllowOnce).next().map(|it| (it, ApprovalReply::Once));
     let lasting = of(AllowAlways).filter(|option| option.scope != GrantScope::Once);
     let allowed = match decide {
-        Decide::Once => once(),
+        ApprovalDecision::Once => once(),
         // Where nothing can be remembered, this once is what is left of it.
-        Decide::Always => lasting
+        ApprovalDecision::Always => lasting
             .max_by_key(|option| option.scope)
             .map(|it| (it, ApprovalReply::Always))
             .or_else(once),
-        Decide::Reject => {
+        ApprovalDecision::Reject => {
             // Only this once, whatever else is offered: nothing here says that it is for ever.
             let option = of(RejectOnce).next();
             let rejected = Decision::Rejected {

@@ -23,6 +23,8 @@ use schemars::JsonSchema;
 
 pub use connection::{ThreadsConfig, serve_connection};
 pub use error::ThreadsError;
-pub use harn_lines::{Disconnected, Line, Outgoing, OutgoingReceiver, outgoing};
-pub use replay::History;
-pub use to_wire::Projector;
+pub use harn_lines::{
+    ClientDisconnected, IncomingLine, OutgoingReceiver, OutgoingSender, outgoing,
+};
+pub use replay::ThreadHistory;
+pub use to_wire::ThreadProjector;

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{
     ThreadsError,
-    connection::{Peer, Place},
-    thread::{self, Request},
+    connection::{DiskPermit, ThreadsPeer},
+    thread::{self, ThreadRequest},
 };
 
 /// How many requests may wait for a thread.
@@ -19,16 +19,16 @@ const INBOX: usize = 64;
 
 /// Shared by the reading loop and the tasks of the threads.
 #[derive(Default)]
-pub(crate) struct Registry(Mutex<Open>);
+pub(crate) struct ThreadRegistry(Mutex<OpenThreads>);
 
 #[derive(Default)]
-struct Open {
-    threads: HashMap<SessionId, mpsc::Sender<Request>>,
+struct OpenThreads {
+    threads: HashMap<SessionId, mpsc::Sender<ThreadRequest>>,
     asks: HashMap<AskId, SessionId>,
 }
 
-impl Registry {
-    fn lock(&self) -> MutexGuard<'_, Open> {
+impl ThreadRegistry {
+    fn lock(&self) -> MutexGuard<'_, OpenThreads> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -39,7 +39,7 @@ impl Registry {
     }
 
     /// A thread that was just created is followed.
-    pub(crate) fn enter(&self, thread: SessionId) -> mpsc::Receiver<Request> {
+    pub(crate) fn enter(&self, thread: SessionId) -> mpsc::Receiver<ThreadRequest> {
         let (inbox, requests) = mpsc::channel(INBOX);
         self.lock().threads.insert(thread, inbox);
         requests
@@ -80,10 +80,10 @@ impl Registry {
 
 /// Hands a request to its thread, which is opened for it where it is not.
 pub(crate) fn hand(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     thread: &SessionId,
-    request: Request,
-    place: Option<Place>,
+    request: ThreadRequest,
+    place: Option<DiskPermit>,
 ) -> Result<(), ThreadsError> {
     let mut open = peer.registry.lock();
     let request = match open.threads.get(thread) {

@@ -3,31 +3,31 @@
 use harn_model::{AgentEvent, Envelope, SessionId, SessionInfo, Timestamp};
 
 use crate::{
-    Projector,
-    wire::{Delta, Event, Notification},
+    ThreadProjector,
+    wire::{ItemDelta, ThreadEvent, ThreadNotification},
 };
 
 /// What a thread without a title is called.
 pub(crate) const UNTITLED: &str = "New thread";
 
 /// Collects the events of a thread, from the first.
-pub struct History {
-    projector: Projector,
-    events: Vec<Event>,
+pub struct ThreadHistory {
+    projector: ThreadProjector,
+    events: Vec<ThreadEvent>,
     /// The text of the message under way, as one delta that comes right before the message's end.
-    held: Option<Notification>,
+    held: Option<ThreadNotification>,
     /// Whether the title may still be the one it was created with.
     fresh: bool,
-    told: Vec<Notification>,
+    told: Vec<ThreadNotification>,
     last: Timestamp,
 }
 
-impl History {
+impl ThreadHistory {
     /// The history of a thread that was created then.
     #[must_use]
     pub fn new(thread: SessionId, created: Timestamp) -> Self {
         let mut history = Self {
-            projector: Projector::new(thread.clone()),
+            projector: ThreadProjector::new(thread.clone()),
             events: Vec::new(),
             held: None,
             fresh: true,
@@ -36,7 +36,10 @@ impl History {
         };
         let title = UNTITLED.to_owned();
         let thread_id = thread;
-        history.push(Notification::ThreadCreated { thread_id, title }, created);
+        history.push(
+            ThreadNotification::ThreadCreated { thread_id, title },
+            created,
+        );
         history
     }
 
@@ -53,29 +56,29 @@ impl History {
 
     /// All of it; what is under way is told as far as it has come.
     #[must_use]
-    pub fn finish(mut self) -> Vec<Event> {
+    pub fn finish(mut self) -> Vec<ThreadEvent> {
         let at = self.last;
         self.release(at);
         self.events
     }
 
-    fn tell(&mut self, notification: Notification, at: Timestamp) {
+    fn tell(&mut self, notification: ThreadNotification, at: Timestamp) {
         match (&notification, &mut self.held) {
             (
-                Notification::ItemDelta {
-                    delta: Delta::AssistantMessage { delta: more, .. },
+                ThreadNotification::ItemDelta {
+                    delta: ItemDelta::AssistantMessage { delta: more, .. },
                     item_id,
                     ..
                 },
-                Some(Notification::ItemDelta {
-                    delta: Delta::AssistantMessage { delta, .. },
+                Some(ThreadNotification::ItemDelta {
+                    delta: ItemDelta::AssistantMessage { delta, .. },
                     item_id: held,
                     ..
                 }),
             ) if item_id == held => delta.push_str(more),
             (
-                Notification::ItemDelta {
-                    delta: Delta::AssistantMessage { .. },
+                ThreadNotification::ItemDelta {
+                    delta: ItemDelta::AssistantMessage { .. },
                     ..
                 },
                 _,
@@ -84,8 +87,8 @@ impl History {
                 self.held = Some(notification);
             }
             (
-                Notification::ItemCompleted { item_id, .. },
-                Some(Notification::ItemDelta { item_id: held, .. }),
+                ThreadNotification::ItemCompleted { item_id, .. },
+                Some(ThreadNotification::ItemDelta { item_id: held, .. }),
             ) if item_id == held => {
                 self.release(at);
                 self.push(notification, at);
@@ -111,7 +114,7 @@ impl History {
         }) = event
         {
             if let Some(first) = self.events.first_mut()
-                && let Notification::ThreadCreated { title, .. } = &mut first.notification
+                && let ThreadNotification::ThreadCreated { title, .. } = &mut first.notification
             {
                 title.clone_from(given);
             }
@@ -122,13 +125,13 @@ impl History {
     }
 
     /// Clients tell events apart by their time, so no two have the same.
-    fn push(&mut self, notification: Notification, at: Timestamp) {
+    fn push(&mut self, notification: ThreadNotification, at: Timestamp) {
         let timestamp = match self.events.is_empty() {
             true => at,
             false => at.max(self.last.saturating_add(1)),
         };
         self.last = timestamp;
-        self.events.push(Event {
+        self.events.push(ThreadEvent {
             notification,
             timestamp,
         });

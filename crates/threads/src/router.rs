@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use harn_lines::Disconnected;
+use harn_lines::ClientDisconnected;
 
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{ReplyTarget, ThreadsPeer},
     methods::{
         approval_respond, initialize, thread_create, thread_get, thread_list, turn_cancel,
         turn_start,
     },
-    rpc::Call,
+    rpc::RpcCall,
 };
 
 pub(crate) const METHODS: [&str; 7] = [
@@ -27,9 +27,9 @@ pub(crate) const METHODS: [&str; 7] = [
 /// Has a request carried out. Waits for the client to take what is told to it, and for the disk where much
 /// is asked of it; for no thread.
 #[rustfmt::skip]
-pub(crate) async fn handle(peer: &Arc<Peer>, call: Call) -> Result<(), Disconnected> {
-    let Call { id, method, params } = call;
-    let reply = Reply(id);
+pub(crate) async fn handle(peer: &Arc<ThreadsPeer>, call: RpcCall) -> Result<(), ClientDisconnected> {
+    let RpcCall { id, method, params } = call;
+    let reply = ReplyTarget(id);
     let handled = match method.as_str() {
         // In the loop, at once.
         "initialize"       => return peer.answer(&reply, initialize::handle(peer, params)).await,

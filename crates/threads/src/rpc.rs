@@ -1,16 +1,16 @@
 //! JSON-RPC 2.0 on lines: what a line is, and how answers and notifications are written. Knows no method.
 
-use harn_lines::{Line, rpc::RpcMessage};
+use harn_lines::{IncomingLine, rpc::RpcMessage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{ThreadsError, wire::Notification};
+use crate::{ThreadsError, wire::ThreadNotification};
 
 /// What a line wants.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct RpcCall {
     /// Whom to answer; nobody where it is a notification.
-    pub(crate) id: Option<Id>,
+    pub(crate) id: Option<RpcRequestId>,
     pub(crate) method: String,
     /// Absent where nothing was said.
     pub(crate) params: Option<Value>,
@@ -19,7 +19,7 @@ pub(crate) struct Call {
 /// The id of a request, as it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Id {
+pub(crate) enum RpcRequestId {
     Number(serde_json::Number),
     Text(String),
 }
@@ -27,26 +27,28 @@ pub(crate) enum Id {
 /// A line that wants nothing that could be done, and who is told of it: nobody known, where it is null on
 /// the wire.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Refused {
-    pub(crate) id: Option<Id>,
+pub(crate) struct RpcRejection {
+    pub(crate) id: Option<RpcRequestId>,
     pub(crate) error: ThreadsError,
 }
 
 /// Reads a line; nothing where it wants nothing of us.
-pub(crate) fn read(line: Line) -> Result<Option<Call>, Refused> {
+pub(crate) fn read(line: IncomingLine) -> Result<Option<RpcCall>, RpcRejection> {
     match line {
-        Line::Text(text) => message(&text),
-        Line::TooLong { limit } => Err(nobody(format!("the line is longer than {limit} bytes"))),
-        Line::NotUtf8 => Err(nobody("the line is not UTF-8")),
+        IncomingLine::Text(text) => message(&text),
+        IncomingLine::TooLong { limit } => {
+            Err(nobody(format!("the line is longer than {limit} bytes")))
+        }
+        IncomingLine::NotUtf8 => Err(nobody("the line is not UTF-8")),
     }
 }
 
-fn message(text: &str) -> Result<Option<Call>, Refused> {
+fn message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => {
             let error = ThreadsError::Parse(unreadable(&error));
-            return Err(Refused { id: None, error });
+            return Err(RpcRejection { id: None, error });
         }
     };
     match value {
@@ -69,16 +71,16 @@ fn unreadable(error: &serde_json::Error) -> &'static str {
     }
 }
 
-fn call(mut members: Map<String, Value>) -> Result<Option<Call>, Refused> {
+fn call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRejection> {
     let id = match members.remove("id") {
         None => None,
-        Some(Value::String(id)) => Some(Id::Text(id)),
-        Some(Value::Number(id)) if id.is_i64() || id.is_u64() => Some(Id::Number(id)),
+        Some(Value::String(id)) => Some(RpcRequestId::Text(id)),
+        Some(Value::Number(id)) if id.is_i64() || id.is_u64() => Some(RpcRequestId::Number(id)),
         Some(_) => return Err(nobody("id must be a string or a whole number")),
     };
     let refuse = |why: &str| {
         let error = ThreadsError::InvalidRequest(why.to_owned());
-        Err(Refused {
+        Err(RpcRejection {
             id: id.clone(),
             error,
         })
@@ -94,11 +96,11 @@ fn call(mut members: Map<String, Value>) -> Result<Option<Call>, Refused> {
         None => return refuse("a request has a method"),
     };
     let params = members.remove("params");
-    Ok(Some(Call { id, method, params }))
+    Ok(Some(RpcCall { id, method, params }))
 }
 
-fn nobody(why: impl Into<String>) -> Refused {
-    Refused {
+fn nobody(why: impl Into<String>) -> RpcRejection {
+    RpcRejection {
         id: None,
         error: ThreadsError::InvalidRequest(why.into()),
     }
@@ -106,7 +108,7 @@ fn nobody(why: impl Into<String>) -> Refused {
 
 /// Adds the line that answers a request.
 pub(crate) fn write_answer<T: Serialize>(
-    id: &Id,
+    id: &RpcRequestId,
     result: Result<T, ThreadsError>,
     out: &mut Vec<u8>,
 ) {
@@ -122,14 +124,14 @@ pub(crate) fn write_answer<T: Serialize>(
 }
 
 /// Adds the line that tells what was wrong; without an id, of a line that had none.
-pub(crate) fn write_error(id: Option<&Id>, error: &ThreadsError, out: &mut Vec<u8>) {
+pub(crate) fn write_error(id: Option<&RpcRequestId>, error: &ThreadsError, out: &mut Vec<u8>) {
     let message = error.to_string();
     // Numbers and strings always serialise.
     let _ = RpcMessage::error(id, error.code(), &message).write_line(out);
 }
 
 /// Adds the line of a notification.
-pub(crate) fn write_notification(notification: &Notification, out: &mut Vec<u8>) {
+pub(crate) fn write_notification(notification: &ThreadNotification, out: &mut Vec<u8>) {
     let method = notification.method();
     if let Err(error) = RpcMessage::notification(method, notification).write_line(out) {
         tracing::error!(%error, method, "a notification could not be written");
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     fn check(line: &str, expect: Expect) {
-        let said = match read(Line::Text(line.to_owned())) {
+        let said = match read(IncomingLine::Text(line.to_owned())) {
             Ok(Some(call)) => format!("{call:?}"),
             Ok(None) => "nothing".to_owned(),
             Err(refused) => {
@@ -160,18 +162,18 @@ mod tests {
         check(
             r#"{"jsonrpc":"2.0","id":1,"method":"thread.list"}"#,
             expect![[
-                r#"Call { id: Some(Number(Number(1))), method: "thread.list", params: None }"#
+                r#"RpcCall { id: Some(Number(Number(1))), method: "thread.list", params: None }"#
             ]],
         );
         check(
             r#"{"id":"a","method":"m","params":{"x":1},"jsonrpc":"2.0","trace":true}"#,
             expect![[
-                r#"Call { id: Some(Text("a")), method: "m", params: Some(Object {"x": Number(1)}) }"#
+                r#"RpcCall { id: Some(Text("a")), method: "m", params: Some(Object {"x": Number(1)}) }"#
             ]],
         );
         check(
             r#"{"jsonrpc":"2.0","method":"m"}"#,
-            expect![[r#"Call { id: None, method: "m", params: None }"#]],
+            expect![[r#"RpcCall { id: None, method: "m", params: None }"#]],
         );
         check(
             r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
@@ -262,9 +264,9 @@ mod tests {
 
     #[test]
     fn what_came_in_the_place_of_a_line() {
-        let long = read(Line::TooLong { limit: 10 }).unwrap_err();
+        let long = read(IncomingLine::TooLong { limit: 10 }).unwrap_err();
         assert_eq!(long.error.code(), -32600);
-        let odd = read(Line::NotUtf8).unwrap_err();
+        let odd = read(IncomingLine::NotUtf8).unwrap_err();
         assert_eq!((odd.id, odd.error.code()), (None, -32600));
     }
 }

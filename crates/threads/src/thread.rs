@@ -3,50 +3,51 @@
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
-use harn_lines::Disconnected;
+use harn_lines::ClientDisconnected;
 use harn_model::{AgentEvent, AskId, Envelope, Seq, SessionId, TurnId};
 use harn_runtime::{
-    Claim, ControlWatch, Controller, Delivery, NoHost, Observer, Seat, SessionEnd, Subscription,
+    BatchSlice, ControlWatch, Controller, NoHost, Observer, Seat, SeatClaim, SessionEnd,
+    Subscription,
 };
 use tokio::sync::mpsc;
 
 use crate::{
-    Projector, ThreadsError,
-    connection::{Peer, Place, Reply},
+    ThreadProjector, ThreadsError,
+    connection::{DiskPermit, ReplyTarget, ThreadsPeer},
     methods::thread_get::ended,
     replay::UNTITLED,
     rpc,
     wire::{
-        ApprovalReply, BrokenStatus, Decide, Done, ItemEnd, Notification, Thread, ThreadTime,
-        TurnStartParams, TurnStartResult,
+        ApprovalDecision, ApprovalReply, BrokenStatus, ItemEnd, OkResult, Thread,
+        ThreadNotification, ThreadTime, TurnStartParams, TurnStartResult,
     },
 };
 
 /// What a client asks of a thread.
-pub(crate) struct Request {
-    pub(crate) wanted: Wanted,
-    pub(crate) reply: Reply,
+pub(crate) struct ThreadRequest {
+    pub(crate) wanted: ThreadAction,
+    pub(crate) reply: ReplyTarget,
 }
 
-pub(crate) enum Wanted {
+pub(crate) enum ThreadAction {
     Get,
     Start(Box<TurnStartParams>),
     /// Of this turn, or of the one that runs.
     Cancel(Option<TurnId>),
-    Decide(AskId, Decide),
+    Decide(AskId, ApprovalDecision),
 }
 
 pub(crate) struct ThreadTask {
-    peer: Arc<Peer>,
+    peer: Arc<ThreadsPeer>,
     pub(crate) seat: Seat,
     pub(crate) from: Subscription,
-    pub(crate) projector: Projector,
+    pub(crate) projector: ThreadProjector,
     control: ControlWatch,
     /// Who waits to hear that their turn began.
-    starting: HashMap<TurnId, Reply>,
+    starting: HashMap<TurnId, ReplyTarget>,
     /// Who waits to hear that their decision was taken, and which it was.
-    deciding: HashMap<AskId, (Reply, ApprovalReply)>,
-    told: Vec<Notification>,
+    deciding: HashMap<AskId, (ReplyTarget, ApprovalReply)>,
+    told: Vec<ThreadNotification>,
 }
 
 /// How long those who wait are waited for when the client says nothing more. What they wait for takes no
@@ -58,10 +59,10 @@ const LAST_MOMENT: Duration = Duration::from_millis(500);
 
 /// Opens a thread and follows it. Where it cannot be opened, everyone who asks hears why.
 pub(crate) async fn open(
-    peer: Arc<Peer>,
+    peer: Arc<ThreadsPeer>,
     id: SessionId,
-    mut requests: mpsc::Receiver<Request>,
-    place: Option<Place>,
+    mut requests: mpsc::Receiver<ThreadRequest>,
+    place: Option<DiskPermit>,
 ) {
     let place = match place {
         Some(place) => Some(place),
@@ -108,12 +109,12 @@ impl ThreadTask {
     /// Takes a seat at the session, and reads what happened there up to now: it is not told, and what is
     /// told from now on goes on from it.
     pub(crate) async fn follow(
-        peer: &Arc<Peer>,
+        peer: &Arc<ThreadsPeer>,
         session: Controller,
     ) -> Result<Self, ThreadsError> {
-        let seat = session.sit(&peer.name, Arc::new(NoHost), Claim::IfFree);
+        let seat = session.sit(&peer.name, Arc::new(NoHost), SeatClaim::IfFree);
         let mut from = session.subscribe(Seq::ZERO);
-        let mut projector = Projector::new(session.id().clone());
+        let mut projector = ThreadProjector::new(session.id().clone());
         let mut told = Vec::new();
         let until = from.head();
         while from.position() < until {
@@ -156,7 +157,7 @@ impl ThreadTask {
     }
 
     /// Serves the thread until it ends, or the client has left and everyone has their answer.
-    pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+    pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<ThreadRequest>) {
         let end = self.serve(&mut requests).await;
         // Before the thread can be opened anew, with what waits there.
         self.peer.registry.settled_in(self.id());
@@ -175,8 +176,8 @@ impl ThreadTask {
     /// Why there is nothing more to do; no end where the client has all it asked for.
     async fn serve(
         &mut self,
-        requests: &mut mpsc::Receiver<Request>,
-    ) -> Result<Option<SessionEnd>, Disconnected> {
+        requests: &mut mpsc::Receiver<ThreadRequest>,
+    ) -> Result<Option<SessionEnd>, ClientDisconnected> {
         let ended = self.peer.ended.clone();
         let (mut leaving, mut drained) = (false, false);
         // Begins when nothing more is asked.
@@ -220,31 +221,31 @@ impl ThreadTask {
         Ok(None)
     }
 
-    async fn handle(&mut self, request: Request) -> Result<(), Disconnected> {
-        let Request { wanted, reply } = request;
+    async fn handle(&mut self, request: ThreadRequest) -> Result<(), ClientDisconnected> {
+        let ThreadRequest { wanted, reply } = request;
         let peer = self.peer.clone();
         match wanted {
-            Wanted::Get => {
+            ThreadAction::Get => {
                 let got = self.get().await;
                 peer.answer(&reply, got).await
             }
-            Wanted::Start(params) => match self.start(*params).await {
+            ThreadAction::Start(params) => match self.start(*params).await {
                 Ok(turn) => {
                     self.starting.insert(turn, reply);
                     Ok(())
                 }
                 Err(error) => peer.answer(&reply, Err::<(), _>(error)).await,
             },
-            Wanted::Cancel(turn) => {
+            ThreadAction::Cancel(turn) => {
                 let cancelled = self.cancel(turn).await;
                 peer.answer(&reply, cancelled).await
             }
             // Decided, and not yet told of.
-            Wanted::Decide(ask, _) if self.deciding.contains_key(&ask) => {
+            ThreadAction::Decide(ask, _) if self.deciding.contains_key(&ask) => {
                 let late = Err::<(), _>(ThreadsError::ApprovalNotFound);
                 peer.answer(&reply, late).await
             }
-            Wanted::Decide(ask, decide) => match self.decide(&ask, decide).await {
+            ThreadAction::Decide(ask, decide) => match self.decide(&ask, decide).await {
                 Ok(taken) => {
                     self.deciding.insert(ask, (reply, taken));
                     Ok(())
@@ -255,7 +256,7 @@ impl ThreadTask {
     }
 
     /// Queues what is told of these events, with the answers that belong among it.
-    async fn tell(&mut self, delivery: &Delivery) -> Result<(), Disconnected> {
+    async fn tell(&mut self, delivery: &BatchSlice) -> Result<(), ClientDisconnected> {
         let mut out = Vec::new();
         let mut told = std::mem::take(&mut self.told);
         let mut asked = false;
@@ -283,8 +284,8 @@ impl ThreadTask {
     }
 
     /// Who began a turn hears of it right behind its beginning.
-    fn answer_start(&mut self, notification: &Notification, out: &mut Vec<u8>) {
-        if let Notification::TurnStarted { turn_id, .. } = notification
+    fn answer_start(&mut self, notification: &ThreadNotification, out: &mut Vec<u8>) {
+        if let ThreadNotification::TurnStarted { turn_id, .. } = notification
             && let Some(reply) = self.starting.remove(turn_id)
         {
             let turn_id = turn_id.clone();
@@ -293,12 +294,12 @@ impl ThreadTask {
     }
 
     /// Who decided hears whether it was their decision that counted, behind what was told of it.
-    fn answer_rest(&mut self, envelope: &Envelope, told: &[Notification], out: &mut Vec<u8>) {
+    fn answer_rest(&mut self, envelope: &Envelope, told: &[ThreadNotification], out: &mut Vec<u8>) {
         if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
             self.peer.registry.settled(&resolved.ask_id);
             if let Some((reply, decided)) = self.deciding.remove(&resolved.ask_id) {
                 let counted = told.iter().filter_map(reply_told).any(|it| it == decided);
-                let done = counted.then_some(Done::YES);
+                let done = counted.then_some(OkResult::YES);
                 reply.write(done.ok_or(ThreadsError::ApprovalNotFound), out);
             }
         } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
@@ -356,9 +357,9 @@ impl ThreadTask {
 }
 
 /// What was decided, where this tells of a decision.
-fn reply_told(notification: &Notification) -> Option<ApprovalReply> {
+fn reply_told(notification: &ThreadNotification) -> Option<ApprovalReply> {
     match notification {
-        Notification::ItemCompleted {
+        ThreadNotification::ItemCompleted {
             end: Some(ItemEnd::Approval(end)),
             ..
         } => Some(end.reply),

@@ -15,28 +15,29 @@ use harn_model::{
     TaggedItem, Timestamp, ToolEvent, Transcript, TurnEvent, TurnId, TurnOutcome,
 };
 
-use names::Names;
+use names::ItemNames;
 
 use crate::wire::{
-    ArtifactData, AssistantData, AssistantEnd, BrokenStatus, CompletedStatus, Delta, Item, ItemEnd,
-    ItemStart, Notification, ToolOutcome, Turn, TurnStatus, TurnTime, UserData,
+    ArtifactData, AssistantData, AssistantEnd, BrokenStatus, CompletedStatus, Item, ItemDelta,
+    ItemEnd, ItemStart, ThreadNotification, ThreadTurn, ToolOutcome, TurnStatus, TurnTime,
+    UserData,
 };
 
 /// What a crash left behind is told with these words.
 const INTERRUPTED: &str = "the process ended in the middle of this turn";
 
 /// Folds the events of a thread, from the first, into what its clients are told.
-pub struct Projector {
+pub struct ThreadProjector {
     thread: SessionId,
-    names: Names,
+    names: ItemNames,
     transcript: Transcript<ItemTag>,
-    turn: Option<OpenTurn>,
+    turn: Option<StartedTurn>,
     /// Every turn there was, told or not.
     turns: HashSet<TurnId>,
 }
 
 /// A turn that was told to have begun.
-struct OpenTurn {
+struct StartedTurn {
     id: TurnId,
     started: Timestamp,
     /// The last message, whoever said it.
@@ -51,13 +52,13 @@ struct ItemTag {
     appended: String,
 }
 
-impl Projector {
+impl ThreadProjector {
     /// The fold of nothing yet.
     #[must_use]
     pub fn new(thread: SessionId) -> Self {
         Self {
             thread,
-            names: Names::default(),
+            names: ItemNames::default(),
             transcript: Transcript::with_output(tool::OUTPUT_BYTES),
             turn: None,
             turns: HashSet::new(),
@@ -77,7 +78,7 @@ impl Projector {
     }
 
     /// Adds what is told of an event.
-    pub fn project(&mut self, envelope: &Envelope, out: &mut Vec<Notification>) {
+    pub fn project(&mut self, envelope: &Envelope, out: &mut Vec<ThreadNotification>) {
         let at = envelope.at;
         if let AgentEvent::TurnStarted(_)
         | AgentEvent::PromptQueued(_)
@@ -163,7 +164,7 @@ impl Projector {
         status: BrokenStatus,
         why: &str,
         at: Timestamp,
-        out: &mut Vec<Notification>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         let closed = self.transcript.break_off();
         if let Some(message) = closed.message {
@@ -178,10 +179,10 @@ impl Projector {
         why: &str,
         left: OpenItems<ItemTag>,
         at: Timestamp,
-        out: &mut Vec<Notification>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         if let Some(turn) = self.settle(why, status.into(), left, at, out) {
-            out.push(Notification::TurnError {
+            out.push(ThreadNotification::TurnError {
                 turn_id: turn.turn_id.clone(),
                 thread_id: turn.thread_id.clone(),
                 status,
@@ -209,20 +210,20 @@ impl Projector {
         message: &MessageId,
         prompt: &[ContentBlock],
         at: Timestamp,
-        out: &mut Vec<Notification>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         // What was said and done outside of a turn has no place here.
         self.transcript.break_off();
-        self.turn = Some(OpenTurn {
+        self.turn = Some(StartedTurn {
             id: turn.clone(),
             started: at,
             last_message: message.clone(),
         });
-        out.push(Notification::TurnStarted {
+        out.push(ThreadNotification::TurnStarted {
             turn_id: turn.clone(),
             thread_id: self.thread.clone(),
             time: at,
-            turn: Turn {
+            turn: ThreadTurn {
                 turn_id: turn.clone(),
                 thread_id: self.thread.clone(),
                 status: TurnStatus::Running,
@@ -240,7 +241,7 @@ impl Projector {
         outcome: &TurnOutcome,
         left: OpenItems<ItemTag>,
         at: Timestamp,
-        out: &mut Vec<Notification>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         let why = "the turn ended before this did";
         match outcome {
@@ -252,7 +253,7 @@ impl Projector {
             }
             TurnOutcome::Stopped { stop_reason } => {
                 if let Some(turn) = self.settle(why, TurnStatus::Completed, left, at, out) {
-                    out.push(Notification::TurnCompleted {
+                    out.push(ThreadNotification::TurnCompleted {
                         turn_id: turn.turn_id.clone(),
                         thread_id: turn.thread_id.clone(),
                         status: CompletedStatus::Completed,
@@ -275,8 +276,8 @@ impl Projector {
         status: TurnStatus,
         left: OpenItems<ItemTag>,
         at: Timestamp,
-        out: &mut Vec<Notification>,
-    ) -> Option<Turn> {
+        out: &mut Vec<ThreadNotification>,
+    ) -> Option<ThreadTurn> {
         for ask in left.asks.into_values() {
             self.end_ask(ask, approval::undecided(why), out);
         }
@@ -284,8 +285,8 @@ impl Projector {
             let error = why.to_owned();
             self.end_call(id, call, ToolOutcome::Failed { error }, out);
         }
-        let OpenTurn { id, started, .. } = self.turn.take()?;
-        Some(Turn {
+        let StartedTurn { id, started, .. } = self.turn.take()?;
+        Some(ThreadTurn {
             turn_id: id,
             thread_id: self.thread.clone(),
             status,
@@ -300,7 +301,7 @@ impl Projector {
         &mut self,
         id: &MessageId,
         blocks: &[ContentBlock],
-        out: &mut Vec<Notification>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         let Some(turn) = &mut self.turn else { return };
         turn.last_message = id.clone();
@@ -311,7 +312,7 @@ impl Projector {
     }
 
     /// The agent says more, or something else.
-    fn say(&mut self, text: &str, out: &mut Vec<Notification>) {
+    fn say(&mut self, text: &str, out: &mut Vec<ThreadNotification>) {
         let (Some(turn), Some(message)) = (&mut self.turn, &mut self.transcript.message) else {
             return;
         };
@@ -328,11 +329,15 @@ impl Projector {
         }
         if !text.is_empty() {
             let delta = text.to_owned();
-            self.delta(item, Delta::AssistantMessage { delta, reasoning }, out);
+            self.delta(item, ItemDelta::AssistantMessage { delta, reasoning }, out);
         }
     }
 
-    fn end_message(&self, message: TaggedItem<AgentMessage, ItemTag>, out: &mut Vec<Notification>) {
+    fn end_message(
+        &self,
+        message: TaggedItem<AgentMessage, ItemTag>,
+        out: &mut Vec<ThreadNotification>,
+    ) {
         if let Some(turn) = &self.turn {
             let end = ItemEnd::AssistantMessage(AssistantEnd {
                 part_id: part_id(&message, turn),
@@ -343,7 +348,7 @@ impl Projector {
         }
     }
 
-    fn artifact(&mut self, artifact: &Artifact, out: &mut Vec<Notification>) {
+    fn artifact(&mut self, artifact: &Artifact, out: &mut Vec<ThreadNotification>) {
         if self.turn.is_none() {
             return;
         }
@@ -360,7 +365,7 @@ impl Projector {
         self.completed(item, Some(ItemEnd::Artifact(data)), out);
     }
 
-    fn started(&self, item: &str, start: ItemStart, out: &mut Vec<Notification>) {
+    fn started(&self, item: &str, start: ItemStart, out: &mut Vec<ThreadNotification>) {
         if let Some(turn) = &self.turn {
             let item = Item {
                 item_id: item.to_owned(),
@@ -368,13 +373,13 @@ impl Projector {
                 turn_id: turn.id.clone(),
                 start,
             };
-            out.push(Notification::ItemStarted { item });
+            out.push(ThreadNotification::ItemStarted { item });
         }
     }
 
-    fn delta(&self, item_id: String, delta: Delta, out: &mut Vec<Notification>) {
+    fn delta(&self, item_id: String, delta: ItemDelta, out: &mut Vec<ThreadNotification>) {
         if let Some(turn) = &self.turn {
-            out.push(Notification::ItemDelta {
+            out.push(ThreadNotification::ItemDelta {
                 item_id,
                 thread_id: self.thread.clone(),
                 turn_id: turn.id.clone(),
@@ -383,9 +388,9 @@ impl Projector {
         }
     }
 
-    fn completed(&self, item_id: String, end: Option<ItemEnd>, out: &mut Vec<Notification>) {
+    fn completed(&self, item_id: String, end: Option<ItemEnd>, out: &mut Vec<ThreadNotification>) {
         if let Some(turn) = &self.turn {
-            out.push(Notification::ItemCompleted {
+            out.push(ThreadNotification::ItemCompleted {
                 item_id,
                 thread_id: self.thread.clone(),
                 turn_id: turn.id.clone(),
@@ -396,7 +401,7 @@ impl Projector {
 }
 
 /// The runtime names every message; one without a name is called after its turn.
-fn part_id(message: &AgentMessage, turn: &OpenTurn) -> MessageId {
+fn part_id(message: &AgentMessage, turn: &StartedTurn) -> MessageId {
     let id = message.id.clone();
     id.unwrap_or_else(|| turn.id.as_str().into())
 }

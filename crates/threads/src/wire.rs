@@ -6,18 +6,18 @@ mod params;
 mod results;
 
 pub use item::{
-    ApprovalData, ApprovalEnd, ApprovalReply, ArtifactData, AssistantData, AssistantEnd, Diff,
-    Item, ItemEnd, ItemStart, Pending, ToolData, ToolEnd, ToolOutcome, UserData,
+    ApprovalData, ApprovalEnd, ApprovalReply, ArtifactData, AssistantData, AssistantEnd, Item,
+    ItemEnd, ItemStart, PendingStatus, ToolData, ToolDiff, ToolEnd, ToolOutcome, UserData,
 };
 pub use notification::{
-    Approval, AskedCall, BrokenStatus, CompletedStatus, Delta, Notification, ToolLogData, Turn,
-    TurnStatus, TurnTime,
+    AskedCall, BrokenStatus, CompletedStatus, ItemDelta, ThreadApproval, ThreadNotification,
+    ThreadTurn, ToolLogData, TurnStatus, TurnTime,
 };
 pub use params::{
-    ApprovalRespondParams, ClientInfo, Decide, InitializeParams, InputPart, ModelChoice,
+    ApprovalDecision, ApprovalRespondParams, ClientInfo, InitializeParams, InputPart, ModelChoice,
     ThreadCreateParams, ThreadGetParams, ThreadListParams, TurnCancelParams, TurnStartParams,
 };
 pub use results::{
-    Capabilities, Done, Event, InitializeResult, ServerInfo, Thread, ThreadGetResult,
-    ThreadListResult, ThreadResult, ThreadTime, TurnStartResult,
+    InitializeResult, OkResult, ServerInfo, Thread, ThreadEvent, ThreadGetResult, ThreadListResult,
+    ThreadResult, ThreadTime, ThreadsCapabilities, TurnStartResult,
 };

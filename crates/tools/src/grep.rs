@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use crate::{markdown::clip, search::SearchError, workspace::Walked};
+use crate::{markdown::clip, search::SearchError, workspace::WalkSummary};
 
 /// The most lines that are found.
 const MAX_LINES: usize = 200;
@@ -13,7 +13,7 @@ const MAX_SHOWN: usize = 240;
 
 /// A line that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct GrepLine {
     /// The file, from the root, with `/` between its parts.
     pub path: String,
     /// The line, from 1.
@@ -24,16 +24,16 @@ pub struct Line {
 
 /// What a regular expression found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grepped {
+pub struct GrepResult {
     /// The lines, by file and line.
-    pub lines: Vec<Line>,
+    pub lines: Vec<GrepLine>,
     /// Whether more would have matched.
     pub more: bool,
     /// What was looked at.
-    pub walked: Walked,
+    pub walked: WalkSummary,
 }
 
-impl Grepped {
+impl GrepResult {
     /// Looks through one file; false when there is enough.
     pub(crate) fn take(&mut self, regex: &Regex, path: &str, text: &str) -> bool {
         let matching = text
@@ -49,7 +49,7 @@ impl Grepped {
                 self.more = true;
                 break;
             }
-            self.lines.push(Line {
+            self.lines.push(GrepLine {
                 path: path.to_owned(),
                 line: number,
                 text: shorten(line),
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn finds_lines_and_stops_at_its_limits() {
         let regex = compile(r"fn \w+").unwrap();
-        let mut found = Grepped::default();
+        let mut found = GrepResult::default();
         assert!(found.take(&regex, "a.rs", "  fn one() {\nlet x;\n}\nfn two()"));
         let got: Vec<_> = found
             .lines

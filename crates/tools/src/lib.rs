@@ -2,7 +2,7 @@
 //! servers and skills add to it.
 //!
 //! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead; [`Workspace`]
-//! walks and searches a folder; [`Watch`] tells what changes in one. [`Builtin`] are the tools made of these; a
+//! walks and searches a folder; [`FileWatch`] tells what changes in one. [`BuiltinTool`] are the tools made of these; a
 //! [`Toolbox`] has them beside those of others, under the names of a [`Catalogue`]. Nothing here knows a wire.
 
 mod builtin;
@@ -31,17 +31,17 @@ mod workspace;
 pub mod yaml;
 
 pub use builtin::{
-    Builtin, CommandEnd, CommandResult, FileRead, Part, Ran, built_in, fail_by, run_by,
-    run_for_call, short_item, shown_path, unless_cancelled,
+    BuiltinTool, CommandEnd, CommandResult, CommandRun, FileRead, SearchScope, built_in, fail_by,
+    run_by, run_for_call, short_item, shown_path, unless_cancelled,
 };
 pub use catalogue::Catalogue;
-pub use grep::{Grepped, Line};
+pub use grep::{GrepLine, GrepResult};
 pub use local::LocalHost;
-pub use mcp::Servers;
+pub use mcp::SessionMcpServers;
 pub use mcp_settings::{McpDeadlines, McpSettings};
 pub use probe::DiskProbe;
-pub use search::{Corpus, Found, Hit, Query, SearchError, defined_name};
-pub use stamp::Stamp;
-pub use toolbox::{NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, Trust};
-pub use watch::{Watch, WatchError};
-pub use workspace::{Survey, Walked, Workspace};
+pub use search::{Corpus, SearchError, SearchHit, SearchQuery, SearchResults, defined_name};
+pub use stamp::FileStamp;
+pub use toolbox::{NothingTrusted, Toolbox, ToolboxConfig, Toolboxes, TrustLookup};
+pub use watch::{FileWatch, WatchError};
+pub use workspace::{Survey, WalkSummary, Workspace};

@@ -17,12 +17,12 @@ const REASON: &str =
 
 /// The servers of one session, none of which is started.
 #[derive(Clone)]
-pub struct Servers {
+pub struct SessionMcpServers {
     names: Arc<Mutex<BTreeSet<String>>>,
     changes: watch::Sender<u64>,
 }
 
-impl Servers {
+impl SessionMcpServers {
     /// None yet.
     #[must_use]
     pub fn new(_: McpSettings) -> Self {
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_server_is_given_up_with_the_reason() {
-        let servers = Servers::new(McpSettings {
+        let servers = SessionMcpServers::new(McpSettings {
             host: LocalHost::new(),
             cwd: ".".into(),
             env: Arc::default(),

@@ -6,25 +6,25 @@ use std::{
     path::Path,
 };
 
-use harn_policy::{Look, PathProbe};
+use harn_policy::{PathEntry, PathProbe};
 
 /// Looks at this machine's disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskProbe;
 
 impl PathProbe for DiskProbe {
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<PathEntry> {
         let look = fs::symlink_metadata(path).and_then(|meta| {
             Ok(if meta.is_symlink() {
-                Look::Link(fs::read_link(path)?)
+                PathEntry::Link(fs::read_link(path)?)
             } else if meta.is_dir() {
-                Look::Dir
+                PathEntry::Dir
             } else {
-                Look::File
+                PathEntry::File
             })
         });
         match look {
-            Err(error) if is_absent(&error) => Ok(Look::Absent),
+            Err(error) if is_absent(&error) => Ok(PathEntry::Absent),
             look => look,
         }
     }
@@ -73,12 +73,12 @@ mod tests {
         fs::write(at("Größe"), "x").unwrap();
         symlink("nowhere", at("link")).unwrap();
         for (name, expected) in [
-            ("folder", Look::Dir),
-            ("Größe", Look::File),
-            ("link", Look::Link("nowhere".into())),
-            ("none", Look::Absent),
-            ("none/below", Look::Absent),
-            ("Größe/below", Look::Absent),
+            ("folder", PathEntry::Dir),
+            ("Größe", PathEntry::File),
+            ("link", PathEntry::Link("nowhere".into())),
+            ("none", PathEntry::Absent),
+            ("none/below", PathEntry::Absent),
+            ("Größe/below", PathEntry::Absent),
         ] {
             assert_eq!(DiskProbe.look(&at(name)).unwrap(), expected, "{name}");
         }

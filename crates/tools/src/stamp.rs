@@ -11,14 +11,14 @@ const TICK: Duration = Duration::from_secs(2);
 
 /// What tells one state of a file or folder from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     place: (u64, u64),
     len: u64,
     modified: Option<SystemTime>,
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     /// Of what was found.
     #[must_use]
     pub fn of(found: &Metadata) -> Self {

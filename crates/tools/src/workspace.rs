@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use self::roots::WalkRoot;
 use crate::{
-    grep::{self, Grepped},
-    search::{Corpus, Found, Query, SearchError},
-    watch::Pattern,
+    grep::{self, GrepResult},
+    search::{Corpus, SearchError, SearchQuery, SearchResults},
+    watch::GlobPattern,
 };
 
 /// Git's own folder, which no search and no watch enters.
@@ -32,32 +32,34 @@ pub struct Workspace {
     root: Arc<Path>,
     /// Absolute. Each is walked by itself, and passed over in the walk of a folder it lies in.
     additional: Arc<[PathBuf]>,
-    part: Part,
-    limits: Limits,
-    filter: Filter,
+    part: WalkScope,
+    limits: WalkLimits,
+    filter: PathFilter,
 }
 
 /// Which files may be read.
 #[derive(Clone, Default)]
-struct Filter(Option<Arc<Lets>>);
+struct PathFilter(Option<Arc<PathPredicate>>);
 
-type Lets = dyn Fn(&Path) -> bool + Send + Sync;
+type PathPredicate = dyn Fn(&Path) -> bool + Send + Sync;
 
-impl Filter {
+impl PathFilter {
     fn lets(&self, path: &Path) -> bool {
         self.0.as_ref().is_none_or(|lets| lets(path))
     }
 }
 
-impl fmt::Debug for Filter {
+impl fmt::Debug for PathFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Filter").field(&self.0.is_some()).finish()
+        f.debug_tuple("PathFilter")
+            .field(&self.0.is_some())
+            .finish()
     }
 }
 
 /// What of a workspace is looked at.
 #[derive(Clone, Debug)]
-enum Part {
+enum WalkScope {
     Whole,
     /// What lies in this folder.
     Folder(Arc<Path>),
@@ -67,7 +69,7 @@ enum Part {
 
 /// How much of a folder is looked at.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct WalkLimits {
     files: usize,
     /// Bytes in all of them.
     bytes: u64,
@@ -75,7 +77,7 @@ struct Limits {
     file_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for WalkLimits {
     fn default() -> Self {
         Self {
             files: 20_000,
@@ -87,14 +89,14 @@ impl Default for Limits {
 
 /// How far a walk came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Walked {
+pub struct WalkSummary {
     /// Text files that were read.
     pub files: usize,
     /// Why there may be more, if there may.
     pub note: Option<String>,
 }
 
-impl Walked {
+impl WalkSummary {
     fn join(&mut self, other: Self) {
         self.files += other.files;
         let notes = [self.note.take(), other.note];
@@ -106,7 +108,7 @@ impl Walked {
 /// What a part of a workspace has to say to a query, before it is ranked.
 pub struct Survey {
     corpus: Corpus,
-    walked: Walked,
+    walked: WalkSummary,
 }
 
 impl Workspace {
@@ -115,9 +117,9 @@ impl Workspace {
         Self {
             root: root.as_ref().into(),
             additional: Arc::default(),
-            part: Part::Whole,
-            limits: Limits::default(),
-            filter: Filter::default(),
+            part: WalkScope::Whole,
+            limits: WalkLimits::default(),
+            filter: PathFilter::default(),
         }
     }
 
@@ -133,26 +135,30 @@ impl Workspace {
     /// found is still named from the root.
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
-        self.part = Part::Folder(self.root.join(folder).into());
+        self.part = WalkScope::Folder(self.root.join(folder).into());
         self
     }
 
     /// Only the files that lie directly in the root.
     #[must_use]
     pub fn top_files(mut self) -> Self {
-        self.part = Part::Top;
+        self.part = WalkScope::Top;
         self
     }
 
     /// Only files that `lets` lets be read; it is asked before each is opened, where blocking is fine.
     #[must_use]
     pub fn only(mut self, lets: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
-        self.filter = Filter(Some(Arc::new(lets)));
+        self.filter = PathFilter(Some(Arc::new(lets)));
         self
     }
 
     /// The best `limit` places for a query, and what is needed to rank them together with those of other parts.
-    pub async fn survey(&self, query: Query, limit: usize) -> Result<(Found, Survey), SearchError> {
+    pub async fn survey(
+        &self,
+        query: SearchQuery,
+        limit: usize,
+    ) -> Result<(SearchResults, Survey), SearchError> {
         let workspace = self.clone();
         off_thread(move |stop| {
             let survey = workspace.survey_now(&query, stop)?;
@@ -163,7 +169,11 @@ impl Workspace {
 
     /// The best `limit` places of several parts, as one search over all of them would have found them.
     /// Nothing is found where there is no part.
-    pub async fn rank(&self, parts: Vec<Survey>, limit: usize) -> Result<Found, SearchError> {
+    pub async fn rank(
+        &self,
+        parts: Vec<Survey>,
+        limit: usize,
+    ) -> Result<SearchResults, SearchError> {
         let workspace = self.clone();
         off_thread(move |_| {
             let joined = parts.into_iter().reduce(|mut all, part| {
@@ -171,18 +181,18 @@ impl Workspace {
                 all.walked.join(part.walked);
                 all
             });
-            joined.map_or_else(Found::default, |all| workspace.best(&all, limit))
+            joined.map_or_else(SearchResults::default, |all| workspace.best(&all, limit))
         })
         .await
     }
 
     /// Lines that match a regular expression, in the order of their files.
-    pub async fn grep(&self, pattern: &str) -> Result<Grepped, SearchError> {
+    pub async fn grep(&self, pattern: &str) -> Result<GrepResult, SearchError> {
         let regex = grep::compile(pattern)?;
         let workspace = self.clone();
         off_thread(move |stop| {
             workspace.readable()?;
-            let mut found = Grepped::default();
+            let mut found = GrepResult::default();
             found.walked = workspace.walk(stop, |path, text| found.take(&regex, path, text));
             Ok(found)
         })
@@ -213,7 +223,11 @@ impl Workspace {
         readable(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))
     }
 
-    fn survey_now(&self, query: &Query, stop: &CancellationToken) -> Result<Survey, SearchError> {
+    fn survey_now(
+        &self,
+        query: &SearchQuery,
+        stop: &CancellationToken,
+    ) -> Result<Survey, SearchError> {
         self.readable()?;
         let mut corpus = Corpus::new(query);
         let walked = self.walk(stop, |path, text| {
@@ -223,7 +237,7 @@ impl Workspace {
         Ok(Survey { corpus, walked })
     }
 
-    fn best(&self, survey: &Survey, limit: usize) -> Found {
+    fn best(&self, survey: &Survey, limit: usize) -> SearchResults {
         let mut hits = survey.corpus.rank(limit);
         for hit in &mut hits {
             // Gone or changed since: an empty line is shown.
@@ -232,7 +246,7 @@ impl Workspace {
             let line = text.as_deref().and_then(|text| text.lines().nth(line));
             hit.text = grep::shorten(line.unwrap_or_default());
         }
-        Found {
+        SearchResults {
             hits,
             missing: survey.corpus.missing(),
             walked: survey.walked.clone(),
@@ -250,15 +264,19 @@ impl Workspace {
     /// Where the walk of its part begins.
     fn start(&self) -> &Path {
         match &self.part {
-            Part::Whole | Part::Top => &self.root,
-            Part::Folder(folder) => folder,
+            WalkScope::Whole | WalkScope::Top => &self.root,
+            WalkScope::Folder(folder) => folder,
         }
     }
 
     /// Visits the text files, folder by folder in the order of their paths, until `visit` says no. Every
     /// folder has limits of its own, so that a large one does not hide those after it.
-    fn walk(&self, stop: &CancellationToken, mut visit: impl FnMut(&str, &str) -> bool) -> Walked {
-        let mut walked = Walked::default();
+    fn walk(
+        &self,
+        stop: &CancellationToken,
+        mut visit: impl FnMut(&str, &str) -> bool,
+    ) -> WalkSummary {
+        let mut walked = WalkSummary::default();
         for root in self.walk_roots() {
             let (more, flow) = self.walk_root(&root, stop, &mut visit);
             walked.join(more);
@@ -274,8 +292,8 @@ impl Workspace {
         root: &WalkRoot,
         stop: &CancellationToken,
         visit: &mut impl FnMut(&str, &str) -> bool,
-    ) -> (Walked, ControlFlow<()>) {
-        let mut walked = Walked::default();
+    ) -> (WalkSummary, ControlFlow<()>) {
+        let mut walked = WalkSummary::default();
         if let Err(error) = readable(&root.path) {
             walked.note = Some(format!(
                 "{} was not searched: {error}",
@@ -286,7 +304,7 @@ impl Workspace {
         let mut bytes = 0_u64;
         let mut builder = self.builder(&root.path);
         root.leave_out_others(&mut builder);
-        if let Part::Top = self.part {
+        if let WalkScope::Top = self.part {
             builder.max_depth(Some(1));
         }
         for entry in builder.build().filter_map(Result::ok) {
@@ -319,7 +337,7 @@ impl Workspace {
 
     /// A walk through the folders that can hold files of a pattern. What git keeps for itself is never meant,
     /// whatever the pattern says of hidden files.
-    pub(crate) fn matching(&self, start: &Path, pattern: &Pattern) -> WalkBuilder {
+    pub(crate) fn matching(&self, start: &Path, pattern: &GlobPattern) -> WalkBuilder {
         let mut builder = self.builder(start);
         builder.hidden(!pattern.hidden());
         let (root, pattern) = (self.root.clone(), pattern.clone());

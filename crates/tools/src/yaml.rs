@@ -12,14 +12,14 @@ use serde_json::{Number, Value};
 
 /// A place in a file, both numbers from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pos {
+pub struct YamlPosition {
     /// The line.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
 }
 
-impl Pos {
+impl YamlPosition {
     /// Where a file begins.
     pub const START: Self = Self { line: 1, column: 1 };
 
@@ -35,7 +35,7 @@ impl Pos {
     }
 }
 
-impl From<Marker> for Pos {
+impl From<Marker> for YamlPosition {
     fn from(mark: Marker) -> Self {
         Self {
             line: mark.line(),
@@ -46,16 +46,16 @@ impl From<Marker> for Pos {
 
 /// What is wrong, and where.
 #[derive(Debug)]
-pub struct Fault {
+pub struct YamlFault {
     /// Where.
-    pub at: Pos,
+    pub at: YamlPosition,
     /// What is wrong, and what would be right.
     pub reason: String,
 }
 
-impl Fault {
+impl YamlFault {
     /// Something wrong at a place.
-    pub fn new(at: Pos, reason: impl Display) -> Self {
+    pub fn new(at: YamlPosition, reason: impl Display) -> Self {
         Self {
             at,
             reason: reason.to_string(),
@@ -65,16 +65,16 @@ impl Fault {
 
 /// A value and where it begins.
 #[derive(Debug)]
-pub struct Node {
+pub struct YamlNode {
     /// Where it begins.
-    pub at: Pos,
+    pub at: YamlPosition,
     /// The value.
-    pub data: Data,
+    pub data: YamlValue,
 }
 
 /// A value.
 #[derive(Debug)]
-pub enum Data {
+pub enum YamlValue {
     /// Nothing.
     Null,
     /// Yes or no.
@@ -84,62 +84,62 @@ pub enum Data {
     /// Text.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// A map.
-    Map(Vec<Entry>),
+    Map(Vec<YamlEntry>),
 }
 
 /// A key of a map with its value, in the order of the file.
 #[derive(Debug)]
-pub struct Entry {
+pub struct YamlEntry {
     /// The key.
     pub key: String,
     /// Where the key stands.
-    pub key_at: Pos,
+    pub key_at: YamlPosition,
     /// Whether the key is text, and not a number, a truth value or nothing that is taken for text.
     pub key_is_text: bool,
     /// What it is given.
-    pub value: Node,
+    pub value: YamlNode,
 }
 
-impl Node {
+impl YamlNode {
     /// Reads the one document of a text.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, YamlFault> {
         let text = without_surrogates(text);
-        let mut tree = Tree(Parser::new_from_str(&text));
+        let mut tree = YamlTreeBuilder(Parser::new_from_str(&text));
         tree.next()?;
         let root = match tree.next()? {
             (Event::DocumentStart(_), _) => {
                 let (event, at) = tree.next()?;
                 tree.node(event, at, 0)?
             }
-            _ => return Err(Fault::new(Pos::START, "the file is empty")),
+            _ => return Err(YamlFault::new(YamlPosition::START, "the file is empty")),
         };
         tree.next()?;
         match tree.next()? {
             (Event::StreamEnd, _) => Ok(root),
-            (_, at) => Err(Fault::new(at, "a file holds one document, not several")),
+            (_, at) => Err(YamlFault::new(at, "a file holds one document, not several")),
         }
     }
 
     /// A JSON value, all of it at one place.
     #[must_use]
-    pub fn of_value(value: &Value, at: Pos) -> Self {
+    pub fn of_value(value: &Value, at: YamlPosition) -> Self {
         let data = match value {
-            Value::Null => Data::Null,
-            Value::Bool(value) => Data::Bool(*value),
-            Value::Number(number) => Data::Number(number.clone()),
-            Value::String(text) => Data::Text(text.clone()),
+            Value::Null => YamlValue::Null,
+            Value::Bool(value) => YamlValue::Bool(*value),
+            Value::Number(number) => YamlValue::Number(number.clone()),
+            Value::String(text) => YamlValue::Text(text.clone()),
             Value::Array(items) => {
-                Data::List(items.iter().map(|item| Self::of_value(item, at)).collect())
+                YamlValue::List(items.iter().map(|item| Self::of_value(item, at)).collect())
             }
-            Value::Object(map) => Data::Map(Self::entries(map, at)),
+            Value::Object(map) => YamlValue::Map(Self::entries(map, at)),
         };
         Self { at, data }
     }
 
-    fn entries(map: &serde_json::Map<String, Value>, at: Pos) -> Vec<Entry> {
-        let entry = |(key, value): (&String, &Value)| Entry {
+    fn entries(map: &serde_json::Map<String, Value>, at: YamlPosition) -> Vec<YamlEntry> {
+        let entry = |(key, value): (&String, &Value)| YamlEntry {
             key: key.clone(),
             key_at: at,
             key_is_text: true,
@@ -152,28 +152,28 @@ impl Node {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.data {
-            Data::Null => "nothing",
-            Data::Bool(_) => "true or false",
-            Data::Number(_) => "a number",
-            Data::Text(_) => "text",
-            Data::List(_) => "a list",
-            Data::Map(_) => "a map",
+            YamlValue::Null => "nothing",
+            YamlValue::Bool(_) => "true or false",
+            YamlValue::Number(_) => "a number",
+            YamlValue::Text(_) => "text",
+            YamlValue::List(_) => "a list",
+            YamlValue::Map(_) => "a map",
         }
     }
 
     /// Whether it can have no children.
     #[must_use]
     pub fn is_scalar(&self) -> bool {
-        !matches!(self.data, Data::List(_) | Data::Map(_))
+        !matches!(self.data, YamlValue::List(_) | YamlValue::Map(_))
     }
 
     /// How many children it has.
     #[must_use]
     pub fn child_count(&self) -> usize {
         match &self.data {
-            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => 0,
-            Data::List(items) => items.len(),
-            Data::Map(entries) => entries.len(),
+            YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) | YamlValue::Text(_) => 0,
+            YamlValue::List(items) => items.len(),
+            YamlValue::Map(entries) => entries.len(),
         }
     }
 
@@ -181,9 +181,11 @@ impl Node {
     #[must_use]
     pub fn child(&self, index: usize) -> Option<&Self> {
         match &self.data {
-            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => None,
-            Data::List(items) => items.get(index),
-            Data::Map(entries) => entries.get(index).map(|entry| &entry.value),
+            YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) | YamlValue::Text(_) => {
+                None
+            }
+            YamlValue::List(items) => items.get(index),
+            YamlValue::Map(entries) => entries.get(index).map(|entry| &entry.value),
         }
     }
 
@@ -197,15 +199,15 @@ impl Node {
     #[must_use]
     pub fn map_children(&self, child: impl Fn(usize, &Self) -> Option<Value>) -> Value {
         match &self.data {
-            Data::Null => Value::Null,
-            Data::Bool(value) => Value::Bool(*value),
-            Data::Number(number) => Value::Number(number.clone()),
-            Data::Text(text) => Value::String(text.clone()),
-            Data::List(items) => {
+            YamlValue::Null => Value::Null,
+            YamlValue::Bool(value) => Value::Bool(*value),
+            YamlValue::Number(number) => Value::Number(number.clone()),
+            YamlValue::Text(text) => Value::String(text.clone()),
+            YamlValue::List(items) => {
                 let items = items.iter().enumerate();
                 Value::Array(items.filter_map(|(i, item)| child(i, item)).collect())
             }
-            Data::Map(entries) => {
+            YamlValue::Map(entries) => {
                 let pairs = entries.iter().enumerate().filter_map(|(i, entry)| {
                     child(i, &entry.value).map(|value| (entry.key.clone(), value))
                 });
@@ -215,44 +217,55 @@ impl Node {
     }
 }
 
-struct Tree<'t>(Parser<'t, StrInput<'t>>);
+struct YamlTreeBuilder<'t>(Parser<'t, StrInput<'t>>);
 
 /// Deep enough for every scenario, shallow enough for every stack.
 const MAX_DEPTH: usize = 128;
 
-impl<'t> Tree<'t> {
-    fn next(&mut self) -> Result<(Event<'t>, Pos), Fault> {
+impl<'t> YamlTreeBuilder<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, YamlPosition), YamlFault> {
         match self.0.next() {
             Some(Ok((event, span))) => Ok((event, span.start.into())),
-            Some(Err(error)) => Err(Fault::new(
+            Some(Err(error)) => Err(YamlFault::new(
                 (*error.marker()).into(),
                 format_args!("this is not YAML: {}", error.info()),
             )),
-            None => Err(Fault::new(Pos::START, "the file ends too early")),
+            None => Err(YamlFault::new(
+                YamlPosition::START,
+                "the file ends too early",
+            )),
         }
     }
 
-    fn node(&mut self, event: Event<'t>, at: Pos, depth: usize) -> Result<Node, Fault> {
+    fn node(
+        &mut self,
+        event: Event<'t>,
+        at: YamlPosition,
+        depth: usize,
+    ) -> Result<YamlNode, YamlFault> {
         if depth > MAX_DEPTH {
             let reason = format_args!("values are nested more than {MAX_DEPTH} deep");
-            return Err(Fault::new(at, reason));
+            return Err(YamlFault::new(at, reason));
         }
         let data = match event {
             Event::Scalar(_, _, _, Some(_))
             | Event::SequenceStart(_, Some(_))
             | Event::MappingStart(_, Some(_)) => {
-                return Err(Fault::new(at, "tags are not supported; write plain values"));
+                return Err(YamlFault::new(
+                    at,
+                    "tags are not supported; write plain values",
+                ));
             }
-            Event::Alias(_) => return Err(Fault::new(at, NO_ANCHORS)),
+            Event::Alias(_) => return Err(YamlFault::new(at, NO_ANCHORS)),
             Event::Scalar(_, _, anchor, None)
             | Event::SequenceStart(anchor, None)
             | Event::MappingStart(anchor, None)
                 if anchor != 0 =>
             {
-                return Err(Fault::new(at, NO_ANCHORS));
+                return Err(YamlFault::new(at, NO_ANCHORS));
             }
             Event::Scalar(text, ScalarStyle::Plain, _, None) => plain(text),
-            Event::Scalar(text, _, _, None) => Data::Text(text.into_owned()),
+            Event::Scalar(text, _, _, None) => YamlValue::Text(text.into_owned()),
             Event::SequenceStart(_, None) => self.list(depth)?,
             Event::MappingStart(_, None) => self.map(depth)?,
             Event::Nothing
@@ -261,41 +274,41 @@ impl<'t> Tree<'t> {
             | Event::DocumentStart(_)
             | Event::DocumentEnd
             | Event::SequenceEnd
-            | Event::MappingEnd => return Err(Fault::new(at, "a value is missing here")),
+            | Event::MappingEnd => return Err(YamlFault::new(at, "a value is missing here")),
         };
-        Ok(Node { at, data })
+        Ok(YamlNode { at, data })
     }
 
-    fn list(&mut self, depth: usize) -> Result<Data, Fault> {
+    fn list(&mut self, depth: usize) -> Result<YamlValue, YamlFault> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
-                (Event::SequenceEnd, _) => return Ok(Data::List(items)),
+                (Event::SequenceEnd, _) => return Ok(YamlValue::List(items)),
                 (event, at) => items.push(self.node(event, at, depth + 1)?),
             }
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Data, Fault> {
+    fn map(&mut self, depth: usize) -> Result<YamlValue, YamlFault> {
         let mut entries = Vec::new();
         let mut seen = HashSet::new();
         loop {
             let (key, key_at, key_is_text) = match self.next()? {
-                (Event::MappingEnd, _) => return Ok(Data::Map(entries)),
+                (Event::MappingEnd, _) => return Ok(YamlValue::Map(entries)),
                 (Event::Scalar(key, style, 0, None), at) => {
-                    let plain_text = || matches!(plain(key.clone()), Data::Text(_));
+                    let plain_text = || matches!(plain(key.clone()), YamlValue::Text(_));
                     let is_text = style != ScalarStyle::Plain || plain_text();
                     (key.into_owned(), at, is_text)
                 }
-                (_, at) => return Err(Fault::new(at, "a key must be plain text")),
+                (_, at) => return Err(YamlFault::new(at, "a key must be plain text")),
             };
             if !seen.insert(key.clone()) {
                 let reason = format_args!("the key {key:?} is given twice");
-                return Err(Fault::new(key_at, reason));
+                return Err(YamlFault::new(key_at, reason));
             }
             let (event, at) = self.next()?;
             let value = self.node(event, at, depth + 1)?;
-            entries.push(Entry {
+            entries.push(YamlEntry {
                 key,
                 key_at,
                 key_is_text,
@@ -309,14 +322,14 @@ const NO_ANCHORS: &str = "anchors and aliases are not supported; write the value
 
 /// What an unquoted word means, by YAML's core schema. Infinity and not-a-number stay text: JSON, and
 /// so the journal, has no word for them.
-fn plain(text: Cow<'_, str>) -> Data {
+fn plain(text: Cow<'_, str>) -> YamlValue {
     match &*text {
-        "" | "~" | "null" | "Null" | "NULL" => Data::Null,
-        "true" | "True" | "TRUE" => Data::Bool(true),
-        "false" | "False" | "FALSE" => Data::Bool(false),
+        "" | "~" | "null" | "Null" | "NULL" => YamlValue::Null,
+        "true" | "True" | "TRUE" => YamlValue::Bool(true),
+        "false" | "False" | "FALSE" => YamlValue::Bool(false),
         word => match number(word) {
-            Some(number) => Data::Number(number),
-            None => Data::Text(text.into_owned()),
+            Some(number) => YamlValue::Number(number),
+            None => YamlValue::Text(text.into_owned()),
         },
     }
 }

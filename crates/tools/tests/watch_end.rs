@@ -8,7 +8,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use harn_tools::Watch;
+use harn_tools::FileWatch;
 
 /// Names of this process's threads that belong to a watch, and its open handles of the system's watcher.
 fn left() -> Vec<String> {
@@ -28,7 +28,7 @@ async fn a_dropped_watch_leaves_nothing() {
     assert_eq!(left(), [""; 0]);
     let dir = tempfile::tempdir().unwrap();
     let watches: Vec<_> = (0..3)
-        .map(|_| Watch::start(dir.path(), "**").unwrap())
+        .map(|_| FileWatch::start(dir.path(), "**").unwrap())
         .collect();
     // A thread takes its name only when it runs.
     until(9).await;

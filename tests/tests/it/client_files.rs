@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use harn_acp::AcpConfig;
 use harn_engines::ExploreAgent;
-use harn_testkit::{Message, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
 use harn_tools::{DiskProbe, LocalHost};
 use serde_json::{Value, json};
 
@@ -167,7 +167,7 @@ async fn failed_reads_of_a_new_file(on_this_machine: bool) -> usize {
     let (mut written, mut failed) = (None, 0);
     loop {
         match client.next().await {
-            Message::Request { id, method, params } => match method.as_str() {
+            MessageFromAgent::Request { id, method, params } => match method.as_str() {
                 "fs/read_text_file" => match &written {
                     Some(text) => client.respond(&id, json!({"content": text})).await,
                     None => {
@@ -193,9 +193,9 @@ async fn failed_reads_of_a_new_file(on_this_machine: bool) -> usize {
                 }
                 other => panic!("{other}"),
             },
-            Message::Response { id, .. } if id == turn => break,
-            Message::Response { .. } => panic!("an answer to nothing"),
-            Message::Notification { .. } => {}
+            MessageFromAgent::Response { id, .. } if id == turn => break,
+            MessageFromAgent::Response { .. } => panic!("an answer to nothing"),
+            MessageFromAgent::Notification { .. } => {}
         }
     }
     assert_eq!(written, Some(json!("hello")));

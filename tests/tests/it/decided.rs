@@ -9,7 +9,7 @@ use std::{
     fs,
 };
 
-use harn_acp::{Profile, Projector, ext::published::SCHEMAS};
+use harn_acp::{Profile, UpdateProjector, ext::published::SCHEMAS};
 use harn_model::{AgentEvent, DaemonChange, Durability};
 use harn_testkit::every_event;
 use harn_tests::repository;
@@ -202,7 +202,7 @@ fn kind(event: &AgentEvent) -> &'static str {
 
 /// The words that each kind of event puts on the wire: names of updates and kinds of agent events.
 fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
-    let projector = Projector::new(&"session-1".into(), profile, false);
+    let projector = UpdateProjector::new(&"session-1".into(), profile, false);
     let mut written: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for envelope in every_event() {
         let mut lines = Vec::new();

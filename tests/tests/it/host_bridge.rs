@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use expect_test::{Expect, expect};
-use harn_acp::{AcpConfig, ext::bridge::Method, ext::published::SCHEMAS};
+use harn_acp::{AcpConfig, ext::bridge::BridgeMethod, ext::published::SCHEMAS};
 use harn_model::SessionId;
 use harn_runtime::HostDeadlines;
 use harn_testkit::{FakeEquip, FakeHost, HostAnswer, StrictClient, TestHub, asking_agent, forms};
@@ -63,10 +63,10 @@ impl Stage {
     }
 }
 
-fn prompts() -> impl Iterator<Item = (Method, String)> {
-    Method::ALL.iter().map(|method| {
+fn prompts() -> impl Iterator<Item = (BridgeMethod, String)> {
+    BridgeMethod::ALL.iter().map(|method| {
         let operation = match method {
-            Method::Call => " process.list_shells",
+            BridgeMethod::Call => " process.list_shells",
             _ => "",
         };
         (*method, format!("{}{operation}", method.name()))
@@ -75,7 +75,7 @@ fn prompts() -> impl Iterator<Item = (Method, String)> {
 
 /// The answers, and the table of what comes of each.
 async fn check(prompt: &str, answers: &[Value], expected: Expect) {
-    let method = Method::named(prompt.split(' ').next().unwrap()).unwrap();
+    let method = BridgeMethod::named(prompt.split(' ').next().unwrap()).unwrap();
     let mut stage = Stage::with_bridge().await;
     let mut table = String::new();
     for answer in answers {
@@ -271,7 +271,7 @@ async fn a_score_beyond_all_numbers() {
     assert_eq!(refused["code"], -32700);
     let (updates, _) = FakeHost::new().serve(&mut stage.client, &id).await;
     let said = updates[0]["content"]["text"].as_str().unwrap();
-    assert_eq!(said, timed_out(Method::SkillMatch));
+    assert_eq!(said, timed_out(BridgeMethod::SkillMatch));
     stage.end().await;
 }
 
@@ -403,7 +403,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-fn timed_out(method: Method) -> String {
+fn timed_out(method: BridgeMethod) -> String {
     format!(
         "timed out: the host did not answer {} in time",
         method.name()
@@ -418,7 +418,7 @@ async fn a_host_that_never_answers_is_given_up() {
         let mut host = FakeHost::new().answering(method, HostAnswer::Never);
         assert_eq!(stage.asks(&mut host, &prompt).await, timed_out(method));
         let deadline = match method {
-            Method::BuiltinCall | Method::Call => 300,
+            BridgeMethod::BuiltinCall | BridgeMethod::Call => 300,
             _ => 60,
         };
         assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");
@@ -437,13 +437,14 @@ fn the_docs_have_every_deadline() {
         .into_iter()
         .chain(["terminal/create", "terminal/output"]);
     let files = files.map(|name| (name, usual.request, usual.request));
-    let bridge = Method::ALL.iter().map(|method| {
+    let bridge = BridgeMethod::ALL.iter().map(|method| {
         let in_turn = match method {
-            Method::BuiltinCall | Method::Call => usual.call,
-            Method::Capabilities | Method::SkillMatch | Method::SkillsList | Method::ToolsList => {
-                usual.list
-            }
-            Method::SkillsFetch => usual.skill,
+            BridgeMethod::BuiltinCall | BridgeMethod::Call => usual.call,
+            BridgeMethod::Capabilities
+            | BridgeMethod::SkillMatch
+            | BridgeMethod::SkillsList
+            | BridgeMethod::ToolsList => usual.list,
+            BridgeMethod::SkillsFetch => usual.skill,
         };
         (method.name(), method.deadline(&usual), in_turn)
     });
@@ -481,7 +482,7 @@ async fn an_answer_counts_once_and_in_time() {
         let mut late = FakeHost::new().answering(method, HostAnswer::Late(answer.clone()));
         assert_eq!(stage.asks(&mut late, &prompt).await, timed_out(method));
         let deadline = match method {
-            Method::BuiltinCall | Method::Call => 3,
+            BridgeMethod::BuiltinCall | BridgeMethod::Call => 3,
             _ => 2,
         };
         assert_eq!(begun.elapsed().as_secs(), deadline, "{prompt}");

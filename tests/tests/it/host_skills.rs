@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use harn_acp::ext::bridge::Method;
+use harn_acp::ext::bridge::BridgeMethod;
 use harn_model::StopReason;
 use harn_testkit::{FakeHost, HostAnswer, ScriptedAgent, TestHub};
 use harn_tools::{
     ToolboxConfig, Toolboxes,
-    skills::{SkillLibrary, SkillMatching, SkillPlaces, Strategy},
+    skills::{SkillLibrary, SkillMatchStrategy, SkillMatching, SkillPlaces},
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn hub() -> TestHub {
         config.equip = Arc::new(Toolboxes::new(ToolboxConfig {
             skills: Some(Arc::new(library)),
             matching: SkillMatching {
-                strategy: Strategy::Host,
+                strategy: SkillMatchStrategy::Host,
                 ..SkillMatching::default()
             },
             ..ToolboxConfig::default()
@@ -38,21 +38,24 @@ async fn a_host_ranks_its_skills_by_name_and_is_told_the_id_beside_it() {
         {"id": "acme/deploy", "name": "deploy", "description": "Ship it", "source": "host"},
         {"id": "look", "name": "look", "description": "Look", "manifest": {"when_to_use": "To look", "paths": ["src/**"]}},
     ]);
-    let mut host = FakeHost::new().answering(Method::SkillsList, HostAnswer::Result(listed));
+    let mut host = FakeHost::new().answering(BridgeMethod::SkillsList, HostAnswer::Result(listed));
     let text = json!([{"type": "text", "text": "Ship the release"}]);
     let params = json!({"sessionId": session, "prompt": text});
     let id = client.send_request("session/prompt", params).await;
     let (updates, _) = host.serve(&mut client, &id).await;
 
-    let asked = |wanted: Method| {
+    let asked = |wanted: BridgeMethod| {
         let asked = host.asked().iter();
         let asked = asked.filter(move |(method, _)| *method == wanted);
         asked.map(|(_, params)| params.clone()).collect::<Vec<_>>()
     };
     // What the list says of a skill is not fetched; what was fetched is not fetched again.
-    assert_eq!(asked(Method::SkillsFetch), [json!({"id": "acme/deploy"})]);
     assert_eq!(
-        asked(Method::SkillMatch),
+        asked(BridgeMethod::SkillsFetch),
+        [json!({"id": "acme/deploy"})]
+    );
+    assert_eq!(
+        asked(BridgeMethod::SkillMatch),
         [json!({
             "strategy": "host",
             "prompt": "Ship the release",

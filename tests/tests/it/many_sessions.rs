@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::support_stress::{PATIENCE, kind, text_prompt};
 use anyhow::Result;
-use harn_testkit::{Message, StrictClient};
+use harn_testkit::{MessageFromAgent, StrictClient};
 use harn_tests::binary;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -94,13 +94,14 @@ async fn all(client: &mut StrictClient, method: &str, params: Vec<Value>) -> Vec
             waiting.insert(id.as_u64().unwrap(), at);
         }
         match client.next().await {
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 let at = waiting.remove(&id.as_u64().unwrap()).unwrap();
                 answers.insert(at, result.unwrap());
             }
-            Message::Notification { params, .. } if params["kind"] == "session_closed" => {}
-            Message::Notification { method, .. } => assert_eq!(method, "session/update"),
-            Message::Request { method, .. } => panic!("asked for {method}"),
+            MessageFromAgent::Notification { params, .. } if params["kind"] == "session_closed" => {
+            }
+            MessageFromAgent::Notification { method, .. } => assert_eq!(method, "session/update"),
+            MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
         }
     }
     answers.into_values().collect()

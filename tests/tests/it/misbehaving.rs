@@ -9,7 +9,7 @@ use crate::support_stress::{
 use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, SessionId, SessionView, StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -73,14 +73,16 @@ async fn try_line(client: &mut StrictClient, line: &str, outcome: Outcome) {
             client.send(&message).await;
             loop {
                 match client.next().await {
-                    Message::Response { id, result } => {
+                    MessageFromAgent::Response { id, result } => {
                         assert_eq!(id, message["id"], "{shown}");
                         assert!(result.is_ok(), "{shown}: {result:?}");
                         break;
                     }
                     // What a request that is served after all may show.
-                    Message::Notification { method, .. } => assert_eq!(method, "session/update"),
-                    Message::Request { method, .. } => panic!("asked for {method}"),
+                    MessageFromAgent::Notification { method, .. } => {
+                        assert_eq!(method, "session/update")
+                    }
+                    MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
                 }
             }
         }
@@ -446,7 +448,7 @@ async fn a_client_that_uses_one_id_for_everything() {
         client.send(&same("session/list", json!({}))).await;
         let (mut stopped, mut made, mut listed) = (0, 0, 0);
         while stopped + made + listed < 4 {
-            if let Message::Response { result, .. } = client.next().await {
+            if let MessageFromAgent::Response { result, .. } = client.next().await {
                 let result = result.unwrap();
                 stopped += usize::from(result["stopReason"] == "end_turn");
                 made += usize::from(result["sessionId"].is_string());

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::support_stress::{existing, kind, meet, new_session, text_prompt};
-use harn_model::{AgentEvent, Command, StopReason, ToolKind};
+use harn_model::{AgentEvent, SlashCommand, StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -34,7 +34,7 @@ async fn chatter(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 fn with_commands(agent: ScriptedAgent) -> ScriptedAgent {
-    agent.commands(vec![Command {
+    agent.commands(vec![SlashCommand {
         name: "go".to_owned(),
         description: "Start".to_owned(),
         input: None,
@@ -45,7 +45,7 @@ fn with_commands(agent: ScriptedAgent) -> ScriptedAgent {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn commands_an_agent_announces_are_told_once() {
     let test = TestHub::new(ScriptedAgent::new(async |cx| {
-        let commands = vec![Command {
+        let commands = vec![SlashCommand {
             name: "go".to_owned(),
             description: "Start".to_owned(),
             input: None,
@@ -85,7 +85,7 @@ async fn what_comes_of_a_message_comes_after_its_answer() {
     let prompt = client
         .send_request("session/prompt", text_prompt(session, "listen"))
         .await;
-    let waits = |message: &Message| matches!(message, Message::Notification { method, .. } if method == "agent/idle");
+    let waits = |message: &MessageFromAgent| matches!(message, MessageFromAgent::Notification { method, .. } if method == "agent/idle");
     while !waits(&client.next().await) {}
     // One after the other without waiting for answers: what the agent takes races with them.
     for number in 0..MESSAGES {
@@ -95,21 +95,25 @@ async fn what_comes_of_a_message_comes_after_its_answer() {
     let (mut accepted, mut told, mut delivered) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         match client.next().await {
-            Message::Response { id, .. } if id == prompt => break,
-            Message::Response { result, .. } => accepted.push(result.unwrap()["messageId"].clone()),
-            Message::Notification { params, .. } if params["kind"] == "control_outcome" => {
+            MessageFromAgent::Response { id, .. } if id == prompt => break,
+            MessageFromAgent::Response { result, .. } => {
+                accepted.push(result.unwrap()["messageId"].clone())
+            }
+            MessageFromAgent::Notification { params, .. }
+                if params["kind"] == "control_outcome" =>
+            {
                 let message = params["target"]["messageId"].clone();
                 assert!(accepted.contains(&message), "told before its answer");
                 told.push(message);
             }
-            Message::Notification { params, .. } => {
+            MessageFromAgent::Notification { params, .. } => {
                 let message = params["update"]["messageId"].clone();
                 if kind(&params["update"]) == "user_message" {
                     assert!(accepted.contains(&message), "delivered before its answer");
                     delivered.push(message);
                 }
             }
-            Message::Request { method, .. } => panic!("asked for {method}"),
+            MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
         }
     }
     assert_eq!(accepted.len(), MESSAGES);
@@ -250,20 +254,22 @@ impl Wire {
         let quiet = |s: &Session| s.commands || s.replay.is_some();
         while !self.asked.is_empty() || !self.sessions.values().all(quiet) {
             match self.client.next().await {
-                Message::Response { id, result } => {
+                MessageFromAgent::Response { id, result } => {
                     let result = result.unwrap();
                     let asked = self.asked.remove(&id.as_u64().unwrap()).unwrap();
                     self.answered(asked, &result);
                 }
-                Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                MessageFromAgent::Notification { method, params }
+                    if method == "_harn/agentEvent" =>
+                {
                     self.session(params["sessionId"].as_str().unwrap());
                 }
-                Message::Notification { method, params } => {
+                MessageFromAgent::Notification { method, params } => {
                     assert_eq!(method, "session/update");
                     let session = params["sessionId"].as_str().unwrap();
                     self.session(session).update(session, &params["update"]);
                 }
-                Message::Request { method, .. } => panic!("asked for {method}"),
+                MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
             }
         }
     }
@@ -448,9 +454,9 @@ impl Takeover {
     async fn watch(mut self, client: &mut StrictClient) {
         while !self.loads.is_empty() || self.prompt.is_some() {
             match client.next().await {
-                Message::Notification { params, .. } => self.update(&params["update"]),
-                Message::Response { id, result } => self.answer(&id, &result.unwrap()),
-                Message::Request { method, .. } => panic!("asked for {method}"),
+                MessageFromAgent::Notification { params, .. } => self.update(&params["update"]),
+                MessageFromAgent::Response { id, result } => self.answer(&id, &result.unwrap()),
+                MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
             }
         }
         assert_eq!(self.next, COUNT);

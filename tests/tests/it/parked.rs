@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support_stress::{existing, kind, meet, new_session, open, text_prompt};
 use harn_model::{AgentEvent, Decision, SessionId, StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
 const ASK: &str = "session/request_permission";
@@ -154,14 +154,18 @@ async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
         let mut withdrawn = false;
         loop {
             match client.next().await {
-                Message::Notification { method, params } if method == "$/cancel_request" => {
+                MessageFromAgent::Notification { method, params }
+                    if method == "$/cancel_request" =>
+                {
                     assert_eq!(params["requestId"], parked.ask, "round {round}");
                     withdrawn = true;
                 }
-                Message::Notification { method, params } if method == "_harn/agentEvent" => {
+                MessageFromAgent::Notification { method, params }
+                    if method == "_harn/agentEvent" =>
+                {
                     assert_eq!(params["kind"], "control_outcome", "round {round}");
                 }
-                Message::Notification { params, .. } => {
+                MessageFromAgent::Notification { params, .. } => {
                     let update = &params["update"];
                     match kind(update) {
                         "tool_call_update" => assert_eq!(update["status"], "failed"),
@@ -169,13 +173,13 @@ async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
                         other => panic!("round {round}: {other}"),
                     }
                 }
-                Message::Response { id, result } => {
+                MessageFromAgent::Response { id, result } => {
                     assert_eq!(id, parked.prompt);
                     assert_eq!(result.unwrap()["stopReason"], "cancelled");
                     assert!(withdrawn, "round {round}: not withdrawn before the end");
                     break;
                 }
-                Message::Request { method, .. } => panic!("asked for {method}"),
+                MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
             }
         }
         // Too late, and twice.
@@ -263,22 +267,22 @@ async fn until_answered(client: &mut StrictClient, parked: &Parked) -> Value {
     let mut withdrawn = false;
     loop {
         match client.next().await {
-            Message::Notification { method, params } if method == "$/cancel_request" => {
+            MessageFromAgent::Notification { method, params } if method == "$/cancel_request" => {
                 assert_eq!(params["requestId"], parked.ask);
                 let cancelled = json!({"outcome": {"outcome": "cancelled"}});
                 client.respond(&parked.ask, cancelled).await;
                 withdrawn = true;
             }
             // Also what came of the cancel.
-            Message::Notification { method, .. } => {
+            MessageFromAgent::Notification { method, .. } => {
                 assert!(matches!(&*method, "session/update" | "_harn/agentEvent"));
             }
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 assert_eq!(id, parked.prompt);
                 assert!(withdrawn, "not withdrawn before the end");
                 return result.unwrap();
             }
-            Message::Request { method, .. } => panic!("asked for {method}"),
+            MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
         }
     }
 }
@@ -342,7 +346,7 @@ async fn a_session_that_is_closing_holds_up_nobody() {
     let mut owed = vec![stuck.clone(), closing, closing_too, late.clone()];
     while !owed.is_empty() {
         match client.next().await {
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 owed.retain(|owed| *owed != id);
                 match result {
                     Ok(result) if id == stuck => assert_eq!(result["stopReason"], "cancelled"),
@@ -353,9 +357,10 @@ async fn a_session_that_is_closing_holds_up_nobody() {
                     }
                 }
             }
-            Message::Notification { params, .. } if params["kind"] == "session_closed" => {}
-            Message::Notification { method, .. } => assert_eq!(method, "session/update"),
-            Message::Request { method, .. } => panic!("asked for {method}"),
+            MessageFromAgent::Notification { params, .. } if params["kind"] == "session_closed" => {
+            }
+            MessageFromAgent::Notification { method, .. } => assert_eq!(method, "session/update"),
+            MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
         }
     }
     // Half a second for an agent that was told to stop, however much it talks.

@@ -10,7 +10,7 @@ use std::{
 use crate::support_stress::{existing, in_time, kind, meet, new_session, text_prompt};
 use harn_acp::{
     AcpConfig, ConnectionError, serve_connection,
-    transport::{Incoming, OutgoingReceiver, outgoing},
+    transport::{ConnectionInput, PieceReceiver, outgoing},
 };
 use harn_model::{AgentEvent, Seq, SessionId, StopReason, TurnOutcome};
 use harn_runtime::{AgentError, TurnContext};
@@ -39,8 +39,8 @@ async fn counter(cx: TurnContext) -> Result<StopReason, AgentError> {
 
 /// A client that takes bytes when told, and only then.
 struct Sluggish {
-    to: mpsc::Sender<Incoming>,
-    from: OutgoingReceiver,
+    to: mpsc::Sender<ConnectionInput>,
+    from: PieceReceiver,
     serving: JoinHandle<Result<(), ConnectionError>>,
     /// Bytes that were taken and not looked at.
     taken: Vec<u8>,
@@ -69,7 +69,7 @@ impl Sluggish {
 
     async fn send(&self, id: u64, method: &str, params: Value) {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let line = Incoming::Line(message.to_string());
+        let line = ConnectionInput::Line(message.to_string());
         in_time("room", self.to.send(line)).await.unwrap().unwrap();
     }
 
@@ -197,7 +197,7 @@ async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
     let method = "x".repeat(2048);
     let ask = |id: u64| {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
-        Incoming::Line(message.to_string())
+        ConnectionInput::Line(message.to_string())
     };
     let mut asked = 0;
     while asked < PLENTY && takes(&client.to, ask(100 + asked)).await {
@@ -264,7 +264,7 @@ async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
     }
     let params = json!({"sessionId": session.as_str()});
     let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
-    let cancel = Incoming::Line(cancel.to_string());
+    let cancel = ConnectionInput::Line(cancel.to_string());
     client.to.send(cancel).await.unwrap();
     // Answered after the cancel, which has then been read and passed on.
     client.send(5, "session/list", json!({})).await;
@@ -276,7 +276,7 @@ async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
 }
 
 /// Whether a line is taken, however often the other side is given a turn.
-async fn takes(to: &mpsc::Sender<Incoming>, mut line: Incoming) -> bool {
+async fn takes(to: &mpsc::Sender<ConnectionInput>, mut line: ConnectionInput) -> bool {
     for _ in 0..1000 {
         match to.try_send(line) {
             Ok(()) => return true,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use harn_model::{DeliveryMode, SessionId, StopReason, SystemReminder};
 use harn_runtime::{AgentError, Controller, TurnContext};
-use harn_testkit::{FakeClock, Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{FakeClock, MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -102,10 +102,10 @@ fn pause_of(sign: &Value) -> u64 {
 async fn sign_of(client: &mut StrictClient) -> Value {
     loop {
         match client.next().await {
-            Message::Notification { method, params } if is_sign(&method, &params) => {
+            MessageFromAgent::Notification { method, params } if is_sign(&method, &params) => {
                 return params;
             }
-            Message::Notification { .. } => {}
+            MessageFromAgent::Notification { .. } => {}
             other => panic!("{other:?}"),
         }
     }
@@ -121,11 +121,11 @@ async fn until_answered(client: &mut StrictClient) -> usize {
     let mut signs = 0;
     loop {
         match client.next().await {
-            Message::Response { .. } => return signs,
-            Message::Notification { method, params } => {
+            MessageFromAgent::Response { .. } => return signs,
+            MessageFromAgent::Notification { method, params } => {
                 signs += usize::from(is_sign(&method, &params));
             }
-            Message::Request { .. } => panic!("nothing is asked"),
+            MessageFromAgent::Request { .. } => panic!("nothing is asked"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::AgentError;
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -56,11 +56,11 @@ async fn read_all(client: &mut StrictClient, wanted: &[&str]) -> Vec<Value> {
     let mut withdrawn = Vec::new();
     while !wanted.is_empty() {
         let word = match client.next().await {
-            Message::Notification { method, params } if method == "$/cancel_request" => {
+            MessageFromAgent::Notification { method, params } if method == "$/cancel_request" => {
                 withdrawn.push(params["requestId"].clone());
                 method
             }
-            Message::Notification { params, .. } => {
+            MessageFromAgent::Notification { params, .. } => {
                 let update = &params["update"];
                 let status = update["status"].as_str();
                 status
@@ -121,11 +121,13 @@ async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
     let (mut replayed, mut withdrawn) = (Vec::new(), None);
     loop {
         match client.next().await {
-            Message::Notification { method, params } if method == "$/cancel_request" => {
+            MessageFromAgent::Notification { method, params } if method == "$/cancel_request" => {
                 withdrawn = Some(params["requestId"].clone());
             }
-            Message::Notification { params, .. } => replayed.push(params["update"].clone()),
-            Message::Response { id, result: Ok(_) } if id == load => break,
+            MessageFromAgent::Notification { params, .. } => {
+                replayed.push(params["update"].clone())
+            }
+            MessageFromAgent::Response { id, result: Ok(_) } if id == load => break,
             other => panic!("{other:?}"),
         }
     }

@@ -5,7 +5,7 @@
 use crate::{numbers::Numbers, repo::File};
 
 /// The most production lines of all crates together, comments and blank lines among them.
-const ALL_LINES: usize = 104_000;
+const ALL_LINES: usize = 105_000;
 
 /// The most lines of code that one crate may have.
 const CRATE_CODE: usize = 12_000;

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 
 use crate::JsonSchema;
 use harn_model::{
-    ChildCall, ChildResult, CompositionRun, Control, ControlOutcome, ControlTarget, LoopCheckpoint,
-    PlanEntry, ProgressReport, Seam, StopReason, ToolsChange, TurnId, TurnOutcome,
+    ChildCall, ChildResult, CompositionRun, ControlKind, ControlOutcome, ControlTarget,
+    LoopCheckpoint, PlanEntry, ProgressReport, Seam, StopReason, ToolsChange, TurnId, TurnOutcome,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -31,11 +31,11 @@ macro_rules! agent_events {
         /// The kinds of the notification.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
         #[schemars(rename = "AgentEventKind")]
-        pub enum Kind {
+        pub enum AgentEventKind {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }
 
-        impl Kind {
+        impl AgentEventKind {
             /// All of them, sorted.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
@@ -282,14 +282,14 @@ impl<'a> From<&'a ControlOutcome> for ControlFields<'a> {
 }
 
 /// What a control is called on this wire.
-fn method(control: Control) -> &'static str {
+fn method(control: ControlKind) -> &'static str {
     match control {
-        Control::Inject => "session/inject",
-        Control::RevokeInject => "session/revoke_inject",
-        Control::ReplaceInject => "session/replace_inject",
-        Control::Remind => "session/remind",
-        Control::RevokeReminder => "session/revoke_reminder",
-        Control::Cancel => "session/cancel",
+        ControlKind::Inject => "session/inject",
+        ControlKind::RevokeInject => "session/revoke_inject",
+        ControlKind::ReplaceInject => "session/replace_inject",
+        ControlKind::Remind => "session/remind",
+        ControlKind::RevokeReminder => "session/revoke_reminder",
+        ControlKind::Cancel => "session/cancel",
     }
 }
 

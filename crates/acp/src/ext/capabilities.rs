@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use super::{
     VENDOR,
-    agent_event::{self, Kind},
-    bridge::{BridgeMethods, Operation},
+    agent_event::{self, AgentEventKind},
+    bridge::{AdvertisedBridgeMethods, ProcessOperation},
     content::ContentMeta,
     idle, live, schema,
-    steering::Mode,
+    steering::DeliveryModeWire,
     tool::ToolMeta,
-    update::Extension,
+    update::ExtensionUpdateKind,
 };
 use crate::{Dialect, Profile};
 
@@ -25,12 +25,12 @@ const SCHEMA: &str = "agentclientprotocol/agent-client-protocol schema v0.12.2";
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "InitializeMeta", deny_unknown_fields)]
-pub(crate) struct Advertised {
+pub(crate) struct InitializeMeta {
     /// The ACP schema the wire is pinned to.
     schema_compatibility: &'static str,
     /// The extension updates this client is sent, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    session_update_extensions: Vec<Extension>,
+    session_update_extensions: Vec<ExtensionUpdateKind>,
     /// What `_meta.harn` of tool calls and their updates may hold, sorted.
     tool_lifecycle_extension_fields: &'static [&'static str],
     /// What `content._meta.harn` of a message chunk holds, sorted.
@@ -38,7 +38,7 @@ pub(crate) struct Advertised {
     content_extension_fields: &'static [&'static str],
     /// Methods that ACP does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
-    extension_methods: Option<Methods>,
+    extension_methods: Option<ExtensionMethods>,
     /// Clients on a live session: what may be sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     live_sessions: Option<LiveSessions>,
@@ -61,9 +61,9 @@ struct LiveSessions {
 /// The methods by name.
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "ExtensionMethods", deny_unknown_fields)]
-struct Methods {
+struct ExtensionMethods {
     #[serde(rename = "_harn/agentEvent", skip_serializing_if = "Option::is_none")]
-    agent_event: Option<Method>,
+    agent_event: Option<ExtensionMethod>,
     /// Sent while an agent that stays waits for more to do.
     #[serde(rename = "agent/idle", skip_serializing_if = "Option::is_none")]
     agent_idle: Option<SingleMethod>,
@@ -78,7 +78,7 @@ struct Methods {
     hitl_respond: Option<SingleMethod>,
     /// What a host with the bridge may be asked for, and may tell.
     #[serde(flatten)]
-    bridge: Option<BridgeMethods>,
+    bridge: Option<AdvertisedBridgeMethods>,
 }
 
 /// A method of one kind.
@@ -94,11 +94,11 @@ pub(crate) struct SingleMethod {
 /// A method.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ExtensionMethod", deny_unknown_fields)]
-struct Method {
+struct ExtensionMethod {
     /// For people.
     description: &'static str,
     /// The kinds there are, sorted.
-    kinds: Vec<Kind>,
+    kinds: Vec<AgentEventKind>,
     /// The file in `spec/schemas` that describes its params.
     schema: &'static str,
 }
@@ -108,22 +108,22 @@ struct Method {
 #[schemars(deny_unknown_fields)]
 struct HostOperations {
     /// Those of `process`.
-    process: &'static [Operation],
+    process: &'static [ProcessOperation],
 }
 
 /// `agentCapabilities.session`: what may be sent to a running turn, to every client.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SessionSteering", deny_unknown_fields)]
-pub(crate) struct Session {
+pub(crate) struct SessionSteering {
     /// Messages of the user.
-    inject: Inject,
+    inject: InjectCapability,
     /// Reminders.
-    remind: Remind,
+    remind: RemindCapability,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "InjectCapability", deny_unknown_fields)]
-struct Inject {
+struct InjectCapability {
     /// When one may be delivered, sorted.
     modes: &'static [&'static str],
     pending: PendingMessages,
@@ -138,9 +138,9 @@ struct PendingMessages {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemindCapability", deny_unknown_fields)]
-struct Remind {
+struct RemindCapability {
     /// When one may be delivered, the most urgent first.
-    modes: &'static [Mode],
+    modes: &'static [DeliveryModeWire],
     pending: PendingReminders,
 }
 
@@ -154,13 +154,17 @@ struct PendingReminders {
 }
 
 pub(crate) fn session() -> Result<Value, serde_json::Error> {
-    serde_json::to_value(Session {
-        inject: Inject {
+    serde_json::to_value(SessionSteering {
+        inject: InjectCapability {
             modes: &["queue", "steer"],
             pending: PendingMessages { replace: true },
         },
-        remind: Remind {
-            modes: &[Mode::InterruptImmediate, Mode::FinishStep, Mode::AuditOnly],
+        remind: RemindCapability {
+            modes: &[
+                DeliveryModeWire::InterruptImmediate,
+                DeliveryModeWire::FinishStep,
+                DeliveryModeWire::AuditOnly,
+            ],
             pending: PendingReminders {
                 list: true,
                 revoke: true,
@@ -178,7 +182,7 @@ pub(crate) fn steering() -> Meta {
 /// The metadata for a client of this dialect: nothing is advertised that it will not be sent.
 #[must_use]
 pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
-    let mut advertised = Advertised {
+    let mut advertised = InitializeMeta {
         schema_compatibility: SCHEMA,
         session_update_extensions: Vec::new(),
         tool_lifecycle_extension_fields: ToolMeta::FIELDS,
@@ -189,23 +193,25 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
             event_ids: true,
         }),
         host_capability_operations: host_bridge.then_some(HostOperations {
-            process: Operation::ALL,
+            process: ProcessOperation::ALL,
         }),
     };
-    let bridge = host_bridge.then_some(BridgeMethods::ALL);
+    let bridge = host_bridge.then_some(AdvertisedBridgeMethods::ALL);
     match dialect.profile {
         Profile::Harn | Profile::Meta => {
             advertised.session_update_extensions = dialect.extensions.sorted();
             advertised.content_extension_fields = ContentMeta::FIELDS;
             // Typed clients are not handed a method without an underscore; they get it as an event.
             let by_name = dialect.profile == Profile::Harn;
-            let kinds = Kind::ALL.iter().copied();
-            let agent_event = Method {
+            let kinds = AgentEventKind::ALL.iter().copied();
+            let agent_event = ExtensionMethod {
                 description: agent_event::DESCRIPTION,
                 kinds: kinds
                     .filter(|kind| match kind {
-                        Kind::AgentIdle => !by_name,
-                        Kind::TurnStarted | Kind::TurnEnded => dialect.event_ids,
+                        AgentEventKind::AgentIdle => !by_name,
+                        AgentEventKind::TurnStarted | AgentEventKind::TurnEnded => {
+                            dialect.event_ids
+                        }
                         _ => true,
                     })
                     .collect(),
@@ -217,7 +223,7 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
                     schema,
                 })
             };
-            advertised.extension_methods = Some(Methods {
+            advertised.extension_methods = Some(ExtensionMethods {
                 agent_event: Some(agent_event),
                 agent_idle: by_name.then_some(SingleMethod {
                     description: idle::DESCRIPTION,
@@ -230,9 +236,9 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         }
         // Whoever declared the bridge is asked over it, whatever else they are sent.
         Profile::Acp => {
-            advertised.extension_methods = bridge.map(|bridge| Methods {
+            advertised.extension_methods = bridge.map(|bridge| ExtensionMethods {
                 bridge: Some(bridge),
-                ..Methods::default()
+                ..ExtensionMethods::default()
             });
         }
     }
@@ -307,15 +313,15 @@ mod tests {
         );
         assert_eq!(
             some["hostCapabilityOperations"]["process"],
-            json!(Operation::ALL)
+            json!(ProcessOperation::ALL)
         );
     }
 
     #[test]
     fn the_bridge_is_spoken_of_to_those_who_have_it() {
-        use crate::ext::bridge::{Method, Notification};
-        let names = Method::ALL.iter().map(|it| it.name());
-        let names = names.chain(Notification::ALL.iter().map(|it| it.name()));
+        use crate::ext::bridge::{BridgeMethod, BridgeNotification};
+        let names = BridgeMethod::ALL.iter().map(|it| it.name());
+        let names = names.chain(BridgeNotification::ALL.iter().map(|it| it.name()));
         for name in names {
             for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
                 let told = |bridge| {

@@ -11,16 +11,16 @@ use crate::Profile;
 #[derive(Default, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClientCapabilitiesMeta")]
-pub(crate) struct Wish {
+pub(crate) struct ClientCapabilitiesMeta {
     /// What it wants to be sent.
     #[serde(default)]
     profile: Option<Profile>,
     /// Which extension updates it wants.
     #[serde(default)]
-    session_update_extensions: Option<Wanted>,
+    session_update_extensions: Option<WantedExtensions>,
     /// Whether it has the bridge: answers `builtin_call`, `host/…`, `skills/…` and `skill/match`.
     #[serde(default)]
-    host_bridge: Option<Bridge>,
+    host_bridge: Option<HostBridgeOffer>,
     /// Whether lines of a session's stream shall have event ids.
     #[serde(default)]
     event_ids: Option<bool>,
@@ -38,7 +38,7 @@ pub(crate) struct Wish {
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "WantedExtensions")]
-enum Wanted {
+enum WantedExtensions {
     All(bool),
     These(#[schemars(with = "Vec<String>")] Vec<Value>),
 }
@@ -47,27 +47,27 @@ enum Wanted {
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "HostBridge")]
-enum Bridge {
+enum HostBridgeOffer {
     Offered(bool),
     Described(#[expect(dead_code, reason = "whatever it holds")] Map<String, Value>),
 }
 
-impl Wish {
+impl ClientCapabilitiesMeta {
     /// The profile it asked for. Switching the extensions off says more than any name.
     pub(crate) fn profile(&self) -> Option<Profile> {
         match self.session_update_extensions {
-            Some(Wanted::All(false)) => Some(Profile::Acp),
-            Some(Wanted::All(true) | Wanted::These(_)) | None => self.profile,
+            Some(WantedExtensions::All(false)) => Some(Profile::Acp),
+            Some(WantedExtensions::All(true) | WantedExtensions::These(_)) | None => self.profile,
         }
     }
 
     /// The extension updates it wants.
     pub(crate) fn extensions(&self) -> ExtensionSet {
         match &self.session_update_extensions {
-            Some(Wanted::These(names)) => {
+            Some(WantedExtensions::These(names)) => {
                 ExtensionSet::named(names.iter().filter_map(Value::as_str))
             }
-            Some(Wanted::All(_)) | None => ExtensionSet::ALL,
+            Some(WantedExtensions::All(_)) | None => ExtensionSet::ALL,
         }
     }
 
@@ -84,8 +84,8 @@ impl Wish {
     /// Whether bridge requests may be sent; none if it does not say.
     pub(crate) fn host_bridge(&self) -> Option<bool> {
         self.host_bridge.as_ref().map(|bridge| match bridge {
-            Bridge::Offered(offered) => *offered,
-            Bridge::Described(_) => true,
+            HostBridgeOffer::Offered(offered) => *offered,
+            HostBridgeOffer::Described(_) => true,
         })
     }
 
@@ -96,11 +96,11 @@ impl Wish {
 }
 
 /// Each member is read for itself, so that one that is odd spoils no other.
-pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> Wish {
+pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> ClientCapabilitiesMeta {
     let Some(harn) = meta.and_then(|meta| meta.get(VENDOR)) else {
-        return Wish::default();
+        return ClientCapabilitiesMeta::default();
     };
-    Wish {
+    ClientCapabilitiesMeta {
         profile: member(harn, "profile"),
         session_update_extensions: member(harn, "sessionUpdateExtensions"),
         host_bridge: member(harn, "hostBridge"),

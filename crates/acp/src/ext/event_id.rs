@@ -191,21 +191,21 @@ pub fn of(line: &[u8]) -> Option<EventId> {
 /// The same for a message of the SDK's: only a request has one, and requests are few.
 fn of_request(line: &[u8]) -> Option<EventId> {
     #[derive(Deserialize)]
-    struct Line<'a> {
+    struct RequestLine<'a> {
         #[serde(borrow, default)]
         method: Option<&'a serde_json::value::RawValue>,
         #[serde(default)]
-        params: Option<Params>,
+        params: Option<RequestLineParams>,
     }
     #[derive(Deserialize)]
-    struct Params {
+    struct RequestLineParams {
         #[serde(rename = "_meta", default)]
         meta: Option<Map<String, Value>>,
     }
     const KEY: &[u8] = br#""eventId":"#;
     // An answer may be long, and is never read for this.
     line.windows(KEY.len()).rev().find(|at| *at == KEY)?;
-    let line: Line<'_> = serde_json::from_slice(line).ok()?;
+    let line: RequestLine<'_> = serde_json::from_slice(line).ok()?;
     line.method?;
     of_meta(line.params?.meta.as_ref()?)
 }

@@ -13,7 +13,7 @@ pub(crate) const REQUESTED: &str = "harn.hitl.requested";
 /// The `params` of `harn.hitl.requested`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "HitlRequested", deny_unknown_fields)]
-pub(crate) struct Requested<'a> {
+pub(crate) struct HitlRequestedParams<'a> {
     /// What to name in the answer; begins with `hitl_` and the kind.
     request_id: &'a str,
     /// What sort of thing is asked, and so which member answers it.
@@ -32,7 +32,7 @@ pub(crate) struct Requested<'a> {
 
 /// The line that tells of it.
 pub(crate) fn requested(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
-    let params = Requested {
+    let params = HitlRequestedParams {
         request_id: &request.request_id,
         kind: request.kind,
         agent: &request.agent,
@@ -49,6 +49,6 @@ pub(crate) fn requested(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
 
 /// The `result` of `harn.hitl.respond`.
 #[derive(Serialize)]
-pub(crate) struct Responded {
+pub(crate) struct HitlRespondResult {
     pub(crate) ok: bool,
 }

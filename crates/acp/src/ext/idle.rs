@@ -18,7 +18,7 @@ pub(crate) const DESCRIPTION: &str =
 /// The `params` of `agent/idle`.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AgentIdle", deny_unknown_fields)]
-pub struct Idle<'a> {
+pub struct AgentIdleParams<'a> {
     /// Which session's agent.
     #[serde(rename = "sessionId")]
     pub session_id: Cow<'a, str>,
@@ -29,7 +29,7 @@ pub struct Idle<'a> {
 }
 
 pub(crate) fn write(session: &SessionId, iteration: u64, backoff_ms: u64, out: &mut Vec<u8>) {
-    let params = Idle {
+    let params = AgentIdleParams {
         session_id: session.as_str().into(),
         iteration,
         backoff_ms,

@@ -33,14 +33,14 @@ impl<'a, T: Lend<'a, U>, U> Lend<'a, Option<U>> for Option<T> {
 
 /// A large record: borrowed where it is written, on the heap where it was read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lent<'a, T> {
+pub enum RecordCow<'a, T> {
     /// The model's own.
     Borrowed(&'a T),
     /// One that was decoded.
     Owned(Box<T>),
 }
 
-impl<T: Clone> Lent<'_, T> {
+impl<T: Clone> RecordCow<'_, T> {
     /// The record.
     pub fn into_owned(self) -> T {
         match self {
@@ -50,7 +50,7 @@ impl<T: Clone> Lent<'_, T> {
     }
 }
 
-impl<T> Deref for Lent<'_, T> {
+impl<T> Deref for RecordCow<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -61,20 +61,20 @@ impl<T> Deref for Lent<'_, T> {
     }
 }
 
-impl<T: Serialize> Serialize for Lent<'_, T> {
+impl<T: Serialize> Serialize for RecordCow<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(serializer)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lent<'_, T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for RecordCow<'_, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         T::deserialize(deserializer).map(|record| Self::Owned(Box::new(record)))
     }
 }
 
 #[cfg(feature = "schema")]
-impl<T: schemars::JsonSchema> schemars::JsonSchema for Lent<'_, T> {
+impl<T: schemars::JsonSchema> schemars::JsonSchema for RecordCow<'_, T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }

@@ -5,11 +5,11 @@ use std::{borrow::Cow, time::Duration};
 
 use crate::JsonSchema;
 use harn_model::{LiveClient, LiveClientChange, LiveClientMode, rfc3339};
-use harn_runtime::{AttachClient, ListedSession, LiveState, Taking};
+use harn_runtime::{AttachClient, ControlPreemption, ListedSession, LiveState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{HarnMeta, VENDOR, event_id::EventId, lend::Lent, sender::Name};
+use super::{HarnMeta, VENDOR, event_id::EventId, lend::RecordCow, sender::NonBlankName};
 
 /// How long a client's name may be.
 const LONGEST_NAME: usize = 128;
@@ -32,7 +32,8 @@ pub(crate) const METHODS: &[&str] = &[
 /// What a client wants to be on a session.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+#[schemars(rename = "Mode")]
+enum AttachMode {
     /// It watches.
     #[default]
     Observer,
@@ -43,12 +44,13 @@ enum Mode {
 /// A client and what it says of itself.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Client {
+#[schemars(rename = "Client")]
+pub(crate) struct LiveClientParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     /// The name it gives itself, at most 128 characters.
     #[serde(alias = "client_id")]
-    client_id: Name,
+    client_id: NonBlankName,
     /// What it says of itself; `_meta.harn` counts as that where this is not said.
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
@@ -61,9 +63,9 @@ pub(crate) struct Client {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AttachParams {
     #[serde(flatten)]
-    pub(crate) client: Client,
+    pub(crate) client: LiveClientParams,
     #[serde(default)]
-    mode: Option<Mode>,
+    mode: Option<AttachMode>,
     /// Whether whoever is in control is displaced.
     #[serde(default)]
     takeover: Option<bool>,
@@ -89,7 +91,7 @@ pub(crate) struct AttachParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TakeoverParams {
     #[serde(flatten)]
-    pub(crate) client: Client,
+    pub(crate) client: LiveClientParams,
     /// How often it promises to be heard of; what it promised before stays where nothing is said.
     #[serde(default, alias = "heartbeat_seconds")]
     #[schemars(range(min = 1, max = 3600))]
@@ -106,25 +108,25 @@ pub(crate) struct TakeoverParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DetachParams {
     #[serde(flatten)]
-    pub(crate) client: Client,
+    pub(crate) client: LiveClientParams,
     /// Why it leaves; `client_detached` where nothing is said.
     #[serde(default)]
-    reason: Option<Name>,
+    reason: Option<NonBlankName>,
 }
 
 /// `session/heartbeat`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct HeartbeatParams {
     #[serde(flatten)]
-    pub(crate) client: Client,
+    pub(crate) client: LiveClientParams,
 }
 
 /// What is wrong with params, in words.
-pub(crate) type Unfit = String;
+pub(crate) type InvalidParamsMessage = String;
 
-impl Client {
+impl LiveClientParams {
     /// Its name, without what is around it.
-    pub(crate) fn id(&self) -> Result<&str, Unfit> {
+    pub(crate) fn id(&self) -> Result<&str, InvalidParamsMessage> {
         let name = self.client_id.as_str().trim();
         match name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
             true => Err(format!(
@@ -135,7 +137,7 @@ impl Client {
     }
 
     /// What it says of itself, if anything. What is ours in `_meta.harn` is no part of it.
-    pub(crate) fn metadata(&self) -> Result<Option<Value>, Unfit> {
+    pub(crate) fn metadata(&self) -> Result<Option<Value>, InvalidParamsMessage> {
         let said = match (&self.metadata, &self.meta) {
             (Some(said), _) => Some(said.clone()),
             (None, Some(meta)) => match meta.get(VENDOR) {
@@ -170,7 +172,7 @@ fn depth(value: &Value) -> usize {
     1 + inner.unwrap_or(0)
 }
 
-fn promise(seconds: Option<u64>) -> Result<Option<Duration>, Unfit> {
+fn promise(seconds: Option<u64>) -> Result<Option<Duration>, InvalidParamsMessage> {
     match seconds.is_none_or(|seconds| (1..=SELDOM).contains(&seconds)) {
         true => Ok(seconds.map(Duration::from_secs)),
         false => Err(format!("heartbeatSeconds must be from 1 to {SELDOM}")),
@@ -178,16 +180,16 @@ fn promise(seconds: Option<u64>) -> Result<Option<Duration>, Unfit> {
 }
 
 impl AttachParams {
-    pub(crate) fn wanted(&self) -> Result<AttachClient, Unfit> {
+    pub(crate) fn wanted(&self) -> Result<AttachClient, InvalidParamsMessage> {
         Ok(AttachClient {
             client_id: self.client.id()?.to_owned(),
             mode: match self.mode.unwrap_or_default() {
-                Mode::Observer => LiveClientMode::Observer,
-                Mode::Controller => LiveClientMode::Controller,
+                AttachMode::Observer => LiveClientMode::Observer,
+                AttachMode::Controller => LiveClientMode::Controller,
             },
             taking: match self.takeover.unwrap_or_default() {
-                true => Taking::IfNeeded,
-                false => Taking::IfFree,
+                true => ControlPreemption::IfNeeded,
+                false => ControlPreemption::IfFree,
             },
             prompt_injection: self.prompt_injection,
             permission_routing: self.permission_routing,
@@ -198,7 +200,7 @@ impl AttachParams {
 }
 
 impl TakeoverParams {
-    pub(crate) fn wanted(&self) -> Result<AttachClient, Unfit> {
+    pub(crate) fn wanted(&self) -> Result<AttachClient, InvalidParamsMessage> {
         Ok(AttachClient {
             heartbeat: promise(self.heartbeat_seconds)?,
             metadata: self.client.metadata()?,
@@ -208,8 +210,11 @@ impl TakeoverParams {
 }
 
 impl DetachParams {
-    pub(crate) fn reason(&self) -> Result<&str, Unfit> {
-        let reason = self.reason.as_ref().map_or("client_detached", Name::as_str);
+    pub(crate) fn reason(&self) -> Result<&str, InvalidParamsMessage> {
+        let reason = self
+            .reason
+            .as_ref()
+            .map_or("client_detached", NonBlankName::as_str);
         match reason.len() > LONGEST_NAME {
             true => Err(format!("reason must have at most {LONGEST_NAME} bytes")),
             false => Ok(reason),
@@ -220,9 +225,10 @@ impl DetachParams {
 /// The answer to all four: who is there now.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Changed<'a> {
+#[schemars(rename = "Changed")]
+pub struct AttachmentResult<'a> {
     /// Who did it; nobody after a detach.
-    pub client: Option<Lent<'a, LiveClient>>,
+    pub client: Option<RecordCow<'a, LiveClient>>,
     /// Who was in control before, where it is another now.
     pub previous_controller_id: Option<Cow<'a, str>>,
     /// Who is in control.
@@ -233,24 +239,25 @@ pub struct Changed<'a> {
     pub clients: Cow<'a, [LiveClient]>,
     /// What an attach or a takeover also tells.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<HarnMeta<Joined>>,
+    pub meta: Option<HarnMeta<AttachmentResultMeta>>,
 }
 
-impl<'a> Changed<'a> {
+impl<'a> AttachmentResult<'a> {
     pub(crate) fn new(change: &'a LiveClientChange, session: Option<SessionState>) -> Self {
         Self {
-            client: change.client.as_ref().map(Lent::Borrowed),
+            client: change.client.as_ref().map(RecordCow::Borrowed),
             previous_controller_id: change.previous_controller_id.as_deref().map(Cow::from),
             active_controller_id: change.active_controller_id.as_deref().map(Cow::from),
             clients: (&change.clients).into(),
-            meta: session.map(|session| HarnMeta::new(Joined { session })),
+            meta: session.map(|session| HarnMeta::new(AttachmentResultMeta { session })),
         }
     }
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Joined {
+#[schemars(rename = "Joined")]
+pub struct AttachmentResultMeta {
     /// The session, as those who open one are told of it.
     pub session: SessionState,
 }
@@ -268,7 +275,7 @@ pub struct SessionState {
     pub modes: Value,
     /// ACP's `SessionConfigOption`s.
     pub config_options: Value,
-    pub available_commands: Vec<harn_model::Command>,
+    pub available_commands: Vec<harn_model::SlashCommand>,
     /// Whether a prompt runs or waits.
     pub active_prompt: bool,
     /// The place of the client's own update in the stream.
@@ -287,13 +294,14 @@ pub(crate) struct LiveClients<'a> {
     /// Everyone, in the order they came.
     data: &'a [LiveClient],
     #[serde(rename = "_meta")]
-    meta: HarnMeta<Control<'a>>,
+    meta: HarnMeta<LiveClientsMeta<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-struct Control<'a> {
+#[schemars(rename = "Control")]
+struct LiveClientsMeta<'a> {
     /// Who is in control.
     active_controller_id: Option<&'a str>,
     /// How often control has changed.
@@ -305,7 +313,7 @@ impl<'a> LiveClients<'a> {
         Self {
             object: "list",
             data: clients,
-            meta: HarnMeta::new(Control {
+            meta: HarnMeta::new(LiveClientsMeta {
                 active_controller_id: controller,
                 epoch,
             }),
@@ -317,7 +325,7 @@ impl<'a> LiveClients<'a> {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ListedSession", deny_unknown_fields)]
-pub struct Listed<'a> {
+pub struct ListedSessionMeta<'a> {
     #[allow(
         missing_docs,
         reason = "the type says it, and the schema has no words for it"
@@ -355,7 +363,7 @@ pub enum Liveness {
 pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
     let live: Option<&LiveState> = session.live.as_ref();
     let controller = live.and_then(|live| live.controller.as_ref());
-    let listed = Listed {
+    let listed = ListedSessionMeta {
         live_state: match live {
             Some(_) => Liveness::Live,
             None => Liveness::Persisted,
@@ -378,13 +386,13 @@ pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
 /// One word, or a list of them.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum OneOrMore {
+enum LivenessFilter {
     One(Liveness),
     More(Vec<Liveness>),
 }
 
 /// Which sessions `session/list` is to show: `liveState` at its root, under `filter` or `_meta.harn`.
-pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, Unfit> {
+pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, InvalidParamsMessage> {
     let places = [
         params.get("liveState"),
         params.get("filter").and_then(|it| it.get("liveState")),
@@ -396,9 +404,9 @@ pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, Unfit> {
     let Some(said) = said else {
         return Ok(None);
     };
-    let words = match OneOrMore::deserialize(said) {
-        Ok(OneOrMore::One(word)) => vec![word],
-        Ok(OneOrMore::More(words)) => words,
+    let words = match LivenessFilter::deserialize(said) {
+        Ok(LivenessFilter::One(word)) => vec![word],
+        Ok(LivenessFilter::More(words)) => words,
         Err(_) => {
             return Err("liveState must be live, persisted, or a list of these".to_owned());
         }
@@ -413,7 +421,7 @@ mod tests {
 
     use super::*;
 
-    fn wanted(params: Value) -> Result<AttachClient, Unfit> {
+    fn wanted(params: Value) -> Result<AttachClient, InvalidParamsMessage> {
         AttachParams::deserialize(params).unwrap().wanted()
     }
 
@@ -426,7 +434,7 @@ mod tests {
         let client = wanted(camel).unwrap();
         assert_eq!(wanted(snake).unwrap(), client);
         let expected = AttachClient {
-            taking: Taking::IfNeeded,
+            taking: ControlPreemption::IfNeeded,
             prompt_injection: Some(false),
             permission_routing: Some(true),
             heartbeat: Some(Duration::from_secs(5)),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::JsonSchema;
 use harn_model::{
-    ApprovalEvidence, ApprovalRequest, GrantScope, Lineage, MutationSession, PermissionAsked,
+    ApprovalEvidence, ApprovalRequest, GrantScope, LineageEntry, MutationSession, PermissionAsked,
     PermissionOption, PolicyDecision, rfc3339,
 };
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
@@ -15,34 +15,35 @@ use serde_json::{Map, Value};
 
 use super::{
     event_id::EventId,
-    lend::{Lent, wire_fields},
+    lend::{RecordCow, wire_fields},
 };
 
 /// What a host renders a question from, and why it is asked.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub struct Approval<'a> {
+#[schemars(rename = "Approval")]
+pub struct PermissionContext<'a> {
     /// What would be done, by whom, and until when somebody may decide.
-    pub approval_request: Lent<'a, ApprovalRequest>,
+    pub approval_request: RecordCow<'a, ApprovalRequest>,
     /// The receipt of the policy that asks; absent where an agent asks of its own accord.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy_decision: Option<Lent<'a, PolicyDecision>>,
+    pub policy_decision: Option<RecordCow<'a, PolicyDecision>>,
     /// Under which right the call would act; null where it changes nothing.
-    pub mutation: Option<Lent<'a, MutationSession>>,
+    pub mutation: Option<RecordCow<'a, MutationSession>>,
     /// The paths the call declares, as a person reads them.
     pub declared_paths: Vec<Cow<'a, str>>,
 }
 
-impl<'a> Approval<'a> {
+impl<'a> PermissionContext<'a> {
     pub(crate) fn new(ask: &'a PermissionAsked, request: &'a ApprovalRequest) -> Self {
         let evidence = request.evidence_refs.iter();
         let paths = evidence.filter(|it| it.kind == ApprovalEvidence::WORKSPACE_PATH);
         let paths = paths.map(|it| (&it.reference).into());
         Self {
-            approval_request: Lent::Borrowed(request),
-            policy_decision: ask.policy_decision.as_ref().map(Lent::Borrowed),
-            mutation: ask.tool_call.audit.as_deref().map(Lent::Borrowed),
+            approval_request: RecordCow::Borrowed(request),
+            policy_decision: ask.policy_decision.as_ref().map(RecordCow::Borrowed),
+            mutation: ask.tool_call.audit.as_deref().map(RecordCow::Borrowed),
             declared_paths: paths.collect(),
         }
     }
@@ -54,7 +55,7 @@ impl<'a> Approval<'a> {
 pub struct PermissionMeta<'a> {
     #[allow(missing_docs, reason = "a doc would be a description in the schema")]
     #[serde(flatten)]
-    pub approval: Approval<'a>,
+    pub approval: PermissionContext<'a>,
     /// When it is settled without an answer, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<String>,
@@ -80,7 +81,7 @@ pub struct PermissionMeta<'a> {
 impl<'a> PermissionMeta<'a> {
     pub(crate) fn new(
         ask: &'a PermissionAsked,
-        approval: Approval<'a>,
+        approval: PermissionContext<'a>,
         client_id: Option<&'a str>,
         event_id: Option<EventId>,
     ) -> Self {
@@ -99,7 +100,7 @@ impl<'a> PermissionMeta<'a> {
 wire_fields! {
     /// A worker on the way.
     #[schemars(deny_unknown_fields)]
-    pub LineageStep from Lineage {
+    pub LineageStep from LineageEntry {
         /// The worker.
         worker_id: Cow<'a, str>,
         /// Its name.
@@ -128,10 +129,10 @@ wire_fields! {
     extend("anyOf" = [{"required": ["outcome"]}, {"required": ["granted"]}]),
     extend("dependentRequired" = {"args": ["granted"]})
 )]
-pub(crate) struct Answer {
+pub(crate) struct PermissionResponse {
     /// ACP's answer.
     #[serde(default, deserialize_with = "given")]
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<PermissionOutcome>,
     /// The contract's: whether the call may run.
     #[serde(default, deserialize_with = "given")]
     pub(crate) granted: Option<bool>,
@@ -143,7 +144,7 @@ pub(crate) struct Answer {
     pub(crate) reason: Option<String>,
     /// What else the host says of it.
     #[serde(rename = "_meta", default)]
-    pub(crate) meta: Option<AnswerMeta>,
+    pub(crate) meta: Option<PermissionResponseMeta>,
 }
 
 /// ACP's answer.
@@ -154,7 +155,7 @@ pub(crate) struct Answer {
     rename_all_fields = "camelCase"
 )]
 #[schemars(rename = "PermissionOutcome", deny_unknown_fields)]
-pub(crate) enum Outcome {
+pub(crate) enum PermissionOutcome {
     /// An option was chosen.
     Selected {
         /// Which. Without one it is `allow_once`, in the profile `harn` only.
@@ -177,16 +178,16 @@ pub(crate) enum Outcome {
 /// `_meta` of an answer.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "PermissionResponseMeta", extend("additionalProperties" = true))]
-pub(crate) struct AnswerMeta {
+pub(crate) struct PermissionResponseMeta {
     /// Ours.
     #[serde(default)]
-    harn: Option<AnswerHarn>,
+    harn: Option<PermissionResponseHarn>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PermissionResponseHarn", extend("additionalProperties" = true))]
-struct AnswerHarn {
+struct PermissionResponseHarn {
     /// The decision as the host recorded it.
     #[serde(default, deserialize_with = "given")]
     permission_decision: Option<HostDecision>,
@@ -215,7 +216,7 @@ pub(crate) enum HostOutcome {
     Cancelled,
 }
 
-impl Answer {
+impl PermissionResponse {
     /// The decision as the host recorded it, where it says.
     pub(crate) fn recorded(&self) -> Option<HostOutcome> {
         let harn = self.meta.as_ref()?.harn.as_ref()?;

@@ -4,12 +4,12 @@ use crate::JsonSchema;
 use harn_model::PlanDocument;
 use serde::{Deserialize, Serialize};
 
-use super::lend::Lent;
+use super::lend::RecordCow;
 
 /// `_meta.harn` of a `plan` update.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PlanMeta<'a> {
     /// The whole `harn.plan.v1` document, snake_case inside.
-    pub plan: Lent<'a, PlanDocument>,
+    pub plan: RecordCow<'a, PlanDocument>,
 }

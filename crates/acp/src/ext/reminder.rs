@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU64;
 
-use harn_model::{DeliveryMode, PendingReminder, Propagate, SystemReminder};
+use harn_model::{DeliveryMode, PendingReminder, ReminderPropagation, SystemReminder};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{VENDOR, sender::Name};
+use super::{VENDOR, sender::NonBlankName};
 
 /// Members that are about the request and not part of the reminder.
 const ENVELOPE: [&str; 4] = ["sessionId", "session_id", "mode", "_harn"];
@@ -29,7 +29,7 @@ const FIELDS: [&str; 11] = [
 
 /// What is wrong with a reminder.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Invalid {
+pub(crate) struct InvalidReminder {
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
@@ -40,15 +40,15 @@ const UNKNOWN_KEY: &str = "HARN-RMD-001";
 const MALFORMED: &str = "HARN-RMD-002";
 const UNKNOWN_PROPAGATE: &str = "HARN-RMD-005";
 
-fn malformed(message: impl Into<String>) -> Invalid {
-    Invalid {
+fn malformed(message: impl Into<String>) -> InvalidReminder {
+    InvalidReminder {
         code: MALFORMED,
         message: message.into(),
     }
 }
 
 /// Reads the params of `session/remind`. A reminder without an id has an empty one.
-pub(crate) fn read(mut params: Map<String, Value>) -> Result<PendingReminder, Invalid> {
+pub(crate) fn read(mut params: Map<String, Value>) -> Result<PendingReminder, InvalidReminder> {
     let mut mode = params.remove("mode");
     let fields = match params.remove(NESTED) {
         None => {
@@ -91,7 +91,7 @@ fn forget_sender(params: &mut Map<String, Value>) {
 
 /// When it is delivered, and the word for that where it is another than ours. A misspelt word is refused: the
 /// reminder would only be recorded, and its sender would not know.
-fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), Invalid> {
+fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), InvalidReminder> {
     let wrong = || malformed("`mode` must be interrupt_immediate, finish_step or audit_only");
     let word = match mode {
         None | Some(Value::Null) => return Ok((DeliveryMode::AuditOnly, None)),
@@ -107,7 +107,7 @@ fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), Inval
     Ok((mode, Some(word).filter(|word| word != mode.as_str())))
 }
 
-fn unknown_key(key: &str) -> Invalid {
+fn unknown_key(key: &str) -> InvalidReminder {
     if key == "content" {
         return malformed(
             "`content` belongs to a message, not to a reminder; a reminder has a `body`, a message \
@@ -115,13 +115,13 @@ fn unknown_key(key: &str) -> Invalid {
         );
     }
     let known = FIELDS.join(", ");
-    Invalid {
+    InvalidReminder {
         code: UNKNOWN_KEY,
         message: format!("unknown key `{key}`; a reminder has {known}"),
     }
 }
 
-fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
+fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, InvalidReminder> {
     fields.retain(|key, _| !ENVELOPE.contains(&key.as_str()));
     if fields.contains_key("content") {
         return Err(unknown_key("content"));
@@ -135,8 +135,8 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
         Some(Value::String(body)) if !body.trim().is_empty() => body.trim().to_owned(),
         _ => return Err(malformed("`body` must be a string that says something")),
     };
-    let id: Option<Name> = member(take("id"), "`id` must be a string that is not blank")?;
-    let id = id.as_ref().map_or("", Name::as_str);
+    let id: Option<NonBlankName> = member(take("id"), "`id` must be a string that is not blank")?;
+    let id = id.as_ref().map_or("", NonBlankName::as_str);
     let mut reminder = SystemReminder::new(id, body);
     reminder.tags = tags(take("tags"))?;
     let key: Option<Option<String>> = member(take("dedupe_key"), "`dedupe_key` must be a string")?;
@@ -147,8 +147,8 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
     let preserve = "`preserve_on_compact` must be true or false";
     reminder.preserve_on_compact = member(take("preserve_on_compact"), preserve)?.unwrap_or(false);
     reminder.propagate = match take("propagate") {
-        None => Propagate::default(),
-        Some(word) => serde_json::from_value(word).map_err(|_| Invalid {
+        None => ReminderPropagation::default(),
+        Some(word) => serde_json::from_value(word).map_err(|_| InvalidReminder {
             code: UNKNOWN_PROPAGATE,
             message: "`propagate` must be all, session or none".to_owned(),
         })?,
@@ -169,15 +169,18 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, Invalid> {
 }
 
 /// A member that may be left out; where null stands for that too, `T` is an option.
-fn member<T: DeserializeOwned>(value: Option<Value>, wanted: &str) -> Result<Option<T>, Invalid> {
+fn member<T: DeserializeOwned>(
+    value: Option<Value>,
+    wanted: &str,
+) -> Result<Option<T>, InvalidReminder> {
     let read = value.map(serde_json::from_value).transpose();
     read.map_err(|_| malformed(wanted))
 }
 
 /// Trimmed, each once, in their order.
-fn tags(tags: Option<Value>) -> Result<Vec<String>, Invalid> {
+fn tags(tags: Option<Value>) -> Result<Vec<String>, InvalidReminder> {
     let wanted = "`tags` must be a list of strings that are not blank";
-    let tags: Option<Option<Vec<Name>>> = member(tags, wanted)?;
+    let tags: Option<Option<Vec<NonBlankName>>> = member(tags, wanted)?;
     let mut kept: Vec<String> = Vec::new();
     for tag in tags.flatten().unwrap_or_default() {
         let tag = tag.as_str().trim();
@@ -195,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    fn of(params: Value) -> Result<(DeliveryMode, SystemReminder), Invalid> {
+    fn of(params: Value) -> Result<(DeliveryMode, SystemReminder), InvalidReminder> {
         match params {
             Value::Object(params) => read(params).map(|it| (it.mode, it.reminder)),
             other => panic!("{other} is no object"),
@@ -229,7 +232,7 @@ mod tests {
         assert_eq!(reminder.dedupe_key.as_deref(), Some("k"));
         assert_eq!(reminder.ttl_turns, Some(2));
         assert!(reminder.preserve_on_compact);
-        assert_eq!(reminder.propagate, Propagate::All);
+        assert_eq!(reminder.propagate, ReminderPropagation::All);
         assert_eq!(reminder.role_hint, RoleHint::UserBlock);
         assert_eq!(reminder.fired_at_turn, 7);
         assert_eq!(reminder.meta.as_ref().unwrap()["ours"], 1);

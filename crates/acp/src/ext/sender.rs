@@ -10,10 +10,10 @@ use crate::JsonSchema;
 /// A word that says something.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) struct Name(String);
+pub(crate) struct NonBlankName(String);
 
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Name {
+impl schemars::JsonSchema for NonBlankName {
     fn inline_schema() -> bool {
         true
     }
@@ -27,13 +27,13 @@ impl schemars::JsonSchema for Name {
     }
 }
 
-impl Name {
+impl NonBlankName {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl TryFrom<String> for Name {
+impl TryFrom<String> for NonBlankName {
     type Error = &'static str;
 
     fn try_from(word: String) -> Result<Self, Self::Error> {
@@ -46,9 +46,10 @@ impl TryFrom<String> for Name {
 
 /// Who sends a request. An actor in `_harn` counts before one in `_meta.harn`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-pub(crate) struct Sender {
+#[schemars(rename = "Sender")]
+pub(crate) struct SenderParams {
     #[serde(rename = "_harn", default)]
-    harn: Option<Said>,
+    harn: Option<RequestSender>,
     #[serde(rename = "_meta", default)]
     meta: Option<RequestMeta>,
 }
@@ -57,41 +58,41 @@ pub(crate) struct Sender {
 #[serde(expecting = "an object")]
 struct RequestMeta {
     #[serde(default)]
-    harn: Option<Said>,
+    harn: Option<RequestSender>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "RequestSender")]
 #[serde(expecting = "an object")]
-pub(super) struct Said {
+pub(super) struct RequestSender {
     /// Who sends it; a host owner where nothing is said.
     #[serde(default)]
-    actor: Option<ActorSaid>,
+    actor: Option<RequestActor>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 #[schemars(rename = "Actor")]
-struct ActorSaid {
+struct RequestActor {
     /// Which client it is; `legacy-acp-client` where nothing is said.
     #[serde(default, alias = "client_id")]
-    client_id: Option<Name>,
+    client_id: Option<NonBlankName>,
     /// What it is to the session; `host_owner` where nothing is said.
     #[serde(default)]
-    role: Option<Name>,
+    role: Option<NonBlankName>,
     /// Which way it came; `acp` where nothing is said.
     #[serde(default)]
-    source: Option<Name>,
+    source: Option<NonBlankName>,
 }
 
-impl Sender {
+impl SenderParams {
     pub(crate) fn actor(self) -> Actor {
         actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
     }
 
     /// Whoever a request of ACP's own says in its `_meta`; what cannot be read counts as unsaid.
     pub(crate) fn of_meta(meta: Option<&Map<String, Value>>) -> Actor {
-        let said = meta.and_then(|meta| Said::deserialize(meta.get(VENDOR)?).ok());
+        let said = meta.and_then(|meta| RequestSender::deserialize(meta.get(VENDOR)?).ok());
         actor_of(None, said)
     }
 
@@ -104,14 +105,15 @@ impl Sender {
 }
 
 /// Whoever was named in one of the two places; the first counts where both name somebody.
-pub(super) fn actor_of(harn: Option<Said>, meta: Option<Said>) -> Actor {
+pub(super) fn actor_of(harn: Option<RequestSender>, meta: Option<RequestSender>) -> Actor {
     let said = harn.and_then(|said| said.actor);
     let said = said.or_else(|| meta.and_then(|said| said.actor));
     let (client_id, role, source) = match said {
         Some(it) => (it.client_id, it.role, it.source),
         None => (None, None, None),
     };
-    let or = |word: Option<Name>, default: &str| word.map_or(default.to_owned(), |word| word.0);
+    let or =
+        |word: Option<NonBlankName>, default: &str| word.map_or(default.to_owned(), |word| word.0);
     Actor {
         client_id: or(client_id, "legacy-acp-client"),
         role: one_spelling(or(role, OWNER)),
@@ -190,11 +192,11 @@ mod tests {
         ];
         for (params, expected) in cases {
             assert_eq!(
-                Sender::deserialize(&params).unwrap().actor(),
+                SenderParams::deserialize(&params).unwrap().actor(),
                 expected,
                 "{params}"
             );
-            assert_eq!(Sender::lenient(&params), expected, "{params}");
+            assert_eq!(SenderParams::lenient(&params), expected, "{params}");
         }
         // To stop must work for anybody; for the rest, whoever it is must be clear.
         for odd in [
@@ -203,8 +205,8 @@ mod tests {
             json!({"_meta": {"harn": 1}}),
             json!({"_meta": 1}),
         ] {
-            assert!(Sender::deserialize(&odd).is_err(), "{odd}");
-            assert_eq!(Sender::lenient(&odd), owner, "{odd}");
+            assert!(SenderParams::deserialize(&odd).is_err(), "{odd}");
+            assert_eq!(SenderParams::lenient(&odd), owner, "{odd}");
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::JsonSchema;
 use harn_model::{
-    Actor, DeliveryMode, Pending, PendingMessage, PendingReminder, Propagate, ReminderSource,
-    RoleHint,
+    Actor, DeliveryMode, PendingDelivery, PendingMessage, PendingReminder, ReminderPropagation,
+    ReminderSource, RoleHint,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::{
     HarnMeta,
     agent_event::ActorFields,
-    sender::{Name, Said, Sender, actor_of},
+    sender::{NonBlankName, RequestSender, SenderParams, actor_of},
 };
-use crate::wire::Blocks;
+use crate::wire::MessageBlocks;
 
 /// The contract's name of a method that may also be sent with an underscore before it: some SDKs send
 /// nothing of a host's own without one.
@@ -63,7 +63,7 @@ impl From<InjectMode> for DeliveryMode {
 #[serde(untagged)]
 #[schemars(rename = "MessageContent")]
 #[expect(dead_code, reason = "only its schema is of use; it is read as a value")]
-enum Words {
+enum InjectContent {
     Text(#[schemars(length(min = 1))] String),
     Blocks(#[schemars(length(min = 1))] Vec<Value>),
 }
@@ -73,12 +73,12 @@ enum Words {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InjectParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     pub(crate) mode: InjectMode,
-    #[schemars(with = "Words")]
+    #[schemars(with = "InjectContent")]
     pub(crate) content: Option<Value>,
     #[serde(flatten)]
-    pub(crate) sender: Sender,
+    pub(crate) sender: SenderParams,
 }
 
 /// `session/revoke_inject`.
@@ -86,11 +86,11 @@ pub(crate) struct InjectParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevokeInjectParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     #[serde(alias = "message_id")]
-    pub(crate) message_id: Name,
+    pub(crate) message_id: NonBlankName,
     #[serde(flatten)]
-    pub(crate) sender: Sender,
+    pub(crate) sender: SenderParams,
 }
 
 /// `session/replace_inject`.
@@ -98,14 +98,14 @@ pub(crate) struct RevokeInjectParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReplaceInjectParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     #[serde(alias = "message_id")]
-    pub(crate) message_id: Name,
+    pub(crate) message_id: NonBlankName,
     /// Looked at once it is known that the sender may replace the message.
-    #[schemars(with = "Words")]
+    #[schemars(with = "InjectContent")]
     pub(crate) content: Option<Value>,
     #[serde(flatten)]
-    pub(crate) sender: Sender,
+    pub(crate) sender: SenderParams,
 }
 
 /// A session, and nothing else: `session/pending_injections`.
@@ -113,7 +113,7 @@ pub(crate) struct ReplaceInjectParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
 }
 
 /// `session/revoke_reminder`.
@@ -121,11 +121,11 @@ pub(crate) struct SessionParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevokeReminderParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     #[serde(alias = "reminder_id")]
-    pub(crate) reminder_id: Name,
+    pub(crate) reminder_id: NonBlankName,
     #[serde(flatten)]
-    pub(crate) sender: Sender,
+    pub(crate) sender: SenderParams,
 }
 
 /// `agent/resume`: the session may be left out where one is open.
@@ -133,7 +133,7 @@ pub(crate) struct RevokeReminderParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeParams {
     #[serde(default, alias = "session_id")]
-    pub(crate) session_id: Option<Name>,
+    pub(crate) session_id: Option<NonBlankName>,
 }
 
 /// `_session/steering`.
@@ -141,11 +141,11 @@ pub(crate) struct ResumeParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SteeringParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     #[schemars(with = "Vec<Value>", length(min = 1))]
     pub(crate) prompt: Option<Value>,
     #[serde(rename = "_harn", default)]
-    harn: Option<Said>,
+    harn: Option<RequestSender>,
     #[serde(rename = "_meta", default)]
     meta: Option<SteeringMeta>,
 }
@@ -154,7 +154,7 @@ pub(crate) struct SteeringParams {
 #[serde(expecting = "an object")]
 struct SteeringMeta {
     #[serde(default)]
-    harn: Option<Said>,
+    harn: Option<RequestSender>,
     #[serde(default)]
     steering: Option<SteeringWish>,
 }
@@ -189,19 +189,21 @@ impl SteeringParams {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Injected<'a> {
+#[schemars(rename = "Injected")]
+pub(crate) struct InjectResult<'a> {
     /// The id it is delivered under, with `user_message`.
     pub(crate) message_id: &'a str,
     #[schemars(extend("enum" = ["accepted"]))]
     pub(crate) status: &'static str,
     #[serde(rename = "_meta")]
-    pub(crate) meta: HarnMeta<InjectedMeta<'a>>,
+    pub(crate) meta: HarnMeta<InjectResultMeta<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct InjectedMeta<'a> {
+#[schemars(rename = "InjectedMeta")]
+pub(crate) struct InjectResultMeta<'a> {
     /// Whose it is.
     pub(crate) actor: ActorFields<'a>,
     /// How many messages and reminders wait.
@@ -212,7 +214,8 @@ pub(crate) struct InjectedMeta<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct MessageChanged<'a> {
+#[schemars(rename = "MessageChanged")]
+pub(crate) struct InjectChangeResult<'a> {
     pub(crate) message_id: &'a str,
     #[schemars(extend("enum" = ["already_revoked", "replaced", "revoked"]))]
     pub(crate) status: &'static str,
@@ -222,7 +225,8 @@ pub(crate) struct MessageChanged<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Reminded {
+#[schemars(rename = "Reminded")]
+pub(crate) struct RemindResult {
     pub(crate) reminder_id: String,
 }
 
@@ -230,7 +234,8 @@ pub(crate) struct Reminded {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct ReminderRevoked<'a> {
+#[schemars(rename = "ReminderRevoked")]
+pub(crate) struct RevokeReminderResult<'a> {
     pub(crate) reminder_id: &'a str,
     #[schemars(extend("enum" = ["already_revoked", "revoked"]))]
     pub(crate) status: &'static str,
@@ -240,17 +245,19 @@ pub(crate) struct ReminderRevoked<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Cancelled<'a> {
+#[schemars(rename = "Cancelled")]
+pub(crate) struct CancelResult<'a> {
     pub(crate) session_id: &'a str,
     #[schemars(extend("enum" = ["already_cancelled", "cancelled"]))]
     pub(crate) status: &'static str,
     #[serde(rename = "_meta")]
-    pub(crate) meta: HarnMeta<CancelledMeta<'a>>,
+    pub(crate) meta: HarnMeta<CancelResultMeta<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct CancelledMeta<'a> {
+#[schemars(rename = "CancelledMeta")]
+pub(crate) struct CancelResultMeta<'a> {
     /// Who wanted it.
     pub(crate) actor: ActorFields<'a>,
 }
@@ -258,13 +265,15 @@ pub(crate) struct CancelledMeta<'a> {
 /// The answer to `agent/resume` where it is a request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Resumed {}
+#[schemars(rename = "Resumed")]
+pub(crate) struct ResumeResult {}
 
 /// The answer to `_session/steering`.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
-pub(crate) enum Steered {
+#[schemars(rename = "Steered")]
+pub(crate) enum SteeringResult {
     /// The running turn gets it.
     Injected,
     /// Nothing ran: a turn began with it that no request waits for.
@@ -282,14 +291,16 @@ pub(crate) enum Steered {
 pub(crate) struct PendingInjections<'a> {
     pending_count: usize,
     /// In the order they came.
-    injections: Vec<Row<'a>>,
+    injections: Vec<PendingInjection<'a>>,
 }
 
 impl<'a> PendingInjections<'a> {
-    pub(crate) fn new(pending: &'a [Pending]) -> Self {
+    pub(crate) fn new(pending: &'a [PendingDelivery]) -> Self {
         let rows = pending.iter().enumerate().map(|(at, row)| match row {
-            Pending::Message(message) => Row::User(UserRow::new(at, message)),
-            Pending::Reminder(reminder) => Row::Reminder(ReminderRow::new(at, reminder)),
+            PendingDelivery::Message(message) => PendingInjection::User(UserRow::new(at, message)),
+            PendingDelivery::Reminder(reminder) => {
+                PendingInjection::Reminder(ReminderRow::new(at, reminder))
+            }
         });
         Self {
             pending_count: pending.len(),
@@ -302,7 +313,7 @@ impl<'a> PendingInjections<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[schemars(rename = "PendingRow")]
-enum Row<'a> {
+enum PendingInjection<'a> {
     User(UserRow<'a>),
     Reminder(ReminderRow<'a>),
 }
@@ -313,12 +324,12 @@ enum Row<'a> {
 struct UserRow<'a> {
     id: &'a str,
     message_id: &'a str,
-    mode: Mode,
+    mode: DeliveryModeWire,
     /// The word of `session/inject` for it.
     sent_mode: &'static str,
     position: usize,
-    #[schemars(with = "Vec<crate::wire::Content<'_>>")]
-    content: Blocks<'a>,
+    #[schemars(with = "Vec<crate::wire::ContentBlockWire<'_>>")]
+    content: MessageBlocks<'a>,
 }
 
 impl<'a> UserRow<'a> {
@@ -329,7 +340,7 @@ impl<'a> UserRow<'a> {
             mode: message.mode.into(),
             sent_mode: inject_word(message.mode),
             position,
-            content: Blocks(&message.content),
+            content: MessageBlocks(&message.content),
         }
     }
 }
@@ -349,7 +360,7 @@ fn inject_word(mode: DeliveryMode) -> &'static str {
 struct ReminderRow<'a> {
     id: &'a str,
     reminder_id: &'a str,
-    mode: Mode,
+    mode: DeliveryModeWire,
     /// The word that `session/remind` had for it.
     sent_mode: &'a str,
     position: usize,
@@ -358,7 +369,7 @@ struct ReminderRow<'a> {
     dedupe_key: Option<&'a str>,
     ttl_turns: Option<u64>,
     preserve_on_compact: bool,
-    propagate: Propagate,
+    propagate: ReminderPropagation,
     role_hint: RoleHint,
     source: ReminderSource,
     fired_at_turn: u64,
@@ -395,13 +406,13 @@ impl<'a> ReminderRow<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DeliveryMode")]
-pub(crate) enum Mode {
+pub(crate) enum DeliveryModeWire {
     InterruptImmediate,
     FinishStep,
     AuditOnly,
 }
 
-impl From<DeliveryMode> for Mode {
+impl From<DeliveryMode> for DeliveryModeWire {
     fn from(mode: DeliveryMode) -> Self {
         match mode {
             DeliveryMode::InterruptImmediate => Self::InterruptImmediate,
@@ -416,9 +427,9 @@ impl From<DeliveryMode> for Mode {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CancelParams {
     #[serde(alias = "session_id")]
-    pub(crate) session_id: Name,
+    pub(crate) session_id: NonBlankName,
     #[serde(flatten)]
-    #[schemars(with = "Sender")]
+    #[schemars(with = "SenderParams")]
     pub(crate) rest: Value,
 }
 

@@ -4,12 +4,12 @@ use crate::JsonSchema;
 use harn_model::LiveAuthor;
 use serde::{Deserialize, Serialize};
 
-use super::lend::Lent;
+use super::lend::RecordCow;
 
 /// Of a `user_message` or a `user_message_chunk`.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "UserMessageMeta", deny_unknown_fields)]
 pub struct UserMeta<'a> {
     /// The client; the record keeps snake_case.
-    pub live_session: Lent<'a, LiveAuthor>,
+    pub live_session: RecordCow<'a, LiveAuthor>,
 }

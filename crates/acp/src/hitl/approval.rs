@@ -8,10 +8,10 @@ use harn_model::{
 };
 use serde_json::Value;
 
-use super::{Given, decided};
+use super::{HitlClientAnswer, decided};
 use crate::{
     Profile,
-    permission::{self, Addressee, HostVerdict, NOT_OFFERED},
+    permission::{self, HostVerdict, NOT_OFFERED, QuestionAddressee},
 };
 
 /// The request, with the action as the tool.
@@ -40,7 +40,7 @@ pub(super) fn message(
         deadline: Some(request.deadline),
         ..PermissionAsked::new(request.request_id.as_str().into(), call, options())
     };
-    let to = Addressee {
+    let to = QuestionAddressee {
         client,
         place: None,
     };
@@ -62,16 +62,16 @@ fn options() -> Vec<PermissionOption> {
 
 /// Reads an answer. The person approves the action that the request shows, so an answer with other arguments
 /// decides nothing.
-pub(super) fn read(request: &HitlRequest, profile: Profile, answer: Value) -> Given {
+pub(super) fn read(request: &HitlRequest, profile: Profile, answer: Value) -> HitlClientAnswer {
     if answer.get("args").is_some() {
         let why = "the client's answer has `args`; an approval is answered without them";
-        return Given::Nothing(why.to_owned());
+        return HitlClientAnswer::Nothing(why.to_owned());
     }
     match permission::verdict(&options(), profile, answer) {
         Ok(HostVerdict::Allowed { .. }) => decided(request.kind, true, None),
         Ok(HostVerdict::Rejected { reason, .. }) => decided(request.kind, false, reason),
-        Ok(HostVerdict::NotOffered) => Given::Nothing(NOT_OFFERED.to_owned()),
-        Ok(HostVerdict::Cancelled) => Given::Declined,
-        Err(why) => Given::Nothing(why.to_owned()),
+        Ok(HostVerdict::NotOffered) => HitlClientAnswer::Nothing(NOT_OFFERED.to_owned()),
+        Ok(HostVerdict::Cancelled) => HitlClientAnswer::Declined,
+        Err(why) => HitlClientAnswer::Nothing(why.to_owned()),
     }
 }

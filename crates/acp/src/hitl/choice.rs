@@ -13,7 +13,7 @@ use agent_client_protocol::{
 use harn_model::{HitlKind, HitlRequest, SessionId};
 use serde_json::Value;
 
-use super::{Given, answered, decided};
+use super::{HitlClientAnswer, answered, decided};
 use crate::{methods::wire_id, permission::METHOD};
 
 /// How many choices fit where permissions are asked for.
@@ -60,10 +60,10 @@ fn choice_id(index: usize) -> String {
 }
 
 /// Only an option that was offered is an answer.
-pub(super) fn read(request: &HitlRequest, answer: &Value) -> Option<Given> {
+pub(super) fn read(request: &HitlRequest, answer: &Value) -> Option<HitlClientAnswer> {
     let outcome = &answer["outcome"];
     let chosen = match outcome["outcome"].as_str()? {
-        "cancelled" => return Some(Given::Declined),
+        "cancelled" => return Some(HitlClientAnswer::Declined),
         "selected" => outcome["optionId"].as_str()?,
         _ => return None,
     };

@@ -11,7 +11,7 @@ use agent_client_protocol::{
 use harn_model::{HitlKind, HitlRequest, SessionId};
 use serde_json::Value;
 
-use super::{Given, answered, decided};
+use super::{HitlClientAnswer, answered, decided};
 use crate::methods::wire_id;
 
 const METHOD: &str = "elicitation/create";
@@ -44,12 +44,12 @@ fn fields(request: &HitlRequest) -> ElicitationSchema {
     }
 }
 
-pub(super) fn read(request: &HitlRequest, answer: Value) -> Option<Given> {
+pub(super) fn read(request: &HitlRequest, answer: Value) -> Option<HitlClientAnswer> {
     let answer: CreateElicitationResponse = serde_json::from_value(answer).ok()?;
     let accepted = match answer.action {
         ElicitationAction::Accept(accepted) => accepted,
         ElicitationAction::Decline => return Some(decided(request.kind, false, None)),
-        ElicitationAction::Cancel => return Some(Given::Declined),
+        ElicitationAction::Cancel => return Some(HitlClientAnswer::Declined),
         _ => return None,
     };
     let content = accepted.content?;

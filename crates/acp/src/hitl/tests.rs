@@ -48,8 +48,8 @@ fn question(choices: &[&str]) -> HitlRequest {
     }
 }
 
-fn client(profile: Profile, tools: bool, forms: bool) -> Facts {
-    Facts {
+fn client(profile: Profile, tools: bool, forms: bool) -> InitializeFacts {
+    InitializeFacts {
         dialect: Dialect {
             hitl_calls: HitlCalls::of_client(profile, tools, forms),
             ..profile.into()
@@ -68,62 +68,68 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     let way = |request: &HitlRequest, client| route(request, client, "zed");
     let (free, few) = (question(&[]), question(&["a", "b"]));
     for profile in [Profile::Harn, Profile::Meta] {
-        assert_eq!(way(&free, client(profile, true, true)), Route::Bridge);
+        assert_eq!(way(&free, client(profile, true, true)), HitlRoute::Bridge);
     }
-    assert_eq!(way(&free, client(Profile::Acp, true, true)), Route::Form);
+    assert_eq!(
+        way(&free, client(Profile::Acp, true, true)),
+        HitlRoute::Form
+    );
     let plain = client(Profile::Harn, false, false);
-    assert_eq!(way(&few, plain), Route::Choice);
-    let nobody = |route| matches!(route, Route::Nobody(_));
+    assert_eq!(way(&few, plain), HitlRoute::Choice);
+    let nobody = |route| matches!(route, HitlRoute::Nobody(_));
     assert!(nobody(way(&free, plain)));
     assert!(nobody(way(&question(&["a"]), plain)));
     assert!(nobody(way(&question(&["a"; 9]), plain)));
-    assert_eq!(way(&approval(HitlKind::Approval), plain), Route::Choice);
-    assert_eq!(way(&request(HitlKind::Escalation), plain), Route::Choice);
+    assert_eq!(way(&approval(HitlKind::Approval), plain), HitlRoute::Choice);
+    assert_eq!(
+        way(&request(HitlKind::Escalation), plain),
+        HitlRoute::Choice
+    );
 
     // The contract's own way comes before a form.
     let forms = client(Profile::Harn, false, true);
-    assert_eq!(way(&approval(HitlKind::Approval), forms), Route::Choice);
-    assert_eq!(way(&request(HitlKind::Escalation), forms), Route::Form);
-    assert_eq!(way(&free, forms), Route::Form);
+    assert_eq!(way(&approval(HitlKind::Approval), forms), HitlRoute::Choice);
+    assert_eq!(way(&request(HitlKind::Escalation), forms), HitlRoute::Form);
+    assert_eq!(way(&free, forms), HitlRoute::Form);
     for profile in [Profile::Meta, Profile::Acp] {
         let forms = client(profile, false, true);
-        assert_eq!(way(&approval(HitlKind::Approval), forms), Route::Form);
+        assert_eq!(way(&approval(HitlKind::Approval), forms), HitlRoute::Form);
     }
 
     let mut control = approval(HitlKind::DualControl);
     control.quorum = 2;
-    assert_eq!(way(&control, plain), Route::Choice);
+    assert_eq!(way(&control, plain), HitlRoute::Choice);
     for profile in [Profile::Meta, Profile::Acp] {
         // It could agree once, and nobody else is there to.
         assert!(nobody(way(&control, client(profile, false, true))));
     }
     control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
     assert!(nobody(way(&control, plain)));
-    assert_eq!(route(&control, plain, "Ada"), Route::Choice);
+    assert_eq!(route(&control, plain, "Ada"), HitlRoute::Choice);
     assert_eq!(
         way(&control, client(Profile::Harn, true, false)),
-        Route::Bridge
+        HitlRoute::Bridge
     );
 }
 
 /// What a client said, in short.
-fn said(route: &Route, request: &HitlRequest, answer: Value) -> String {
+fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
     match given(route, request, Profile::Harn, "zed", Ok(answer)) {
-        Given::Answer(response) => {
+        HitlClientAnswer::Answer(response) => {
             assert_eq!(response.request_id, request.request_id);
             assert_eq!(response.reviewer.as_deref(), Some("zed"));
             let value = response.answer.or(response.approved.map(Value::from));
             let value = value.or(response.accepted.map(Value::from));
             format!("{} {:?}", value.unwrap_or_default(), response.reason)
         }
-        Given::Declined => "declined".to_owned(),
-        Given::Nothing(_) => "nothing".to_owned(),
+        HitlClientAnswer::Declined => "declined".to_owned(),
+        HitlClientAnswer::Nothing(_) => "nothing".to_owned(),
     }
 }
 
 #[test]
 fn what_a_form_means() {
-    let form = |request: &HitlRequest, answer| said(&Route::Form, request, answer);
+    let form = |request: &HitlRequest, answer| said(&HitlRoute::Form, request, answer);
     let accept = |content: Value| json!({"action": "accept", "content": content});
     let free = question(&[]);
     assert_eq!(form(&free, accept(json!({"answer": "80"}))), "\"80\" None");
@@ -160,7 +166,7 @@ fn what_a_form_means() {
 fn what_a_choice_means() {
     let choice = |request: &HitlRequest, option: &str| {
         let outcome = json!({"outcome": "selected", "optionId": option});
-        said(&Route::Choice, request, json!({"outcome": outcome}))
+        said(&HitlRoute::Choice, request, json!({"outcome": outcome}))
     };
     let few = question(&["8080", "9090"]);
     assert_eq!(choice(&few, "choice_1"), "\"9090\" None");
@@ -174,7 +180,7 @@ fn what_a_choice_means() {
         json!({"outcome": {"outcome": "selected"}}),
     ] {
         for asked in [&few, &request(HitlKind::Escalation)] {
-            assert_eq!(said(&Route::Choice, asked, wrong.clone()), "nothing");
+            assert_eq!(said(&HitlRoute::Choice, asked, wrong.clone()), "nothing");
         }
     }
 }
@@ -211,7 +217,7 @@ fn an_approval_takes_the_answers_of_a_tool_call() {
             (json!(null), "nothing"),
         ];
         for (answer, means) in table {
-            let actual = said(&Route::Choice, &approval, answer.clone());
+            let actual = said(&HitlRoute::Choice, &approval, answer.clone());
             assert_eq!(actual, means, "{answer}");
         }
     }
@@ -222,7 +228,7 @@ fn an_approval_has_the_members_of_a_tool_call() {
     let approval = approval(HitlKind::Approval);
     let session = "s".into();
     for profile in [Profile::Harn, Profile::Meta, Profile::Acp] {
-        let message = message(&Route::Choice, &session, &approval, profile, None);
+        let message = message(&HitlRoute::Choice, &session, &approval, profile, None);
         let params = message.unwrap().unwrap().into_parts().1;
         let beside = profile == Profile::Harn;
         let tool = params["toolCall"].get("toolName");
@@ -243,8 +249,8 @@ fn an_approval_has_the_members_of_a_tool_call() {
 fn of_an_error_no_more_is_told_than_a_line() {
     let mut error = Error::internal_error();
     error.message = format!("no\u{1b}[2J\nwindow{}", "x".repeat(1000));
-    let Given::Nothing(why) = given(
-        &Route::Form,
+    let HitlClientAnswer::Nothing(why) = given(
+        &HitlRoute::Form,
         &question(&[]),
         Profile::Acp,
         "zed",

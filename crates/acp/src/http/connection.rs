@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use harn_lines::pace::{Allowance, Member};
+use harn_lines::pace::{ClientSlot, RateAllowance};
 use harn_model::{Principal, SessionId};
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -20,21 +20,21 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    mailbox::Other,
-    message::Message,
-    place::Place,
-    refusal::Refusal,
-    registry::Registry,
-    sessions::Sessions,
+    mailbox::NonEventLine,
+    message::RpcEnvelope,
+    place::SseFrameId,
+    refusal::HttpRefusal,
+    registry::ConnectionRegistry,
+    sessions::SessionStreams,
     split_lines,
-    stream::{Reader, Stream},
+    stream::{MailboxStream, SseReader},
 };
 use crate::{
     AcpConfig,
     ext::event_id,
     lock::lock,
     serve_connection,
-    transport::{self, Incoming, Limits, OutgoingReceiver, Piece},
+    transport::{self, ConnectionInput, OutgoingLimits, OutgoingPiece, PieceReceiver},
 };
 
 /// How many of the latest requests to the client are remembered, so that it can answer them.
@@ -47,56 +47,56 @@ const QUESTIONS: [&str; 2] = ["session/request_permission", "elicitation/create"
 
 /// What a line to the client is, as far as it matters where it goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum OutgoingLineKind {
     Answer,
     Question,
     Else,
 }
 
-pub(super) struct Connection {
+pub(super) struct HttpConnection {
     id: String,
     principal: Principal,
     /// Taken when the connection ends.
-    lines: Mutex<Option<mpsc::Sender<Incoming>>>,
-    own: Arc<Stream>,
-    sessions: Mutex<Sessions>,
+    lines: Mutex<Option<mpsc::Sender<ConnectionInput>>>,
+    own: Arc<MailboxStream>,
+    sessions: Mutex<SessionStreams>,
     asked: Mutex<VecDeque<Box<str>>>,
     /// The requests that close a session, until they are answered.
     closing: Mutex<VecDeque<(Box<str>, SessionId)>>,
-    allowance: Mutex<Allowance>,
-    member: Member,
+    allowance: Mutex<RateAllowance>,
+    member: ClientSlot,
     readers: AtomicUsize,
     used: Notify,
     ended: CancellationToken,
 }
 
-impl Connection {
+impl HttpConnection {
     /// A new connection, and where the answer to its first request comes.
     pub(super) fn open(
-        registry: &Arc<Registry>,
+        registry: &Arc<ConnectionRegistry>,
         principal: &Principal,
-    ) -> Result<(Arc<Self>, oneshot::Receiver<Bytes>), Refusal> {
+    ) -> Result<(Arc<Self>, oneshot::Receiver<Bytes>), HttpRefusal> {
         let config = &registry.config;
         let (lines, incoming) = mpsc::channel(WAITING_LINES);
         let connection = Arc::new(Self {
-            id: (config.new_id)().ok_or(Refusal::Ended)?,
+            id: (config.new_id)().ok_or(HttpRefusal::Ended)?,
             principal: principal.clone(),
             lines: Mutex::new(Some(lines)),
-            own: Arc::new(Stream::new(None)),
-            sessions: Mutex::new(Sessions::new(config.sessions)),
+            own: Arc::new(MailboxStream::new(None)),
+            sessions: Mutex::new(SessionStreams::new(config.sessions)),
             asked: Mutex::default(),
             closing: Mutex::default(),
-            allowance: Mutex::new(Allowance::new(config.messages_per_second)),
+            allowance: Mutex::new(RateAllowance::new(config.messages_per_second)),
             member: registry.join(principal)?,
             readers: AtomicUsize::new(0),
             used: Notify::new(),
             ended: config.ending.child_token(),
         });
         registry.insert(&connection);
-        let (outgoing, queue) = transport::outgoing_of(Limits {
+        let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
             bytes: 64 * 1024,
             chunks: 16,
-            ..Limits::default()
+            ..OutgoingLimits::default()
         });
         let served = serve_connection(
             registry.hub(principal),
@@ -159,10 +159,10 @@ impl Connection {
     }
 
     /// A line from the client, or what comes in its place.
-    pub(super) async fn send(&self, line: Incoming) -> Result<(), Refusal> {
+    pub(super) async fn send(&self, line: ConnectionInput) -> Result<(), HttpRefusal> {
         self.used.notify_waiters();
-        let lines = lock(&self.lines).clone().ok_or(Refusal::Ended)?;
-        lines.send(line).await.map_err(|_| Refusal::Ended)
+        let lines = lock(&self.lines).clone().ok_or(HttpRefusal::Ended)?;
+        lines.send(line).await.map_err(|_| HttpRefusal::Ended)
     }
 
     /// Takes one message from what the client may send in a while.
@@ -193,27 +193,27 @@ impl Connection {
     pub(super) fn read(
         self: &Arc<Self>,
         session: Option<&SessionId>,
-        after: Option<Place>,
-    ) -> Result<Reading, Refusal> {
+        after: Option<SseFrameId>,
+    ) -> Result<SseReadGuard, HttpRefusal> {
         let stream = match session {
-            Some(session) => self.stream(session).ok_or(Refusal::TooManyStreams)?,
+            Some(session) => self.stream(session).ok_or(HttpRefusal::TooManyStreams)?,
             None => self.own.clone(),
         };
         let reader = stream.read(after)?;
         self.readers.fetch_add(1, Ordering::AcqRel);
         self.used.notify_waiters();
-        Ok(Reading {
+        Ok(SseReadGuard {
             reader,
             connection: self.clone(),
         })
     }
 
-    fn stream(&self, session: &SessionId) -> Option<Arc<Stream>> {
+    fn stream(&self, session: &SessionId) -> Option<Arc<MailboxStream>> {
         lock(&self.sessions).get_or_open(session)
     }
 
     /// Puts what is said to the client where it belongs.
-    async fn route(&self, mut queue: OutgoingReceiver, first: oneshot::Sender<Bytes>) {
+    async fn route(&self, mut queue: PieceReceiver, first: oneshot::Sender<Bytes>) {
         let mut first = Some(first);
         let route = async {
             while let Some(piece) = queue.recv().await {
@@ -226,8 +226,8 @@ impl Connection {
         }
     }
 
-    async fn sort(&self, piece: Piece, first: &mut Option<oneshot::Sender<Bytes>>) {
-        let Piece {
+    async fn sort(&self, piece: OutgoingPiece, first: &mut Option<oneshot::Sender<Bytes>>) {
+        let OutgoingPiece {
             bytes,
             session,
             stream: following,
@@ -247,8 +247,8 @@ impl Connection {
         }
         for line in split_lines(bytes) {
             let (sort, closed) = self.note(&line);
-            let said_anew = following.is_some() || sort == Sort::Question;
-            if sort == Sort::Answer
+            let said_anew = following.is_some() || sort == OutgoingLineKind::Question;
+            if sort == OutgoingLineKind::Answer
                 && let Some(first) = first.take()
             {
                 // Whoever asked may have gone.
@@ -258,12 +258,14 @@ impl Connection {
             match (&stream, event_id::of(&line)) {
                 (Some(stream), Some(id)) => stream.event(following, id, line).await,
                 // Who never read the stream of its session reads that of the connection.
-                (Some(stream), None) if sort != Sort::Answer || stream.was_read() => {
-                    stream.other(following, Other { line, said_anew }).await;
+                (Some(stream), None) if sort != OutgoingLineKind::Answer || stream.was_read() => {
+                    stream
+                        .other(following, NonEventLine { line, said_anew })
+                        .await;
                 }
                 (Some(_) | None, _) => {
                     let said_anew = false;
-                    self.own.other(None, Other { line, said_anew }).await;
+                    self.own.other(None, NonEventLine { line, said_anew }).await;
                 }
             }
             if let Some(session) = closed {
@@ -273,14 +275,14 @@ impl Connection {
     }
 
     /// Remembers a request to the client. Tells what a line is, and the session that it says was closed.
-    fn note(&self, line: &[u8]) -> (Sort, Option<SessionId>) {
+    fn note(&self, line: &[u8]) -> (OutgoingLineKind, Option<SessionId>) {
         // How an update begins, which most lines are.
         const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method""#;
         if line.starts_with(NOTIFICATION) {
-            return (Sort::Else, None);
+            return (OutgoingLineKind::Else, None);
         }
-        let Some(message) = str::from_utf8(line).ok().and_then(Message::read) else {
-            return (Sort::Else, None);
+        let Some(message) = str::from_utf8(line).ok().and_then(RpcEnvelope::read) else {
+            return (OutgoingLineKind::Else, None);
         };
         if let (Some(method), Some(id)) = (message.method.as_deref(), message.id()) {
             let mut asked = lock(&self.asked);
@@ -289,19 +291,19 @@ impl Connection {
                 asked.pop_front();
             }
             return match QUESTIONS.contains(&method) {
-                true => (Sort::Question, None),
-                false => (Sort::Else, None),
+                true => (OutgoingLineKind::Question, None),
+                false => (OutgoingLineKind::Else, None),
             };
         }
         if !message.is_answer() {
-            return (Sort::Else, None);
+            return (OutgoingLineKind::Else, None);
         }
         let mut closing = lock(&self.closing);
         let closed = closing
             .iter()
             .position(|(request, _)| message.id() == Some(&**request))
             .and_then(|at| closing.remove(at));
-        (Sort::Answer, closed.map(|(_, session)| session))
+        (OutgoingLineKind::Answer, closed.map(|(_, session)| session))
     }
 
     /// Returns when nobody has used it for as long as that.
@@ -319,12 +321,12 @@ impl Connection {
 }
 
 /// Somebody reads a stream of a connection, which keeps it from being idle.
-pub(super) struct Reading {
-    pub(super) reader: Reader,
-    pub(super) connection: Arc<Connection>,
+pub(super) struct SseReadGuard {
+    pub(super) reader: SseReader,
+    pub(super) connection: Arc<HttpConnection>,
 }
 
-impl Drop for Reading {
+impl Drop for SseReadGuard {
     fn drop(&mut self) {
         self.connection.readers.fetch_sub(1, Ordering::AcqRel);
         self.connection.used.notify_waiters();

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use harn_model::{Seq, SessionId};
 use tokio::sync::oneshot;
 
-use super::place::Place;
+use super::place::SseFrameId;
 use crate::{
     EventId,
-    transport::{Followed, NotFollowed, Refollow},
+    transport::{FollowId, RefollowError, RefollowRequest},
 };
 
 /// How much of the stream may wait for its reader.
@@ -25,19 +25,19 @@ const KEPT_BYTES: usize = 1024 * 1024;
 
 #[derive(Default)]
 pub(super) struct Mailbox {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedLine>,
     waiting_bytes: usize,
     /// Lines that wait for their place among events that come once more, by that place.
-    placed: VecDeque<Placed>,
+    placed: VecDeque<DeferredLine>,
     placed_bytes: usize,
     /// Lines that were sent, the oldest first.
-    kept: VecDeque<Sent>,
+    kept: VecDeque<SentLine>,
     kept_bytes: usize,
     /// The latest line that was sent and is not kept any more.
-    forgotten: Option<Place>,
-    state: State,
+    forgotten: Option<SseFrameId>,
+    state: CatchUpState,
     /// What an earlier following says is stale.
-    stream: Option<Followed>,
+    stream: Option<FollowId>,
     /// What a client that came back had seen, where that was before the first event line that came.
     wanted: Option<EventId>,
     /// The first event line that came, the last one, and the last one that was sent.
@@ -48,35 +48,35 @@ pub(super) struct Mailbox {
     number: u64,
 }
 
-enum Waiting {
+enum QueuedLine {
     Event(EventId, Bytes),
-    Other(Other),
+    Other(NonEventLine),
     /// Everything was sent that was there when the session was followed anew.
     CaughtUp,
 }
 
 /// A line that has no place of its own.
 #[derive(Clone)]
-pub(super) struct Other {
+pub(super) struct NonEventLine {
     pub(super) line: Bytes,
     /// Whether who follows the session anew says it anew, as it does with open questions.
     pub(super) said_anew: bool,
 }
 
-struct Placed {
+struct DeferredLine {
     behind: EventId,
-    other: Other,
+    other: NonEventLine,
     /// Where it was sent before, which it keeps for life: whoever has it knows it by that.
-    sent: Option<Place>,
+    sent: Option<SseFrameId>,
 }
 
-struct Sent {
-    place: Place,
-    other: Other,
+struct SentLine {
+    place: SseFrameId,
+    other: NonEventLine,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum CatchUpState {
     /// What comes is what goes on.
     #[default]
     Along,
@@ -87,12 +87,12 @@ enum State {
 }
 
 /// What comes of following a session anew.
-pub(super) type Answer = oneshot::Receiver<Result<(), NotFollowed>>;
+pub(super) type RefollowReply = oneshot::Receiver<Result<(), RefollowError>>;
 
 /// A line to send, and its place in the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) place: Place,
+pub(super) struct SseFrame {
+    pub(super) place: SseFrameId,
     pub(super) line: Bytes,
 }
 
@@ -108,7 +108,7 @@ pub(super) enum CannotResume {
 impl Mailbox {
     /// Whether a line of the session's stream can be taken in without leaving it out, or is of no use.
     pub(super) fn takes_event(&self) -> bool {
-        self.state == State::Behind || self.waiting_bytes < WAITING_BYTES
+        self.state == CatchUpState::Behind || self.waiting_bytes < WAITING_BYTES
     }
 
     /// Whether there is room for another line.
@@ -118,15 +118,15 @@ impl Mailbox {
 
     /// A line of the session's stream. Where there is no room it is left out, and the session has to be
     /// followed anew.
-    pub(super) fn event(&mut self, stream: Option<Followed>, id: EventId, line: Bytes) {
+    pub(super) fn event(&mut self, stream: Option<FollowId>, id: EventId, line: Bytes) {
         self.came = self.came.max(id);
         self.first.get_or_insert(id);
-        if self.is_stale(stream) || self.state == State::Behind {
+        if self.is_stale(stream) || self.state == CatchUpState::Behind {
             return;
         }
         if self.waiting_bytes < WAITING_BYTES {
             self.waiting_bytes += line.len();
-            self.waiting.push_back(Waiting::Event(id, line));
+            self.waiting.push_back(QueuedLine::Event(id, line));
         } else {
             self.fall_behind();
         }
@@ -134,34 +134,37 @@ impl Mailbox {
 
     /// A line that has no place of its own. It is never left out, unless a following that is no more wrote
     /// it: ask for room before.
-    pub(super) fn other(&mut self, stream: Option<Followed>, other: Other) {
+    pub(super) fn other(&mut self, stream: Option<FollowId>, other: NonEventLine) {
         if self.is_stale(stream) {
             return;
         }
         match self.state {
-            State::Along => {
+            CatchUpState::Along => {
                 self.waiting_bytes += other.line.len();
-                self.waiting.push_back(Waiting::Other(other));
+                self.waiting.push_back(QueuedLine::Other(other));
             }
-            State::Behind | State::Catching => self.place(self.came, other),
+            CatchUpState::Behind | CatchUpState::Catching => self.place(self.came, other),
         }
     }
 
     /// Everything came that was there when the session was followed anew.
-    pub(super) fn caught_up(&mut self, stream: Option<Followed>) {
-        if self.state == State::Catching && !self.is_stale(stream) {
-            self.state = State::Along;
-            self.waiting.push_back(Waiting::CaughtUp);
+    pub(super) fn caught_up(&mut self, stream: Option<FollowId>) {
+        if self.state == CatchUpState::Catching && !self.is_stale(stream) {
+            self.state = CatchUpState::Along;
+            self.waiting.push_back(QueuedLine::CaughtUp);
         }
     }
 
     /// How to have the session followed anew, if that is needed. Said once.
-    pub(super) fn refollow(&mut self, session: &SessionId) -> Option<(Refollow, Answer)> {
-        if self.state != State::Behind {
+    pub(super) fn refollow(
+        &mut self,
+        session: &SessionId,
+    ) -> Option<(RefollowRequest, RefollowReply)> {
+        if self.state != CatchUpState::Behind {
             return None;
         }
-        let (refollow, answer) = Refollow::new(session.clone(), self.sent.max(self.begun()));
-        self.state = State::Catching;
+        let (refollow, answer) = RefollowRequest::new(session.clone(), self.sent.max(self.begun()));
+        self.state = CatchUpState::Catching;
         self.stream = Some(refollow.stream());
         self.placed.retain(|placed| !placed.other.said_anew);
         let lines = self.placed.iter().map(|placed| &placed.other.line);
@@ -183,13 +186,13 @@ impl Mailbox {
     }
 
     /// Whether a following that is no more wrote something. What nobody who follows wrote is never stale.
-    fn is_stale(&self, stream: Option<Followed>) -> bool {
+    fn is_stale(&self, stream: Option<FollowId>) -> bool {
         stream.is_some() && stream < self.stream
     }
 
-    fn place(&mut self, behind: EventId, other: Other) {
+    fn place(&mut self, behind: EventId, other: NonEventLine) {
         self.placed_bytes += other.line.len();
-        self.placed.push_back(Placed {
+        self.placed.push_back(DeferredLine {
             behind,
             other,
             sent: None,
@@ -197,40 +200,40 @@ impl Mailbox {
     }
 
     /// The next line to send.
-    pub(super) fn next(&mut self) -> Option<Frame> {
+    pub(super) fn next(&mut self) -> Option<SseFrame> {
         loop {
             let sent = self.sent;
             let placed = match self.waiting.front() {
-                Some(Waiting::Event(id, _)) => {
+                Some(QueuedLine::Event(id, _)) => {
                     let id = *id;
                     self.placed_until(|behind| behind < id)
                 }
-                Some(Waiting::CaughtUp) => self.placed_until(|_| true),
-                Some(Waiting::Other(_)) | None => self.placed_until(|behind| behind <= sent),
+                Some(QueuedLine::CaughtUp) => self.placed_until(|_| true),
+                Some(QueuedLine::Other(_)) | None => self.placed_until(|behind| behind <= sent),
             };
-            if let Some(Placed { other, sent, .. }) = placed {
+            if let Some(DeferredLine { other, sent, .. }) = placed {
                 return Some(self.send_other(other, sent));
             }
             match self.waiting.pop_front()? {
-                Waiting::Event(id, line) => {
+                QueuedLine::Event(id, line) => {
                     self.waiting_bytes -= line.len();
                     self.sent = id;
-                    let place = Place::from(id);
-                    return Some(Frame { place, line });
+                    let place = SseFrameId::from(id);
+                    return Some(SseFrame { place, line });
                 }
-                Waiting::Other(other) => {
+                QueuedLine::Other(other) => {
                     self.waiting_bytes -= other.line.len();
                     return Some(self.send_other(other, None));
                 }
-                Waiting::CaughtUp => {}
+                QueuedLine::CaughtUp => {}
             }
         }
     }
 
     /// The next line whose place has come.
-    fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<Placed> {
+    fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<DeferredLine> {
         let next = self.placed.front()?;
-        if self.state == State::Behind || !comes(next.behind) {
+        if self.state == CatchUpState::Behind || !comes(next.behind) {
             return None;
         }
         let placed = self.placed.pop_front()?;
@@ -238,30 +241,30 @@ impl Mailbox {
         Some(placed)
     }
 
-    fn send_other(&mut self, other: Other, sent: Option<Place>) -> Frame {
+    fn send_other(&mut self, other: NonEventLine, sent: Option<SseFrameId>) -> SseFrame {
         let place = sent.unwrap_or_else(|| {
             self.number += 1;
             // One that comes again has the place of an event that may not: this one is behind it too.
             let before = self.kept.back().map_or(self.sent, |sent| sent.place.event);
-            Place {
+            SseFrameId {
                 event: before.max(self.sent),
                 number: self.number,
             }
         });
         let line = other.line.clone();
         self.kept_bytes += line.len();
-        self.kept.push_back(Sent { place, other });
+        self.kept.push_back(SentLine { place, other });
         while (self.kept.len() > KEPT_LINES || self.kept_bytes > KEPT_BYTES)
             && let Some(forgotten) = self.kept.pop_front()
         {
             self.kept_bytes -= forgotten.other.line.len();
             self.forgotten = Some(forgotten.place);
         }
-        Frame { place, line }
+        SseFrame { place, line }
     }
 
     /// Goes on behind a place that a client has seen, whatever was sent since.
-    pub(super) fn resume(&mut self, after: Place) -> Result<(), CannotResume> {
+    pub(super) fn resume(&mut self, after: SseFrameId) -> Result<(), CannotResume> {
         if after.number > self.number || after.event > self.came {
             return Err(CannotResume::Unknown);
         }
@@ -272,7 +275,7 @@ impl Mailbox {
         let unseen = self.kept.partition_point(|sent| after.covers(sent.place));
         let unseen = self.kept.split_off(unseen);
         self.kept_bytes = self.kept.iter().map(|sent| sent.other.line.len()).sum();
-        if self.state != State::Along || after.event != self.sent {
+        if self.state != CatchUpState::Along || after.event != self.sent {
             self.fall_behind();
             if after.event < self.begun() {
                 self.wanted = Some(after.event);
@@ -280,11 +283,11 @@ impl Mailbox {
             self.sent = after.event;
         }
         // Whatever is not in its hands is placed among the events that it has not seen.
-        for Sent { place, other } in unseen.into_iter().rev() {
+        for SentLine { place, other } in unseen.into_iter().rev() {
             self.placed_bytes += other.line.len();
             let behind = place.event;
             let sent = Some(place);
-            self.placed.push_front(Placed {
+            self.placed.push_front(DeferredLine {
                 behind,
                 other,
                 sent,
@@ -295,14 +298,14 @@ impl Mailbox {
 
     /// Lines that were to be sent again and are not, because whoever asked for them had seen them by then: its
     /// request was held up on its way.
-    fn seen_after_all(&mut self, after: Place) {
+    fn seen_after_all(&mut self, after: SseFrameId) {
         let placed = std::mem::take(&mut self.placed);
         for placed in placed {
             match placed.sent {
                 Some(place) if after.covers(place) => {
                     let other = placed.other;
                     self.placed_bytes -= other.line.len();
-                    self.kept.push_back(Sent { place, other });
+                    self.kept.push_back(SentLine { place, other });
                 }
                 _ => self.placed.push_back(placed),
             }
@@ -311,14 +314,14 @@ impl Mailbox {
 
     /// Leaves out the events that wait. The lines between them keep their places.
     fn fall_behind(&mut self) {
-        self.state = State::Behind;
+        self.state = CatchUpState::Behind;
         let mut behind = self.sent;
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
-                Waiting::Event(id, _) => behind = id,
-                Waiting::Other(other) => self.place(behind, other),
+                QueuedLine::Event(id, _) => behind = id,
+                QueuedLine::Other(other) => self.place(behind, other),
                 // What was placed comes before it, even where the event it was behind does not come again.
-                Waiting::CaughtUp => {
+                QueuedLine::CaughtUp => {
                     let placed = self.placed.back().map(|placed| placed.behind);
                     behind = placed.map_or(behind, |placed| placed.max(behind));
                 }

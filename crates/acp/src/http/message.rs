@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 /// A JSON-RPC message, as far as it matters here.
 #[derive(Deserialize)]
-pub(super) struct Message<'a> {
+pub(super) struct RpcEnvelope<'a> {
     #[serde(default)]
     jsonrpc: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -31,7 +31,7 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NamedTwice;
 
-impl<'a> Message<'a> {
+impl<'a> RpcEnvelope<'a> {
     /// Reads one; none where it is no JSON object, or no message.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let message: Self = serde_json::from_str(text).ok()?;
@@ -56,7 +56,7 @@ impl<'a> Message<'a> {
     /// The session that its params name, if they do. One that they name twice is another for each who looks.
     pub(super) fn session(&self) -> Result<Option<String>, NamedTwice> {
         #[derive(Deserialize)]
-        struct Params<'a> {
+        struct SessionIdParams<'a> {
             #[serde(rename = "sessionId", borrow, default)]
             session_id: Option<&'a RawValue>,
         }
@@ -69,7 +69,8 @@ impl<'a> Message<'a> {
             return Ok(None);
         }
         // What is an object can only be wrong by that.
-        let params: Params<'_> = serde_json::from_str(params.get()).map_err(|_| NamedTwice)?;
+        let params: SessionIdParams<'_> =
+            serde_json::from_str(params.get()).map_err(|_| NamedTwice)?;
         let text = params.session_id.map(RawValue::get);
         Ok(text.and_then(|text| serde_json::from_str(text).ok()))
     }
@@ -112,22 +113,22 @@ mod tests {
     fn sorts_are_told_apart() {
         let request =
             r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}"#;
-        let read = Message::read(request).unwrap();
+        let read = RpcEnvelope::read(request).unwrap();
         assert_eq!(
             (read.id(), read.session()),
             (Some("1"), Ok(Some("s".to_owned())))
         );
         assert!(read.needs_session() && !read.is_answer());
-        let answer = Message::read(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#).unwrap();
+        let answer = RpcEnvelope::read(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#).unwrap();
         assert!(answer.is_answer() && !answer.is_error());
-        let nothing = Message::read(r#"{"jsonrpc":"2.0","id":2,"result":null}"#).unwrap();
+        let nothing = RpcEnvelope::read(r#"{"jsonrpc":"2.0","id":2,"result":null}"#).unwrap();
         assert!(nothing.is_answer());
-        let error = Message::read(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
+        let error = RpcEnvelope::read(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
         assert!(error.is_error() && error.id().is_none());
         let cancel = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"sessionId":"s"}}"#;
-        assert_eq!(Message::read(cancel).unwrap().session(), Ok(None));
+        assert_eq!(RpcEnvelope::read(cancel).unwrap().session(), Ok(None));
         let escaped = r#"{"jsonrpc":"2.0","method":"session\/prompt"}"#;
-        assert!(Message::read(escaped).unwrap().needs_session());
+        assert!(RpcEnvelope::read(escaped).unwrap().needs_session());
         for odd in [
             "",
             "1",
@@ -140,7 +141,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"x","m\u0065thod":"y"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{},"params":{}}"#,
         ] {
-            assert!(Message::read(odd).is_none(), "{odd}");
+            assert!(RpcEnvelope::read(odd).is_none(), "{odd}");
         }
     }
 
@@ -148,7 +149,7 @@ mod tests {
     fn a_session_is_named_once_or_not_at_all() {
         let session = |params: &str| {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"x","params":{params}}}"#);
-            Message::read(&text).unwrap().session()
+            RpcEnvelope::read(&text).unwrap().session()
         };
         assert_eq!(
             session(r#"{"a":1,"sessionId":"\u0073"}"#),

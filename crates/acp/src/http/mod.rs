@@ -27,12 +27,12 @@ use axum::{
     routing::{delete, get, post},
 };
 use bytes::Bytes;
-use harn_lines::ws::Upgrade;
+use harn_lines::ws::WebSocketUpgrade;
 use harn_model::Principal;
 use harn_runtime::Hub;
 use tokio_util::sync::CancellationToken;
 
-use self::{refusal::Refusal, registry::Registry};
+use self::{refusal::HttpRefusal, registry::ConnectionRegistry};
 use crate::AcpConfig;
 
 const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
@@ -87,11 +87,11 @@ impl HttpConfig {
 
 /// The routes of ACP. Each request must come with the [`Principal`] it is from, as an extension.
 pub fn routes(config: HttpConfig) -> Router {
-    let registry = Arc::new(Registry::new(config));
+    let registry = Arc::new(ConnectionRegistry::new(config));
     let methods = post(handle_post)
         .merge(get(handle_get))
         .merge(delete(handle_delete))
-        .fallback(async || Refusal::Method);
+        .fallback(async || HttpRefusal::Method);
     Router::new()
         .route("/acp", methods)
         .layer(DefaultBodyLimit::disable())
@@ -99,32 +99,32 @@ pub fn routes(config: HttpConfig) -> Router {
 }
 
 async fn handle_post(
-    State(registry): State<Arc<Registry>>,
+    State(registry): State<Arc<ConnectionRegistry>>,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let principal = principal(&request)?;
     post::handle(&registry, &principal, request).await
 }
 
 async fn handle_get(
-    State(registry): State<Arc<Registry>>,
+    State(registry): State<Arc<ConnectionRegistry>>,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let principal = principal(&request)?;
     if request.method() == Method::HEAD {
         // A stream has no end to tell the length of, and would be taken from its reader.
-        return Err(Refusal::Method);
+        return Err(HttpRefusal::Method);
     }
-    match Upgrade::is_asked_for(request.headers()) {
+    match WebSocketUpgrade::is_asked_for(request.headers()) {
         true => ws::handle(registry, &principal, request),
         false => sse::handle(&registry, &principal, request.headers()).await,
     }
 }
 
 async fn handle_delete(
-    State(registry): State<Arc<Registry>>,
+    State(registry): State<Arc<ConnectionRegistry>>,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let principal = principal(&request)?;
     let connection = registry.named(request.headers(), &principal)?;
     connection.end();
@@ -132,21 +132,21 @@ async fn handle_delete(
 }
 
 /// Who sent a request. One that nobody vouches for is not served.
-fn principal(request: &Request<Body>) -> Result<Principal, Refusal> {
+fn principal(request: &Request<Body>) -> Result<Principal, HttpRefusal> {
     let principal = request.extensions().get::<Principal>();
-    principal.cloned().ok_or(Refusal::Nobody)
+    principal.cloned().ok_or(HttpRefusal::Nobody)
 }
 
 /// The text of a header that may be there once.
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Refusal> {
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, HttpRefusal> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => match value.to_str() {
             Ok(text) if !text.is_empty() && text.len() <= 256 => Ok(Some(text)),
-            _ => Err(Refusal::Header),
+            _ => Err(HttpRefusal::Header),
         },
-        (Some(_), Some(_)) => Err(Refusal::Header),
+        (Some(_), Some(_)) => Err(HttpRefusal::Header),
     }
 }
 

@@ -8,14 +8,14 @@ use std::{fmt, str::FromStr};
 use crate::{BadEventId, EventId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SseFrameId {
     /// The last event line up to here.
     pub(super) event: EventId,
     /// Zero for that line itself.
     pub(super) number: u64,
 }
 
-impl Place {
+impl SseFrameId {
     /// Whether who has seen this one has seen that one: the number counts all lines of a stream that are
     /// no events, and each of them was sent right behind the event that it names.
     pub(super) fn covers(self, other: Self) -> bool {
@@ -28,13 +28,13 @@ impl Place {
     }
 }
 
-impl From<EventId> for Place {
+impl From<EventId> for SseFrameId {
     fn from(event: EventId) -> Self {
         Self { event, number: 0 }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SseFrameId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.number {
             0 => self.event.fmt(f),
@@ -43,7 +43,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for SseFrameId {
     type Err = BadEventId;
 
     fn from_str(text: &str) -> Result<Self, BadEventId> {

@@ -12,10 +12,10 @@ use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
 use super::{
-    CONNECTION_ID, JSON, SESSION_ID, connection::Connection, message::Message, refusal::Refusal,
-    registry::Registry, text,
+    CONNECTION_ID, JSON, SESSION_ID, connection::HttpConnection, message::RpcEnvelope,
+    refusal::HttpRefusal, registry::ConnectionRegistry, text,
 };
-use crate::transport::Incoming;
+use crate::transport::ConnectionInput;
 
 /// How long a client may take to send a message.
 const SENDING: Duration = Duration::from_secs(30);
@@ -23,14 +23,14 @@ const SENDING: Duration = Duration::from_secs(30);
 const ANSWERING: Duration = Duration::from_secs(10);
 
 pub(super) async fn handle(
-    registry: &Arc<Registry>,
+    registry: &Arc<ConnectionRegistry>,
     principal: &Principal,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
     if !is_json(&headers) {
-        return Err(Refusal::ContentType);
+        return Err(HttpRefusal::ContentType);
     }
     // Before the body is read: who names a connection that is not theirs need not send it.
     let connection = match headers.contains_key(&CONNECTION_ID) {
@@ -38,21 +38,21 @@ pub(super) async fn handle(
         false => None,
     };
     let body = read(&headers, body, registry.config.message_bytes).await?;
-    let message = match Message::read(&body) {
+    let message = match RpcEnvelope::read(&body) {
         Some(message) => message,
         None => return Err(what_else(&body)),
     };
     let initializes = message.method.as_deref() == Some("initialize");
     match (connection, initializes) {
         (None, true) => initialize(registry, principal, &message, &body).await,
-        (Some(_), true) => Err(Refusal::InitializeAgain),
-        (None, false) => Err(Refusal::NoConnection),
+        (Some(_), true) => Err(HttpRefusal::InitializeAgain),
+        (None, false) => Err(HttpRefusal::NoConnection),
         (Some(connection), false) => {
             if !connection.may_send() {
-                return Err(Refusal::TooFast);
+                return Err(HttpRefusal::TooFast);
             }
             let line = checked(registry, &connection, &headers, &message, &body).await?;
-            connection.send(Incoming::Line(line)).await?;
+            connection.send(ConnectionInput::Line(line)).await?;
             Ok(StatusCode::ACCEPTED.into_response())
         }
     }
@@ -67,49 +67,49 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.trim().eq_ignore_ascii_case(JSON)
 }
 
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<String, Refusal> {
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<String, HttpRefusal> {
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > limit as u64) {
-        return Err(Refusal::TooLarge { limit });
+        return Err(HttpRefusal::TooLarge { limit });
     }
     let body = timeout(SENDING, to_bytes(body, limit)).await;
-    let body = body.map_err(|_| Refusal::Slow)?;
+    let body = body.map_err(|_| HttpRefusal::Slow)?;
     // Whoever went away in the middle does not hear this.
-    let body = body.map_err(|_| Refusal::TooLarge { limit })?;
-    String::from_utf8(body.into()).map_err(|_| Refusal::NotJson)
+    let body = body.map_err(|_| HttpRefusal::TooLarge { limit })?;
+    String::from_utf8(body.into()).map_err(|_| HttpRefusal::NotJson)
 }
 
 /// What a body is that is no message.
-fn what_else(body: &str) -> Refusal {
+fn what_else(body: &str) -> HttpRefusal {
     match serde_json::from_str::<&RawValue>(body) {
-        Err(_) => Refusal::NotJson,
-        Ok(value) if value.get().starts_with('[') => Refusal::Batch,
-        Ok(_) => Refusal::NotAMessage,
+        Err(_) => HttpRefusal::NotJson,
+        Ok(value) if value.get().starts_with('[') => HttpRefusal::Batch,
+        Ok(_) => HttpRefusal::NotAMessage,
     }
 }
 
 /// The message as it goes on. What names somebody else's things ends here.
 async fn checked(
-    registry: &Registry,
-    connection: &Connection,
+    registry: &ConnectionRegistry,
+    connection: &HttpConnection,
     headers: &HeaderMap,
-    message: &Message<'_>,
+    message: &RpcEnvelope<'_>,
     body: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, HttpRefusal> {
     if message.is_answer() {
         // Some clients complain without an id; that is heard, and answers nothing.
         let unknown = message.id().is_some_and(|id| !connection.was_asked(id));
         return match unknown {
-            true => Err(Refusal::NothingAsked),
+            true => Err(HttpRefusal::NothingAsked),
             false => Ok(body.to_owned()),
         };
     }
-    let named = message.session().map_err(|_| Refusal::NamedTwice)?;
+    let named = message.session().map_err(|_| HttpRefusal::NamedTwice)?;
     let header = text(headers, &SESSION_ID)?;
     let line = match (&named, header) {
-        (Some(named), Some(header)) if named != header => return Err(Refusal::OtherSession),
-        (None, None) if message.needs_session() => return Err(Refusal::NoSession),
+        (Some(named), Some(header)) if named != header => return Err(HttpRefusal::OtherSession),
+        (None, None) if message.needs_session() => return Err(HttpRefusal::NoSession),
         (None, Some(header)) if message.needs_session() => with_session(body, header)?,
         _ => body.to_owned(),
     };
@@ -124,17 +124,17 @@ async fn checked(
 }
 
 /// The message with the session in its params that so far only the header names.
-fn with_session(body: &str, session: &str) -> Result<String, Refusal> {
-    let mut message: Value = serde_json::from_str(body).map_err(|_| Refusal::NotJson)?;
+fn with_session(body: &str, session: &str) -> Result<String, HttpRefusal> {
+    let mut message: Value = serde_json::from_str(body).map_err(|_| HttpRefusal::NotJson)?;
     let params = message.as_object_mut().map(|message| {
         let empty = || Value::Object(serde_json::Map::new());
         message.entry("params").or_insert_with(empty)
     });
     let params = params.and_then(Value::as_object_mut);
-    let params = params.ok_or(Refusal::NotAMessage)?;
+    let params = params.ok_or(HttpRefusal::NotAMessage)?;
     // One that is there is no text.
     if params.contains_key("sessionId") {
-        return Err(Refusal::NotAMessage);
+        return Err(HttpRefusal::NotAMessage);
     }
     params.insert("sessionId".to_owned(), session.into());
     Ok(message.to_string())
@@ -142,37 +142,39 @@ fn with_session(body: &str, session: &str) -> Result<String, Refusal> {
 
 /// The first message makes the connection, and is answered here and now.
 async fn initialize(
-    registry: &Arc<Registry>,
+    registry: &Arc<ConnectionRegistry>,
     principal: &Principal,
-    message: &Message<'_>,
+    message: &RpcEnvelope<'_>,
     body: &str,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     if message.id().is_none() {
-        return Err(Refusal::InitializeWithoutId);
+        return Err(HttpRefusal::InitializeWithoutId);
     }
     if !registry.may_begin(principal) {
-        return Err(Refusal::TooFast);
+        return Err(HttpRefusal::TooFast);
     }
-    let (connection, answer) = Connection::open(registry, principal)?;
+    let (connection, answer) = HttpConnection::open(registry, principal)?;
     // Where the client goes away meanwhile, nobody will ever name this connection.
     let unnamed = EndOnDrop(&connection);
-    connection.send(Incoming::Line(body.to_owned())).await?;
+    connection
+        .send(ConnectionInput::Line(body.to_owned()))
+        .await?;
     let answer = timeout(ANSWERING, answer)
         .await
-        .map_err(|_| Refusal::Ended)?;
-    let answer = answer.map_err(|_| Refusal::Ended)?;
-    let refused = str::from_utf8(&answer).ok().and_then(Message::read);
+        .map_err(|_| HttpRefusal::Ended)?;
+    let answer = answer.map_err(|_| HttpRefusal::Ended)?;
+    let refused = str::from_utf8(&answer).ok().and_then(RpcEnvelope::read);
     let refused = refused.is_none_or(|message| message.is_error());
     let mut response = ([(header::CONTENT_TYPE, JSON)], answer).into_response();
     if !refused {
         std::mem::forget(unnamed);
-        let id = HeaderValue::from_str(connection.id()).map_err(|_| Refusal::Ended)?;
+        let id = HeaderValue::from_str(connection.id()).map_err(|_| HttpRefusal::Ended)?;
         response.headers_mut().insert(CONNECTION_ID, id);
     }
     Ok(response)
 }
 
-struct EndOnDrop<'a>(&'a Connection);
+struct EndOnDrop<'a>(&'a HttpConnection);
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {

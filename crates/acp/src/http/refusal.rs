@@ -10,7 +10,7 @@ use super::JSON;
 
 /// Why a request is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum HttpRefusal {
     /// Nobody vouches for it.
     Nobody,
     Method,
@@ -48,7 +48,7 @@ pub(super) enum Refusal {
     Ended,
 }
 
-impl Refusal {
+impl HttpRefusal {
     fn status(self) -> StatusCode {
         match self {
             Self::Nobody => StatusCode::UNAUTHORIZED,
@@ -132,7 +132,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for HttpRefusal {
     fn into_response(self) -> Response {
         let words = self.words();
         let status = self.status();

@@ -6,25 +6,25 @@ use std::{
 };
 
 use axum::http::HeaderMap;
-use harn_lines::pace::{Allowance, Member, Shares};
+use harn_lines::pace::{ClientQuotas, ClientSlot, RateAllowance};
 use harn_model::{Principal, SessionId};
 use harn_runtime::Hub;
 
-use super::{CONNECTION_ID, HttpConfig, connection::Connection, refusal::Refusal, text};
+use super::{CONNECTION_ID, HttpConfig, connection::HttpConnection, refusal::HttpRefusal, text};
 use crate::lock::lock;
 
-pub(super) struct Registry {
+pub(super) struct ConnectionRegistry {
     pub(super) config: HttpConfig,
-    places: Shares<Principal>,
+    places: ClientQuotas<Principal>,
     /// As many as there are principals, all of whom were let in.
-    beginnings: Mutex<HashMap<Principal, Allowance>>,
-    connections: Mutex<HashMap<String, Arc<Connection>>>,
+    beginnings: Mutex<HashMap<Principal, RateAllowance>>,
+    connections: Mutex<HashMap<String, Arc<HttpConnection>>>,
 }
 
-impl Registry {
+impl ConnectionRegistry {
     pub(super) fn new(config: HttpConfig) -> Self {
         Self {
-            places: Shares::of(config.connections),
+            places: ClientQuotas::of(config.connections),
             config,
             beginnings: Mutex::default(),
             connections: Mutex::default(),
@@ -37,16 +37,16 @@ impl Registry {
     }
 
     /// Room for one more connection of a principal. Nobody has all of it.
-    pub(super) fn join(&self, principal: &Principal) -> Result<Member, Refusal> {
+    pub(super) fn join(&self, principal: &Principal) -> Result<ClientSlot, HttpRefusal> {
         let joined = self.places.join(principal);
-        joined.ok_or(Refusal::TooManyConnections)
+        joined.ok_or(HttpRefusal::TooManyConnections)
     }
 
     /// Takes one from the connections that a principal may begin in a while.
     pub(super) fn may_begin(&self, principal: &Principal) -> bool {
         let mut beginnings = lock(&self.beginnings);
         let own = beginnings.entry(principal.clone());
-        let own = own.or_insert_with(|| Allowance::new(self.config.connections_per_second));
+        let own = own.or_insert_with(|| RateAllowance::new(self.config.connections_per_second));
         own.take()
     }
 
@@ -55,25 +55,25 @@ impl Registry {
         &self,
         headers: &HeaderMap,
         principal: &Principal,
-    ) -> Result<Arc<Connection>, Refusal> {
-        let id = text(headers, &CONNECTION_ID)?.ok_or(Refusal::NoConnection)?;
+    ) -> Result<Arc<HttpConnection>, HttpRefusal> {
+        let id = text(headers, &CONNECTION_ID)?.ok_or(HttpRefusal::NoConnection)?;
         let found = lock(&self.connections).get(id).cloned();
         let own = found.filter(|connection| connection.is_of(principal));
-        own.ok_or(Refusal::UnknownConnection)
+        own.ok_or(HttpRefusal::UnknownConnection)
     }
 
     /// Whether a session is one that this connection may name: somebody else's is as unknown as none.
     pub(super) async fn check_session(
         &self,
-        connection: &Connection,
+        connection: &HttpConnection,
         session: &SessionId,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), HttpRefusal> {
         let known =
             connection.has_session(session) || self.hub(connection.principal()).has(session).await;
-        known.then_some(()).ok_or(Refusal::UnknownSession)
+        known.then_some(()).ok_or(HttpRefusal::UnknownSession)
     }
 
-    pub(super) fn insert(&self, connection: &Arc<Connection>) {
+    pub(super) fn insert(&self, connection: &Arc<HttpConnection>) {
         let id = connection.id().to_owned();
         lock(&self.connections).insert(id, connection.clone());
     }

@@ -8,19 +8,19 @@ use std::{
 
 use harn_model::SessionId;
 
-use super::stream::Stream;
+use super::stream::MailboxStream;
 
 /// How many streams of closed sessions stay, the latest.
 const CLOSED: usize = 16;
 
-pub(super) struct Sessions {
-    streams: HashMap<SessionId, Arc<Stream>>,
+pub(super) struct SessionStreams {
+    streams: HashMap<SessionId, Arc<MailboxStream>>,
     /// Those that were closed, the latest last.
     closed: VecDeque<SessionId>,
     most: usize,
 }
 
-impl Sessions {
+impl SessionStreams {
     /// None yet, and never more than so many.
     pub(super) fn new(most: usize) -> Self {
         Self {
@@ -30,12 +30,12 @@ impl Sessions {
         }
     }
 
-    pub(super) fn get(&self, session: &SessionId) -> Option<Arc<Stream>> {
+    pub(super) fn get(&self, session: &SessionId) -> Option<Arc<MailboxStream>> {
         self.streams.get(session).cloned()
     }
 
     /// The stream of a session; none where there are too many.
-    pub(super) fn get_or_open(&mut self, session: &SessionId) -> Option<Arc<Stream>> {
+    pub(super) fn get_or_open(&mut self, session: &SessionId) -> Option<Arc<MailboxStream>> {
         if let Some(stream) = self.get(session) {
             return Some(stream);
         }
@@ -45,7 +45,7 @@ impl Sessions {
         if self.streams.len() >= self.most {
             return None;
         }
-        let stream = Arc::new(Stream::new(Some(session.clone())));
+        let stream = Arc::new(MailboxStream::new(Some(session.clone())));
         self.streams.insert(session.clone(), stream.clone());
         Some(stream)
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn closed_sessions_make_room_and_others_do_not() {
-        let mut sessions = Sessions::new(3);
+        let mut sessions = SessionStreams::new(3);
         let read = sessions.get_or_open(&id(0)).unwrap();
         let _reader = read.read(None).unwrap();
         sessions.get_or_open(&id(1)).unwrap();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_closed_session_stays_for_a_while() {
-        let mut sessions = Sessions::new(1000);
+        let mut sessions = SessionStreams::new(1000);
         for number in 0..100 {
             sessions.get_or_open(&id(number)).unwrap();
             sessions.close(id(number));

@@ -13,33 +13,37 @@ use harn_model::{Principal, SessionId};
 use tokio::time::sleep;
 
 use super::{
-    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::Reading, mailbox::Answer,
-    place::Place, refusal::Refusal, registry::Registry, text,
+    CONNECTION_ID, EVENT_STREAM, LAST_EVENT_ID, SESSION_ID, connection::SseReadGuard,
+    mailbox::RefollowReply, place::SseFrameId, refusal::HttpRefusal, registry::ConnectionRegistry,
+    text,
 };
-use crate::transport::{Followed, Incoming};
+use crate::transport::{ConnectionInput, FollowId};
 
 /// How often something is sent where nothing is said, so that nobody on the way takes the stream for dead.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 pub(super) async fn handle(
-    registry: &Arc<Registry>,
+    registry: &Arc<ConnectionRegistry>,
     principal: &Principal,
     headers: &HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     if !accepts_events(headers) {
-        return Err(Refusal::Accept);
+        return Err(HttpRefusal::Accept);
     }
     let connection = registry.named(headers, principal)?;
     let session = text(headers, &SESSION_ID)?.map(SessionId::from);
     let after = match text(headers, &LAST_EVENT_ID)? {
-        Some(id) => Some(id.parse::<Place>().map_err(|_| Refusal::LastEventId)?),
+        Some(id) => Some(
+            id.parse::<SseFrameId>()
+                .map_err(|_| HttpRefusal::LastEventId)?,
+        ),
         None => None,
     };
     if let Some(session) = &session {
         registry.check_session(&connection, session).await?;
     }
     let reading = connection.read(session.as_ref(), after)?;
-    let body = Events {
+    let body = SseBody {
         reading,
         parts: VecDeque::new(),
         rests: false,
@@ -71,22 +75,22 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 }
 
 /// The body of an answer that goes on.
-struct Events {
-    reading: Reading,
+struct SseBody {
+    reading: SseReadGuard,
     /// What was taken and is not sent yet.
     parts: VecDeque<Bytes>,
     /// Whether something was sent just now.
     rests: bool,
     /// What will come of having the session followed anew.
-    asked: Option<(Followed, Answer)>,
+    asked: Option<(FollowId, RefollowReply)>,
 }
 
-impl Events {
+impl SseBody {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(part) = self.parts.pop_front() {
             return Some(part);
         }
-        let Reading { reader, connection } = &self.reading;
+        let SseReadGuard { reader, connection } = &self.reading;
         // What comes meanwhile goes into one write.
         if std::mem::take(&mut self.rests) {
             tokio::select! {
@@ -99,7 +103,7 @@ impl Events {
             let taken = reader.take()?;
             if let Some((refollow, answer)) = taken.refollow {
                 let stream = refollow.stream();
-                let asked = connection.send(Incoming::Refollow(refollow)).await;
+                let asked = connection.send(ConnectionInput::Refollow(refollow)).await;
                 self.asked = asked.is_ok().then_some((stream, answer));
             }
             self.parts = taken.frames;

@@ -12,14 +12,14 @@ use harn_model::SessionId;
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
-    mailbox::{Answer, CannotResume, Mailbox, Other},
-    place::Place,
-    refusal::Refusal,
+    mailbox::{CannotResume, Mailbox, NonEventLine, RefollowReply},
+    place::SseFrameId,
+    refusal::HttpRefusal,
 };
 use crate::{
     EventId,
     lock::lock,
-    transport::{Followed, Refollow},
+    transport::{FollowId, RefollowRequest},
 };
 
 /// How long a reader may take nothing before the stream goes on without it. Others of the connection wait
@@ -28,16 +28,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How much is sent at a time. Longer lines are not copied but cut, and are shared by all whom they are for.
 pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 
-pub(super) struct Stream {
+pub(super) struct MailboxStream {
     /// Whose stream it is; none for that of the connection.
     session: Option<SessionId>,
-    inner: Mutex<Inner>,
+    inner: Mutex<MailboxStreamState>,
     came: Notify,
     room: Notify,
 }
 
 #[derive(Default)]
-struct Inner {
+struct MailboxStreamState {
     mailbox: Mailbox,
     /// Who reads, by a number.
     reader: Option<u64>,
@@ -46,21 +46,21 @@ struct Inner {
 }
 
 /// Who reads a stream, until it is dropped.
-pub(super) struct Reader {
-    stream: Arc<Stream>,
+pub(super) struct SseReader {
+    stream: Arc<MailboxStream>,
     number: u64,
 }
 
 /// What is there to be sent.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct SseBatch {
     /// Frames, if there are any, in parts none of which is long.
     pub(super) frames: VecDeque<Bytes>,
-    /// To be passed on to the connection; what comes of it is for [`Reader::not_followed`].
-    pub(super) refollow: Option<(Refollow, Answer)>,
+    /// To be passed on to the connection; what comes of it is for [`SseReader::not_followed`].
+    pub(super) refollow: Option<(RefollowRequest, RefollowReply)>,
 }
 
-impl Stream {
+impl MailboxStream {
     pub(super) fn new(session: Option<SessionId>) -> Self {
         Self {
             session,
@@ -76,7 +76,7 @@ impl Stream {
     }
 
     /// Puts in a line of the session's stream. Waits for a reader that still takes lines, not for long.
-    pub(super) async fn event(&self, stream: Option<Followed>, id: EventId, line: Bytes) {
+    pub(super) async fn event(&self, stream: Option<FollowId>, id: EventId, line: Bytes) {
         let takes = async {
             loop {
                 let room = self.room.notified();
@@ -96,7 +96,7 @@ impl Stream {
     }
 
     /// Puts in any other line, once there is room.
-    pub(super) async fn other(&self, stream: Option<Followed>, other: Other) {
+    pub(super) async fn other(&self, stream: Option<FollowId>, other: NonEventLine) {
         loop {
             let room = self.room.notified();
             {
@@ -112,7 +112,7 @@ impl Stream {
     }
 
     /// Everything came that was there when the session was followed anew.
-    pub(super) fn caught_up(&self, stream: Option<Followed>) {
+    pub(super) fn caught_up(&self, stream: Option<FollowId>) {
         lock(&self.inner).mailbox.caught_up(stream);
         self.came.notify_waiters();
     }
@@ -134,16 +134,19 @@ impl Stream {
 
     /// Begins to read. Who says where to go on takes the stream from whoever reads it: it is most often the
     /// same client, whose last connection is not known to be gone.
-    pub(super) fn read(self: &Arc<Self>, after: Option<Place>) -> Result<Reader, Refusal> {
+    pub(super) fn read(
+        self: &Arc<Self>,
+        after: Option<SseFrameId>,
+    ) -> Result<SseReader, HttpRefusal> {
         let mut inner = lock(&self.inner);
         if let Some(after) = after {
             inner.mailbox.resume(after).map_err(|cannot| match cannot {
-                CannotResume::Unknown => Refusal::UnknownEvent,
-                CannotResume::TooFarBack => Refusal::TooFarBack,
+                CannotResume::Unknown => HttpRefusal::UnknownEvent,
+                CannotResume::TooFarBack => HttpRefusal::TooFarBack,
             })?;
         } else if inner.reader.is_some() && inner.mailbox.has_sent() {
             // As long as nothing was sent there was no place to name.
-            return Err(Refusal::Busy);
+            return Err(HttpRefusal::Busy);
         }
         inner.readers += 1;
         let number = inner.readers;
@@ -152,23 +155,23 @@ impl Stream {
         self.came.notify_waiters();
         self.room.notify_waiters();
         let stream = self.clone();
-        Ok(Reader { stream, number })
+        Ok(SseReader { stream, number })
     }
 }
 
-impl Reader {
-    /// Resolves when something may have come. Made before [`Reader::take`], it misses nothing.
+impl SseReader {
+    /// Resolves when something may have come. Made before [`SseReader::take`], it misses nothing.
     pub(super) fn came(&self) -> impl Future<Output = ()> {
         self.stream.came.notified()
     }
 
     /// What is there by now; none when somebody else reads.
-    pub(super) fn take(&self) -> Option<Taken> {
+    pub(super) fn take(&self) -> Option<SseBatch> {
         let mut inner = lock(&self.stream.inner);
         if inner.reader != Some(self.number) {
             return None;
         }
-        let mut frames = Parts::default();
+        let mut frames = SseFrameParts::default();
         while frames.bytes < CHUNK_BYTES
             && let Some(frame) = inner.mailbox.next()
         {
@@ -180,27 +183,27 @@ impl Reader {
         let refollow = session.and_then(|session| inner.mailbox.refollow(session));
         drop(inner);
         self.stream.room.notify_waiters();
-        Some(Taken {
+        Some(SseBatch {
             frames: frames.done(),
             refollow,
         })
     }
 
     /// What was asked for will not come: there is nothing to follow any more.
-    pub(super) fn not_followed(&self, stream: Followed) {
+    pub(super) fn not_followed(&self, stream: FollowId) {
         self.stream.caught_up(Some(stream));
     }
 }
 
 /// What is sent at a time: short lines are copied together, long ones are parts of what others hold too.
 #[derive(Default)]
-struct Parts {
+struct SseFrameParts {
     done: VecDeque<Bytes>,
     copied: BytesMut,
     bytes: usize,
 }
 
-impl Parts {
+impl SseFrameParts {
     fn put(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len();
         self.copied.put_slice(bytes);
@@ -230,7 +233,7 @@ impl Parts {
     }
 }
 
-impl Drop for Reader {
+impl Drop for SseReader {
     fn drop(&mut self) {
         let mut inner = lock(&self.stream.inner);
         if inner.reader == Some(self.number) {
@@ -247,9 +250,9 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_not_copied() {
-        let stream = Arc::new(Stream::new(None));
+        let stream = Arc::new(MailboxStream::new(None));
         let line = Bytes::from(vec![b'x'; 10 * CHUNK_BYTES + 1]);
-        let other = Other {
+        let other = NonEventLine {
             line: line.clone(),
             said_anew: false,
         };
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_has_said_nothing_is_taken_over_without_a_place() {
-        let stream = Arc::new(Stream::new(None));
+        let stream = Arc::new(MailboxStream::new(None));
         let first = stream.read(None).unwrap();
         let second = stream.read(None).unwrap();
         assert!(first.take().is_none());
@@ -277,8 +280,8 @@ mod tests {
         let said_anew = false;
         lock(&stream.inner)
             .mailbox
-            .other(None, Other { line, said_anew });
+            .other(None, NonEventLine { line, said_anew });
         assert_eq!(second.take().unwrap().frames.len(), 1);
-        assert_eq!(stream.read(None).err(), Some(Refusal::Busy));
+        assert_eq!(stream.read(None).err(), Some(HttpRefusal::Busy));
     }
 }

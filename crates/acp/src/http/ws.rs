@@ -16,8 +16,8 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use harn_lines::{
-    pace::{Allowance, Member},
-    ws::{Upgrade, bounds, frames, reproach},
+    pace::{ClientSlot, RateAllowance},
+    ws::{WebSocketUpgrade, bounds, frames, reproach},
 };
 use harn_model::Principal;
 use harn_runtime::Hub;
@@ -35,10 +35,10 @@ use tokio_tungstenite::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{CONNECTION_ID, refusal::Refusal, registry::Registry, split_lines};
+use super::{CONNECTION_ID, refusal::HttpRefusal, registry::ConnectionRegistry, split_lines};
 use crate::{
     AcpConfig, EventId, serve_connection,
-    transport::{self, Incoming, Limits, OutgoingReceiver},
+    transport::{self, ConnectionInput, OutgoingLimits, PieceReceiver},
 };
 
 /// What clients of this protocol offer.
@@ -56,16 +56,17 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const FAREWELL: Duration = Duration::from_millis(100);
 
 pub(super) fn handle(
-    registry: Arc<Registry>,
+    registry: Arc<ConnectionRegistry>,
     principal: &Principal,
     mut request: Request<Body>,
-) -> Result<Response, Refusal> {
-    let upgrade = Upgrade::read(&mut request, PROTOCOL).map_err(|_| Refusal::Upgrade)?;
+) -> Result<Response, HttpRefusal> {
+    let upgrade =
+        WebSocketUpgrade::read(&mut request, PROTOCOL).map_err(|_| HttpRefusal::Upgrade)?;
     let last_event_id = last_event_id(request.uri().query().unwrap_or_default())?;
     let member = registry.join(principal)?;
     let hub = registry.hub(principal);
-    let id = (registry.config.new_id)().ok_or(Refusal::Ended)?;
-    let id = HeaderValue::from_str(&id).map_err(|_| Refusal::Ended)?;
+    let id = (registry.config.new_id)().ok_or(HttpRefusal::Ended)?;
+    let id = HeaderValue::from_str(&id).map_err(|_| HttpRefusal::Ended)?;
     let (mut response, socket) = upgrade.accept(bounds(registry.config.message_bytes));
     tokio::spawn(async move {
         let Ok(socket) = socket.await else {
@@ -85,14 +86,17 @@ pub(super) fn handle(
 }
 
 /// Where the URL says to go on: `?lastEventId=`.
-fn last_event_id(query: &str) -> Result<Option<EventId>, Refusal> {
+fn last_event_id(query: &str) -> Result<Option<EventId>, HttpRefusal> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     match pairs.find(|(name, _)| *name == "lastEventId") {
         None => Ok(None),
         // Where the id of a stream's frame is given, what is behind its plus is of no use here.
         Some((_, id)) => {
             let event = id.split(['+', '%']).next().unwrap_or_default();
-            event.parse().map(Some).map_err(|_| Refusal::LastEventId)
+            event
+                .parse()
+                .map(Some)
+                .map_err(|_| HttpRefusal::LastEventId)
         }
     }
 }
@@ -101,12 +105,12 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     socket: WebSocketStream<S>,
     hub: Hub,
     config: AcpConfig,
-    member: Member,
+    member: ClientSlot,
     per_second: u32,
     ending: CancellationToken,
 ) {
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
-    let (outgoing, queue) = transport::outgoing_of(Limits {
+    let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
         bytes: WRITE_BYTES,
         chunks: CHUNKS,
         ahead_bytes: WRITE_BYTES,
@@ -117,7 +121,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let mut writing = tokio::spawn(write(queue, sink, member));
     let read = async {
         let farewell = tokio::select! {
-            farewell = read(stream, lines, Allowance::new(per_second)) => farewell,
+            farewell = read(stream, lines, RateAllowance::new(per_second)) => farewell,
             () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
         };
         // The end of what is read is the end of the input. Who does not read either is not waited for, and what
@@ -142,19 +146,19 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let _ = timeout(FAREWELL, sink.send(close)).await;
 }
 
-type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
-type Farewell = Option<(CloseCode, &'static str)>;
+type WebSocketSink<S> = SplitSink<WebSocketStream<S>, Message>;
+type CloseReason = Option<(CloseCode, &'static str)>;
 
 /// Hands over what comes, until the client leaves or has to.
 async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: SplitStream<WebSocketStream<S>>,
-    lines: mpsc::Sender<Incoming>,
-    mut allowance: Allowance,
-) -> Farewell {
+    lines: mpsc::Sender<ConnectionInput>,
+    mut allowance: RateAllowance,
+) -> CloseReason {
     while let Some(message) = stream.next().await {
         match message {
             Ok(Message::Text(text)) if allowance.take() => {
-                let line = Incoming::Line(text.as_str().to_owned());
+                let line = ConnectionInput::Line(text.as_str().to_owned());
                 if lines.send(line).await.is_err() {
                     return None;
                 }
@@ -176,10 +180,10 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
 
 /// Writes what there is, then rests. Gives the sink back when there is nothing to come.
 async fn write<S: AsyncRead + AsyncWrite + Unpin>(
-    mut queue: OutgoingReceiver,
-    mut sink: Sink<S>,
-    member: Member,
-) -> Sink<S> {
+    mut queue: PieceReceiver,
+    mut sink: WebSocketSink<S>,
+    member: ClientSlot,
+) -> WebSocketSink<S> {
     loop {
         let piece = match timeout(SIGN_OF_LIFE, queue.recv()).await {
             Ok(Some(piece)) => piece,
@@ -209,7 +213,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 async fn feed<S: AsyncRead + AsyncWrite + Unpin>(
-    sink: &mut Sink<S>,
+    sink: &mut WebSocketSink<S>,
     bytes: Bytes,
 ) -> Result<(), Error> {
     for frame in split_lines(bytes).flat_map(frames) {

@@ -12,7 +12,7 @@ use agent_client_protocol::{
 use harn_model::SessionId;
 
 use super::close::{may_change, wind_up};
-use crate::{connection::Peer, error, ext::sender::Sender};
+use crate::{connection::Peer, error, ext::sender::SenderParams};
 
 /// Closes the session first, as `session/close` does.
 pub(crate) async fn archive(
@@ -20,7 +20,7 @@ pub(crate) async fn archive(
     request: ArchiveSessionRequest,
 ) -> Result<ArchiveSessionResponse, Error> {
     let id = SessionId::new(request.session_id.0);
-    let mut actor = Sender::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::of_meta(request.meta.as_ref());
     may_change(&peer, &id, &mut actor)?;
     wind_up(&peer, &id).await;
     let archived = peer.hub.archive(&id).await;
@@ -33,7 +33,7 @@ pub(crate) async fn unarchive(
     request: UnarchiveSessionRequest,
 ) -> Result<UnarchiveSessionResponse, Error> {
     let id = SessionId::new(request.session_id.0);
-    let mut actor = Sender::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::of_meta(request.meta.as_ref());
     may_change(&peer, &id, &mut actor)?;
     let listed = peer.hub.unarchive(&id).await;
     listed.map_err(|e| error::session_of(&id, &e))?;

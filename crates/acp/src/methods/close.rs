@@ -9,18 +9,18 @@ use agent_client_protocol::{
     },
 };
 use harn_model::{Actor, SessionId};
-use harn_runtime::{Act, JournalError, NotInControl, SessionError};
+use harn_runtime::{DriverAction, JournalError, NotInControl, SessionError};
 
 use super::{attached, drive};
-use crate::{connection::Peer, error, ext::sender::Sender};
+use crate::{connection::Peer, error, ext::sender::SenderParams};
 
 pub(crate) async fn close(
     peer: Arc<Peer>,
     request: CloseSessionRequest,
 ) -> Result<CloseSessionResponse, Error> {
     let id = request.session_id;
-    let mut actor = Sender::of_meta(request.meta.as_ref());
-    drive(&*attached(&peer, &id)?, Act::Steer, &mut actor)?;
+    let mut actor = SenderParams::of_meta(request.meta.as_ref());
+    drive(&*attached(&peer, &id)?, DriverAction::Steer, &mut actor)?;
     wind_up(&peer, &SessionId::new(id.0)).await;
     Ok(CloseSessionResponse::new())
 }
@@ -30,7 +30,7 @@ pub(crate) async fn delete(
     request: DeleteSessionRequest,
 ) -> Result<DeleteSessionResponse, Error> {
     let id = SessionId::new(request.session_id.0);
-    let mut actor = Sender::of_meta(request.meta.as_ref());
+    let mut actor = SenderParams::of_meta(request.meta.as_ref());
     may_change(&peer, &id, &mut actor)?;
     wind_up(&peer, &id).await;
     match peer.hub.delete(&id).await {
@@ -47,7 +47,7 @@ pub(crate) async fn delete(
 /// one that runs a turn or is watched.
 pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Result<(), Error> {
     if let Some(attached) = peer.attached(id) {
-        return drive(&attached, Act::Steer, actor).map(drop);
+        return drive(&attached, DriverAction::Steer, actor).map(drop);
     }
     let Some(state) = peer.hub.live(id).map(|session| session.live_state()) else {
         return Ok(());

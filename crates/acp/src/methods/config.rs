@@ -7,22 +7,22 @@ use agent_client_protocol::{
         SetSessionModeRequest, SetSessionModeResponse,
     },
 };
-use harn_runtime::{Act, SettingError};
+use harn_runtime::{DriverAction, SettingError};
 
 use super::{attached, drive};
 use crate::{
     answer::answer_behind,
     connection::Peer,
     error,
-    ext::sender::Sender,
+    ext::sender::SenderParams,
     settings::{self, MODE_OPTION},
 };
 
 pub(crate) async fn set_mode(peer: &Peer, request: SetSessionModeRequest, to: Responder) {
     let set = async {
         let attached = attached(peer, &request.session_id)?;
-        let mut actor = Sender::of_meta(request.meta.as_ref());
-        let driver = drive(&attached, Act::Steer, &mut actor)?;
+        let mut actor = SenderParams::of_meta(request.meta.as_ref());
+        let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
         let seq = driver.set_mode(&request.mode_id.0).await;
         Ok((attached.clone(), seq.map_err(|e| error::setting(&e))?))
     };
@@ -37,8 +37,8 @@ pub(crate) async fn set_option(peer: &Peer, request: SetSessionConfigOptionReque
                 "every option of this agent takes a value id",
             ));
         };
-        let mut actor = Sender::of_meta(request.meta.as_ref());
-        let session = drive(&attached, Act::Steer, &mut actor)?;
+        let mut actor = SenderParams::of_meta(request.meta.as_ref());
+        let session = drive(&attached, DriverAction::Steer, &mut actor)?;
         let set = match &*request.config_id.0 {
             MODE_OPTION => session.set_mode(&value.0).await,
             option => session.set_option(option, &value.0).await,

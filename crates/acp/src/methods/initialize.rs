@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     capabilities,
-    connection::{Facts, Peer},
+    connection::{InitializeFacts, Peer},
     ext, profile,
     terminal_auth::TerminalAuthSupport,
 };
@@ -17,7 +17,7 @@ pub(crate) fn handle(peer: &Peer, request: &InitializeRequest) -> Result<Value, 
     if let Some(client) = &request.client_info {
         peer.learn_name(&client.name);
     }
-    let facts = peer.learn(Facts {
+    let facts = peer.learn(InitializeFacts {
         dialect: profile::choose(&peer.config, &wish, request),
         offers: HostOffers {
             read_text: client.fs.read_text_file,

@@ -2,19 +2,19 @@
 //! written; its outcome and its delivery are told after the answer.
 
 use agent_client_protocol::Error;
-use harn_model::{Actor, ContentBlock, Control, DeliveryMode, MessageId};
-use harn_runtime::{Act, ControlError, Controlled, Driver};
+use harn_model::{Actor, ContentBlock, ControlKind, DeliveryMode, MessageId};
+use harn_runtime::{AppliedControl, ControlError, Driver, DriverAction};
 use serde_json::Value;
 
 use super::{drive, steered};
 use crate::{
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
-    error::{self, About},
+    error::{self, ControlSubject},
     ext::{
         HarnMeta,
         steering::{
-            InjectParams, Injected, InjectedMeta, MessageChanged, PendingInjections,
+            InjectChangeResult, InjectParams, InjectResult, InjectResultMeta, PendingInjections,
             ReplaceInjectParams, RevokeInjectParams, SessionParams,
         },
     },
@@ -27,15 +27,15 @@ pub(crate) async fn inject(peer: &Peer, params: InjectParams, gate: Gate) -> Res
     let content = from_wire::content(params.content.unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
     let mut actor = params.sender.actor();
-    let driver = drive(&attached, Act::Speak, &mut actor)?;
+    let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let mode = params.mode.into();
     let injected = held(&attached, driver, mode, content, &actor, gate).await;
-    let session = About::Session(params.session_id.as_str());
+    let session = ControlSubject::Session(params.session_id.as_str());
     let (id, done) = injected.map_err(|e| error::control(&e, session))?;
-    let injected = Injected {
+    let injected = InjectResult {
         message_id: id.as_str(),
         status: done.result.as_str(),
-        meta: HarnMeta::new(InjectedMeta {
+        meta: HarnMeta::new(InjectResultMeta {
             actor: (&actor).into(),
             pending_count: done.pending,
         }),
@@ -45,16 +45,16 @@ pub(crate) async fn inject(peer: &Peer, params: InjectParams, gate: Gate) -> Res
 
 /// Injects a message, its outcome held back behind the answer.
 async fn held(
-    attached: &Attached,
+    attached: &AttachedSession,
     driver: Driver<'_>,
     mode: DeliveryMode,
     content: Vec<ContentBlock>,
     actor: &Actor,
     gate: Gate,
-) -> Result<(MessageId, Controlled), ControlError> {
+) -> Result<(MessageId, AppliedControl), ControlError> {
     let mut asked = None;
     let injected = driver.inject(mode, content, actor.clone(), |id: &MessageId| {
-        let it = ControlKey::new(Control::Inject, Some(id.as_str()));
+        let it = ControlKey::new(ControlKind::Inject, Some(id.as_str()));
         attached.hold(it.clone(), gate);
         asked = Some(it);
     });
@@ -72,8 +72,8 @@ pub(crate) async fn revoke(
 ) -> Result<Value, Error> {
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
-    let asked = ControlKey::new(Control::RevokeInject, Some(id));
-    let driver = drive(&attached, Act::Steer, &mut actor)?;
+    let asked = ControlKey::new(ControlKind::RevokeInject, Some(id));
+    let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let revoked = driver.revoke_inject(MessageId::new(id), actor);
     changed(id, attached.held(asked, gate, revoked).await)
 }
@@ -85,16 +85,16 @@ pub(crate) async fn replace(
 ) -> Result<Value, Error> {
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.message_id.as_str(), params.sender.actor());
-    let asked = ControlKey::new(Control::ReplaceInject, Some(id));
+    let asked = ControlKey::new(ControlKind::ReplaceInject, Some(id));
     let content = from_wire::content(params.content.unwrap_or_default());
-    let driver = drive(&attached, Act::Speak, &mut actor)?;
+    let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let replaced = driver.replace_inject(MessageId::new(id), content, actor);
     changed(id, attached.held(asked, gate, replaced).await)
 }
 
-fn changed(id: &str, changed: Result<Controlled, ControlError>) -> Result<Value, Error> {
-    let done = changed.map_err(|e| error::control(&e, About::Message(id)))?;
-    let changed = MessageChanged {
+fn changed(id: &str, changed: Result<AppliedControl, ControlError>) -> Result<Value, Error> {
+    let done = changed.map_err(|e| error::control(&e, ControlSubject::Message(id)))?;
+    let changed = InjectChangeResult {
         message_id: id,
         status: done.result.as_str(),
     };

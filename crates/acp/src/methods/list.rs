@@ -15,11 +15,11 @@ use super::wire_id;
 use crate::{Dialect, Profile, connection::Peer, error, ext};
 
 /// A request, and whether it wants those that are open or those that are not.
-pub(crate) type Listing = (ListSessionsRequest, Option<bool>);
+pub(crate) type FilteredListRequest = (ListSessionsRequest, Option<bool>);
 
 pub(crate) async fn handle(
     peer: Arc<Peer>,
-    (request, live): Listing,
+    (request, live): FilteredListRequest,
 ) -> Result<ListSessionsResponse, Error> {
     let filter = SessionFilter {
         cwd: request.cwd,

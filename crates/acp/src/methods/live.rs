@@ -5,36 +5,44 @@ use std::sync::Arc;
 
 use agent_client_protocol::{Error, Responder};
 use harn_model::{LiveClientChange, Seq, SessionId};
-use harn_runtime::{AttachClient, Claim, Controller, LiveClientError, Observer, SessionEnd};
+use harn_runtime::{AttachClient, Controller, LiveClientError, Observer, SeatClaim, SessionEnd};
 use serde_json::Value;
 
-use super::setup::{Resuming, after_its_end, from, replace, take_seat};
+use super::setup::{ResumableRequest, after_its_end, from, replace, take_seat};
 use crate::{
     EventId,
     answer::answer,
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
     error,
     ext::{
         live::{
-            AttachParams, Changed, Client, DetachParams, HeartbeatParams, LiveClients,
-            SessionState, TakeoverParams, Unfit,
+            AttachParams, AttachmentResult, DetachParams, HeartbeatParams, InvalidParamsMessage,
+            LiveClientParams, LiveClients, SessionState, TakeoverParams,
         },
         steering::SessionParams,
     },
-    ordering::{Gate, Lane},
-    pump::{LateAnswer, Opening, Replay, follow},
+    ordering::{Gate, LaneSlot},
+    pump::{FollowStart, LateAnswer, ReplayPlan, follow},
     settings::{config_options, mode_state},
-    transport::Followed,
+    transport::FollowId,
 };
 
-pub(crate) async fn attach(peer: &Arc<Peer>, request: Resuming<AttachParams>, to: Responder) {
-    let Resuming { request, after } = request;
+pub(crate) async fn attach(
+    peer: &Arc<Peer>,
+    request: ResumableRequest<AttachParams>,
+    to: Responder,
+) {
+    let ResumableRequest { request, after } = request;
     join(peer, &request.client, request.wanted(), after, to).await;
 }
 
-pub(crate) async fn take_over(peer: &Arc<Peer>, request: Resuming<TakeoverParams>, to: Responder) {
-    let Resuming { request, after } = request;
+pub(crate) async fn take_over(
+    peer: &Arc<Peer>,
+    request: ResumableRequest<TakeoverParams>,
+    to: Responder,
+) {
+    let ResumableRequest { request, after } = request;
     join(peer, &request.client, request.wanted(), after, to).await;
 }
 
@@ -42,8 +50,8 @@ pub(crate) async fn take_over(peer: &Arc<Peer>, request: Resuming<TakeoverParams
 /// line it names.
 async fn join(
     peer: &Arc<Peer>,
-    said: &Client,
-    wanted: Result<AttachClient, Unfit>,
+    said: &LiveClientParams,
+    wanted: Result<AttachClient, InvalidParamsMessage>,
     after: Option<EventId>,
     to: Responder,
 ) {
@@ -55,7 +63,7 @@ async fn join(
     let lane = peer.order.lanes.enter(&id);
     // Done right here, where that takes no waiting for the client, so that what it asks next finds it done.
     let open = || peer.hub.live(&id);
-    let is_other = |it: &Attached| open().is_none_or(|open| !it.session.is_same(&open));
+    let is_other = |it: &AttachedSession| open().is_none_or(|open| !it.session.is_same(&open));
     let followed = peer.attached(&id);
     let waits = followed.is_some_and(|followed| after.is_some() || is_other(&followed));
     let in_place = lane.is_free() && !waits;
@@ -79,15 +87,15 @@ async fn one_by_one(peer: &Peer, in_place: bool, work: impl Future<Output = ()> 
 }
 
 /// The place of a request behind those about the same session.
-fn lane(peer: &Peer, client: &Client) -> Lane {
+fn lane(peer: &Peer, client: &LiveClientParams) -> LaneSlot {
     let id = SessionId::new(client.session_id.as_str());
     peer.order.lanes.enter(&id)
 }
 
 /// A session that a client comes to, how this connection follows it, and behind which line it goes on.
-type Found = (Controller, Option<Arc<Attached>>, Option<EventId>);
+type AttachTarget = (Controller, Option<Arc<AttachedSession>>, Option<EventId>);
 
-async fn find(peer: &Peer, id: &SessionId, after: Option<EventId>) -> Result<Found, Error> {
+async fn find(peer: &Peer, id: &SessionId, after: Option<EventId>) -> Result<AttachTarget, Error> {
     let session = live(peer, id)?;
     after_its_end(peer, &session).await;
     let followed = peer.attached(id);
@@ -104,7 +112,7 @@ async fn find(peer: &Peer, id: &SessionId, after: Option<EventId>) -> Result<Fou
 
 async fn come(
     peer: &Arc<Peer>,
-    (session, followed, after): Found,
+    (session, followed, after): AttachTarget,
     client: AttachClient,
     to: Responder,
 ) {
@@ -135,7 +143,7 @@ async fn come(
             begin(peer, &attached, (after, true), to, result);
         }
         (None, after) => {
-            let seat = take_seat(peer, &session, Claim::Never);
+            let seat = take_seat(peer, &session, SeatClaim::Never);
             let (change, seq) = match seat.attach(client).await {
                 Ok(told) => told,
                 Err(e) => return answer::<()>(to, Err(error::live(&e))),
@@ -144,7 +152,7 @@ async fn come(
             let has_seen = after.is_some();
             let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
             let result = joined(session.observer(), change, seq);
-            let attached = Attached::new(seat, false);
+            let attached = AttachedSession::new(seat, false);
             replace(peer, &attached).await;
             begin(peer, &attached, (after, has_seen), to, result);
         }
@@ -154,7 +162,7 @@ async fn come(
 /// Follows the session from behind a line that it has come to, which the client has seen or not.
 fn begin(
     peer: &Arc<Peer>,
-    attached: &Arc<Attached>,
+    attached: &Arc<AttachedSession>,
     (after, has_seen): (EventId, bool),
     to: Responder,
     result: LateAnswer,
@@ -163,14 +171,14 @@ fn begin(
     let Some((from, open)) = from(session, Some(after)) else {
         return answer::<()>(to, Err(error::unknown_event(session.id())));
     };
-    let replay = Replay {
+    let replay = ReplayPlan {
         after: Some(after),
         has_seen,
         open,
         answer: Some((Box::new(to), result)),
     };
-    let opening = Opening::Replay(replay);
-    follow(peer, attached, from, opening, Followed::begin());
+    let opening = FollowStart::Replay(replay);
+    follow(peer, attached, from, opening, FollowId::begin());
 }
 
 /// The answer to whoever came, as the session is when it is given.
@@ -187,7 +195,10 @@ fn joined(session: Observer, change: LiveClientChange, seq: Seq) -> LateAnswer {
             last_event_id: seq.into(),
             epoch: session.epoch(),
         };
-        Ok(serde_json::to_value(Changed::new(&change, Some(state)))?)
+        Ok(serde_json::to_value(AttachmentResult::new(
+            &change,
+            Some(state),
+        ))?)
     })
 }
 
@@ -204,13 +215,13 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: DetachParams, to: Responder
             // A broker that is not on the session itself may report that a client is gone.
             let seat = match &attached {
                 Some(attached) => attached.session.clone(),
-                None => take_seat(&peer, &session, Claim::Never),
+                None => take_seat(&peer, &session, SeatClaim::Never),
             };
             let told = seat.detach(&client, reason, metadata).await;
             Ok::<_, Error>((attached, told.map_err(|e| error::live(&e))?))
         };
         match detached.await {
-            Ok((None, (change, _))) => answer(to, Ok(Changed::new(&change, None))),
+            Ok((None, (change, _))) => answer(to, Ok(AttachmentResult::new(&change, None))),
             Ok((Some(attached), told)) => {
                 let gate = peer.order.gates.behind(to.raw_id());
                 tell(&attached, told, to);
@@ -224,7 +235,7 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: DetachParams, to: Responder
 
 /// Whoever only came to watch and has nobody left here is not sent what nobody reads. Who comes next waits for
 /// that.
-fn let_go(peer: &Arc<Peer>, attached: Arc<Attached>, gate: Gate, lane: Lane) {
+fn let_go(peer: &Arc<Peer>, attached: Arc<AttachedSession>, gate: Gate, lane: LaneSlot) {
     let idle = !attached.session.has_clients() && !attached.has_prompts();
     if idle && !attached.opens() {
         let peer = peer.clone();
@@ -270,8 +281,10 @@ pub(crate) fn clients(peer: &Peer, params: &SessionParams) -> Result<Value, Erro
 }
 
 /// Answers behind the update.
-fn tell(attached: &Attached, (change, seq): (LiveClientChange, Seq), to: Responder) {
-    attached.reply_after(seq, move || answer(to, Ok(Changed::new(&change, None))));
+fn tell(attached: &AttachedSession, (change, seq): (LiveClientChange, Seq), to: Responder) {
+    attached.reply_after(seq, move || {
+        answer(to, Ok(AttachmentResult::new(&change, None)))
+    });
 }
 
 /// The session, if it is open in this process and this principal's.
@@ -281,7 +294,10 @@ fn live(peer: &Peer, id: &SessionId) -> Result<Controller, Error> {
 }
 
 /// A session, the client that a request names, and what it states about itself.
-fn named(peer: &Peer, client: &Client) -> Result<(Controller, String, Option<Value>), Error> {
+fn named(
+    peer: &Peer,
+    client: &LiveClientParams,
+) -> Result<(Controller, String, Option<Value>), Error> {
     let session = live(peer, &SessionId::new(client.session_id.as_str()))?;
     let name = client.id().map_err(|e| error::bad_params(&e))?.to_owned();
     let metadata = client.metadata().map_err(|e| error::bad_params(&e))?;

@@ -20,24 +20,27 @@ use std::sync::Arc;
 
 use agent_client_protocol::{Error, v1::schema};
 use harn_model::{Actor, SessionId, StopReason};
-use harn_runtime::{Act, Driver};
+use harn_runtime::{Driver, DriverAction};
 
-use crate::{attached::Attached, connection::Peer, error, ext::sender::Name};
+use crate::{attached::AttachedSession, connection::Peer, error, ext::sender::NonBlankName};
 
 /// The session, if this client has it open.
-pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<Attached>, Error> {
+pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<AttachedSession>, Error> {
     let open = peer.attached(&SessionId::new(id.0.clone()));
     open.ok_or_else(|| error::unknown_session(&id.0))
 }
 
 /// The same for the methods that steer a turn, which have an error of their own for it.
-pub(crate) fn steered(peer: &Peer, id: &str) -> Result<Arc<Attached>, Error> {
+pub(crate) fn steered(peer: &Peer, id: &str) -> Result<Arc<AttachedSession>, Error> {
     let open = peer.attached(&SessionId::new(id));
     open.ok_or_else(|| error::nothing_to_steer(id))
 }
 
 /// The same, or the one session this client has open where none is named.
-pub(crate) fn steered_or_only(peer: &Peer, id: Option<&Name>) -> Result<Arc<Attached>, Error> {
+pub(crate) fn steered_or_only(
+    peer: &Peer,
+    id: Option<&NonBlankName>,
+) -> Result<Arc<AttachedSession>, Error> {
     match id {
         Some(id) => steered(peer, id.as_str()),
         None => peer.only().ok_or_else(error::which_session),
@@ -47,8 +50,8 @@ pub(crate) fn steered_or_only(peer: &Peer, id: Option<&Name>) -> Result<Arc<Atta
 /// The session for whoever may do this with it. `actor` is who says to do it; a client that controls the session
 /// under a name acts under that name, whatever it says.
 pub(crate) fn drive<'a>(
-    attached: &'a Attached,
-    act: Act,
+    attached: &'a AttachedSession,
+    act: DriverAction,
     actor: &mut Actor,
 ) -> Result<Driver<'a>, Error> {
     let driver = attached.session.drive(act, Some(&actor.client_id));

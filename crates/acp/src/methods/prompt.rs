@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use agent_client_protocol::{Error, Responder, v1::schema::PromptRequest};
-use harn_model::{Control, TurnId};
-use harn_runtime::Act;
+use harn_model::{ControlKind, TurnId};
+use harn_runtime::DriverAction;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{attached, drive, steered};
 use crate::{
     answer::answer,
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
-    error::{self, About},
+    error::{self, ControlSubject},
     ext::{
         HarnMeta,
-        sender::Sender,
-        steering::{CancelParams, Cancelled, CancelledMeta},
+        sender::SenderParams,
+        steering::{CancelParams, CancelResult, CancelResultMeta},
     },
     from_wire,
     ordering::{ControlKey, Gate},
@@ -43,8 +43,8 @@ async fn submit(
     let cancelled = responder.as_ref().map(Responder::cancellation);
     let watch = CancellationToken::new();
     let guard = watch.clone().drop_guard();
-    let mut actor = Sender::of_meta(request.meta.as_ref());
-    let driver = drive(&attached, Act::Speak, &mut actor)?;
+    let mut actor = SenderParams::of_meta(request.meta.as_ref());
+    let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let submitted = driver.prompt(blocks, |turn| {
         if let Some(responder) = responder.take() {
             attached.expect_end(turn, responder, guard);
@@ -64,9 +64,9 @@ async fn submit(
 }
 
 /// A prompt that is taken back as a request is cancelled like any other.
-async fn called_off(attached: &Attached, turn: TurnId) {
-    let mut actor = Sender::default().actor();
-    let driver = match drive(attached, Act::Steer, &mut actor) {
+async fn called_off(attached: &AttachedSession, turn: TurnId) {
+    let mut actor = SenderParams::default().actor();
+    let driver = match drive(attached, DriverAction::Steer, &mut actor) {
         Ok(driver) => driver,
         Err(error) => return tracing::debug!(%error.message, "a prompt was taken back in vain"),
     };
@@ -78,8 +78,8 @@ async fn called_off(attached: &Attached, turn: TurnId) {
 /// Binds to one turn as it is read; a late cancel must not reach the next one.
 pub(crate) async fn cancel(peer: &Peer, params: CancelParams) -> Result<(), Error> {
     let attached = steered(peer, params.session_id.as_str())?;
-    let mut actor = Sender::lenient(&params.rest);
-    let driver = drive(&attached, Act::Steer, &mut actor)?;
+    let mut actor = SenderParams::lenient(&params.rest);
+    let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let cancelled = driver.cancel_for(attached.cancel_target(), actor);
     if let Err(refused) = cancelled.await {
         tracing::debug!(%refused, "there was nothing to cancel");
@@ -95,17 +95,17 @@ pub(crate) async fn cancel_request(
 ) -> Result<Value, Error> {
     let id = params.session_id.as_str();
     let attached = steered(peer, id)?;
-    let mut actor = Sender::lenient(&params.rest);
-    let driver = drive(&attached, Act::Steer, &mut actor)?;
+    let mut actor = SenderParams::lenient(&params.rest);
+    let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let target = attached.cancel_target();
-    let asked = ControlKey::new(Control::Cancel, target.as_ref().map(TurnId::as_str));
+    let asked = ControlKey::new(ControlKind::Cancel, target.as_ref().map(TurnId::as_str));
     let cancelled = driver.cancel_for(target, actor.clone());
     let cancelled = attached.held(asked, gate, cancelled).await;
-    let done = cancelled.map_err(|e| error::control(&e, About::Turn(id)))?;
-    let cancelled = Cancelled {
+    let done = cancelled.map_err(|e| error::control(&e, ControlSubject::Turn(id)))?;
+    let cancelled = CancelResult {
         session_id: id,
         status: done.result.as_str(),
-        meta: HarnMeta::new(CancelledMeta {
+        meta: HarnMeta::new(CancelResultMeta {
             actor: (&actor).into(),
         }),
     };

@@ -4,38 +4,40 @@
 use std::sync::Arc;
 
 use agent_client_protocol::Error;
-use harn_model::{Actor, Control, PendingReminder};
-use harn_runtime::Act;
+use harn_model::{Actor, ControlKind, PendingReminder};
+use harn_runtime::DriverAction;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{drive, steered, steered_or_only};
 use crate::{
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
-    error::{self, About},
+    error::{self, ControlSubject},
     ext::{
         reminder,
-        sender::Sender,
-        steering::{Reminded, ReminderRevoked, ResumeParams, Resumed, RevokeReminderParams},
+        sender::SenderParams,
+        steering::{
+            RemindResult, ResumeParams, ResumeResult, RevokeReminderParams, RevokeReminderResult,
+        },
     },
     ordering::{ControlKey, Gate},
 };
 
 /// What `session/remind` asks for.
-struct Wanted {
-    attached: Arc<Attached>,
+struct RemindRequest {
+    attached: Arc<AttachedSession>,
     reminder: PendingReminder,
     actor: Actor,
 }
 
-impl Wanted {
+impl RemindRequest {
     fn read(peer: &Peer, params: Map<String, Value>) -> Result<Self, Error> {
         const METHOD: &str = "session/remind";
         let all = Value::Object(params);
         let named = ResumeParams::deserialize(&all).map_err(|e| error::params(METHOD, &e))?;
         let attached = steered_or_only(peer, named.session_id.as_ref())?;
-        let sender = Sender::deserialize(&all);
+        let sender = SenderParams::deserialize(&all);
         let Value::Object(params) = all else {
             return Err(error::bad_params("params must be an object"));
         };
@@ -53,20 +55,20 @@ pub(crate) async fn remind(
     peer: &Peer,
     params: Map<String, Value>,
     gate: Gate,
-) -> Result<Reminded, Error> {
-    let mut wanted = Wanted::read(peer, params)?;
+) -> Result<RemindResult, Error> {
+    let mut wanted = RemindRequest::read(peer, params)?;
     let session = &wanted.attached.session;
-    let driver = drive(&wanted.attached, Act::Steer, &mut wanted.actor)?;
+    let driver = drive(&wanted.attached, DriverAction::Steer, &mut wanted.actor)?;
     let given = wanted.reminder.reminder.id.clone();
-    let asked = ControlKey::new(Control::Remind, None);
+    let asked = ControlKey::new(ControlKind::Remind, None);
     let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     let reminded = wanted.attached.held(asked, gate, reminded).await;
     let about = match given.as_str() {
-        "" => About::Session(session.id().as_str()),
-        id => About::Reminder(id),
+        "" => ControlSubject::Session(session.id().as_str()),
+        id => ControlSubject::Reminder(id),
     };
     let (reminder_id, _) = reminded.map_err(|e| error::control(&e, about))?;
-    Ok(Reminded { reminder_id })
+    Ok(RemindResult { reminder_id })
 }
 
 /// The same without an answer.
@@ -74,8 +76,8 @@ pub(crate) async fn remind_unanswered(
     peer: &Peer,
     params: Map<String, Value>,
 ) -> Result<(), Error> {
-    let mut wanted = Wanted::read(peer, params)?;
-    let driver = drive(&wanted.attached, Act::Steer, &mut wanted.actor)?;
+    let mut wanted = RemindRequest::read(peer, params)?;
+    let driver = drive(&wanted.attached, DriverAction::Steer, &mut wanted.actor)?;
     let reminded = driver.queue_reminder(wanted.reminder, wanted.actor);
     if let Err(error) = reminded.await {
         tracing::debug!(%error, "a session/remind was refused");
@@ -90,21 +92,25 @@ pub(crate) async fn revoke(
 ) -> Result<Value, Error> {
     let attached = steered(peer, params.session_id.as_str())?;
     let (id, mut actor) = (params.reminder_id.as_str(), params.sender.actor());
-    let asked = ControlKey::new(Control::RevokeReminder, Some(id));
-    let driver = drive(&attached, Act::Steer, &mut actor)?;
+    let asked = ControlKey::new(ControlKind::RevokeReminder, Some(id));
+    let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
     let revoked = driver.revoke_reminder(id, actor);
     let revoked = attached.held(asked, gate, revoked).await;
-    let done = revoked.map_err(|e| error::control(&e, About::Reminder(id)))?;
-    let revoked = ReminderRevoked {
+    let done = revoked.map_err(|e| error::control(&e, ControlSubject::Reminder(id)))?;
+    let revoked = RevokeReminderResult {
         reminder_id: id,
         status: done.result.as_str(),
     };
     Ok(serde_json::to_value(revoked)?)
 }
 
-pub(crate) async fn resume(peer: &Peer, params: ResumeParams) -> Result<Resumed, Error> {
+pub(crate) async fn resume(peer: &Peer, params: ResumeParams) -> Result<ResumeResult, Error> {
     let attached = steered_or_only(peer, params.session_id.as_ref())?;
-    let driver = drive(&attached, Act::Steer, &mut Sender::default().actor())?;
+    let driver = drive(
+        &attached,
+        DriverAction::Steer,
+        &mut SenderParams::default().actor(),
+    )?;
     driver.resume().await;
-    Ok(Resumed {})
+    Ok(ResumeResult {})
 }

@@ -9,32 +9,36 @@ use agent_client_protocol::{
     },
 };
 use harn_model::{McpServerSpec, PermissionAsked, Seq, SessionId};
-use harn_runtime::{Claim, Controller, Hub, NewSession, Observer, Seat, Subscription};
+use harn_runtime::{Controller, Hub, NewSession, Observer, Seat, SeatClaim, Subscription};
 use serde::Serialize;
 
 use super::wire_id;
 use crate::{
     EventId,
     answer::answer,
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
     error,
     ext::mcp,
     host::ClientHost,
-    ordering::Lane,
-    pump::{LateAnswer, Opening, Replay, follow},
+    ordering::LaneSlot,
+    pump::{FollowStart, LateAnswer, ReplayPlan, follow},
     settings::{config_options, mode_state},
-    transport::{Followed, NotFollowed, Refollow},
+    transport::{FollowId, RefollowError, RefollowRequest},
 };
 
-pub(crate) fn new(peer: &Arc<Peer>, request: Equipped<NewSessionRequest>, to: Responder) {
+pub(crate) fn new(peer: &Arc<Peer>, request: RequestWithServers<NewSessionRequest>, to: Responder) {
     make(peer, request, to, |hub, request| async move {
         let new = new_session(request.cwd, request.additional_directories);
         hub.create(new).await.map_err(|e| error::session(&e))
     });
 }
 
-pub(crate) fn fork(peer: &Arc<Peer>, request: Equipped<ForkSessionRequest>, to: Responder) {
+pub(crate) fn fork(
+    peer: &Arc<Peer>,
+    request: RequestWithServers<ForkSessionRequest>,
+    to: Responder,
+) {
     make(peer, request, to, |hub, request| async move {
         let new = new_session(request.cwd, request.additional_directories);
         let source = SessionId::new(request.session_id.0);
@@ -45,7 +49,7 @@ pub(crate) fn fork(peer: &Arc<Peer>, request: Equipped<ForkSessionRequest>, to: 
 
 pub(crate) fn resume(
     peer: &Arc<Peer>,
-    request: Resuming<Equipped<ResumeSessionRequest>>,
+    request: ResumableRequest<RequestWithServers<ResumeSessionRequest>>,
     to: Responder,
 ) {
     let parts = |it: ResumeSessionRequest| (it.session_id, it.cwd, it.additional_directories);
@@ -54,7 +58,7 @@ pub(crate) fn resume(
 
 pub(crate) fn load(
     peer: &Arc<Peer>,
-    request: Resuming<Equipped<LoadSessionRequest>>,
+    request: ResumableRequest<RequestWithServers<LoadSessionRequest>>,
     to: Responder,
 ) {
     let parts = |it: LoadSessionRequest| (it.session_id, it.cwd, it.additional_directories);
@@ -63,7 +67,7 @@ pub(crate) fn load(
 
 fn make<T, F: Future<Output = Result<Controller, Error>> + Send + 'static>(
     peer: &Arc<Peer>,
-    request: Equipped<T>,
+    request: RequestWithServers<T>,
     to: Responder,
     make: impl FnOnce(Hub, T) -> F,
 ) {
@@ -79,12 +83,12 @@ fn make<T, F: Future<Output = Result<Controller, Error>> + Send + 'static>(
 /// where all of it `is_told`.
 fn reopen<T>(
     peer: &Arc<Peer>,
-    request: Resuming<Equipped<T>>,
+    request: ResumableRequest<RequestWithServers<T>>,
     to: Responder,
     parts: impl FnOnce(T) -> (schema::SessionId, PathBuf, Vec<PathBuf>),
     is_told: bool,
 ) {
-    let Resuming { request, after } = request;
+    let ResumableRequest { request, after } = request;
     // What it says itself, else what the connection was made with.
     let after = after.or_else(|| peer.take_last_event_id());
     let (id, cwd, directories) = parts(request.request);
@@ -128,7 +132,7 @@ fn opened_session(session: &Observer, is_new: bool) -> OpenedSession {
 }
 
 /// A request that opens a session, and the MCP servers that the session is to have.
-pub(crate) struct Equipped<T> {
+pub(crate) struct RequestWithServers<T> {
     pub(crate) request: T,
     pub(crate) servers: Vec<McpServerSpec>,
 }
@@ -141,7 +145,7 @@ pub(crate) struct SessionInputs {
 }
 
 /// A request that opens a session, and the line it goes on after.
-pub(crate) struct Resuming<T> {
+pub(crate) struct ResumableRequest<T> {
     pub(crate) request: T,
     pub(crate) after: Option<EventId>,
 }
@@ -151,7 +155,7 @@ pub(crate) struct Resuming<T> {
 fn go_on(
     peer: &Arc<Peer>,
     to: Responder,
-    lane: Lane,
+    lane: LaneSlot,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
     after: Option<EventId>,
     inputs: SessionInputs,
@@ -173,13 +177,13 @@ fn go_on(
         let observer = session.observer();
         let result: LateAnswer =
             Box::new(move || Ok(serde_json::to_value(opened_session(&observer, false))?));
-        let replay = Replay {
+        let replay = ReplayPlan {
             after,
             has_seen: true,
             open,
             answer: Some((Box::new(to), result)),
         };
-        instead(&peer, &attached, from, replay, Followed::begin()).await;
+        instead(&peer, &attached, from, replay, FollowId::begin()).await;
     });
 }
 
@@ -189,7 +193,7 @@ fn go_on(
 fn begin(
     peer: &Arc<Peer>,
     to: Responder,
-    lane: Option<Lane>,
+    lane: Option<LaneSlot>,
     opened: impl Future<Output = Result<Controller, Error>> + Send + 'static,
     inputs: SessionInputs,
 ) {
@@ -212,8 +216,8 @@ fn begin(
         let open = session.open_asks();
         if peer.attach(&attached) {
             let gate = peer.order.gates.behind(to.raw_id());
-            let opening = Opening::Fresh(gate, open, commands);
-            follow(&peer, &attached, from, opening, Followed::begin());
+            let opening = FollowStart::Fresh(gate, open, commands);
+            follow(&peer, &attached, from, opening, FollowId::begin());
         } else if let Some(followed) = peer.attached(session.id()) {
             followed.open();
         }
@@ -231,8 +235,8 @@ pub(crate) async fn after_its_end(peer: &Peer, session: &Controller) {
 }
 
 /// Follows a session that is open here anew, as its transport wants it.
-pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
-    let Refollow {
+pub(crate) fn refollow(peer: &Arc<Peer>, refollow: RefollowRequest) {
+    let RefollowRequest {
         session,
         after,
         stream,
@@ -243,9 +247,9 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
     peer.clone().spawn(async move {
         lane.come().await;
         let found = match peer.attached(&session) {
-            None => Err(NotFollowed::NotOpen),
+            None => Err(RefollowError::NotOpen),
             Some(earlier) => match from(&earlier.session, Some(after)) {
-                None => Err(NotFollowed::UnknownEvent),
+                None => Err(RefollowError::UnknownEvent),
                 Some((from, open)) => Ok((earlier, from, open)),
             },
         };
@@ -254,7 +258,7 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: Refollow) {
         let Ok((earlier, from, open)) = found else {
             return;
         };
-        let replay = Replay {
+        let replay = ReplayPlan {
             after: Some(after),
             has_seen: true,
             open,
@@ -282,17 +286,17 @@ pub(crate) fn from(
 /// Follows a session in the place of an earlier following.
 async fn instead(
     peer: &Arc<Peer>,
-    attached: &Arc<Attached>,
+    attached: &Arc<AttachedSession>,
     from: Subscription,
-    replay: Replay,
-    stream: Followed,
+    replay: ReplayPlan,
+    stream: FollowId,
 ) {
     replace(peer, attached).await;
-    follow(peer, attached, from, Opening::Replay(replay), stream);
+    follow(peer, attached, from, FollowStart::Replay(replay), stream);
 }
 
 /// Ends an earlier following and takes its place: two streams of one session would mix.
-pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<Attached>) {
+pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<AttachedSession>) {
     if let Some(earlier) = peer.attach_instead(attached) {
         earlier.stop().await;
         attached.take_over(&earlier);
@@ -301,20 +305,20 @@ pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<Attached>) {
 
 /// A session that this client opens: it drives while nobody else does. Where it is on it already, its clients
 /// stay.
-fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<Attached> {
+fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<AttachedSession> {
     let seat = match peer.seat(session) {
         Some(seat) => {
             seat.claim();
             seat
         }
-        None => take_seat(peer, session, Claim::IfFree),
+        None => take_seat(peer, session, SeatClaim::IfFree),
     };
-    Attached::new(seat, true)
+    AttachedSession::new(seat, true)
 }
 
 /// Adds servers and replaces directories for the client that controls the session: both widen what its agent
 /// can reach, and the other clients only look on.
-async fn equip(attached: &Attached, inputs: SessionInputs) {
+async fn equip(attached: &AttachedSession, inputs: SessionInputs) {
     let SessionInputs {
         servers,
         directories,
@@ -337,7 +341,7 @@ async fn equip(attached: &Attached, inputs: SessionInputs) {
 }
 
 /// A place at a session for this connection.
-pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: Claim) -> Arc<Seat> {
+pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: SeatClaim) -> Arc<Seat> {
     let host = Arc::new(ClientHost::new(peer));
     Arc::new(session.sit(&peer.seat_name(), host, claim))
 }

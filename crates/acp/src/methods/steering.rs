@@ -2,15 +2,15 @@
 //! prompt where nothing runs.
 
 use agent_client_protocol::Error;
-use harn_model::{ContentBlock, Control, ControlResult, MessageId};
-use harn_runtime::{Act, ControlError, Driver, PromptError};
+use harn_model::{ContentBlock, ControlKind, ControlResult, MessageId};
+use harn_runtime::{ControlError, Driver, DriverAction, PromptError};
 
 use super::{drive, steered};
 use crate::{
-    attached::Attached,
+    attached::AttachedSession,
     connection::Peer,
     error,
-    ext::steering::{IdleBehavior, Steered, SteeringParams},
+    ext::steering::{IdleBehavior, SteeringParams, SteeringResult},
     from_wire,
     ordering::{ControlKey, Gate},
 };
@@ -19,23 +19,23 @@ pub(crate) async fn steer(
     peer: &Peer,
     mut params: SteeringParams,
     gate: Gate,
-) -> Result<Steered, Error> {
+) -> Result<SteeringResult, Error> {
     let attached = steered(peer, params.session_id.as_str())?;
     let content = from_wire::blocks("prompt", params.prompt.take().unwrap_or_default());
     let content = content.map_err(|e| error::bad_params(&e))?;
     let when_idle = params.when_idle();
     let mut asked = None;
     let named = |id: &MessageId| {
-        let it = ControlKey::new(Control::Inject, Some(id.as_str()));
+        let it = ControlKey::new(ControlKind::Inject, Some(id.as_str()));
         attached.hold(it.clone(), gate);
         attached.leave_out(id);
         asked = Some(it);
     };
     let mut actor = params.actor();
-    let driver = drive(&attached, Act::Speak, &mut actor)?;
+    let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
     let steered = driver.steer(content.clone(), actor.clone(), named).await;
     match &steered {
-        Ok(_) => return Ok(Steered::Injected),
+        Ok(_) => return Ok(SteeringResult::Injected),
         Err(ControlError::Refused {
             result: ControlResult::NoActivePrompt,
             ..
@@ -50,11 +50,11 @@ pub(crate) async fn steer(
     // Nothing was written, so nothing is told of it: the gate is for what is done instead.
     let gate = asked.and_then(|asked| attached.release(&asked));
     match when_idle {
-        Some(IdleBehavior::PromptRequired) => Ok(Steered::PromptRequired {
+        Some(IdleBehavior::PromptRequired) => Ok(SteeringResult::PromptRequired {
             reason: "noRunningTurn",
         }),
         None => {
-            let driver = drive(&attached, Act::Speak, &mut actor)?;
+            let driver = drive(&attached, DriverAction::Speak, &mut actor)?;
             Ok(start(&attached, driver, content, gate).await)
         }
     }
@@ -62,16 +62,16 @@ pub(crate) async fn steer(
 
 /// Begins a turn that no request waits for.
 async fn start(
-    attached: &Attached,
+    attached: &AttachedSession,
     driver: Driver<'_>,
     prompt: Vec<ContentBlock>,
     gate: Option<Gate>,
-) -> Steered {
+) -> SteeringResult {
     let started = driver.prompt(prompt, |turn| {
         attached.expect_detached(turn, gate);
     });
     match started.await {
-        Ok(_) => Steered::StartedNewTurn,
+        Ok(_) => SteeringResult::StartedNewTurn,
         Err(refused) => {
             let reason = match refused {
                 PromptError::Empty => "empty_prompt",
@@ -80,17 +80,17 @@ async fn start(
                 PromptError::Closed => "session_closed",
             };
             let reason = reason.to_owned();
-            Steered::Failed { reason }
+            SteeringResult::Failed { reason }
         }
     }
 }
 
-fn failed(refused: &ControlError) -> Steered {
+fn failed(refused: &ControlError) -> SteeringResult {
     let reason = match refused {
         ControlError::Refused { result, .. } => result.as_str(),
         ControlError::Unfit(_) => "unsupported_content",
         ControlError::Closed => "session_closed",
     };
     let reason = reason.to_owned();
-    Steered::Failed { reason }
+    SteeringResult::Failed { reason }
 }

@@ -7,10 +7,10 @@ use agent_client_protocol::{
     v1::schema::{SetSessionTitleRequest, SetSessionTitleResponse},
 };
 use harn_model::SessionId;
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 
 use super::{close::may_change, drive};
-use crate::{answer::answer, connection::Peer, error, ext::sender::Sender};
+use crate::{answer::answer, connection::Peer, error, ext::sender::SenderParams};
 
 /// More than a list shows of a title.
 const LONGEST: usize = 200;
@@ -22,14 +22,14 @@ pub(crate) fn set(peer: &Arc<Peer>, request: Result<SetSessionTitleRequest, Erro
             let request = request?;
             let title = one_line(&request.title)?;
             let id = SessionId::new(request.session_id.0);
-            let mut actor = Sender::of_meta(request.meta.as_ref());
+            let mut actor = SenderParams::of_meta(request.meta.as_ref());
             let Some(attached) = peer.attached(&id) else {
                 may_change(&peer, &id, &mut actor)?;
                 let stored = peer.hub.set_title(&id, &title).await;
                 stored.map_err(|e| error::session_of(&id, &e))?;
                 return Ok((title, None));
             };
-            let driver = drive(&attached, Act::Steer, &mut actor)?;
+            let driver = drive(&attached, DriverAction::Steer, &mut actor)?;
             let seq = driver.set_title(&title).await;
             let seq = seq.map_err(|e| error::setting(&e))?;
             Ok((title, Some((attached.clone(), seq))))

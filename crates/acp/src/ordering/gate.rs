@@ -7,15 +7,15 @@ use std::{
 };
 
 use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage};
-use harn_model::{Control, ControlOutcome, SessionId};
+use harn_model::{ControlKind, ControlOutcome, SessionId};
 use tokio::sync::oneshot;
 
 use super::route::{named, params};
-use crate::{lock::lock, transport::Followed};
+use crate::{lock::lock, transport::FollowId};
 
 /// Gates behind answers, by request id, and behind our own questions, by the call that they name.
 #[derive(Default)]
-pub(crate) struct Gates {
+pub(crate) struct AnswerGates {
     answers: Mutex<HashMap<RawJsonRpcId, AnswerLatch>>,
     questions: Mutex<HashMap<(SessionId, String), QuestionLatch>>,
 }
@@ -36,7 +36,7 @@ struct AnswerLatch {
 pub(super) struct QuestionLatch {
     _latch: Latch,
     /// The following that asks, for a question that has its place in the stream.
-    pub(super) stream: Option<Followed>,
+    pub(super) stream: Option<FollowId>,
 }
 
 impl Gate {
@@ -52,7 +52,7 @@ impl Gate {
     }
 }
 
-impl Gates {
+impl AnswerGates {
     /// A gate behind the answer to this request. Made before the answer is given.
     pub(crate) fn behind(&self, id: &RawJsonRpcId) -> Gate {
         self.close(id, false)
@@ -85,7 +85,7 @@ impl Gates {
         &self,
         session: &SessionId,
         call: &str,
-        stream: Option<Followed>,
+        stream: Option<FollowId>,
     ) -> Gate {
         let (_latch, gate) = Gate::close();
         let key = (session.clone(), call.to_owned());
@@ -108,13 +108,13 @@ impl Gates {
 /// A control that was asked for, as far as it is known before it has been dealt with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ControlKey {
-    control: Control,
+    control: ControlKind,
     target: Option<String>,
 }
 
 impl ControlKey {
-    pub(crate) fn new(control: Control, target: Option<&str>) -> Self {
-        let target = target.filter(|_| control != Control::Remind);
+    pub(crate) fn new(control: ControlKind, target: Option<&str>) -> Self {
+        let target = target.filter(|_| control != ControlKind::Remind);
         Self {
             control,
             target: target.map(str::to_owned),
@@ -125,12 +125,12 @@ impl ControlKey {
     pub(crate) fn of(outcome: &ControlOutcome) -> Self {
         let target = &outcome.target;
         let target = match outcome.control {
-            Control::Inject | Control::RevokeInject | Control::ReplaceInject => {
+            ControlKind::Inject | ControlKind::RevokeInject | ControlKind::ReplaceInject => {
                 target.message_id.as_ref().map(|id| id.as_str())
             }
-            Control::RevokeReminder => target.reminder_id.as_deref(),
-            Control::Cancel => target.turn_id.as_ref().map(|id| id.as_str()),
-            Control::Remind => None,
+            ControlKind::RevokeReminder => target.reminder_id.as_deref(),
+            ControlKind::Cancel => target.turn_id.as_ref().map(|id| id.as_str()),
+            ControlKind::Remind => None,
         };
         Self::new(outcome.control, target)
     }

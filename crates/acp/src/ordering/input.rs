@@ -6,38 +6,38 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
-    Order,
+    ConnectionOrder,
     unsolicited::{UnsolicitedAnswers, is_answer},
 };
-use crate::transport::{Incoming, Refollow};
+use crate::transport::{ConnectionInput, RefollowRequest};
 
-impl Order {
+impl ConnectionOrder {
     /// Reads until the input ends, or the SDK does; whether it was the input. The SDK answers a refusal in its place, in words of our own: nothing of
     /// the line is echoed.
     pub(crate) async fn read(
         &self,
-        mut incoming: mpsc::Receiver<Incoming>,
+        mut incoming: mpsc::Receiver<ConnectionInput>,
         to_sdk: &UnboundedSender<TransportFrame>,
-        refollow: impl Fn(Refollow),
+        refollow: impl Fn(RefollowRequest),
     ) -> bool {
         let mut unsolicited = UnsolicitedAnswers::default();
         while let Some(line) = incoming.recv().await {
             let frame = match line {
-                Incoming::Line(line) => {
+                ConnectionInput::Line(line) => {
                     self.backlog.take(line.len()).await;
                     self.frame(&line, &mut unsolicited)
                 }
-                Incoming::TooLong { limit } => {
+                ConnectionInput::TooLong { limit } => {
                     self.backlog.take(0).await;
                     let message =
                         format!("the line is longer than {limit} bytes, the most this agent reads");
                     Some(refusal(-32600, message))
                 }
-                Incoming::NotUtf8 => {
+                ConnectionInput::NotUtf8 => {
                     self.backlog.take(0).await;
                     Some(refusal(-32700, "the line is not UTF-8"))
                 }
-                Incoming::Refollow(wanted) => {
+                ConnectionInput::Refollow(wanted) => {
                     refollow(wanted);
                     None
                 }

@@ -10,30 +10,30 @@ use crate::lock::lock;
 
 /// The lanes of a connection, one a session.
 #[derive(Default)]
-pub(crate) struct Lanes {
+pub(crate) struct SessionLanes {
     /// Who came last, until it is done.
     last: Mutex<HashMap<SessionId, CancellationToken>>,
 }
 
 /// A place in a lane; dropped, the next may come.
-pub(crate) struct Lane {
+pub(crate) struct LaneSlot {
     before: Option<CancellationToken>,
     _done: DropGuard,
 }
 
-impl Lanes {
+impl SessionLanes {
     /// Takes the place behind everyone who is there.
-    pub(crate) fn enter(&self, id: &SessionId) -> Lane {
+    pub(crate) fn enter(&self, id: &SessionId) -> LaneSlot {
         let done = CancellationToken::new();
         let mut last = lock(&self.last);
         last.retain(|_, done| !done.is_cancelled());
         let before = last.insert(id.clone(), done.clone());
         let _done = done.drop_guard();
-        Lane { before, _done }
+        LaneSlot { before, _done }
     }
 }
 
-impl Lane {
+impl LaneSlot {
     /// Whether everyone before it is done.
     pub(crate) fn is_free(&self) -> bool {
         let before = self.before.as_ref();
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn each_waits_for_the_one_before_it_in_its_own_lane() {
-        let lanes = Lanes::default();
+        let lanes = SessionLanes::default();
         let [here, there] = ["a", "b"].map(SessionId::new);
         let first = lanes.enter(&here);
         let second = lanes.enter(&here);

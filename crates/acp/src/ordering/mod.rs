@@ -8,11 +8,11 @@
 //!
 //! | part | guarantee |
 //! |---|---|
-//! | [`Order::write`] | One task moves everything from the SDK into the writer's queue, in the order in which the SDK sent it. |
-//! | [`Gates`] | A line that must not overtake an answer, or a question of ours, waits at a gate. The gate opens when the answer or the question is in the writer's queue, or the connection has ended. A gate is made before the answer is given, so it cannot be missed. |
+//! | [`ConnectionOrder::write`] | One task moves everything from the SDK into the writer's queue, in the order in which the SDK sent it. |
+//! | [`AnswerGates`] | A line that must not overtake an answer, or a question of ours, waits at a gate. The gate opens when the answer or the question is in the writer's queue, or the connection has ended. A gate is made before the answer is given, so it cannot be missed. |
 //! | [`UnansweredControls`] | The outcome of a control (inject, remind, cancel, …) waits for the answer to the request that asked for it, also if the session's task reports the outcome first. |
-//! | [`Lanes`] | Requests that open, join or leave the same session run one after another, in the order in which they were read. Requests about different sessions do not wait for each other. |
-//! | [`Routes`] | Each answer carries the session that its request named, for transports with a stream per session. At the end of the input, everything that was read is answered, except prompts. |
+//! | [`SessionLanes`] | Requests that open, join or leave the same session run one after another, in the order in which they were read. Requests about different sessions do not wait for each other. |
+//! | [`OpenRequests`] | Each answer carries the session that its request named, for transports with a stream per session. At the end of the input, everything that was read is answered, except prompts. |
 //! | [`Backlog`] | A client that sends requests and does not read answers is not read from any further, so the SDK's queue stays bounded. |
 //!
 //! # What overtakes what
@@ -23,7 +23,7 @@
 //!   leaves before the answer to `session/load`.
 //! - A question leaves before the end of the call that it is about.
 //! - The answer to a request that steers a turn overtakes updates that wait to be written
-//!   ([`Gates::behind_at_once`]), so steering does not wait for a slow reader. What comes of the request stays behind it.
+//!   ([`AnswerGates::behind_at_once`]), so steering does not wait for a slow reader. What comes of the request stays behind it.
 //! - Nothing else overtakes. Sessions are independent of each other, and so are requests without a session.
 //!
 //! # What this module must not do
@@ -41,30 +41,30 @@ mod route;
 mod tests;
 mod unsolicited;
 
-use self::{backlog::Backlog, route::Routes};
-use crate::transport::Outgoing;
+use self::{backlog::Backlog, route::OpenRequests};
+use crate::transport::PieceSender;
 
 pub(crate) use self::{
-    gate::{ControlKey, Gate, Gates, UnansweredControls},
-    lane::{Lane, Lanes},
+    gate::{AnswerGates, ControlKey, Gate, UnansweredControls},
+    lane::{LaneSlot, SessionLanes},
 };
 
 /// See the module.
-pub(crate) struct Order {
-    pub(crate) outgoing: Outgoing,
-    pub(crate) gates: Gates,
-    pub(crate) lanes: Lanes,
-    routes: Routes,
+pub(crate) struct ConnectionOrder {
+    pub(crate) outgoing: PieceSender,
+    pub(crate) gates: AnswerGates,
+    pub(crate) lanes: SessionLanes,
+    routes: OpenRequests,
     backlog: Backlog,
 }
 
-impl Order {
-    pub(crate) fn new(outgoing: Outgoing) -> Self {
+impl ConnectionOrder {
+    pub(crate) fn new(outgoing: PieceSender) -> Self {
         Self {
             outgoing,
-            gates: Gates::default(),
-            lanes: Lanes::default(),
-            routes: Routes::default(),
+            gates: AnswerGates::default(),
+            lanes: SessionLanes::default(),
+            routes: OpenRequests::default(),
             backlog: Backlog::default(),
         }
     }

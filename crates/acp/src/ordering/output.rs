@@ -3,18 +3,18 @@
 use agent_client_protocol::{RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame};
 use futures::{Stream, StreamExt};
 
-use super::Order;
+use super::ConnectionOrder;
 use crate::{
     error,
-    transport::{Disconnected, Piece},
+    transport::{ClientDisconnected, OutgoingPiece},
 };
 
-impl Order {
+impl ConnectionOrder {
     /// Queues messages in order, except answers that overtake updates; then the gates behind each open.
     pub(crate) async fn write(
         &self,
         mut from_sdk: impl Stream<Item = TransportFrame> + Unpin,
-    ) -> Result<(), Disconnected> {
+    ) -> Result<(), ClientDisconnected> {
         while let Some(frame) = from_sdk.next().await {
             if let TransportFrame::Single(message) = frame {
                 self.queue(message).await?;
@@ -23,7 +23,7 @@ impl Order {
         Ok(())
     }
 
-    async fn queue(&self, mut message: RawJsonRpcMessage) -> Result<(), Disconnected> {
+    async fn queue(&self, mut message: RawJsonRpcMessage) -> Result<(), ClientDisconnected> {
         if let RawJsonRpcMessage::Response(RawJsonRpcResponse::Error { error, .. }) = &mut message {
             error::add_details(error);
         }
@@ -31,7 +31,7 @@ impl Order {
         // A message of JSON values always serialises.
         let mut line = serde_json::to_vec(&message).unwrap_or_default();
         line.push(b'\n');
-        let piece = Piece {
+        let piece = OutgoingPiece {
             bytes: line.into(),
             session: self.routes.session(&message),
             stream: question.as_ref().and_then(|question| question.stream),

@@ -12,7 +12,7 @@ use crate::lock::lock;
 
 /// The requests of the client that are not answered yet.
 #[derive(Default)]
-pub(super) struct Routes {
+pub(super) struct OpenRequests {
     open: Mutex<HashMap<RawJsonRpcId, OpenRequest>>,
     /// How many of them need no turn.
     unanswered: watch::Sender<usize>,
@@ -25,7 +25,7 @@ struct OpenRequest {
     is_prompt: bool,
 }
 
-impl Routes {
+impl OpenRequests {
     /// A message of the client came.
     pub(super) fn note(&self, message: &RawJsonRpcMessage) {
         if let RawJsonRpcMessage::Request(request) = message {

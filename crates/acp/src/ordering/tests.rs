@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use agent_client_protocol::{RawJsonRpcId, RawJsonRpcMessage, TransportFrame};
 use futures::{FutureExt, StreamExt, channel::mpsc::unbounded, stream};
-use harn_model::{Control, SessionId};
+use harn_model::{ControlKind, SessionId};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::transport::{Incoming, OutgoingReceiver, outgoing};
+use crate::transport::{ConnectionInput, PieceReceiver, outgoing};
 
-fn order() -> (Order, OutgoingReceiver) {
+fn order() -> (ConnectionOrder, PieceReceiver) {
     let (outgoing, receiver) = outgoing();
-    (Order::new(outgoing), receiver)
+    (ConnectionOrder::new(outgoing), receiver)
 }
 
 fn message(json: Value) -> RawJsonRpcMessage {
@@ -31,7 +31,7 @@ fn answer(id: i64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": {}})
 }
 
-async fn write(order: &Order, messages: impl IntoIterator<Item = Value>) {
+async fn write(order: &ConnectionOrder, messages: impl IntoIterator<Item = Value>) {
     let frames = messages
         .into_iter()
         .map(|it| TransportFrame::Single(message(it)));
@@ -39,7 +39,7 @@ async fn write(order: &Order, messages: impl IntoIterator<Item = Value>) {
 }
 
 /// What waits to be written, a line each.
-fn written(receiver: &mut OutgoingReceiver) -> Vec<String> {
+fn written(receiver: &mut PieceReceiver) -> Vec<String> {
     let pieces = std::iter::from_fn(|| receiver.try_recv());
     let text: Vec<u8> = pieces.flat_map(|piece| piece.bytes.to_vec()).collect();
     let text = String::from_utf8(text).unwrap();
@@ -104,8 +104,8 @@ async fn a_gate_behind_a_question_opens_with_that_question() {
 
 #[test]
 fn outcomes_of_controls_wait_for_their_answers_in_order() {
-    let gates = Gates::default();
-    let key = ControlKey::new(Control::Cancel, Some("t"));
+    let gates = AnswerGates::default();
+    let key = ControlKey::new(ControlKind::Cancel, Some("t"));
     let mut held = UnansweredControls::default();
     for id in 1..=3 {
         held.hold(key.clone(), gates.behind(&RawJsonRpcId::from(id)));
@@ -121,7 +121,7 @@ fn outcomes_of_controls_wait_for_their_answers_in_order() {
     assert!(!is_open(later.take(&key).unwrap()));
     assert!(later.take(&key).is_none());
     // A reminder gets its id when it is accepted, so it is known without one.
-    let reminder = |id| ControlKey::new(Control::Remind, id);
+    let reminder = |id| ControlKey::new(ControlKind::Remind, id);
     assert_eq!(reminder(Some("r")), reminder(None));
 }
 
@@ -169,7 +169,7 @@ async fn what_is_no_message_is_refused_in_its_place() {
     let (order, _receiver) = order();
     let (lines, incoming) = mpsc::channel(8);
     let (to_sdk, from_us) = unbounded();
-    let line = |text: &str| Incoming::Line(text.to_owned());
+    let line = |text: &str| ConnectionInput::Line(text.to_owned());
     let hello = request(1, "initialize", json!({})).to_string();
     for line in [
         line("{"),
@@ -177,8 +177,8 @@ async fn what_is_no_message_is_refused_in_its_place() {
         line("7"),
         line(r#"{"error": {"code": 1, "message": "unknown update"}}"#),
         line(r#"{"jsonrpc": "2.0", "id": null, "result": {}}"#),
-        Incoming::TooLong { limit: 9 },
-        Incoming::NotUtf8,
+        ConnectionInput::TooLong { limit: 9 },
+        ConnectionInput::NotUtf8,
         line(&hello),
     ] {
         lines.send(line).await.unwrap();

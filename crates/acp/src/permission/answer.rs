@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     Profile,
-    ext::permission::{Answer, HostOutcome, Outcome},
+    ext::permission::{HostOutcome, PermissionOutcome, PermissionResponse},
 };
 
 /// What an answer says, whatever it was asked about.
@@ -72,7 +72,7 @@ pub(crate) fn verdict(
     if !answer.is_object() {
         return Err(NOT_UNDERSTOOD);
     }
-    let answer: Answer = serde_json::from_value(answer).map_err(|_| NOT_UNDERSTOOD)?;
+    let answer: PermissionResponse = serde_json::from_value(answer).map_err(|_| NOT_UNDERSTOOD)?;
     let recorded = answer.recorded();
     let chosen = match answer.outcome {
         Some(outcome) => Some(chosen(options, profile, outcome)?),
@@ -125,14 +125,14 @@ pub(crate) fn not_asked(error: &Error) -> String {
 fn chosen(
     options: &[PermissionOption],
     profile: Profile,
-    outcome: Outcome,
+    outcome: PermissionOutcome,
 ) -> Result<HostVerdict, NoAnswer> {
     match outcome {
-        Outcome::Cancelled { option_id: None } => Ok(HostVerdict::Cancelled),
-        Outcome::Cancelled { option_id: Some(_) } => {
+        PermissionOutcome::Cancelled { option_id: None } => Ok(HostVerdict::Cancelled),
+        PermissionOutcome::Cancelled { option_id: Some(_) } => {
             Err("the client answered that it is cancelled and chose an option all the same")
         }
-        Outcome::Selected {
+        PermissionOutcome::Selected {
             option_id: None, ..
         } => match profile {
             // The contract's own form, from before there were options.
@@ -141,7 +141,7 @@ fn chosen(
                 Err("the client answered that an option was selected, and not which")
             }
         },
-        Outcome::Selected {
+        PermissionOutcome::Selected {
             option_id: Some(id),
             ..
         } => Ok(option(options, id)),

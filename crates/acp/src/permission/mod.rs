@@ -13,8 +13,8 @@ use serde_json::Value;
 pub(crate) use answer::{HostVerdict, NOT_OFFERED, NOT_UNDERSTOOD, decision, not_asked, verdict};
 pub(crate) use offer::offered;
 #[cfg(test)]
-pub(crate) use request::Request;
-pub(crate) use request::{Addressee, approval_message, message};
+pub(crate) use request::PermissionRequestParams;
+pub(crate) use request::{QuestionAddressee, approval_message, message};
 
 pub(crate) const METHOD: &str = "session/request_permission";
 

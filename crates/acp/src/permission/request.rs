@@ -13,26 +13,26 @@ use crate::{
     EventId, Profile,
     ext::{
         HarnMeta,
-        permission::{Approval, PermissionMeta},
+        permission::{PermissionContext, PermissionMeta},
         tool::ToolMeta,
     },
-    wire::{ToolCall, ToolContents},
+    wire::{ToolCallWire, ToolContents},
 };
 
 /// The params. The whole call is repeated: a bare id would leave the client nothing to show.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "PermissionRequest")]
-pub(crate) enum Request<'a> {
-    Harn(Beside<'a>),
-    Plain(Canonical<'a>),
+pub(crate) enum PermissionRequestParams<'a> {
+    Harn(HarnPermissionParams<'a>),
+    Plain(PlainPermissionParams<'a>),
 }
 
 /// In the profile `harn`: the contract's fields beside ACP's.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "HarnPermissionRequest", deny_unknown_fields)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct HarnPermissionParams<'a> {
     /// The session that is asked about; for a call of a worker, the one that the person talks to.
     session_id: &'a str,
     /// What waits for the decision.
@@ -40,7 +40,7 @@ pub(crate) struct Beside<'a> {
     /// What may be answered.
     options: Vec<OptionWire<'a>>,
     #[serde(flatten)]
-    approval: Approval<'a>,
+    approval: PermissionContext<'a>,
     #[serde(rename = "_meta")]
     meta: HarnMeta<PermissionMeta<'a>>,
 }
@@ -49,11 +49,11 @@ pub(crate) struct Beside<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PlainPermissionRequest", deny_unknown_fields)]
-pub(crate) struct Canonical<'a> {
+pub(crate) struct PlainPermissionParams<'a> {
     /// The session that is asked about; for a call of a worker, the one that the person talks to.
     session_id: &'a str,
     /// What waits for the decision.
-    tool_call: ToolCall<'a>,
+    tool_call: ToolCallWire<'a>,
     /// What may be answered.
     options: Vec<OptionWire<'a>>,
     #[serde(rename = "_meta")]
@@ -66,7 +66,7 @@ pub(crate) struct Canonical<'a> {
 #[schemars(deny_unknown_fields)]
 struct NamedCall<'a> {
     #[serde(flatten)]
-    call: ToolCall<'a>,
+    call: ToolCallWire<'a>,
     /// The tool.
     tool_name: &'a str,
 }
@@ -95,7 +95,7 @@ pub(crate) fn message(
     session: &SessionId,
     ask: &PermissionAsked,
     profile: Profile,
-    to: Addressee<'_>,
+    to: QuestionAddressee<'_>,
 ) -> Result<UntypedMessage, Error> {
     let approval = ApprovalRequest::of_tool(session, ask);
     approval_message(session, ask, &approval, profile, to)
@@ -107,7 +107,7 @@ pub(crate) fn approval_message(
     ask: &PermissionAsked,
     approval: &ApprovalRequest,
     profile: Profile,
-    to: Addressee<'_>,
+    to: QuestionAddressee<'_>,
 ) -> Result<UntypedMessage, Error> {
     let command = unshown_command(ask);
     let params = params(session, ask, approval, command.as_deref(), profile, to);
@@ -116,7 +116,7 @@ pub(crate) fn approval_message(
 
 /// Whom a question is put to, and where.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Addressee<'a> {
+pub(crate) struct QuestionAddressee<'a> {
     /// The client, where it has a name of its own.
     pub(crate) client: Option<&'a str>,
     /// Its place in the stream, where it stands there.
@@ -129,12 +129,12 @@ fn params<'a>(
     approval: &'a ApprovalRequest,
     command: Option<&'a str>,
     profile: Profile,
-    to: Addressee<'a>,
-) -> Request<'a> {
+    to: QuestionAddressee<'a>,
+) -> PermissionRequestParams<'a> {
     let session_id = session.as_str();
     let tool_call = tool_call(&ask.tool_call, command);
     let options = ask.options.iter().map(OptionWire::from).collect();
-    let approval = Approval::new(ask, approval);
+    let approval = PermissionContext::new(ask, approval);
     let meta = HarnMeta::new(PermissionMeta::new(
         ask,
         approval.clone(),
@@ -142,7 +142,7 @@ fn params<'a>(
         to.place,
     ));
     match profile {
-        Profile::Harn => Request::Harn(Beside {
+        Profile::Harn => PermissionRequestParams::Harn(HarnPermissionParams {
             session_id,
             tool_call: NamedCall {
                 call: tool_call,
@@ -152,7 +152,7 @@ fn params<'a>(
             approval,
             meta,
         }),
-        Profile::Meta | Profile::Acp => Request::Plain(Canonical {
+        Profile::Meta | Profile::Acp => PermissionRequestParams::Plain(PlainPermissionParams {
             session_id,
             tool_call,
             options,
@@ -161,9 +161,9 @@ fn params<'a>(
     }
 }
 
-fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> ToolCall<'a> {
+fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> ToolCallWire<'a> {
     let contents = call.content.as_slice();
-    ToolCall {
+    ToolCallWire {
         tool_call_id: call.tool_call_id.as_str(),
         title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
         name: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_client_protocol::Error;
 use harn_model::{
-    ApprovalPolicy, Decision, ExecutionKind, GrantScope, JudgedAct, Lineage, MutationScope,
+    ApprovalPolicy, Decision, ExecutionKind, GrantScope, JudgedAct, LineageEntry, MutationScope,
     MutationSession, PathKind, PermissionAsked, PermissionOption, PermissionOptionKind,
     PolicyAction, PolicyContext, PolicyDecision, ReceiptType, SessionId, ToolCall, ToolContent,
     ToolKind, WorkspacePathInfo,
@@ -85,7 +85,7 @@ fn params(ask: &PermissionAsked, profile: Profile) -> Value {
         &SessionId::from("s"),
         ask,
         profile,
-        super::Addressee::default(),
+        super::QuestionAddressee::default(),
     )
     .unwrap()
     .into_parts()
@@ -183,7 +183,7 @@ fn scopes_and_the_deadline_are_told() {
 #[test]
 fn the_workers_a_question_came_through_are_told() {
     let mut ask = ask();
-    ask.lineage = vec![Lineage {
+    ask.lineage = vec![LineageEntry {
         worker_id: "w-1".into(),
         worker_name: "reviewer".to_owned(),
         session_id: "child".into(),

@@ -4,23 +4,26 @@
 use std::sync::Arc;
 
 use harn_model::HitlRequest;
-use harn_runtime::{HitlError, Seat, Term};
+use harn_runtime::{HitlError, Seat, SeatTerm};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Pump,
-    questions::{Question, response},
+    SessionPump,
+    questions::{SentQuestion, response},
 };
 use crate::{
-    Projector, ext,
-    hitl::{self, Given, Route},
-    transport::Disconnected,
+    UpdateProjector, ext,
+    hitl::{self, HitlClientAnswer, HitlRoute},
+    transport::ClientDisconnected,
 };
 
-impl Pump {
+impl SessionPump {
     /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
     /// session's updates.
-    pub(super) async fn put(&mut self, request: Arc<HitlRequest>) -> Result<(), Disconnected> {
+    pub(super) async fn put(
+        &mut self,
+        request: Arc<HitlRequest>,
+    ) -> Result<(), ClientDisconnected> {
         let Some(term) = self.questions.term else {
             return Ok(());
         };
@@ -32,21 +35,21 @@ impl Pump {
         let session = self.attached.session.clone();
         let (facts, profile) = (peer.facts(), self.dialect.profile);
         let route = hitl::route(&request, facts, peer.hub.principal().as_str());
-        if route == Route::Bridge {
+        if route == HitlRoute::Bridge {
             self.send(ext::hitl::requested(session.id(), &request))
                 .await?;
         }
         // Nobody else is asked.
-        if let Route::Nobody(why) = &route {
+        if let HitlRoute::Nobody(why) = &route {
             let (why, id) = (why.clone(), request.request_id.clone());
             self.peer.spawn(async move {
                 session.hitl_unavailable(&id, why, term).await;
             });
             return Ok(());
         }
-        if route == Route::Choice {
+        if route == HitlRoute::Choice {
             let id = &request.request_id;
-            let announce = |lines: &Projector, out: &mut Vec<u8>| {
+            let announce = |lines: &UpdateProjector, out: &mut Vec<u8>| {
                 lines.hitl_call(id, &request.payload(), out);
             };
             self.announce_unseen(id, announce).await?;
@@ -56,7 +59,7 @@ impl Pump {
         let wire = self.peer.wire().cloned();
         let sent = message.zip(wire);
         // A choice names a call, whose end must not overtake it.
-        let gate = (route == Route::Choice && matches!(&sent, Some((Ok(_), _)))).then(|| {
+        let gate = (route == HitlRoute::Choice && matches!(&sent, Some((Ok(_), _)))).then(|| {
             let (gates, call) = (&peer.order.gates, &request.request_id);
             gates.behind_question(session.id(), call, None)
         });
@@ -64,7 +67,7 @@ impl Pump {
         let sent = sent.map(|(message, wire)| message.map(|message| wire.send_request(message)));
         let withdrawn = CancellationToken::new();
         let handle = sent.as_ref().and_then(|sent| sent.as_ref().ok());
-        let question = Question {
+        let question = SentQuestion {
             sent: handle.map(|sent| sent.cancellation_handle()),
             _waiting: withdrawn.clone().drop_guard(),
         };
@@ -92,11 +95,11 @@ impl Pump {
 }
 
 /// Hands an answer on. What is none settles the question as well: nobody else is asked.
-async fn take(session: &Seat, id: &str, given: Given, term: Term) {
+async fn take(session: &Seat, id: &str, given: HitlClientAnswer, term: SeatTerm) {
     let why = match given {
-        Given::Declined => return session.hitl_declined(id, term).await,
-        Given::Nothing(why) => why,
-        Given::Answer(response) => match session.hitl_respond(*response, term).await {
+        HitlClientAnswer::Declined => return session.hitl_declined(id, term).await,
+        HitlClientAnswer::Nothing(why) => why,
+        HitlClientAnswer::Answer(response) => match session.hitl_respond(*response, term).await {
             // The question is settled or another client is asked. If this principal has decided already, the
             // question waits for the others.
             Ok(_) | Err(HitlError::Unknown(_) | HitlError::Closed | HitlError::Twice(_)) => return,

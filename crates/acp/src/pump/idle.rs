@@ -4,25 +4,26 @@
 use std::{pin::Pin, time::Duration};
 
 use harn_model::{
-    Control, ControlOutcome, ControlResult, DaemonChange, Seq, TurnId, backoff_after, next_backoff,
+    ControlKind, ControlOutcome, ControlResult, DaemonChange, Seq, TurnId, backoff_after,
+    next_backoff,
 };
 use tokio::time::{Sleep, sleep};
 
-use super::Pump;
+use super::SessionPump;
 use crate::{
     Profile,
     ext::{
         agent_event::{HarnEvent, IdleFields},
         idle,
     },
-    transport::Disconnected,
+    transport::ClientDisconnected,
 };
 
 /// When the next sign of life is due.
 #[derive(Default)]
-pub(super) struct SignsOfLife(Option<Next>);
+pub(super) struct SignsOfLife(Option<NextSignOfLife>);
 
-struct Next {
+struct NextSignOfLife {
     turn: Option<TurnId>,
     due: Pin<Box<Sleep>>,
     iteration: u64,
@@ -45,7 +46,7 @@ impl SignsOfLife {
     /// An agent that was told to stop is leaving; it waits no more.
     pub(super) fn told(&mut self, outcome: &ControlOutcome) {
         let stops =
-            outcome.control == Control::Cancel && outcome.result == ControlResult::Cancelled;
+            outcome.control == ControlKind::Cancel && outcome.result == ControlResult::Cancelled;
         let turn = self.0.as_ref().and_then(|next| next.turn.as_ref());
         if stops && turn.is_some() && turn == outcome.target.turn_id.as_ref() {
             self.stop();
@@ -54,7 +55,7 @@ impl SignsOfLife {
 
     /// One was given that announces this pause.
     fn given(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64) {
-        self.0 = Some(Next {
+        self.0 = Some(NextSignOfLife {
             turn,
             due: Box::pin(sleep(Duration::from_millis(backoff_ms))),
             iteration,
@@ -63,7 +64,7 @@ impl SignsOfLife {
     }
 }
 
-impl Pump {
+impl SessionPump {
     /// The agent began to wait, or does no more.
     pub(super) fn waits(&mut self, turn: Option<&TurnId>, change: DaemonChange, out: &mut Vec<u8>) {
         match change {
@@ -77,7 +78,7 @@ impl Pump {
 
     /// Tells a client that has come to an agent that waits already; a wait behind `position` comes with the
     /// stream.
-    pub(super) async fn waits_already(&mut self, position: Seq) -> Result<(), Disconnected> {
+    pub(super) async fn waits_already(&mut self, position: Seq) -> Result<(), ClientDisconnected> {
         let session = &self.attached.session;
         let idle = session.view().idle.filter(|idle| idle.seq <= position);
         let Some(idle) = idle else {
@@ -92,7 +93,7 @@ impl Pump {
     }
 
     /// The one that is due.
-    pub(super) async fn sign_of_life(&mut self) -> Result<(), Disconnected> {
+    pub(super) async fn sign_of_life(&mut self) -> Result<(), ClientDisconnected> {
         let Some(next) = self.signs.0.take() else {
             return Ok(());
         };

@@ -8,28 +8,28 @@ use std::{
 
 use agent_client_protocol::{Error, RequestCancellationHandle, SentRequest};
 use harn_model::{AskId, PermissionAsked, Seq};
-use harn_runtime::{ControlWatch, Observer, Term};
+use harn_runtime::{ControlWatch, Observer, SeatTerm};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::Pump;
+use super::SessionPump;
 use crate::{
-    EventId, Projector,
-    attached::Attached,
+    EventId, UpdateProjector,
+    attached::AttachedSession,
     connection::Peer,
-    permission::{self, Addressee},
-    transport::Disconnected,
+    permission::{self, QuestionAddressee},
+    transport::ClientDisconnected,
 };
 
 /// What this client is asked, and what it would be.
-pub(super) struct Questions {
+pub(super) struct ClientQuestions {
     /// Since when it is the one that is asked.
-    pub(super) term: Option<Term>,
+    pub(super) term: Option<SeatTerm>,
     /// Those about tool calls that it has been asked.
-    asked: HashMap<AskId, Question>,
+    asked: HashMap<AskId, SentQuestion>,
     /// What a person is asked through it.
-    pub(super) put: HashMap<String, Question>,
+    pub(super) put: HashMap<String, SentQuestion>,
     /// Those that are open where its stream is: nobody is asked about a call before they are told of it.
     open: HashSet<AskId>,
     open_hitl: HashSet<String>,
@@ -44,13 +44,13 @@ pub(super) struct Questions {
 }
 
 /// A question at the client. Dropped, it is withdrawn if it has no answer yet.
-pub(super) struct Question {
+pub(super) struct SentQuestion {
     pub(super) sent: Option<RequestCancellationHandle>,
     /// Ends the wait for the answer.
     pub(super) _waiting: DropGuard,
 }
 
-impl Drop for Question {
+impl Drop for SentQuestion {
     fn drop(&mut self) {
         // Queued here, before the end of the turn can be. A client that is gone needs no telling.
         if let Some(sent) = &self.sent {
@@ -59,8 +59,8 @@ impl Drop for Question {
     }
 }
 
-impl Questions {
-    pub(super) fn new(attached: &Arc<Attached>) -> Self {
+impl ClientQuestions {
+    pub(super) fn new(attached: &Arc<AttachedSession>) -> Self {
         Self {
             term: None,
             asked: HashMap::new(),
@@ -116,10 +116,10 @@ impl Questions {
     }
 }
 
-impl Pump {
+impl SessionPump {
     /// Follows a change of who is asked, once the client has been told what led to it and has its answer where
     /// it asked for it: what it was asked is taken back, and what is open put to it.
-    pub(super) async fn stand(&mut self, position: Seq) -> Result<(), Disconnected> {
+    pub(super) async fn stand(&mut self, position: Seq) -> Result<(), ClientDisconnected> {
         let (term, at) = self.attached.session.asked();
         let calls = *self.questions.live_calls.borrow_and_update();
         self.questions.late = at > position || calls > 0;
@@ -162,8 +162,8 @@ impl Pump {
     pub(super) async fn announce_unseen(
         &mut self,
         id: &str,
-        write: impl FnOnce(&Projector, &mut Vec<u8>),
-    ) -> Result<(), Disconnected> {
+        write: impl FnOnce(&UpdateProjector, &mut Vec<u8>),
+    ) -> Result<(), ClientDisconnected> {
         let announced = self.announced(id);
         let is_unseen = announced.is_some_and(|seq| seq <= self.questions.unseen);
         if !is_unseen || !self.questions.announced.insert(id.to_owned()) {
@@ -180,7 +180,7 @@ impl Pump {
         &mut self,
         ask: &PermissionAsked,
         place: Option<EventId>,
-    ) -> Result<(), Disconnected> {
+    ) -> Result<(), ClientDisconnected> {
         let Some(term) = self.questions.term else {
             return Ok(());
         };
@@ -201,7 +201,7 @@ impl Pump {
         let profile = self.dialect.profile;
         let client = session.asked_name();
         let client = client.as_deref();
-        let to = Addressee { client, place };
+        let to = QuestionAddressee { client, place };
         let message = permission::message(session.id(), &ask, profile, to);
         let mut gate = None;
         let sent = message.map(|message| {
@@ -215,7 +215,7 @@ impl Pump {
             wire.send_request(message)
         });
         let withdrawn = CancellationToken::new();
-        let question = Question {
+        let question = SentQuestion {
             sent: sent.as_ref().ok().map(|sent| sent.cancellation_handle()),
             _waiting: withdrawn.clone().drop_guard(),
         };

@@ -11,11 +11,11 @@ use harn_model::{
 };
 use harn_runtime::Subscription;
 
-use super::{LateAnswer, Pump, Stopped};
-use crate::{EventId, Projector};
+use super::{LateAnswer, PumpEnd, SessionPump};
+use crate::{EventId, UpdateProjector};
 
 /// What to tell of before following.
-pub(crate) struct Replay {
+pub(crate) struct ReplayPlan {
     /// The line it goes on after.
     pub(crate) after: Option<EventId>,
     /// Whether the client has the lines before.
@@ -28,34 +28,34 @@ pub(crate) struct Replay {
 
 /// What a replay came across that its client has to hear of otherwise.
 #[derive(Default)]
-pub(super) struct Replayed {
+pub(super) struct ReplaySummary {
     /// Questions that are still open.
     pub(super) open: Vec<PermissionAsked>,
     /// The ends of its own turns.
     pub(super) ended: Vec<(TurnId, TurnOutcome)>,
 }
 
-impl Pump {
+impl SessionPump {
     /// Queues everything published so far; returns what of it is the business of this client.
     pub(super) async fn replay(
         &mut self,
         from: &mut Subscription,
         after: Option<EventId>,
         mut open: Vec<PermissionAsked>,
-    ) -> Result<Replayed, Stopped> {
+    ) -> Result<ReplaySummary, PumpEnd> {
         let until = from.head();
         // Whoever may come back to any line of it gets the stream as it was; others what is left of it.
         let as_it_was = after.is_some() || self.dialect.event_ids;
         let lines = match as_it_was {
             true => None,
             false => {
-                let lines = Projector::new(self.attached.session.id(), self.dialect, true);
+                let lines = UpdateProjector::new(self.attached.session.id(), self.dialect, true);
                 Some(lines.with_session_root(self.peer.session_root()))
             }
         };
         let mut ended = Vec::new();
         while from.position() < until {
-            let delivery = from.next().await.map_err(Stopped::Session)?;
+            let delivery = from.next().await.map_err(PumpEnd::Session)?;
             let begins_within = after.is_some_and(|after| delivery.holds(after.seq()));
             let mut events = delivery.events().iter();
             let shared = !events.any(|envelope| self.is_personal(envelope));
@@ -130,7 +130,7 @@ impl Pump {
             ended.retain(|(turn, _)| self.attached.is_mine(Some(turn)));
             self.send(out).await?;
         }
-        Ok(Replayed { open, ended })
+        Ok(ReplaySummary { open, ended })
     }
 }
 

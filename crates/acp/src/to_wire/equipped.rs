@@ -2,14 +2,14 @@
 
 use harn_model::{McpServerStatus, ToolsChange};
 
-use super::Projector;
+use super::UpdateProjector;
 use crate::{
     Profile,
     ext::{HarnMeta, agent_event::HarnEvent, mcp::McpMeta},
-    wire::{InfoMeta, Update},
+    wire::{InfoMeta, StandardUpdate},
 };
 
-impl Projector {
+impl UpdateProjector {
     pub(super) fn tools_changed(&self, change: &ToolsChange, out: &mut Vec<u8>) {
         self.event(HarnEvent::ToolsChanged(change.into()), out);
     }
@@ -21,7 +21,10 @@ impl Projector {
                 let meta = Some(HarnMeta::new(InfoMeta::Mcp(McpMeta {
                     mcp: servers.into(),
                 })));
-                self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
+                self.update(
+                    &StandardUpdate::SessionInfoUpdate { title: None, meta },
+                    out,
+                );
             }
             Profile::Acp => {}
         }

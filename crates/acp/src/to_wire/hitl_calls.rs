@@ -4,10 +4,10 @@
 use harn_model::{HitlKind, HitlOutcome, ToolCallStatus, ToolKind, hitl_headline};
 use serde_json::Value;
 
-use super::{Projector, plain::call};
-use crate::wire::{ToolContents, Update};
+use super::{UpdateProjector, plain::call};
+use crate::wire::{StandardUpdate, ToolContents};
 
-impl Projector {
+impl UpdateProjector {
     /// Announces the question as a call, if this client gets it as a permission request.
     pub(crate) fn hitl_call(&self, request_id: &str, payload: &Value, out: &mut Vec<u8>) {
         let Some(kind) = self.kind_of_call(request_id) else {
@@ -18,7 +18,7 @@ impl Projector {
         let mut call = call(request_id, &title, ToolCallStatus::Pending);
         call.kind = Some(ToolKind::Think);
         call.raw_input = args.filter(|args| !args.is_null());
-        self.update(&Update::ToolCall(call), out);
+        self.update(&StandardUpdate::ToolCall(call), out);
     }
 
     pub(super) fn end_hitl_call(&self, request_id: &str, outcome: HitlOutcome, out: &mut Vec<u8>) {
@@ -34,7 +34,7 @@ impl Projector {
         // The event does not repeat the question.
         call.title = None;
         call.content = text.map(ToolContents::Text);
-        self.update(&Update::ToolCallUpdate(call), out);
+        self.update(&StandardUpdate::ToolCallUpdate(call), out);
     }
 
     pub(super) fn is_hitl_call(&self, request_id: &str) -> bool {

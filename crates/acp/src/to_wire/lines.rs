@@ -3,14 +3,14 @@
 use harn_model::{MessageId, Seq, visible_text};
 use serde::Serialize;
 
-use super::{Projector, is_blank, standard};
+use super::{UpdateProjector, is_blank, standard};
 use crate::{
     Profile,
     ext::{HarnMeta, agent_event::HarnEvent, update::ExtensionFields},
-    wire::{InfoMeta, Update},
+    wire::{InfoMeta, StandardUpdate},
 };
 
-impl Projector {
+impl UpdateProjector {
     /// Appends the line of an update.
     pub(crate) fn update(&self, update: &impl Serialize, out: &mut Vec<u8>) {
         let start = out.len();
@@ -71,7 +71,10 @@ impl Projector {
             Profile::Harn if wanted => self.update(&fields.direct(), out),
             Profile::Meta if wanted => {
                 let meta = Some(HarnMeta::new(InfoMeta::Carried(fields.carried())));
-                self.update(&Update::SessionInfoUpdate { title: None, meta }, out);
+                self.update(
+                    &StandardUpdate::SessionInfoUpdate { title: None, meta },
+                    out,
+                );
             }
             Profile::Harn | Profile::Meta => {}
         }

@@ -25,7 +25,7 @@ use crate::{
     ext::{
         agent_event::{self, ClosedFields, HarnEvent, WatchdogFields},
         event_id,
-        lend::Lent,
+        lend::RecordCow,
         update::{
             ArtifactFields, CompactedFields, FsWatchFields, HandoffFields, HitlRequestFields,
             HitlResolvedFields, LiveClientFields, LogFields, ProgressFields, ProjectedFields,
@@ -33,7 +33,7 @@ use crate::{
             SkillScopeFields, ToolSearchQueryFields, ToolSearchResultFields, WorkerFields,
         },
     },
-    wire::{NoticeSeverity, Update},
+    wire::{NoticeSeverity, StandardUpdate},
 };
 
 /// Writes the lines of one session for one dialect.
@@ -42,10 +42,10 @@ use crate::{
 /// client of a dialect.
 ///
 /// ```
-/// use harn_acp::{Profile, Projector};
+/// use harn_acp::{Profile, UpdateProjector};
 /// use harn_model::{AgentEvent, Envelope, Seq};
 ///
-/// let projector = Projector::new(&"s-1".into(), Profile::Acp, false);
+/// let projector = UpdateProjector::new(&"s-1".into(), Profile::Acp, false);
 /// let said = Envelope { seq: Seq(1), at: 0, turn: None, event: AgentEvent::message("Hello") };
 /// let mut lines = Vec::new();
 /// projector.write(&said, &mut lines);
@@ -55,7 +55,7 @@ use crate::{
 /// "#
 /// );
 /// ```
-pub struct Projector {
+pub struct UpdateProjector {
     session: SessionId,
     /// Everything of an update's line up to the update itself.
     update: Vec<u8>,
@@ -68,16 +68,16 @@ pub struct Projector {
     session_root: Option<Arc<Path>>,
 }
 
-impl fmt::Debug for Projector {
+impl fmt::Debug for UpdateProjector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Projector")
+        f.debug_struct("UpdateProjector")
             .field("dialect", &self.dialect)
             .field("past", &self.past)
             .finish_non_exhaustive()
     }
 }
 
-impl Projector {
+impl UpdateProjector {
     /// For a session, as a client of this dialect sees it. A replay leaves out what has no meaning any
     /// more: terminals of a process that is gone, and that the session was closed.
     #[must_use]
@@ -169,10 +169,10 @@ impl Projector {
             AgentEvent::Plan { plan } => self.plan(plan, out),
             AgentEvent::AvailableCommands { commands, .. } => {
                 let available_commands = commands;
-                self.update(&Update::AvailableCommandsUpdate { available_commands }, out);
+                self.update(&StandardUpdate::AvailableCommandsUpdate { available_commands }, out);
             }
             AgentEvent::Usage(usage) => {
-                let update = Update::UsageUpdate {
+                let update = StandardUpdate::UsageUpdate {
                     used: usage.used,
                     size: usage.size,
                     cost: usage.cost.as_ref(),
@@ -181,7 +181,7 @@ impl Projector {
             }
             AgentEvent::SessionInfo(info) => {
                 if let title @ Some(_) = info.title.as_deref() {
-                    self.update(&Update::SessionInfoUpdate { title, meta: None }, out);
+                    self.update(&StandardUpdate::SessionInfoUpdate { title, meta: None }, out);
                 }
             }
             AgentEvent::Recovered(_) => {
@@ -244,7 +244,7 @@ impl Projector {
                 let fields = HandoffFields {
                     handoff_id: (&handoff.id).into(),
                     artifact_id: artifact_id.into(),
-                    handoff: Lent::Borrowed(handoff),
+                    handoff: RecordCow::Borrowed(handoff),
                 };
                 let note = || plain::handoff(handoff);
                 self.extension_or(fields, out, |out| self.note(seq, &note(), out));
@@ -361,8 +361,8 @@ impl Projector {
             } => {
                 let fields = LiveClientFields {
                     action: *action,
-                    state: Lent::Borrowed(state),
-                    left: left.as_deref().map(Lent::Borrowed),
+                    state: RecordCow::Borrowed(state),
+                    left: left.as_deref().map(RecordCow::Borrowed),
                 };
                 self.extension(fields, out);
             }

@@ -3,10 +3,10 @@
 
 use harn_model::{LogRecord, Plan, Seq, SessionId, TranscriptCompacted, WorkerEvent, WorkerUpdate};
 
-use super::{Projector, is_blank, plain, standard::plan_meta};
+use super::{UpdateProjector, is_blank, plain, standard::plan_meta};
 use crate::wire::{
-    CompactionState, Content, IdleReason, NoticeSeverity, PlanContent, SessionError, SubagentState,
-    Update,
+    CompactionState, ContentBlockWire, IdleReason, NoticeSeverity, PlanContent, StandardUpdate,
+    SubagentError, SubagentState,
 };
 
 /// The one plan of a session: each replaces the one before it.
@@ -14,7 +14,7 @@ const PLAN_ID: &str = "plan";
 /// JSON-RPC's internal error.
 const INTERNAL: i32 = -32603;
 
-impl Projector {
+impl UpdateProjector {
     /// Whether a client sees progress as notices.
     pub(super) fn has_notices(&self) -> bool {
         self.dialect.newer.notices
@@ -42,7 +42,7 @@ impl Projector {
             Some((title, rest)) => (title, Some(rest.trim())),
             None => (text.trim(), None),
         };
-        let update = Update::Notice {
+        let update = StandardUpdate::Notice {
             severity,
             title: title.trim(),
             description: rest.filter(|rest| !rest.is_empty()),
@@ -67,10 +67,10 @@ impl Projector {
             return;
         }
         let text = plain::compacted(compacted);
-        let update = Update::CompactionUpdate {
+        let update = StandardUpdate::CompactionUpdate {
             compaction_id: &format!("compaction-{seq}"),
             status: CompactionState::Completed,
-            summary: [Content::text(&text)],
+            summary: [ContentBlockWire::text(&text)],
         };
         self.update(&update, out);
     }
@@ -79,14 +79,14 @@ impl Projector {
     pub(super) fn plan_by_id(&self, plan: &Plan, out: &mut Vec<u8>) {
         let entries = plan.entries();
         if entries.is_empty() {
-            return self.update(&Update::PlanRemoved { plan_id: PLAN_ID }, out);
+            return self.update(&StandardUpdate::PlanRemoved { plan_id: PLAN_ID }, out);
         }
         let meta = plan_meta(plan);
         let plan = PlanContent::Items {
             plan_id: PLAN_ID,
             entries: entries.iter().map(Into::into).collect(),
         };
-        self.update(&Update::PlanUpdate { plan, meta }, out);
+        self.update(&StandardUpdate::PlanUpdate { plan, meta }, out);
     }
 
     /// Whether a worker is shown as a session of its own.
@@ -116,7 +116,7 @@ impl Projector {
             | WorkerEvent::WorkerStopped => idle(IdleReason::EndTurn),
             WorkerEvent::WorkerCancelled => idle(IdleReason::Cancelled),
             WorkerEvent::WorkerFailed => idle(IdleReason::Error {
-                error: SessionError {
+                error: SubagentError {
                     code: INTERNAL,
                     message: worker
                         .metadata
@@ -126,7 +126,7 @@ impl Projector {
                 },
             }),
         };
-        let update = Update::SubagentUpdate {
+        let update = StandardUpdate::SubagentUpdate {
             session_id: child.as_str(),
             title: announced.0,
             description: announced.1,
@@ -141,15 +141,15 @@ impl Projector {
 
     /// A message of this session to another one.
     fn session_message(&self, id: &str, to: &SessionId, text: &str, out: &mut Vec<u8>) {
-        let message = Update::SessionMessage {
+        let message = StandardUpdate::SessionMessage {
             message_id: id,
             sender_session_id: self.session.as_str(),
             recipient_session_id: to.as_str(),
         };
         self.update(&message, out);
-        let chunk = Update::SessionMessageChunk {
+        let chunk = StandardUpdate::SessionMessageChunk {
             message_id: id,
-            content: Content::text(text),
+            content: ContentBlockWire::text(text),
         };
         self.update(&chunk, out);
     }

@@ -8,8 +8,8 @@ use harn_model::{
 };
 use serde_json::Value;
 
-use super::Projector;
-use crate::wire::{ToolCall, ToolContents, Update};
+use super::UpdateProjector;
+use crate::wire::{StandardUpdate, ToolCallWire, ToolContents};
 
 pub(super) fn progress(progress: &Progress) -> String {
     let message = &progress.message;
@@ -71,7 +71,7 @@ pub(super) fn compacted(compacted: &TranscriptCompacted) -> String {
     )
 }
 
-impl Projector {
+impl UpdateProjector {
     /// A worker as a tool call a cycle. One that ends while it waits has no call open; that is a thought.
     pub(super) fn worker_as_call(&self, seq: Seq, worker: &WorkerUpdate, out: &mut Vec<u8>) {
         let id = format!("worker-{}-{}", worker.worker_id, worker.cycle);
@@ -123,7 +123,7 @@ impl Projector {
     fn call_begins(&self, id: &str, title: &str, out: &mut Vec<u8>) {
         let mut call = call(id, title, ToolCallStatus::InProgress);
         call.kind = Some(ToolKind::Other);
-        self.update(&Update::ToolCall(call), out);
+        self.update(&StandardUpdate::ToolCall(call), out);
     }
 
     fn call_ends(
@@ -136,7 +136,7 @@ impl Projector {
     ) {
         let mut call = call(id, title, status);
         call.content = (!text.is_empty()).then_some(ToolContents::Text(text));
-        self.update(&Update::ToolCallUpdate(call), out);
+        self.update(&StandardUpdate::ToolCallUpdate(call), out);
     }
 }
 
@@ -165,8 +165,8 @@ fn titled(title: &str, text: &str) -> String {
     }
 }
 
-pub(super) fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCall<'a> {
-    ToolCall {
+pub(super) fn call<'a>(id: &'a str, title: &'a str, status: ToolCallStatus) -> ToolCallWire<'a> {
+    ToolCallWire {
         tool_call_id: id,
         title: Some(title),
         name: None,

@@ -2,23 +2,24 @@
 
 use harn_model::{ContentBlock, LiveAuthor, MessageId, Plan, ToolCallUpdate, ToolContent};
 
-use super::Projector;
+use super::UpdateProjector;
 use crate::{
     Profile,
     ext::{
-        HarnMeta, content::ContentMeta, lend::Lent, plan::PlanMeta, tool::ToolMeta, user::UserMeta,
+        HarnMeta, content::ContentMeta, lend::RecordCow, plan::PlanMeta, tool::ToolMeta,
+        user::UserMeta,
     },
-    wire::{Blocks, Content, ToolCall, ToolContents, Update},
+    wire::{ContentBlockWire, MessageBlocks, StandardUpdate, ToolCallWire, ToolContents},
 };
 
 pub(super) fn message<'a>(
     text: &'a str,
     visible: Option<&'a str>,
     id: Option<&'a MessageId>,
-) -> Update<'a> {
+) -> StandardUpdate<'a> {
     let meta = visible.map(|visible| HarnMeta::new(ContentMeta::of_chunk(visible)));
-    Update::AgentMessageChunk {
-        content: Content::Text {
+    StandardUpdate::AgentMessageChunk {
+        content: ContentBlockWire::Text {
             text: text.into(),
             meta,
         },
@@ -26,18 +27,22 @@ pub(super) fn message<'a>(
     }
 }
 
-pub(super) fn thought<'a>(text: &'a str, id: Option<&'a MessageId>) -> Update<'a> {
-    Update::AgentThoughtChunk {
-        content: Content::text(text),
+pub(super) fn thought<'a>(text: &'a str, id: Option<&'a MessageId>) -> StandardUpdate<'a> {
+    StandardUpdate::AgentThoughtChunk {
+        content: ContentBlockWire::text(text),
         message_id: id.map(MessageId::as_str),
     }
 }
 
 /// A tool call, with its name for clients whose schema has one.
-pub(super) fn tool_call(call: &harn_model::ToolCall, replay: bool, named: bool) -> Update<'_> {
+pub(super) fn tool_call(
+    call: &harn_model::ToolCall,
+    replay: bool,
+    named: bool,
+) -> StandardUpdate<'_> {
     let is_shown =
         |content: &ToolContent| !replay || !matches!(content, ToolContent::Terminal { .. });
-    Update::ToolCall(ToolCall {
+    StandardUpdate::ToolCall(ToolCallWire {
         tool_call_id: call.tool_call_id.as_str(),
         title: Some(call.title.as_deref().unwrap_or(&call.tool_name)),
         name: named.then_some(call.tool_name.as_str()),
@@ -58,7 +63,7 @@ pub(super) fn tool_call(call: &harn_model::ToolCall, replay: bool, named: bool) 
     })
 }
 
-pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> Update<'a> {
+pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> StandardUpdate<'a> {
     let content = match (&update.content, &update.error) {
         (Some(contents), _) => Some(ToolContents::Given {
             contents,
@@ -67,7 +72,7 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
         (None, Some(error)) => Some(ToolContents::Text(error)),
         (None, None) => None,
     };
-    Update::ToolCallUpdate(ToolCall {
+    StandardUpdate::ToolCallUpdate(ToolCallWire {
         tool_call_id: update.tool_call_id.as_str(),
         // The runtime fills it; only an old log lacks it.
         title: Some(update.title.as_deref().unwrap_or(&update.tool_name)),
@@ -82,7 +87,7 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
     })
 }
 
-impl Projector {
+impl UpdateProjector {
     /// A message that reached the agent in the middle of a turn: whole where the contract's update is
     /// understood, else in pieces.
     pub(super) fn user_message(
@@ -92,12 +97,12 @@ impl Projector {
         author: Option<&LiveAuthor>,
         out: &mut Vec<u8>,
     ) {
-        let content = Blocks(blocks);
+        let content = MessageBlocks(blocks);
         match self.dialect.profile {
             Profile::Harn if content.iter().next().is_some() => {
                 let message_id = id.as_str();
                 self.update(
-                    &Update::UserMessage {
+                    &StandardUpdate::UserMessage {
                         message_id,
                         content,
                         meta: said_by(author),
@@ -118,10 +123,10 @@ impl Projector {
         author: Option<&LiveAuthor>,
         out: &mut Vec<u8>,
     ) {
-        for content in Blocks(blocks).iter() {
+        for content in MessageBlocks(blocks).iter() {
             let message_id = id.as_str();
             self.update(
-                &Update::UserMessageChunk {
+                &StandardUpdate::UserMessageChunk {
                     content,
                     message_id,
                     meta: said_by(author),
@@ -139,7 +144,7 @@ impl Projector {
         let entries = plan.entries();
         let meta = plan_meta(plan);
         let entries = entries.iter().map(Into::into).collect();
-        self.update(&Update::Plan { entries, meta }, out);
+        self.update(&StandardUpdate::Plan { entries, meta }, out);
     }
 }
 
@@ -148,7 +153,7 @@ pub(super) fn plan_meta(plan: &Plan) -> Option<HarnMeta<PlanMeta<'_>>> {
     match plan {
         Plan::Entries(_) => None,
         Plan::Document(plan) => Some(HarnMeta::new(PlanMeta {
-            plan: Lent::Borrowed(plan),
+            plan: RecordCow::Borrowed(plan),
         })),
     }
 }
@@ -157,7 +162,7 @@ pub(super) fn plan_meta(plan: &Plan) -> Option<HarnMeta<PlanMeta<'_>>> {
 fn said_by(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
     author.map(|live_session| {
         HarnMeta::new(UserMeta {
-            live_session: Lent::Borrowed(live_session),
+            live_session: RecordCow::Borrowed(live_session),
         })
     })
 }

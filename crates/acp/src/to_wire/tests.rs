@@ -14,7 +14,7 @@ use crate::{Profile, ext::update::ExtensionSet};
 
 const ALL: [Profile; 3] = [Profile::Harn, Profile::Meta, Profile::Acp];
 
-fn lines(projector: &Projector, event: AgentEvent) -> Vec<Value> {
+fn lines(projector: &UpdateProjector, event: AgentEvent) -> Vec<Value> {
     let envelope = Envelope {
         seq: Seq(7),
         at: 0,
@@ -31,8 +31,8 @@ fn lines(projector: &Projector, event: AgentEvent) -> Vec<Value> {
         .collect()
 }
 
-fn live(dialect: impl Into<Dialect>) -> Projector {
-    Projector::new(&"s".into(), dialect, false)
+fn live(dialect: impl Into<Dialect>) -> UpdateProjector {
+    UpdateProjector::new(&"s".into(), dialect, false)
 }
 
 /// The updates, or the params of agent events.
@@ -330,7 +330,7 @@ fn agent_events_stand_beside_their_session() {
     check(Profile::Harn, events(), &both);
     check(Profile::Meta, events(), both);
     check(Profile::Acp, events(), expect![[""]]);
-    let replay = Projector::new(&"s".into(), Profile::Harn, true);
+    let replay = UpdateProjector::new(&"s".into(), Profile::Harn, true);
     let [_, closed] = events();
     assert_eq!(lines(&replay, closed), [] as [Value; 0]);
 }

@@ -3,13 +3,13 @@
 
 use harn_model::{MessageId, TurnId, TurnOutcome};
 
-use super::Projector;
+use super::UpdateProjector;
 use crate::{
     Profile,
     ext::agent_event::{HarnEvent, TurnEndedFields, TurnStartedFields},
 };
 
-impl Projector {
+impl UpdateProjector {
     /// Comes behind the prompt, so that who sent it and is spared it is not told it by coming back.
     pub(super) fn turn_started(
         &self,

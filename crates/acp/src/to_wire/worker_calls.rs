@@ -3,15 +3,15 @@
 use harn_model::{PermissionAsked, WorkerCall, WorkerCallStep};
 
 use super::{
-    Projector,
+    UpdateProjector,
     standard::{tool_call, tool_call_update},
 };
 use crate::{
     ext::{HarnMeta, tool::ToolMeta},
-    wire::Update,
+    wire::StandardUpdate,
 };
 
-impl Projector {
+impl UpdateProjector {
     /// A client that observes workers' calls sees all of them. Every other client sees those that somebody is
     /// asked about, from just before the question on: no question names a call that its client does not know.
     pub(super) fn worker_call(&self, call: &WorkerCall, replay: bool, out: &mut Vec<u8>) {
@@ -46,8 +46,8 @@ impl Projector {
     }
 }
 
-fn with_worker<'a>(mut update: Update<'a>, call: &'a WorkerCall) -> Update<'a> {
-    if let Update::ToolCall(wire) | Update::ToolCallUpdate(wire) = &mut update {
+fn with_worker<'a>(mut update: StandardUpdate<'a>, call: &'a WorkerCall) -> StandardUpdate<'a> {
+    if let StandardUpdate::ToolCall(wire) | StandardUpdate::ToolCallUpdate(wire) = &mut update {
         let meta = match &call.step {
             WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => {
                 ToolMeta::of_call(call)

@@ -10,9 +10,9 @@ use crate::EventId;
 
 /// One following of a session, of this process. Later ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Followed(u64);
+pub struct FollowId(u64);
 
-impl Followed {
+impl FollowId {
     pub(crate) fn begin() -> Self {
         static BEGUN: AtomicU64 = AtomicU64::new(0);
         Self(BEGUN.fetch_add(1, Ordering::Relaxed))
@@ -21,7 +21,7 @@ impl Followed {
 
 /// Why a session is not followed anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotFollowed {
+pub enum RefollowError {
     /// This client does not have it open.
     #[error("the session is not open on this connection")]
     NotOpen,
@@ -31,27 +31,27 @@ pub enum NotFollowed {
 }
 
 /// Wants a session that this client has open followed anew. What waits of it in the queue is stale then: the
-/// pieces whose [`stream`](super::Piece::stream) is an earlier one than this are to be thrown away.
+/// pieces whose [`stream`](super::OutgoingPiece::stream) is an earlier one than this are to be thrown away.
 #[derive(Debug)]
-pub struct Refollow {
+pub struct RefollowRequest {
     pub(crate) session: SessionId,
     pub(crate) after: EventId,
-    pub(crate) stream: Followed,
-    pub(crate) reply: oneshot::Sender<Result<(), NotFollowed>>,
+    pub(crate) stream: FollowId,
+    pub(crate) reply: oneshot::Sender<Result<(), RefollowError>>,
 }
 
-impl Refollow {
+impl RefollowRequest {
     /// From behind this line. The receiver hears what came of it, at the latest before the first piece.
     #[must_use]
     pub fn new(
         session: SessionId,
         after: EventId,
-    ) -> (Self, oneshot::Receiver<Result<(), NotFollowed>>) {
+    ) -> (Self, oneshot::Receiver<Result<(), RefollowError>>) {
         let (reply, came_of_it) = oneshot::channel();
         let refollow = Self {
             session,
             after,
-            stream: Followed::begin(),
+            stream: FollowId::begin(),
             reply,
         };
         (refollow, came_of_it)
@@ -59,15 +59,15 @@ impl Refollow {
 
     /// The following it will be.
     #[must_use]
-    pub fn stream(&self) -> Followed {
+    pub fn stream(&self) -> FollowId {
         self.stream
     }
 }
 
-impl PartialEq for Refollow {
+impl PartialEq for RefollowRequest {
     fn eq(&self, other: &Self) -> bool {
         (&self.session, self.after) == (&other.session, other.after)
     }
 }
 
-impl Eq for Refollow {}
+impl Eq for RefollowRequest {}

@@ -4,34 +4,35 @@
 mod follow;
 
 use bytes::Bytes;
-use harn_lines::{Line, Parcel};
+use harn_lines::{IncomingLine, Parcel};
 use harn_model::SessionId;
 
-pub use follow::{Followed, NotFollowed, Refollow};
+pub use follow::{FollowId, RefollowError, RefollowRequest};
 pub use harn_lines::{
-    Disconnected, Limits, STDIO_LINE_LIMIT, read_lines, read_lines_from, write_chunks, write_pieces,
+    ClientDisconnected, OutgoingLimits, STDIO_LINE_LIMIT, read_lines, read_lines_from,
+    write_chunks, write_pieces,
 };
 
 /// The way to a client.
-pub type Outgoing = harn_lines::Outgoing<Piece>;
+pub type PieceSender = harn_lines::OutgoingSender<OutgoingPiece>;
 /// The writing end of it.
-pub type OutgoingReceiver = harn_lines::OutgoingReceiver<Piece>;
+pub type PieceReceiver = harn_lines::OutgoingReceiver<OutgoingPiece>;
 
 /// A queue of bytes to write, bounded as for stdio.
 #[must_use]
-pub fn outgoing() -> (Outgoing, OutgoingReceiver) {
+pub fn outgoing() -> (PieceSender, PieceReceiver) {
     harn_lines::outgoing()
 }
 
 /// A queue of bytes to write, bounded.
 #[must_use]
-pub fn outgoing_of(limits: Limits) -> (Outgoing, OutgoingReceiver) {
+pub fn outgoing_of(limits: OutgoingLimits) -> (PieceSender, PieceReceiver) {
     harn_lines::outgoing_of(limits)
 }
 
 /// A line from the client, or what came in its place.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Incoming {
+pub enum ConnectionInput {
     /// A line, without its end.
     Line(String),
     /// A line longer than allowed; it was skipped.
@@ -42,15 +43,15 @@ pub enum Incoming {
     /// A line that is not UTF-8; it was skipped.
     NotUtf8,
     /// No line: a session is to be followed anew, from behind an event.
-    Refollow(Refollow),
+    Refollow(RefollowRequest),
 }
 
-impl From<Line> for Incoming {
-    fn from(line: Line) -> Self {
+impl From<IncomingLine> for ConnectionInput {
+    fn from(line: IncomingLine) -> Self {
         match line {
-            Line::Text(line) => Self::Line(line),
-            Line::TooLong { limit } => Self::TooLong { limit },
-            Line::NotUtf8 => Self::NotUtf8,
+            IncomingLine::Text(line) => Self::Line(line),
+            IncomingLine::TooLong { limit } => Self::TooLong { limit },
+            IncomingLine::NotUtf8 => Self::NotUtf8,
         }
     }
 }
@@ -58,16 +59,16 @@ impl From<Line> for Incoming {
 /// Bytes to write: one or more whole lines, all of one session or of none. One without bytes is a mark: the
 /// following it names has come to what was there when it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct OutgoingPiece {
     /// The lines, each with its line break.
     pub bytes: Bytes,
     /// The session they are about: the one a message names, or for an answer the one its request named.
     pub session: Option<SessionId>,
     /// Which following of the session wrote them; none for what is no part of its stream, such as answers.
-    pub stream: Option<Followed>,
+    pub stream: Option<FollowId>,
 }
 
-impl Parcel for Piece {
+impl Parcel for OutgoingPiece {
     fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -81,7 +82,7 @@ impl Parcel for Piece {
     }
 }
 
-impl From<Bytes> for Piece {
+impl From<Bytes> for OutgoingPiece {
     fn from(bytes: Bytes) -> Self {
         Self {
             bytes,
@@ -91,13 +92,13 @@ impl From<Bytes> for Piece {
     }
 }
 
-impl From<Vec<u8>> for Piece {
+impl From<Vec<u8>> for OutgoingPiece {
     fn from(bytes: Vec<u8>) -> Self {
         Bytes::from(bytes).into()
     }
 }
 
-impl From<&'static str> for Piece {
+impl From<&'static str> for OutgoingPiece {
     fn from(text: &'static str) -> Self {
         Bytes::from(text).into()
     }

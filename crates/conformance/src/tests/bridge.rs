@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Rule, answer, broken::Case, findings, prompt, request, update};
+use super::{ConformanceRule, answer, broken::BrokenCase, findings, prompt, request, update};
 use harn_acp::Profile;
 
 /// A client with or without the bridge, in a turn: four lines.
@@ -24,22 +24,30 @@ fn call(name: &str, args: Value) -> String {
     request(9, "host/call", params)
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<BrokenCase> {
     let tools = || request(9, "host/tools/list", json!({}));
     let after = |lines| turn_with(json!(true), lines);
     let servers = |servers: Value| {
         update(json!({"sessionUpdate": "session_info_update", "_meta": {"harn": {"mcp": servers}}}))
     };
     vec![
-        (Rule::NotOffered, 5, turn_with(json!(false), vec![tools()])),
-        (Rule::NotOffered, 5, turn_with(json!(null), vec![tools()])),
         (
-            Rule::WrongExtension,
+            ConformanceRule::NotOffered,
+            5,
+            turn_with(json!(false), vec![tools()]),
+        ),
+        (
+            ConformanceRule::NotOffered,
+            5,
+            turn_with(json!(null), vec![tools()]),
+        ),
+        (
+            ConformanceRule::WrongExtension,
             5,
             after(vec![request(9, "skills/fetch", json!({}))]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             5,
             after(vec![request(
                 9,
@@ -48,23 +56,23 @@ pub(super) fn cases() -> Vec<Case> {
             )]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             5,
             after(vec![call("process.exec", json!({"command": 7}))]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             5,
             after(vec![call("process.list_shells", json!({"all": true}))]),
         ),
         // The host's mistakes.
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             6,
             after(vec![tools(), answer(9, json!([{"title": "dice"}]))]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             6,
             after(vec![
                 call("process.list_shells", json!({})),
@@ -72,14 +80,14 @@ pub(super) fn cases() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             5,
             after(vec![servers(
                 json!([{"name": "issues", "state": "asleep"}]),
             )]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             2,
             vec![
                 request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
@@ -102,7 +110,7 @@ fn a_method_that_initialize_names_may_be_asked() {
         let mut lines = turn_with(json!(null), vec![request(9, "host/tools/list", json!({}))]);
         lines.insert(1, answer(0, hello));
         let found = findings(lines.iter().map(String::as_str));
-        let wrong = [(6, Rule::NotOffered)];
+        let wrong = [(6, ConformanceRule::NotOffered)];
         assert_eq!(found, if forced { &[][..] } else { &wrong[..] });
     }
 }

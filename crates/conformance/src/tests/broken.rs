@@ -8,7 +8,7 @@ use super::*;
 use harn_acp::transport::STDIO_LINE_LIMIT;
 
 /// The rule, the line that breaks it, and the recording.
-pub(super) type Case = (Rule, usize, Vec<String>);
+pub(super) type BrokenCase = (ConformanceRule, usize, Vec<String>);
 
 #[test]
 fn every_rule_is_broken_by_its_case_alone() {
@@ -36,7 +36,7 @@ fn every_rule_is_broken_by_its_case_alone() {
         assert_eq!(found, [(line, rule)], "{rule}: {tail:#?}");
         shown.insert(rule);
     }
-    let missing: Vec<_> = Rule::ALL
+    let missing: Vec<_> = ConformanceRule::ALL
         .iter()
         .filter(|rule| !shown.contains(rule))
         .collect();
@@ -55,45 +55,53 @@ fn opened(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     open.into_iter().chain(lines).collect()
 }
 
-fn messages() -> Vec<Case> {
+fn messages() -> Vec<BrokenCase> {
     let logout = || request(7, "logout", json!({}));
     vec![
-        (Rule::NotJson, 1, vec![r#"{"jsonrpc":"2.0","#.into()]),
-        (Rule::NotJson, 1, vec!["[".repeat(100_000)]),
         (
-            Rule::NotJson,
+            ConformanceRule::NotJson,
+            1,
+            vec![r#"{"jsonrpc":"2.0","#.into()],
+        ),
+        (ConformanceRule::NotJson, 1, vec!["[".repeat(100_000)]),
+        (
+            ConformanceRule::NotJson,
             2,
             vec![
                 String::new(),
                 r#"{"to":"client","rawBytes":"\\xff"}"#.into(),
             ],
         ),
-        (Rule::LineTooLong, 1, vec!["x".repeat(STDIO_LINE_LIMIT + 1)]),
-        (Rule::NotAMessage, 1, vec!["[]".into()]),
-        (Rule::NotAMessage, 1, vec!["7".into()]),
         (
-            Rule::NotAMessage,
+            ConformanceRule::LineTooLong,
+            1,
+            vec!["x".repeat(STDIO_LINE_LIMIT + 1)],
+        ),
+        (ConformanceRule::NotAMessage, 1, vec!["[]".into()]),
+        (ConformanceRule::NotAMessage, 1, vec!["7".into()]),
+        (
+            ConformanceRule::NotAMessage,
             1,
             vec![r#"{"method":"logout","id":1}"#.into()],
         ),
         (
-            Rule::NotAMessage,
+            ConformanceRule::NotAMessage,
             1,
             vec![r#"{"jsonrpc":"2.0","method":"logout","id":{}}"#.into()],
         ),
         (
-            Rule::NotAMessage,
+            ConformanceRule::NotAMessage,
             1,
             vec![r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#.into()],
         ),
         (
-            Rule::NotAMessage,
+            ConformanceRule::NotAMessage,
             1,
             vec![r#"{"jsonrpc":"2.0","result":{}}"#.into()],
         ),
-        (Rule::IdInUse, 2, vec![logout(), logout()]),
+        (ConformanceRule::IdInUse, 2, vec![logout(), logout()]),
         (
-            Rule::AnswerWithoutRequest,
+            ConformanceRule::AnswerWithoutRequest,
             2,
             vec![
                 logout(),
@@ -101,24 +109,24 @@ fn messages() -> Vec<Case> {
             ],
         ),
         (
-            Rule::AnsweredTwice,
+            ConformanceRule::AnsweredTwice,
             3,
             vec![logout(), answer(7, json!({})), answer(7, json!({}))],
         ),
         (
-            Rule::UnknownMethod,
+            ConformanceRule::UnknownMethod,
             1,
             vec![request(1, "session/teleport", json!({}))],
         ),
         (
-            Rule::UnknownMethod,
+            ConformanceRule::UnknownMethod,
             1,
             vec![format!(r#"{{"to":"client","message":{}}}"#, logout())],
         ),
     ]
 }
 
-fn shapes() -> Vec<Case> {
+fn shapes() -> Vec<BrokenCase> {
     let initialized = |harn: Value| {
         let mut capabilities = json!({});
         if !harn.is_null() {
@@ -147,7 +155,7 @@ fn shapes() -> Vec<Case> {
     meta_only.push(initialized(json!({"schemaCompatibility": "x", "toolLifecycleExtensionFields": [], "sessionUpdateExtensions": ["progress"]})).remove(1));
     vec![
         (
-            Rule::WrongShape,
+            ConformanceRule::WrongShape,
             1,
             vec![request(
                 1,
@@ -156,45 +164,45 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::WrongShape,
+            ConformanceRule::WrongShape,
             2,
             vec![prompt(1), answer(1, json!({"stopReason": "bored"}))],
         ),
         (
-            Rule::WrongShape,
+            ConformanceRule::WrongShape,
             1,
             vec![update(
                 json!({"sessionUpdate": "plan", "entries": [{"content": "c", "priority": "urgent", "status": "pending"}]}),
             )],
         ),
         (
-            Rule::WrongShape,
+            ConformanceRule::WrongShape,
             1,
             vec![update(
                 json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "smell"}}),
             )],
         ),
         (
-            Rule::WrongShape,
+            ConformanceRule::WrongShape,
             1,
             vec![r#"{"jsonrpc":"2.0","id":null,"error":{"code":"E1","message":"no"}}"#.into()],
         ),
         (
-            Rule::UnknownMember,
+            ConformanceRule::UnknownMember,
             1,
             vec![update(
                 json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask", "modeId": "ask"}),
             )],
         ),
         (
-            Rule::UnknownMember,
+            ConformanceRule::UnknownMember,
             1,
             vec![update(
                 json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x", "txet": "x"}}),
             )],
         ),
         (
-            Rule::UnknownMember,
+            ConformanceRule::UnknownMember,
             1,
             vec![extension(
                 "progress",
@@ -202,17 +210,17 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::UnknownUpdate,
+            ConformanceRule::UnknownUpdate,
             1,
             vec![update(json!({"sessionUpdate": "mind_reading"}))],
         ),
         (
-            Rule::UnknownUpdate,
+            ConformanceRule::UnknownUpdate,
             1,
             vec![event(json!({"sessionId": "s", "kind": "mind_reading"}))],
         ),
         (
-            Rule::UnknownUpdate,
+            ConformanceRule::UnknownUpdate,
             1,
             vec![extension(
                 "session_info_update",
@@ -220,12 +228,12 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![extension("progress", json!({"phase": "p"}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![extension(
                 "session_info_update",
@@ -233,36 +241,36 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![call("c", json!({"parsing": "yes"}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![event(
                 json!({"sessionId": "s", "kind": "composition_start", "runId": "r"}),
             )],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![update(
                 json!({"sessionUpdate": "plan", "entries": [], "_meta": {"harn": {"plan": 7}}}),
             )],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![text(json!({"visible_text": 7, "visible_delta": ""}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             2,
             initialized(json!({"schemaCompatibility": 7, "toolLifecycleExtensionFields": []})),
         ),
         (
-            Rule::UnknownMember,
+            ConformanceRule::UnknownMember,
             1,
             vec![request(
                 0,
@@ -271,12 +279,12 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::NotAdvertised,
+            ConformanceRule::NotAdvertised,
             5,
             after(initialized(Value::Null), vec![progress()]),
         ),
         (
-            Rule::NotAdvertised,
+            ConformanceRule::NotAdvertised,
             5,
             after(
                 initialized(Value::Null),
@@ -284,7 +292,7 @@ fn shapes() -> Vec<Case> {
             ),
         ),
         (
-            Rule::NotAdvertised,
+            ConformanceRule::NotAdvertised,
             5,
             after(
                 initialized(Value::Null),
@@ -292,18 +300,22 @@ fn shapes() -> Vec<Case> {
             ),
         ),
         (
-            Rule::NotAdvertised,
+            ConformanceRule::NotAdvertised,
             5,
             after(
                 initialized(Value::Null),
                 vec![text(json!({"visible_text": "hi", "visible_delta": "hi"}))],
             ),
         ),
-        (Rule::NotAdvertised, 5, after(meta_only, vec![progress()])),
+        (
+            ConformanceRule::NotAdvertised,
+            5,
+            after(meta_only, vec![progress()]),
+        ),
     ]
 }
 
-fn sessions() -> Vec<Case> {
+fn sessions() -> Vec<BrokenCase> {
     let mode = || update(json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     let resume = json!({"sessionId": "s", "cwd": "/w"});
     let close = || {
@@ -321,30 +333,34 @@ fn sessions() -> Vec<Case> {
     let mut early_resume = early("session/resume", resume);
     early_resume[2] = answer(1, json!({}));
     vec![
-        (Rule::SessionNotOpen, 2, early("session/new", new)),
         (
-            Rule::SessionNotOpen,
+            ConformanceRule::SessionNotOpen,
+            2,
+            early("session/new", new),
+        ),
+        (
+            ConformanceRule::SessionNotOpen,
             2,
             early("session/fork", json!({"sessionId": "t", "cwd": "/w"})),
         ),
         (
-            Rule::SessionNotOpen,
+            ConformanceRule::SessionNotOpen,
             4,
             opened([
                 request(9, "initialize", json!({"protocolVersion": 1})),
                 mode(),
             ]),
         ),
-        (Rule::SessionNotOpen, 2, early_resume),
+        (ConformanceRule::SessionNotOpen, 2, early_resume),
         (
-            Rule::SessionNotOpen,
+            ConformanceRule::SessionNotOpen,
             5,
             opened(close().into_iter().chain([mode()])),
         ),
     ]
 }
 
-fn tools() -> Vec<Case> {
+fn tools() -> Vec<BrokenCase> {
     let none = Value::Null;
     let in_turn = |lines: Vec<String>| {
         let all = [prompt(5)].into_iter().chain(lines).chain([end_turn(5)]);
@@ -354,9 +370,13 @@ fn tools() -> Vec<Case> {
     let mut raw: Value = serde_json::from_str(&call("c", json!({"rawInputPartial": "{"}))).unwrap();
     raw["params"]["update"]["rawInput"] = json!({});
     vec![
-        (Rule::UpdateBeforeCall, 4, in_turn(vec![done(none.clone())])),
         (
-            Rule::CallAnnouncedTwice,
+            ConformanceRule::UpdateBeforeCall,
+            4,
+            in_turn(vec![done(none.clone())]),
+        ),
+        (
+            ConformanceRule::CallAnnouncedTwice,
             5,
             in_turn(vec![
                 call("c", none.clone()),
@@ -365,7 +385,7 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::UpdateAfterEnd,
+            ConformanceRule::UpdateAfterEnd,
             6,
             in_turn(vec![
                 call("c", none.clone()),
@@ -374,22 +394,22 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::CallLeftOpen,
+            ConformanceRule::CallLeftOpen,
             5,
             in_turn(vec![call("c", none.clone())]),
         ),
         (
-            Rule::CallLeftOpen,
+            ConformanceRule::CallLeftOpen,
             2,
             vec![call("c", none.clone()), end_turn(9)],
         ),
         (
-            Rule::CallOutsideTurn,
+            ConformanceRule::CallOutsideTurn,
             5,
             opened([prompt(5), end_turn(5), call("c", none.clone())]),
         ),
         (
-            Rule::DurationBeforeEnd,
+            ConformanceRule::DurationBeforeEnd,
             5,
             in_turn(vec![
                 call("c", none.clone()),
@@ -398,7 +418,7 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::DurationBeforeEnd,
+            ConformanceRule::DurationBeforeEnd,
             4,
             in_turn(vec![
                 call("c", json!({"executionDurationMs": 1})),
@@ -406,7 +426,7 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::CategoryWithoutFailure,
+            ConformanceRule::CategoryWithoutFailure,
             5,
             in_turn(vec![
                 call("c", none.clone()),
@@ -414,16 +434,16 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::CategoryWithoutFailure,
+            ConformanceRule::CategoryWithoutFailure,
             5,
             in_turn(vec![
                 call("c", none.clone()),
                 call_update("c", "failed", json!({"errorCategory": "timeout"})),
             ]),
         ),
-        (Rule::TwoRawInputs, 1, vec![raw.to_string()]),
+        (ConformanceRule::TwoRawInputs, 1, vec![raw.to_string()]),
         (
-            Rule::ParsingOutOfOrder,
+            ConformanceRule::ParsingOutOfOrder,
             5,
             in_turn(vec![
                 call("c", json!({"parsing": true})),
@@ -431,7 +451,7 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::ParsingOutOfOrder,
+            ConformanceRule::ParsingOutOfOrder,
             5,
             in_turn(vec![
                 call("c", none.clone()),
@@ -439,7 +459,7 @@ fn tools() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::ParsingOutOfOrder,
+            ConformanceRule::ParsingOutOfOrder,
             5,
             in_turn(vec![
                 call("c", none.clone()),
@@ -450,7 +470,7 @@ fn tools() -> Vec<Case> {
     ]
 }
 
-fn turns() -> Vec<Case> {
+fn turns() -> Vec<BrokenCase> {
     let of_session = |more: Value| {
         let mut params = json!({"sessionId": "s"});
         let members = params.as_object_mut().unwrap();
@@ -475,7 +495,7 @@ fn turns() -> Vec<Case> {
     let late = wanted.map(|(method, more)| {
         let wanted = request(9, method, of_session(more));
         let recording = opened([prompt(5), end_turn(5), wanted]);
-        (Rule::RequestOutsideTurn, 5, recording)
+        (ConformanceRule::RequestOutsideTurn, 5, recording)
     });
     let cancelled = |id| answer(id, json!({"stopReason": "cancelled"}));
     let spawned = || worker("WorkerSpawned", "running", false);
@@ -484,7 +504,7 @@ fn turns() -> Vec<Case> {
     let mut cases = Vec::from(late);
     cases.extend([
         (
-            Rule::SessionNotOpen,
+            ConformanceRule::SessionNotOpen,
             3,
             opened([request(9, "fs/write_text_file", {
                 let mut params = of_session(write.clone());
@@ -493,7 +513,7 @@ fn turns() -> Vec<Case> {
             })]),
         ),
         (
-            Rule::RequestOutsideTurn,
+            ConformanceRule::RequestOutsideTurn,
             7,
             opened([
                 prompt(5),
@@ -504,7 +524,7 @@ fn turns() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::WorkOutsideTurn,
+            ConformanceRule::WorkOutsideTurn,
             6,
             opened([
                 prompt(5),
@@ -514,7 +534,7 @@ fn turns() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::WorkOutsideTurn,
+            ConformanceRule::WorkOutsideTurn,
             6,
             opened([
                 prompt(5),
@@ -527,7 +547,7 @@ fn turns() -> Vec<Case> {
     cases
 }
 
-fn permissions() -> Vec<Case> {
+fn permissions() -> Vec<BrokenCase> {
     let ask = |params: Value| request(9, "session/request_permission", params);
     let spoilt = |spoil: fn(&mut Value)| {
         let mut params = asked();
@@ -565,12 +585,16 @@ fn permissions() -> Vec<Case> {
     let answered = |result: Value| vec![ask(asked()), answer(9, result)];
     let resumed = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     vec![
-        (Rule::ApprovalLacking, 7, to("meta", bare)),
-        (Rule::ApprovalLacking, 7, to("harn", under_meta)),
-        (Rule::NotAdvertised, 7, to("meta", asked())),
-        (Rule::AskBeforeCall, 4, opened([prompt(5), ask(asked())])),
+        (ConformanceRule::ApprovalLacking, 7, to("meta", bare)),
+        (ConformanceRule::ApprovalLacking, 7, to("harn", under_meta)),
+        (ConformanceRule::NotAdvertised, 7, to("meta", asked())),
         (
-            Rule::AskBeforeCall,
+            ConformanceRule::AskBeforeCall,
+            4,
+            opened([prompt(5), ask(asked())]),
+        ),
+        (
+            ConformanceRule::AskBeforeCall,
             6,
             opened([
                 prompt(5),
@@ -581,7 +605,7 @@ fn permissions() -> Vec<Case> {
         ),
         // A client that resumes a session in the middle of a call has not seen the announcement.
         (
-            Rule::AskBeforeCall,
+            ConformanceRule::AskBeforeCall,
             3,
             vec![
                 request(1, "session/resume", resumed.clone()),
@@ -590,22 +614,22 @@ fn permissions() -> Vec<Case> {
             ],
         ),
         (
-            Rule::ApprovalDiffers,
+            ConformanceRule::ApprovalDiffers,
             1,
             spoilt(|params| params["declaredPaths"] = json!(["a"])),
         ),
         (
-            Rule::ApprovalDiffers,
+            ConformanceRule::ApprovalDiffers,
             1,
             spoilt(|params| params["_meta"]["harn"]["approvalRequest"]["args"] = json!({})),
         ),
         (
-            Rule::ApprovalDiffers,
+            ConformanceRule::ApprovalDiffers,
             1,
             spoilt(|params| params["toolCall"]["toolCallId"] = json!("other")),
         ),
         (
-            Rule::NoDeadline,
+            ConformanceRule::NoDeadline,
             1,
             spoilt(|params| {
                 for pointer in ["/approvalRequest", "/_meta/harn/approvalRequest"] {
@@ -615,12 +639,12 @@ fn permissions() -> Vec<Case> {
             }),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             spoilt(|params| drop(params.as_object_mut().unwrap().remove("mutation"))),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             spoilt(|params| {
                 drop(
@@ -631,22 +655,26 @@ fn permissions() -> Vec<Case> {
                 )
             }),
         ),
-        (Rule::WrongShape, 2, answered(json!({}))),
-        (Rule::WrongShape, 2, answered(json!({"granted": "yes"}))),
+        (ConformanceRule::WrongShape, 2, answered(json!({}))),
         (
-            Rule::WrongShape,
+            ConformanceRule::WrongShape,
+            2,
+            answered(json!({"granted": "yes"})),
+        ),
+        (
+            ConformanceRule::WrongShape,
             2,
             answered(json!({"outcome": "selected"})),
         ),
         (
-            Rule::UnknownMember,
+            ConformanceRule::UnknownMember,
             2,
             answered(json!({"granted": true, "arguments": {}})),
         ),
     ]
 }
 
-fn activity() -> Vec<Case> {
+fn activity() -> Vec<BrokenCase> {
     let spawned = || worker("WorkerSpawned", "running", false);
     let skill = json!({"skillName": "k", "iteration": 1});
     let activated = json!({"skillName": "k", "iteration": 1, "reason": "r"});
@@ -655,12 +683,12 @@ fn activity() -> Vec<Case> {
     let resolved = || extension("hitl_resolved", resolved.clone());
     vec![
         (
-            Rule::WorkerNotSpawned,
+            ConformanceRule::WorkerNotSpawned,
             3,
             opened([worker("WorkerProgressed", "progressed", false)]),
         ),
         (
-            Rule::WorkerAfterEnd,
+            ConformanceRule::WorkerAfterEnd,
             5,
             opened([
                 spawned(),
@@ -669,28 +697,28 @@ fn activity() -> Vec<Case> {
             ]),
         ),
         (
-            Rule::WorkerTerminalWrong,
+            ConformanceRule::WorkerTerminalWrong,
             4,
             opened([spawned(), worker("WorkerCompleted", "completed", false)]),
         ),
         (
-            Rule::WorkerStatusWrong,
+            ConformanceRule::WorkerStatusWrong,
             4,
             opened([spawned(), worker("WorkerWaitingForInput", "running", false)]),
         ),
-        (Rule::HitlNotAsked, 3, opened([resolved()])),
+        (ConformanceRule::HitlNotAsked, 3, opened([resolved()])),
         (
-            Rule::HitlNotAsked,
+            ConformanceRule::HitlNotAsked,
             5,
             opened([extension("hitl_request", asked), resolved(), resolved()]),
         ),
         (
-            Rule::SkillNotActive,
+            ConformanceRule::SkillNotActive,
             3,
             opened([extension("skill_deactivated", skill.clone())]),
         ),
         (
-            Rule::SkillNotActive,
+            ConformanceRule::SkillNotActive,
             5,
             opened([
                 extension("skill_activated", activated),
@@ -701,36 +729,44 @@ fn activity() -> Vec<Case> {
     ]
 }
 
-fn compositions() -> Vec<Case> {
+fn compositions() -> Vec<BrokenCase> {
     let start = || run("composition_start", HASH);
     let finish = || run("composition_finish", HASH);
     let asked = || child("composition_child_call");
     let result = || child("composition_child_result");
     vec![
         (
-            Rule::CompositionNotOpen,
+            ConformanceRule::CompositionNotOpen,
             3,
             opened([run("composition_error", HASH)]),
         ),
-        (Rule::CompositionNotOpen, 3, opened([asked(), result()])),
-        (Rule::CompositionStartedTwice, 4, opened([start(), start()])),
         (
-            Rule::CompositionAfterEnd,
+            ConformanceRule::CompositionNotOpen,
+            3,
+            opened([asked(), result()]),
+        ),
+        (
+            ConformanceRule::CompositionStartedTwice,
+            4,
+            opened([start(), start()]),
+        ),
+        (
+            ConformanceRule::CompositionAfterEnd,
             5,
             opened([start(), finish(), asked()]),
         ),
         (
-            Rule::CompositionResultWithoutCall,
+            ConformanceRule::CompositionResultWithoutCall,
             4,
             opened([start(), result()]),
         ),
         (
-            Rule::CompositionResultWithoutCall,
+            ConformanceRule::CompositionResultWithoutCall,
             6,
             opened([start(), asked(), result(), result(), finish()]),
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             3,
             opened([run("composition_start", "sha256:12ab")]),
         ),

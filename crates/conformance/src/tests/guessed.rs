@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::Direction;
+use crate::TrafficDirection;
 
-fn lines(lines: &[String]) -> Vec<(usize, Rule)> {
+fn lines(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
     findings(lines.iter().map(String::as_str))
 }
 
@@ -19,7 +19,13 @@ fn the_agents_side_alone_is_checked_as_far_as_it_goes() {
         call("c", serde_json::Value::Null),
         answer(3, json!({"stopReason": "end_turn"})),
     ]);
-    assert_eq!(found, [(3, Rule::NotAdvertised), (5, Rule::CallLeftOpen)]);
+    assert_eq!(
+        found,
+        [
+            (3, ConformanceRule::NotAdvertised),
+            (5, ConformanceRule::CallLeftOpen)
+        ]
+    );
 }
 
 #[test]
@@ -63,10 +69,13 @@ fn ids_of_both_sides_may_be_the_same() {
 fn a_direction_that_is_told_counts() {
     let mut checker = Checker::new();
     let logout = json!({"jsonrpc": "2.0", "id": 1, "method": "logout"});
-    assert_eq!(checker.message(Some(Direction::ToAgent), &logout), []);
-    let odd = checker.message(Some(Direction::ToClient), &logout);
-    assert_eq!(odd[0].rule, Rule::UnknownMethod);
-    assert_eq!(odd[0].direction, Some(Direction::ToClient));
+    assert_eq!(
+        checker.message(Some(TrafficDirection::ToAgent), &logout),
+        []
+    );
+    let odd = checker.message(Some(TrafficDirection::ToClient), &logout);
+    assert_eq!(odd[0].rule, ConformanceRule::UnknownMethod);
+    assert_eq!(odd[0].direction, Some(TrafficDirection::ToClient));
     assert_eq!(odd[0].line, 2);
 }
 
@@ -87,7 +96,7 @@ fn a_carried_extension_counts_like_one_with_its_own_discriminator() {
     let skill = json!({"sessionUpdate": "skill_deactivated", "skillName": "k", "iteration": 1});
     let on = json!({"sessionUpdate": "skill_activated", "skillName": "k", "iteration": 1, "reason": "r"});
     let found = lines(&[carried(on), carried(skill.clone()), carried(skill)]);
-    assert_eq!(found, [(3, Rule::SkillNotActive)]);
+    assert_eq!(found, [(3, ConformanceRule::SkillNotActive)]);
 }
 
 #[test]
@@ -106,7 +115,7 @@ fn what_the_contract_puts_beside_acp_is_let_pass() {
             json!({"phase": "p", "message": "m", "replayed": true}),
         ),
     ]);
-    assert_eq!(found, [(2, Rule::UnknownMember)]);
+    assert_eq!(found, [(2, ConformanceRule::UnknownMember)]);
 }
 
 #[test]
@@ -154,7 +163,7 @@ fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
         call_update("unheard", "completed", none),
         end_turn(3),
     ]);
-    assert_eq!(found, [(12, Rule::UpdateBeforeCall)]);
+    assert_eq!(found, [(12, ConformanceRule::UpdateBeforeCall)]);
 }
 
 /// What may come after the answer to a prompt, for somebody else's turn may run, or it is no work.
@@ -188,7 +197,10 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
         lines(&all)
     };
     // Without any of these, both are found.
-    let missed = [(9, Rule::WorkOutsideTurn), (10, Rule::RequestOutsideTurn)];
+    let missed = [
+        (9, ConformanceRule::WorkOutsideTurn),
+        (10, ConformanceRule::RequestOutsideTurn),
+    ];
     assert_eq!(of_another(vec![]), missed);
     assert_eq!(of_another(vec![theirs()]), []);
     let inject = json!({"sessionId": "s", "mode": "queue", "content": "theirs"});
@@ -231,7 +243,7 @@ fn lone_messages_are_held_against_schemas_only() {
     assert_eq!(checker.line(&call_update("c", "completed", none)), []);
     assert_eq!(checker.line(&end_turn(4)), []);
     let odd = checker.line(&extension("progress", json!({"phase": "p"})));
-    assert_eq!(odd[0].rule, Rule::WrongExtension);
+    assert_eq!(odd[0].rule, ConformanceRule::WrongExtension);
     assert_eq!(checker.messages(), 3);
 }
 

@@ -12,10 +12,10 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{Checker, Rule};
+use super::{Checker, ConformanceRule};
 
 /// The rules that lines break, with the number of the line.
-fn findings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, Rule)> {
+fn findings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, ConformanceRule)> {
     let mut checker = Checker::new();
     let findings = lines.into_iter().flat_map(|line| checker.line(line));
     findings

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{broken::Case, *};
+use super::{broken::BrokenCase, *};
 
 fn client(name: &str, mode: &str, asked: bool) -> Value {
     json!({
@@ -24,7 +24,7 @@ fn told(state: Value) -> Vec<String> {
     vec![update]
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<BrokenCase> {
     let [pad, desk] = ["pad", "desk"].map(|name| client(name, "controller", true));
     let watching = client("pad", "observer", false);
     let mut other = state(json!("desk"), &[desk.clone(), watching.clone()]);
@@ -43,9 +43,11 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let updates = wrong
         .into_iter()
-        .map(|state| (Rule::RosterWrong, 1, told(state)));
+        .map(|state| (ConformanceRule::RosterWrong, 1, told(state)));
     let answer = answered(7, state(json!(null), std::slice::from_ref(&desk)));
-    updates.chain([(Rule::RosterWrong, 2, answer)]).collect()
+    updates
+        .chain([(ConformanceRule::RosterWrong, 2, answer)])
+        .collect()
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn transcript(name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn check(lines: &[String]) -> Vec<(usize, Rule)> {
+fn check(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
     findings(lines.iter().map(String::as_str))
 }
 
@@ -68,14 +68,16 @@ fn a_lost_line_is_missed() {
                     assert_eq!(found, [], "{name} without line {}", at + 1)
                 }
                 "tool_call" => {
-                    let unheard = |(_, rule): &(usize, Rule)| *rule == Rule::UpdateBeforeCall;
+                    let unheard = |(_, rule): &(usize, ConformanceRule)| {
+                        *rule == ConformanceRule::UpdateBeforeCall
+                    };
                     assert!(found.iter().any(unheard), "{name} {at}: {found:?}");
                 }
                 // The one that ended the call.
                 "tool_call_update" => {
                     let rules: Vec<_> = found.iter().map(|(_, rule)| *rule).collect();
                     assert!(
-                        rules.is_empty() || rules.contains(&Rule::CallLeftOpen),
+                        rules.is_empty() || rules.contains(&ConformanceRule::CallLeftOpen),
                         "{name} {at}: {found:?}"
                     );
                 }
@@ -85,8 +87,9 @@ fn a_lost_line_is_missed() {
                 | "session/resume"
                 | "session/fork"
                 | "session/request_permission" => {
-                    let lost_request =
-                        |(_, rule): &(usize, Rule)| *rule == Rule::AnswerWithoutRequest;
+                    let lost_request = |(_, rule): &(usize, ConformanceRule)| {
+                        *rule == ConformanceRule::AnswerWithoutRequest
+                    };
                     assert!(found.iter().any(lost_request), "{name} {at}: {found:?}");
                 }
                 // An answer that is never given breaks nothing by itself; a recording may be cut anywhere.
@@ -106,11 +109,13 @@ fn a_doubled_line_is_noticed() {
             let found = check(&spoiled);
             let line = at + 2;
             let expected = match what(&lines[at]).as_str() {
-                "tool_call" => Some(Rule::CallAnnouncedTwice),
+                "tool_call" => Some(ConformanceRule::CallAnnouncedTwice),
                 "session/prompt" | "session/new" | "session/request_permission" => {
-                    Some(Rule::IdInUse)
+                    Some(ConformanceRule::IdInUse)
                 }
-                "answer" if lines[at].contains("\"message\"") => Some(Rule::AnsweredTwice),
+                "answer" if lines[at].contains("\"message\"") => {
+                    Some(ConformanceRule::AnsweredTwice)
+                }
                 _ => None,
             };
             if let Some(rule) = expected {
@@ -133,7 +138,7 @@ fn what_comes_after_the_answer_of_its_turn_is_noticed() {
         spoiled.push(late);
         let rules: Vec<_> = check(&spoiled).into_iter().map(|(_, rule)| rule).collect();
         assert!(
-            rules.contains(&Rule::CallOutsideTurn),
+            rules.contains(&ConformanceRule::CallOutsideTurn),
             "line {}: {rules:?}",
             at + 1
         );

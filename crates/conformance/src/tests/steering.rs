@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{broken::Case, *};
+use super::{broken::BrokenCase, *};
 
 fn inject(id: u64) -> String {
     let params = json!({"sessionId": "s", "mode": "steer", "content": "Look up."});
@@ -150,14 +150,14 @@ fn a_replay_delivers_nothing() {
     assert_eq!(findings(recording.iter().map(String::as_str)), []);
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<BrokenCase> {
     let mut cases = deliveries();
     cases.extend(shapes());
     cases.extend(waits());
     cases
 }
 
-fn deliveries() -> Vec<Case> {
+fn deliveries() -> Vec<BrokenCase> {
     let revoked = outcome(
         "session/revoke_inject",
         json!({"outcome": "revoked", "status": "accepted"}),
@@ -167,39 +167,39 @@ fn deliveries() -> Vec<Case> {
     let said = update(json!({"sessionUpdate": "agent_message_chunk", "content": text}));
     vec![
         (
-            Rule::DeliveredEarly,
+            ConformanceRule::DeliveredEarly,
             6,
             prompted([inject(3), delivered(), accepted(3)]),
         ),
         (
-            Rule::DeliveredEarly,
+            ConformanceRule::DeliveredEarly,
             5,
             prompted([delivered(), outcome("session/inject", json!({}))]),
         ),
         (
-            Rule::DeliveredTwice,
+            ConformanceRule::DeliveredTwice,
             7,
             prompted([inject(3), accepted(3), delivered(), delivered()]),
         ),
         (
-            Rule::DeliveredTwice,
+            ConformanceRule::DeliveredTwice,
             8,
             prompted([inject(3), accepted(3), piece("Look"), said, piece(" up.")]),
         ),
         (
-            Rule::DeliveredRevoked,
+            ConformanceRule::DeliveredRevoked,
             8,
             prompted([inject(3), accepted(3), asks, is_revoked, delivered()]),
         ),
         (
-            Rule::DeliveredRevoked,
+            ConformanceRule::DeliveredRevoked,
             7,
             prompted([inject(3), accepted(3), revoked, delivered()]),
         ),
     ]
 }
 
-fn shapes() -> Vec<Case> {
+fn shapes() -> Vec<BrokenCase> {
     let refused = |members| outcome("session/revoke_inject", members);
     let steering = json!({"steering": {"idleBehavior": "sleep"}});
     let offered = json!({
@@ -209,7 +209,7 @@ fn shapes() -> Vec<Case> {
     vec![
         // A mode that there is not, a member that there is not, and an answer that says too little.
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![request(
                 1,
@@ -218,7 +218,7 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::UnknownMember,
+            ConformanceRule::UnknownMember,
             1,
             vec![request(
                 1,
@@ -227,12 +227,12 @@ fn shapes() -> Vec<Case> {
             )],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             2,
             vec![inject(3), answer(3, json!({"status": "accepted"}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![request(
                 1,
@@ -240,14 +240,14 @@ fn shapes() -> Vec<Case> {
                 json!({"sessionId": "s"}),
             )],
         ),
-        (Rule::WrongExtension, 1, vec![steer(1, steering)]),
+        (ConformanceRule::WrongExtension, 1, vec![steer(1, steering)]),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             2,
             vec![steer(1, json!({})), answer(1, json!({"outcome": "maybe"}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             2,
             vec![
                 request(0, "initialize", json!({"protocolVersion": 1})),
@@ -258,62 +258,70 @@ fn shapes() -> Vec<Case> {
             ],
         ),
         (
-            Rule::UnknownMethod,
+            ConformanceRule::UnknownMethod,
             1,
             vec![format!(
                 r#"{{"to":"client","message":{}}}"#,
                 steer(1, json!({}))
             )],
         ),
-        (Rule::WrongExtension, 1, vec![idle(json!("soon"))]),
-        (Rule::WrongExtension, 1, vec![idle_event(json!("soon"))]),
+        (
+            ConformanceRule::WrongExtension,
+            1,
+            vec![idle(json!("soon"))],
+        ),
+        (
+            ConformanceRule::WrongExtension,
+            1,
+            vec![idle_event(json!("soon"))],
+        ),
         // The same method by its other name.
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![request(1, "_session/inject", json!({"sessionId": "s"}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![outcome("session/inject", json!({"status": "perhaps"}))],
         ),
         (
-            Rule::OutcomeWrong,
+            ConformanceRule::OutcomeWrong,
             1,
             vec![refused(
                 json!({"outcome": "already_delivered", "status": "rejected"}),
             )],
         ),
         (
-            Rule::OutcomeWrong,
+            ConformanceRule::OutcomeWrong,
             1,
             vec![refused(json!({
                 "outcome": "already_delivered", "status": "rejected", "reason": "already_revoked",
             }))],
         ),
         (
-            Rule::OutcomeWrong,
+            ConformanceRule::OutcomeWrong,
             1,
             vec![refused(json!({"reason": "accepted"}))],
         ),
         (
-            Rule::OutcomeWrong,
+            ConformanceRule::OutcomeWrong,
             1,
             vec![refused(json!({"target": {"sessionId": "t"}}))],
         ),
         (
-            Rule::SkipWrong,
+            ConformanceRule::SkipWrong,
             1,
             vec![checkpoint(json!({"dispatchSkipped": true}))],
         ),
         (
-            Rule::SkipWrong,
+            ConformanceRule::SkipWrong,
             1,
             vec![checkpoint(json!({"skipReason": "interrupt_immediate"}))],
         ),
         (
-            Rule::SkipWrong,
+            ConformanceRule::SkipWrong,
             1,
             vec![checkpoint(json!({
                 "seam": "turn_end", "dispatchSkipped": true, "skipReason": "interrupt_immediate",
@@ -322,7 +330,7 @@ fn shapes() -> Vec<Case> {
     ]
 }
 
-fn waits() -> Vec<Case> {
+fn waits() -> Vec<BrokenCase> {
     let hello = |harn: Value| {
         let capabilities = json!({"_meta": {"harn": harn}});
         [
@@ -337,20 +345,24 @@ fn waits() -> Vec<Case> {
     let unheard_of = plain.into_iter().chain(prompted([idle(json!(100))]));
     vec![
         (
-            Rule::WorkOutsideTurn,
+            ConformanceRule::WorkOutsideTurn,
             5,
             prompted([end_turn(2), idle(json!(100))]),
         ),
         (
-            Rule::WorkOutsideTurn,
+            ConformanceRule::WorkOutsideTurn,
             5,
             prompted([end_turn(2), idle_event(json!(100))]),
         ),
-        (Rule::WorkOutsideTurn, 5, prompted([end_turn(2), tripped()])),
-        (Rule::SessionNotOpen, 2, {
+        (
+            ConformanceRule::WorkOutsideTurn,
+            5,
+            prompted([end_turn(2), tripped()]),
+        ),
+        (ConformanceRule::SessionNotOpen, 2, {
             let logout = request(1, "logout", json!({}));
             vec![logout, idle(json!(100))]
         }),
-        (Rule::NotAdvertised, 6, unheard_of.collect()),
+        (ConformanceRule::NotAdvertised, 6, unheard_of.collect()),
     ]
 }

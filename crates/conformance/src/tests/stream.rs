@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{broken::Case, *};
+use super::{broken::BrokenCase, *};
 
 fn said(id: &str) -> String {
     let update = json!({
@@ -25,7 +25,7 @@ fn load(id: u64, last: &str) -> String {
     request(id, "session/load", params)
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<BrokenCase> {
     let again = |last: &str, after: &str| {
         vec![
             said("5"),
@@ -38,18 +38,30 @@ pub(super) fn cases() -> Vec<Case> {
         ]
     };
     vec![
-        (Rule::EventIdsOutOfOrder, 2, vec![said("5"), said("5")]),
-        (Rule::EventIdsOutOfOrder, 2, vec![said("5"), said("5.1")]),
-        (Rule::EventIdsOutOfOrder, 2, vec![said("10"), said("9")]),
-        // Once it is open it does not begin again.
-        (Rule::EventIdsOutOfOrder, 7, again("7", "7")),
         (
-            Rule::WrongExtension,
+            ConformanceRule::EventIdsOutOfOrder,
+            2,
+            vec![said("5"), said("5")],
+        ),
+        (
+            ConformanceRule::EventIdsOutOfOrder,
+            2,
+            vec![said("5"), said("5.1")],
+        ),
+        (
+            ConformanceRule::EventIdsOutOfOrder,
+            2,
+            vec![said("10"), said("9")],
+        ),
+        // Once it is open it does not begin again.
+        (ConformanceRule::EventIdsOutOfOrder, 7, again("7", "7")),
+        (
+            ConformanceRule::WrongExtension,
             1,
             vec![turn("turn_ended", json!({"stopReason": "tired"}))],
         ),
         (
-            Rule::WrongExtension,
+            ConformanceRule::WrongExtension,
             1,
             vec![turn("turn_started", json!({}))],
         ),

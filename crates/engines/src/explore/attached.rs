@@ -4,7 +4,7 @@ use harn_model::{Resource, ResourceLink};
 
 /// Something that came along.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Attached {
+pub(super) enum PromptAttachment {
     /// Its text came too.
     Text { name: String, text: String },
     /// A file to be read, at a line if one was named.
@@ -13,7 +13,7 @@ pub(super) enum Attached {
     Unreadable { name: String },
 }
 
-impl Attached {
+impl PromptAttachment {
     pub(super) fn embedded(resource: &Resource) -> Self {
         let name = match file_path(&resource.uri) {
             Some((path, _)) => path,
@@ -101,17 +101,17 @@ mod tests {
         };
         let name = "/w/a.txt".to_owned();
         let text = "hello".to_owned();
-        let embedded = Attached::embedded(&resource(Some("hello")));
+        let embedded = PromptAttachment::embedded(&resource(Some("hello")));
         assert_eq!(
             embedded,
-            Attached::Text {
+            PromptAttachment::Text {
                 name: name.clone(),
                 text
             }
         );
         assert_eq!(
-            Attached::embedded(&resource(None)),
-            Attached::Unreadable { name }
+            PromptAttachment::embedded(&resource(None)),
+            PromptAttachment::Unreadable { name }
         );
     }
 }

@@ -27,8 +27,8 @@ pub(super) fn explain(path: &str, lines: &[&str], at: usize) -> Explanation {
     if at >= lines.len() {
         return Explanation::default();
     }
-    let style = Style::of(path);
-    if style == Style::Prose {
+    let style = CommentStyle::of(path);
+    if style == CommentStyle::Prose {
         return explain_prose(lines, at);
     }
     if style.comment(lines[at]).is_some() {
@@ -49,7 +49,7 @@ pub(super) fn explain(path: &str, lines: &[&str], at: usize) -> Explanation {
 }
 
 /// What a file says about itself on top.
-fn header(style: Style, lines: &[&str]) -> Option<String> {
+fn header(style: CommentStyle, lines: &[&str]) -> Option<String> {
     let says_nothing = |line: &usize| {
         let line = lines[*line].trim();
         line.is_empty() || line.starts_with("#!")
@@ -65,8 +65,8 @@ pub(super) fn excerpt(path: &str, lines: &[&str], at: usize) -> Range<usize> {
     if at >= lines.len() {
         return 0..0;
     }
-    let style = Style::of(path);
-    let begin = if style == Style::Prose {
+    let style = CommentStyle::of(path);
+    let begin = if style == CommentStyle::Prose {
         let blank_before = (0..at).rev().find(|line| lines[*line].trim().is_empty());
         blank_before.map_or(0, |blank| blank + 1)
     } else if style.comment(lines[at]).is_some() {
@@ -103,7 +103,7 @@ pub(super) fn dedent(lines: &[&str]) -> String {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum CommentStyle {
     Prose,
     /// `// comment`
     Slashes,
@@ -113,7 +113,7 @@ enum Style {
     Dashes,
 }
 
-impl Style {
+impl CommentStyle {
     fn of(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
@@ -170,7 +170,7 @@ fn owner_of(lines: &[&str], at: usize) -> Option<usize> {
 }
 
 /// The comment lines around a comment line.
-fn block(style: Style, lines: &[&str], at: usize) -> Range<usize> {
+fn block(style: CommentStyle, lines: &[&str], at: usize) -> Range<usize> {
     let is_comment = |line: &usize| style.comment(lines[*line]).is_some();
     let start = (0..=at).rev().take_while(is_comment).last().unwrap_or(at);
     let end = (at..lines.len())
@@ -182,7 +182,7 @@ fn block(style: Style, lines: &[&str], at: usize) -> Range<usize> {
 }
 
 /// The first sentence of the comment above a definition, attributes in between passed over.
-fn doc_above(style: Style, lines: &[&str], owner: usize) -> Option<String> {
+fn doc_above(style: CommentStyle, lines: &[&str], owner: usize) -> Option<String> {
     let is_attribute = |line: &&usize| lines[**line].trim_start().starts_with(['#', '@']);
     let above: Vec<usize> = (0..owner).rev().collect();
     let passed = above
@@ -203,7 +203,7 @@ fn docstring(lines: &[&str], owner: usize) -> Option<String> {
 }
 
 /// The sentence of a comment that line `at` is part of.
-fn sentence_at(style: Style, lines: &[&str], at: usize) -> Option<String> {
+fn sentence_at(style: CommentStyle, lines: &[&str], at: usize) -> Option<String> {
     let block = block(style, lines, at);
     let says = |line: usize| style.comment(lines[line]).unwrap_or_default();
     // A comment of several paragraphs: the one around the line, or the first if there is nothing there.

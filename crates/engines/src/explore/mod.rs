@@ -22,12 +22,14 @@ mod write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use harn_model::{Command, CommandInput, ConfigChoice, ConfigOption, PromptSupport, StopReason};
+use harn_model::{
+    CommandInput, ConfigChoice, ConfigOption, PromptSupport, SlashCommand, StopReason,
+};
 use harn_runtime::{Agent, AgentError, AgentProfile, BoxFuture, Equipment, TurnContext};
 use harn_tools::{Toolbox, markdown};
 
-use attached::Attached;
-use prompt::{COMMANDS, Prompt, Request};
+use attached::PromptAttachment;
+use prompt::{COMMANDS, ExploreRequest, Prompt};
 
 /// The agent. Keeps nothing between turns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,27 +86,27 @@ impl Agent for ExploreAgent {
 /// Does what is asked for.
 fn respond<'a>(
     cx: &'a TurnContext,
-    request: Request<'a>,
-    attached: &'a [Attached],
+    request: ExploreRequest<'a>,
+    attached: &'a [PromptAttachment],
 ) -> BoxFuture<'a, Result<(), AgentError>> {
     Box::pin(async move {
         match request {
-            Request::Find(words) => search::find(cx, words).await,
-            Request::ExploreAll(words) => all::explore(cx, words).await,
-            Request::Grep(pattern) => search::grep(cx, pattern).await,
-            Request::Read(path) => files::show(cx, path).await,
-            Request::Write { path, text } => write::write(cx, path, text).await,
-            Request::Run(command) => run::run(cx, command).await,
-            Request::Watch(glob) => watch::watch(cx, glob).await,
-            Request::Unwatch => cx.say(watch::NOTHING).await,
-            Request::Tools => tools::list(cx).await,
-            Request::Skills(wanted) => skills::answer(cx, wanted).await,
-            Request::Shells(wanted) => shells::answer(cx, wanted).await,
-            Request::Tool { name, arguments } => tools::call(cx, name, arguments).await,
-            Request::Help => cx.say(prompt::help() + &others(cx)).await,
-            Request::Incomplete(command) => cx.say(prompt::usage(command)).await,
-            Request::Unknown(name) => cx.say(prompt::unknown(name) + &others(cx)).await,
-            Request::Question(text) => question::answer(cx, text, attached).await,
+            ExploreRequest::Find(words) => search::find(cx, words).await,
+            ExploreRequest::ExploreAll(words) => all::explore(cx, words).await,
+            ExploreRequest::Grep(pattern) => search::grep(cx, pattern).await,
+            ExploreRequest::Read(path) => files::show(cx, path).await,
+            ExploreRequest::Write { path, text } => write::write(cx, path, text).await,
+            ExploreRequest::Run(command) => run::run(cx, command).await,
+            ExploreRequest::Watch(glob) => watch::watch(cx, glob).await,
+            ExploreRequest::Unwatch => cx.say(watch::NOTHING).await,
+            ExploreRequest::Tools => tools::list(cx).await,
+            ExploreRequest::Skills(wanted) => skills::answer(cx, wanted).await,
+            ExploreRequest::Shells(wanted) => shells::answer(cx, wanted).await,
+            ExploreRequest::Tool { name, arguments } => tools::call(cx, name, arguments).await,
+            ExploreRequest::Help => cx.say(prompt::help() + &others(cx)).await,
+            ExploreRequest::Incomplete(command) => cx.say(prompt::usage(command)).await,
+            ExploreRequest::Unknown(name) => cx.say(prompt::unknown(name) + &others(cx)).await,
+            ExploreRequest::Question(text) => question::answer(cx, text, attached).await,
         }
     })
 }
@@ -129,8 +131,8 @@ fn others(cx: &TurnContext) -> String {
     out
 }
 
-fn command(spec: &prompt::CommandSpec) -> Command {
-    Command {
+fn command(spec: &prompt::ExploreCommand) -> SlashCommand {
+    SlashCommand {
         name: spec.name.to_owned(),
         description: spec.description.to_owned(),
         input: (!spec.hint.is_empty()).then(|| CommandInput {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use harn_tools::{Hit, Query};
+use harn_tools::{SearchHit, SearchQuery};
 
 use super::{
     explain::{Explanation, dedent, excerpt, explain},
@@ -11,14 +11,14 @@ use super::{
 
 /// A place in a text that was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TextExcerpt {
     path: String,
     line: usize,
     explanation: Explanation,
     excerpt: String,
 }
 
-impl Place {
+impl TextExcerpt {
     /// The place of `line`, counted from 1, in a text.
     pub(super) fn new(path: &str, text: &str, line: u32) -> Self {
         let lines: Vec<&str> = text.lines().collect();
@@ -35,7 +35,7 @@ impl Place {
 
     /// The place of a hit in a text that may have changed since it was searched, as an editor's unsaved
     /// text has: the same line nearby, else the line that says most.
-    pub(super) fn of_hit(hit: &Hit, text: &str, query: &Query) -> Self {
+    pub(super) fn of_hit(hit: &SearchHit, text: &str, query: &SearchQuery) -> Self {
         let numbered = || text.lines().zip(1_u32..);
         let distance = |line: &u32| line.abs_diff(hit.line);
         // A long line was cut when it was found.
@@ -81,8 +81,8 @@ fn reference(path: &str, line: impl std::fmt::Display) -> String {
 mod tests {
     use super::*;
 
-    fn hit(line: u32, text: &str) -> Hit {
-        Hit {
+    fn hit(line: u32, text: &str) -> SearchHit {
+        SearchHit {
             path: "src/log.rs".to_owned(),
             first: 1,
             last: 9,
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn an_item_says_where_what_and_shows_it() {
         let text = "/// Writes a batch.\npub fn append() {\n    one();\n}\n";
-        let place = Place::new("src/log.rs", text, 3);
+        let place = TextExcerpt::new("src/log.rs", text, 3);
         assert_eq!(
             place.item(2),
             "2. `src/log.rs:3`, in `append` — Writes a batch.\n\n   ```rust\n   pub fn append() {\n       \
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_line_that_moved_is_found_again() {
-        let query = Query::question("where is the batch appended?");
-        let line = |hit: &Hit, text: &str| Place::of_hit(hit, text, &query).line;
+        let query = SearchQuery::question("where is the batch appended?");
+        let line = |hit: &SearchHit, text: &str| TextExcerpt::of_hit(hit, text, &query).line;
         assert_eq!(
             line(&hit(1, "fn append() {"), "new\nnew\n  fn append() {\n"),
             3

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use harn_model::ContentBlock;
 
-use super::{attached::Attached, skills};
+use super::{attached::PromptAttachment, skills};
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CommandSpec {
+pub(super) struct ExploreCommand {
     pub(super) name: &'static str,
     /// What follows the name; empty when nothing does.
     pub(super) hint: &'static str,
@@ -15,68 +15,68 @@ pub(super) struct CommandSpec {
 }
 
 /// All commands, in the order they are shown.
-pub(super) const COMMANDS: &[CommandSpec] = &[
-    CommandSpec {
+pub(super) const COMMANDS: &[ExploreCommand] = &[
+    ExploreCommand {
         name: "find",
         hint: "WORDS",
         description: "Search the workspace for words, best places first",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "explore-all",
         hint: "WORDS",
         description: "Search every top-level folder at once, a worker each, and merge the best places",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "grep",
         hint: "REGEX",
         description: "List the lines that match a regular expression",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "read",
         hint: "PATH[:LINE]",
         description: "Show a file, or the lines around one line of it",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "write",
         hint: "PATH TEXT",
         description: "Write a file, after showing the change and asking",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "run",
         hint: "COMMAND",
         description: "Run a shell command in the workspace, after asking",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "tools",
         hint: "",
         description: "List the tools of this session, whoever runs them",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "tool",
         hint: "NAME {json}",
         description: "Call a tool with these arguments, after asking where the rules want it",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "skills",
         hint: "[use ID | drop ID]",
         description: "List the skills of this session, or activate or end one",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "shells",
         hint: "[ID]",
         description: "List the shells there are, or choose one",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "watch",
         hint: "GLOB",
         description: "Stay, and say which of these files change, such as `src/**/*.rs`",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "unwatch",
         hint: "",
         description: "End a watch",
     },
-    CommandSpec {
+    ExploreCommand {
         name: "help",
         hint: "",
         description: "Say what this agent can do",
@@ -84,7 +84,7 @@ pub(super) const COMMANDS: &[CommandSpec] = &[
 ];
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Request<'a> {
+pub(super) enum ExploreRequest<'a> {
     Find(&'a str),
     ExploreAll(&'a str),
     Grep(&'a str),
@@ -95,7 +95,7 @@ pub(super) enum Request<'a> {
     },
     Run(&'a str),
     Tools,
-    Skills(skills::Wanted<'a>),
+    Skills(skills::SkillRequest<'a>),
     /// Choose this one, or list them.
     Shells(&'a str),
     Tool {
@@ -107,7 +107,7 @@ pub(super) enum Request<'a> {
     Unwatch,
     Help,
     /// A command without what it needs.
-    Incomplete(&'static CommandSpec),
+    Incomplete(&'static ExploreCommand),
     Unknown(&'a str),
     Question(&'a str),
 }
@@ -116,7 +116,7 @@ pub(super) enum Request<'a> {
 #[derive(Debug)]
 pub(super) struct Prompt {
     text: String,
-    pub(super) attached: Vec<Attached>,
+    pub(super) attached: Vec<PromptAttachment>,
 }
 
 impl Prompt {
@@ -126,8 +126,10 @@ impl Prompt {
         for block in blocks {
             match block {
                 ContentBlock::Text { text: more } => text.push_str(more),
-                ContentBlock::Resource(resource) => attached.push(Attached::embedded(resource)),
-                ContentBlock::ResourceLink(link) => attached.push(Attached::link(link)),
+                ContentBlock::Resource(resource) => {
+                    attached.push(PromptAttachment::embedded(resource))
+                }
+                ContentBlock::ResourceLink(link) => attached.push(PromptAttachment::link(link)),
                 // The profile refuses these before a turn begins.
                 ContentBlock::Image { .. } | ContentBlock::Audio { .. } => {}
             }
@@ -135,50 +137,50 @@ impl Prompt {
         Self { text, attached }
     }
 
-    pub(super) fn request(&self) -> Request<'_> {
+    pub(super) fn request(&self) -> ExploreRequest<'_> {
         let text = self.text.trim_start();
         match text.strip_prefix('/') {
             Some(command) => parse(command),
-            None => Request::Question(text.trim_end()),
+            None => ExploreRequest::Question(text.trim_end()),
         }
     }
 }
 
-fn parse(command: &str) -> Request<'_> {
+fn parse(command: &str) -> ExploreRequest<'_> {
     let (name, rest) = split_word(command);
     let Some(spec) = COMMANDS.iter().find(|spec| spec.name == name) else {
-        return Request::Unknown(name);
+        return ExploreRequest::Unknown(name);
     };
     // A text that is written keeps the spaces it ends with.
     let (rest, trimmed) = (rest.trim_start(), rest.trim());
     let optional = spec.hint.is_empty() || spec.hint.starts_with('[');
     if trimmed.is_empty() && !optional {
-        return Request::Incomplete(spec);
+        return ExploreRequest::Incomplete(spec);
     }
     match spec.name {
-        "find" => Request::Find(trimmed),
-        "explore-all" => Request::ExploreAll(trimmed),
-        "grep" => Request::Grep(trimmed),
-        "read" => Request::Read(unquote(trimmed)),
-        "run" => Request::Run(trimmed),
-        "tools" => Request::Tools,
-        "skills" => match skills::Wanted::read(trimmed) {
-            Some(wanted) => Request::Skills(wanted),
-            None => Request::Incomplete(spec),
+        "find" => ExploreRequest::Find(trimmed),
+        "explore-all" => ExploreRequest::ExploreAll(trimmed),
+        "grep" => ExploreRequest::Grep(trimmed),
+        "read" => ExploreRequest::Read(unquote(trimmed)),
+        "run" => ExploreRequest::Run(trimmed),
+        "tools" => ExploreRequest::Tools,
+        "skills" => match skills::SkillRequest::read(trimmed) {
+            Some(wanted) => ExploreRequest::Skills(wanted),
+            None => ExploreRequest::Incomplete(spec),
         },
-        "shells" => Request::Shells(trimmed),
+        "shells" => ExploreRequest::Shells(trimmed),
         "tool" => {
             let (name, arguments) = split_word(trimmed);
             let arguments = arguments.trim_start();
-            Request::Tool { name, arguments }
+            ExploreRequest::Tool { name, arguments }
         }
-        "watch" => Request::Watch(unquote(trimmed)),
-        "unwatch" => Request::Unwatch,
+        "watch" => ExploreRequest::Watch(unquote(trimmed)),
+        "unwatch" => ExploreRequest::Unwatch,
         "write" => match split_path(rest) {
-            Some((path, text)) => Request::Write { path, text },
-            None => Request::Incomplete(spec),
+            Some((path, text)) => ExploreRequest::Write { path, text },
+            None => ExploreRequest::Incomplete(spec),
         },
-        _ => Request::Help,
+        _ => ExploreRequest::Help,
     }
 }
 
@@ -214,7 +216,7 @@ pub(super) fn help() -> String {
 }
 
 /// How to use one command.
-pub(super) fn usage(spec: &CommandSpec) -> String {
+pub(super) fn usage(spec: &ExploreCommand) -> String {
     format!(
         "`/{}` needs more: `/{} {}`. {}.",
         spec.name, spec.name, spec.hint, spec.description
@@ -241,42 +243,45 @@ fn list() -> String {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: &Request<'_>) {
+    fn check(text: &str, expected: &ExploreRequest<'_>) {
         let prompt = Prompt::new(&[ContentBlock::text(text)]);
         assert_eq!(prompt.request(), *expected, "{text:?}");
     }
 
     #[test]
     fn commands_are_told_from_questions() {
-        check("  where is it? ", &Request::Question("where is it?"));
-        check("/find session task ", &Request::Find("session task"));
-        check("/explore-all a b ", &Request::ExploreAll("a b"));
-        check("/grep fn \\w+", &Request::Grep("fn \\w+"));
-        check("/read src/lib.rs:3", &Request::Read("src/lib.rs:3"));
-        check("/read \"a b.txt\"", &Request::Read("a b.txt"));
-        check("/run  echo 'a  b'", &Request::Run("echo 'a  b'"));
-        check("/tools", &Request::Tools);
-        check("/skills", &Request::Skills(skills::Wanted::List));
+        check("  where is it? ", &ExploreRequest::Question("where is it?"));
+        check("/find session task ", &ExploreRequest::Find("session task"));
+        check("/explore-all a b ", &ExploreRequest::ExploreAll("a b"));
+        check("/grep fn \\w+", &ExploreRequest::Grep("fn \\w+"));
+        check("/read src/lib.rs:3", &ExploreRequest::Read("src/lib.rs:3"));
+        check("/read \"a b.txt\"", &ExploreRequest::Read("a b.txt"));
+        check("/run  echo 'a  b'", &ExploreRequest::Run("echo 'a  b'"));
+        check("/tools", &ExploreRequest::Tools);
+        check(
+            "/skills",
+            &ExploreRequest::Skills(skills::SkillRequest::List),
+        );
         check(
             "/skills use deploy",
-            &Request::Skills(skills::Wanted::Use("deploy")),
+            &ExploreRequest::Skills(skills::SkillRequest::Use("deploy")),
         );
         check(
             "/skills drop deploy ",
-            &Request::Skills(skills::Wanted::Drop("deploy")),
+            &ExploreRequest::Skills(skills::SkillRequest::Drop("deploy")),
         );
-        check("/shells", &Request::Shells(""));
-        check("/shells zsh ", &Request::Shells("zsh"));
-        let tool = |name, arguments| Request::Tool { name, arguments };
+        check("/shells", &ExploreRequest::Shells(""));
+        check("/shells zsh ", &ExploreRequest::Shells("zsh"));
+        let tool = |name, arguments| ExploreRequest::Tool { name, arguments };
         check("/tool glob", &tool("glob", ""));
         check("/tool a.b \n {\"c\": 1} ", &tool("a.b", "{\"c\": 1}"));
-        check("/watch src/** ", &Request::Watch("src/**"));
-        check("/watch \"a b/*\"", &Request::Watch("a b/*"));
-        check("/unwatch", &Request::Unwatch);
-        check("/help", &Request::Help);
-        check("/help me", &Request::Help);
-        check("/frobnicate x", &Request::Unknown("frobnicate"));
-        check("/", &Request::Unknown(""));
+        check("/watch src/** ", &ExploreRequest::Watch("src/**"));
+        check("/watch \"a b/*\"", &ExploreRequest::Watch("a b/*"));
+        check("/unwatch", &ExploreRequest::Unwatch);
+        check("/help", &ExploreRequest::Help);
+        check("/help me", &ExploreRequest::Help);
+        check("/frobnicate x", &ExploreRequest::Unknown("frobnicate"));
+        check("/", &ExploreRequest::Unknown(""));
         for command in [
             "/find",
             "/explore-all",
@@ -291,7 +296,7 @@ mod tests {
         ] {
             let prompt = Prompt::new(&[ContentBlock::text(command)]);
             assert!(
-                matches!(prompt.request(), Request::Incomplete(_)),
+                matches!(prompt.request(), ExploreRequest::Incomplete(_)),
                 "{command}"
             );
         }
@@ -299,7 +304,7 @@ mod tests {
 
     #[test]
     fn text_to_write_is_taken_as_it_is() {
-        let write = |path, text| Request::Write { path, text };
+        let write = |path, text| ExploreRequest::Write { path, text };
         check("/write a.txt hello  ", &write("a.txt", "hello  "));
         check(
             "/write a.txt\nline 1\nline 2\n",
@@ -314,7 +319,10 @@ mod tests {
             "/write \"a",
         ] {
             let prompt = Prompt::new(&[ContentBlock::text(text)]);
-            assert!(matches!(prompt.request(), Request::Incomplete(_)), "{text}");
+            assert!(
+                matches!(prompt.request(), ExploreRequest::Incomplete(_)),
+                "{text}"
+            );
         }
     }
 

@@ -3,16 +3,18 @@
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 use harn_runtime::{AgentError, TurnContext};
-use harn_tools::{Corpus, FileRead, Found, Hit, Query, defined_name, short_item, shown_path};
+use harn_tools::{
+    Corpus, FileRead, SearchHit, SearchQuery, SearchResults, defined_name, short_item, shown_path,
+};
 
 use super::{
-    attached::Attached,
+    attached::PromptAttachment,
     files::{read, told},
     markdown::{code, list, shorten},
-    place::Place,
+    place::TextExcerpt,
     results,
     search::{nothing, say_note, search},
-    steps::Steps,
+    steps::PlannedSteps,
     toolbox,
 };
 
@@ -22,9 +24,9 @@ const MAX_READ: usize = 4;
 pub(super) async fn answer(
     cx: &TurnContext,
     text: &str,
-    attached: &[Attached],
+    attached: &[PromptAttachment],
 ) -> Result<(), AgentError> {
-    let query = Query::question(text);
+    let query = SearchQuery::question(text);
     if query.is_empty() && attached.is_empty() {
         return overview(cx).await;
     }
@@ -37,9 +39,9 @@ pub(super) async fn answer(
         plan.push("Read the places that fit best".to_owned());
     }
     plan.push("Answer with files and lines".to_owned());
-    let mut steps = Steps::begin(cx, plan).await?;
+    let mut steps = PlannedSteps::begin(cx, plan).await?;
 
-    let mut known = Known::default();
+    let mut known = AttachedExcerpts::default();
     if !attached.is_empty() {
         known.take_in(cx, attached, &query).await?;
         steps.next().await?;
@@ -56,7 +58,7 @@ pub(super) async fn answer(
         }
     };
     steps.next().await?;
-    let answer = Answer::read(cx, &query, found).await?;
+    let answer = ExploreAnswer::read(cx, &query, found).await?;
     steps.next().await?;
     known.say(cx).await?;
     answer.say(cx, &query, known.is_empty()).await?;
@@ -65,33 +67,33 @@ pub(super) async fn answer(
 
 /// What came with the prompt, as far as it could be read.
 #[derive(Default)]
-struct Known {
-    places: Vec<Place>,
+struct AttachedExcerpts {
+    places: Vec<TextExcerpt>,
     unread: Vec<String>,
 }
 
-impl Known {
+impl AttachedExcerpts {
     async fn take_in(
         &mut self,
         cx: &TurnContext,
-        attached: &[Attached],
-        query: &Query,
+        attached: &[PromptAttachment],
+        query: &SearchQuery,
     ) -> Result<(), AgentError> {
         for one in attached {
             match one {
-                Attached::Text { name, text } => {
+                PromptAttachment::Text { name, text } => {
                     let name = shown_path(cx.cwd(), name.as_ref());
                     let line = best_line(&name, text, query);
-                    self.places.push(Place::new(&name, text, line));
+                    self.places.push(TextExcerpt::new(&name, text, line));
                 }
-                Attached::File { path, line } => match told(read(cx, path, *line).await)? {
+                PromptAttachment::File { path, line } => match told(read(cx, path, *line).await)? {
                     Ok(FileRead { path, text, .. }) => {
                         let line = line.unwrap_or_else(|| best_line(&path, &text, query));
-                        self.places.push(Place::new(&path, &text, line));
+                        self.places.push(TextExcerpt::new(&path, &text, line));
                     }
                     Err(reason) => self.unread.push(reason),
                 },
-                Attached::Unreadable { name } => {
+                PromptAttachment::Unreadable { name } => {
                     let name = code(name);
                     self.unread
                         .push(format!("{name} is no text this agent can fetch"));
@@ -121,7 +123,7 @@ impl Known {
 
 /// The line of one text that fits best; the first when none does. Of a huge text, only the beginning is
 /// looked at: this happens between two awaits.
-fn best_line(path: &str, text: &str, query: &Query) -> u32 {
+fn best_line(path: &str, text: &str, query: &SearchQuery) -> u32 {
     const MAX: usize = 512 * 1024;
     let mut end = text.len().min(MAX);
     while !text.is_char_boundary(end) {
@@ -133,18 +135,18 @@ fn best_line(path: &str, text: &str, query: &Query) -> u32 {
 }
 
 /// Places that were read, hits that were not, and what the search left open.
-pub(super) struct Answer {
-    places: Vec<Place>,
-    others: Vec<Hit>,
+pub(super) struct ExploreAnswer {
+    places: Vec<TextExcerpt>,
+    others: Vec<SearchHit>,
     defined: Option<String>,
-    found: Found,
+    found: SearchResults,
 }
 
-impl Answer {
+impl ExploreAnswer {
     pub(super) async fn read(
         cx: &TurnContext,
-        query: &Query,
-        found: Found,
+        query: &SearchQuery,
+        found: SearchResults,
     ) -> Result<Self, AgentError> {
         let mut texts: HashMap<String, Option<Arc<str>>> = HashMap::new();
         let mut places = Vec::new();
@@ -155,7 +157,7 @@ impl Answer {
                 texts.insert(hit.path.clone(), file.ok().map(|file| file.text));
             }
             match texts.get(&hit.path) {
-                Some(Some(text)) => places.push(Place::of_hit(hit, text, query)),
+                Some(Some(text)) => places.push(TextExcerpt::of_hit(hit, text, query)),
                 _ => others.push(hit.clone()),
             }
         }
@@ -173,7 +175,7 @@ impl Answer {
     pub(super) async fn say(
         &self,
         cx: &TurnContext,
-        query: &Query,
+        query: &SearchQuery,
         alone: bool,
     ) -> Result<(), AgentError> {
         if self.found.hits.is_empty() {
@@ -204,7 +206,7 @@ impl Answer {
     }
 
     /// What the list that follows is.
-    fn opening(&self, query: &Query, alone: bool) -> String {
+    fn opening(&self, query: &SearchQuery, alone: bool) -> String {
         let missing = &self.found.missing;
         let words = query.words().iter().filter(|word| !missing.contains(word));
         let words: Vec<_> = words.map(|word| code(word)).collect();
@@ -230,7 +232,7 @@ impl Answer {
 /// A question without a word to look for is a question about the whole: its README and what lies on top.
 async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     let plan = ["List the workspace", "Read its README", "Sum up"];
-    let mut steps = Steps::begin(cx, plan.map(str::to_owned).to_vec()).await?;
+    let mut steps = PlannedSteps::begin(cx, plan.map(str::to_owned).to_vec()).await?;
     let top = match told(list_top(cx).await)? {
         Ok(top) => top,
         Err(reason) => {

@@ -1,7 +1,7 @@
 //! Searching the workspace, and the commands that only search.
 
 use harn_runtime::{AgentError, TurnContext};
-use harn_tools::{Found, Grepped, Part, Query, Walked, short_item};
+use harn_tools::{GrepResult, SearchQuery, SearchResults, SearchScope, WalkSummary, short_item};
 
 use super::{
     files::told,
@@ -15,16 +15,16 @@ const SAID: usize = 30;
 /// Searches for the best places.
 pub(super) async fn search(
     cx: &TurnContext,
-    query: Query,
+    query: SearchQuery,
     limit: usize,
-) -> Result<Found, AgentError> {
-    let everything = Part::whole(cx);
+) -> Result<SearchResults, AgentError> {
+    let everything = SearchScope::whole(cx);
     let (found, _) = toolbox(cx).search(cx, everything, query, limit).await?;
     Ok(found)
 }
 
 pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError> {
-    let query = Query::words_of(words);
+    let query = SearchQuery::words_of(words);
     if query.is_empty() {
         return cx.say(nothing(&[words.to_owned()])).await;
     }
@@ -43,7 +43,7 @@ pub(super) async fn find(cx: &TurnContext, words: &str) -> Result<(), AgentError
 
 pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentError> {
     let shown_pattern = code(pattern);
-    let found: Grepped = match told(toolbox(cx).grep(cx, pattern).await)? {
+    let found: GrepResult = match told(toolbox(cx).grep(cx, pattern).await)? {
         Ok(found) => found,
         Err(reason) => return cx.say(format!("Not searched: {reason}.")).await,
     };
@@ -83,7 +83,7 @@ pub(super) fn nothing(words: &[String]) -> String {
 }
 
 /// Says what a search left out.
-pub(super) async fn say_note(cx: &TurnContext, walked: &Walked) -> Result<(), AgentError> {
+pub(super) async fn say_note(cx: &TurnContext, walked: &WalkSummary) -> Result<(), AgentError> {
     match &walked.note {
         Some(note) => cx.say(format!("\nNote: {note}.\n")).await,
         None => Ok(()),

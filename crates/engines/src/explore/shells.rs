@@ -1,6 +1,6 @@
 //! `/shells`: which shells there are, the host's or this machine's, and which one to use.
 
-use harn_model::{Shell, ShellSource};
+use harn_model::{ShellSource, SystemShell};
 use harn_runtime::{AgentError, TurnContext};
 
 use super::{markdown::code, toolbox};
@@ -31,7 +31,7 @@ pub(super) async fn answer(cx: &TurnContext, wanted: &str) -> Result<(), AgentEr
 }
 
 /// One shell, on one line.
-fn item(shell: &Shell, chosen: bool) -> String {
+fn item(shell: &SystemShell, chosen: bool) -> String {
     let found = match shell.source {
         ShellSource::Configured => "configured",
         ShellSource::Env => "from the environment",

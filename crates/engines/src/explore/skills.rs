@@ -13,13 +13,13 @@ const SAID: usize = 100;
 
 /// What is wanted of skills.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wanted<'a> {
+pub(super) enum SkillRequest<'a> {
     List,
     Use(&'a str),
     Drop(&'a str),
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> SkillRequest<'a> {
     /// What the words after the command say; none where they make no sense.
     pub(super) fn read(words: &'a str) -> Option<Self> {
         let words: Vec<_> = words.split_whitespace().collect();
@@ -34,7 +34,7 @@ impl<'a> Wanted<'a> {
 
 pub(super) fn answer<'a>(
     cx: &'a TurnContext,
-    wanted: Wanted<'a>,
+    wanted: SkillRequest<'a>,
 ) -> BoxFuture<'a, Result<(), AgentError>> {
     Box::pin(async move {
         let toolbox = toolbox(cx);
@@ -42,12 +42,12 @@ pub(super) fn answer<'a>(
             return cx.say("This session has no skills.").await;
         };
         let done = match wanted {
-            Wanted::List => return cx.say(list(skills)).await,
-            Wanted::Use(id) => {
+            SkillRequest::List => return cx.say(list(skills)).await,
+            SkillRequest::Use(id) => {
                 let used = skills.activate(cx, id, "the user asked for it").await;
                 used.map(|()| format!("{} is active.", code(id)))
             }
-            Wanted::Drop(id) => {
+            SkillRequest::Drop(id) => {
                 let dropped = skills.deactivate(cx, id).await;
                 dropped.map(|()| format!("{} is not active any more.", code(id)))
             }

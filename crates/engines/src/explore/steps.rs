@@ -4,18 +4,18 @@ use harn_model::{PlanEntry, PlanEntryStatus, PlanPriority};
 use harn_runtime::{AgentError, TurnContext};
 
 /// Steps that are shown as a plan while they are taken, one after another.
-pub(super) struct Steps<'a> {
+pub(super) struct PlannedSteps<'a> {
     cx: &'a TurnContext,
     steps: Vec<String>,
     done: usize,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> PlannedSteps<'a> {
     /// Shows the plan, with its first step under way.
     pub(super) async fn begin(
         cx: &'a TurnContext,
         steps: Vec<String>,
-    ) -> Result<Steps<'a>, AgentError> {
+    ) -> Result<PlannedSteps<'a>, AgentError> {
         let steps = Self { cx, steps, done: 0 };
         steps.show().await?;
         Ok(steps)

@@ -12,13 +12,13 @@ use harn_model::{
     ToolExecutor, WakeReason,
 };
 use harn_runtime::{AgentError, Steering, ToolError, ToolOutput, TurnContext};
-use harn_tools::{Builtin, Watch, fail_by, unless_cancelled};
+use harn_tools::{BuiltinTool, FileWatch, fail_by, unless_cancelled};
 use serde::{Deserialize, Serialize};
 
 use super::{
     files::{told, value},
     markdown::code,
-    prompt::{Prompt, Request},
+    prompt::{ExploreRequest, Prompt},
 };
 
 /// What to say to `/unwatch` where nothing is watched.
@@ -27,13 +27,13 @@ pub(super) const NOTHING: &str = "Nothing is watched. `/watch GLOB` watches file
 /// How many turns the agent keeps a change in mind.
 const REMEMBERED: u64 = 2;
 
-type Done<'a> = Pin<Box<dyn Future<Output = Result<(), AgentError>> + Send + 'a>>;
+type WatchFuture<'a> = Pin<Box<dyn Future<Output = Result<(), AgentError>> + Send + 'a>>;
 
 /// Watches until it is cancelled or somebody says `/unwatch`. Boxed: what is said meanwhile is answered like
 /// any prompt, which could be this one.
-pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> Done<'a> {
+pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> WatchFuture<'a> {
     Box::pin(async move {
-        let mut watcher = Watcher {
+        let mut watcher = WatchTurn {
             cx,
             begun: 0,
             files: None,
@@ -43,18 +43,18 @@ pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> Done<'a> {
     })
 }
 
-struct Watcher<'a> {
+struct WatchTurn<'a> {
     cx: &'a TurnContext,
     /// How many watches there were.
     begun: usize,
-    files: Option<Files>,
+    files: Option<WatchedFiles>,
 }
 
-impl Watcher<'_> {
+impl WatchTurn<'_> {
     /// Begins to watch, in the place of what was watched. A glob that cannot be watched leaves that as it is.
     async fn begin(&mut self, glob: &str) -> Result<(), AgentError> {
         let id = format!("watch-{}-{}", self.cx.turn_id(), self.begun + 1);
-        match told(Files::watch(self.cx, id, glob).await)? {
+        match told(WatchedFiles::watch(self.cx, id, glob).await)? {
             Ok(files) => {
                 self.begun += 1;
                 let how = "Each change is told here; `/unwatch` or a cancel ends it.";
@@ -108,11 +108,11 @@ impl Watcher<'_> {
     async fn answer(&mut self, content: &[ContentBlock]) -> Result<(), AgentError> {
         let prompt = Prompt::new(content);
         match (prompt.request(), self.files.take()) {
-            (Request::Watch(glob), files) => {
+            (ExploreRequest::Watch(glob), files) => {
                 self.files = files;
                 self.begin(glob).await
             }
-            (Request::Unwatch, Some(files)) => {
+            (ExploreRequest::Unwatch, Some(files)) => {
                 let glob = code(&files.glob);
                 self.cx.say(format!("No longer watching {glob}.\n\n")).await
             }
@@ -137,16 +137,16 @@ struct WatchOutput {
 }
 
 /// Files that are watched.
-struct Files {
+struct WatchedFiles {
     /// What hosts know the watch by.
     id: String,
     glob: String,
-    watch: Watch,
+    watch: FileWatch,
     /// What was heard and not yet told.
     heard: Vec<FsWatchEvent>,
 }
 
-impl Files {
+impl WatchedFiles {
     /// Begins to watch, as a call that can be seen.
     async fn watch(cx: &TurnContext, id: String, glob: &str) -> Result<Self, AgentError> {
         let input = value(WatchInput {
@@ -154,7 +154,7 @@ impl Files {
         });
         // As far as rules go it lists files, again and again.
         let tool = cx.tool("watch_files");
-        let tool = tool.annotations(Builtin::ListFiles.annotations());
+        let tool = tool.annotations(BuiltinTool::ListFiles.annotations());
         let call = tool.input(input).title(format!("Watch {glob}"));
         let call = call.start().await?;
         let (root, input) = (cx.cwd().to_owned(), call.input().clone());
@@ -162,7 +162,7 @@ impl Files {
             let unclear = |error| ToolError::new(format!("the arguments name no files: {error}"));
             // Whoever was asked may have named others.
             let WatchInput { glob } = serde_json::from_value(input).map_err(unclear)?;
-            match Watch::start(&root, &glob) {
+            match FileWatch::start(&root, &glob) {
                 Ok(watch) => Ok((glob, watch)),
                 Err(error) => Err(ToolError::new(error.to_string())),
             }

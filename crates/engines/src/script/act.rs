@@ -6,18 +6,18 @@ use harn_runtime::{
     AgentError, BoxFuture, Host, HostError, ToolBuilder, ToolError, ToolHandle, ToolOutput,
     TurnContext,
 };
-use harn_tools::{Builtin, CommandResult, run_for_call};
+use harn_tools::{BuiltinTool, CommandResult, run_for_call};
 use serde_json::{Value, json};
 
-use super::scenario::Act;
+use super::scenario::ScenarioAction;
 
 /// What came of a call, and who did it.
-pub(super) struct Done {
+pub(super) struct ScenarioActionResult {
     output: ToolOutput,
     failed: Option<ToolError>,
 }
 
-impl Act {
+impl ScenarioAction {
     /// Its call, not announced yet.
     pub(super) async fn describe(&self, cx: &TurnContext) -> ToolBuilder {
         match self {
@@ -25,14 +25,14 @@ impl Act {
             Self::HostCall { op, args, kind } => cx.tool(op).kind(*kind).input(args.clone()),
             Self::Write { path, text } => {
                 let old = cx.host().read_text(path).await.ok();
-                let builtin = Builtin::WriteFile;
+                let builtin = BuiltinTool::WriteFile;
                 let tool = cx.tool(builtin.name()).annotations(builtin.annotations());
                 let tool = tool.input(json!({ "path": path, "content": text }));
                 let tool = tool.title(format!("Write {path}")).location(path, None);
                 tool.content(diff(cx.host(), path, old, text))
             }
             Self::Run(command) => {
-                let builtin = Builtin::RunCommand;
+                let builtin = BuiltinTool::RunCommand;
                 let tool = cx.tool(builtin.name()).annotations(builtin.annotations());
                 tool.command(command)
             }
@@ -44,7 +44,7 @@ impl Act {
         &'a self,
         cx: &'a TurnContext,
         call: &'a ToolHandle,
-    ) -> BoxFuture<'a, Result<Done, AgentError>> {
+    ) -> BoxFuture<'a, Result<ScenarioActionResult, AgentError>> {
         Box::pin(async move {
             let (host, input) = (call.host(), call.input());
             let offers = host.client_offers();
@@ -55,26 +55,28 @@ impl Act {
             Ok(match self {
                 Self::HostTool { name, .. } => {
                     let done = host.call_tool(name, input.clone()).await;
-                    Done::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
+                    ScenarioActionResult::new(ToolExecutor::HostBridge, done.map(ToolOutput::from))
                 }
                 Self::HostCall { op, .. } => {
                     let done = host.call(op, input.clone()).await;
-                    Done::new(by(offers.tools), done.map(ToolOutput::from))
+                    ScenarioActionResult::new(by(offers.tools), done.map(ToolOutput::from))
                 }
-                Self::Write { .. } => Done::new(by(offers.write_text), write(host, input).await),
+                Self::Write { .. } => {
+                    ScenarioActionResult::new(by(offers.write_text), write(host, input).await)
+                }
                 Self::Run(_) => match word(input, "command") {
                     Ok(line) => {
                         let CommandResult { output, failed } = run_for_call(cx, call, line).await?;
-                        Done { output, failed }
+                        ScenarioActionResult { output, failed }
                     }
-                    Err(error) => Done::new(by(offers.terminal), Err(error)),
+                    Err(error) => ScenarioActionResult::new(by(offers.terminal), Err(error)),
                 },
             })
         })
     }
 }
 
-impl Done {
+impl ScenarioActionResult {
     pub(super) async fn end(self, call: ToolHandle) -> Result<(), AgentError> {
         match self.failed {
             None => call.complete(self.output).await,

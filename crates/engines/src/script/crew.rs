@@ -7,20 +7,20 @@ use harn_model::{StopReason, WorkerUpdate};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext, Worker};
 
 use super::{
-    cast::{Cast, WorkerName},
+    cast::{ScenarioWorkers, WorkerName},
     play,
-    scenario::{NewWorker, Step},
+    scenario::{NewWorker, ScenarioStep},
 };
 
-pub(super) struct Crew {
-    cast: Arc<Cast>,
+pub(super) struct TurnWorkers {
+    cast: Arc<ScenarioWorkers>,
     cx: TurnContext,
     /// Those the turn started or triggered, the newest last.
     at_work: Vec<(String, Worker)>,
 }
 
-impl Crew {
-    pub(super) fn new(cast: Arc<Cast>, cx: TurnContext) -> Self {
+impl TurnWorkers {
+    pub(super) fn new(cast: Arc<ScenarioWorkers>, cx: TurnContext) -> Self {
         Self {
             cast,
             cx,
@@ -56,7 +56,7 @@ impl Crew {
         &mut self,
         name: &WorkerName,
         task: &str,
-        steps: Option<&Arc<[Step]>>,
+        steps: Option<&Arc<[ScenarioStep]>>,
     ) -> Result<(), AgentError> {
         let worker = self.find(name)?;
         // A file that leaves open which steps are meant was refused.
@@ -107,8 +107,8 @@ impl Crew {
         }
     }
 
-    fn player(&self, steps: &Arc<[Step]>) -> Arc<dyn Agent> {
-        Arc::new(Player {
+    fn player(&self, steps: &Arc<[ScenarioStep]>) -> Arc<dyn Agent> {
+        Arc::new(ScriptWorkerAgent {
             steps: steps.clone(),
             cast: self.cast.clone(),
         })
@@ -121,13 +121,13 @@ fn age(worker: &WorkerUpdate) -> (&Option<String>, &str) {
 }
 
 /// The agent of a worker: plays its steps, whatever the task says.
-struct Player {
-    steps: Arc<[Step]>,
-    cast: Arc<Cast>,
+struct ScriptWorkerAgent {
+    steps: Arc<[ScenarioStep]>,
+    cast: Arc<ScenarioWorkers>,
 }
 
 #[async_trait]
-impl Agent for Player {
+impl Agent for ScriptWorkerAgent {
     fn profile(&self) -> AgentProfile {
         AgentProfile {
             name: "script-worker".to_owned(),

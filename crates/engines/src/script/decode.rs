@@ -7,13 +7,15 @@ mod worker;
 
 use std::{sync::Arc, time::Duration};
 
-use harn_model::{AgentEvent, Command, ConfigOption, HitlKind};
-use harn_tools::yaml::{Data, Entry, Fault, Node};
+use harn_model::{AgentEvent, ConfigOption, HitlKind, SlashCommand};
+use harn_tools::yaml::{YamlEntry, YamlFault, YamlNode, YamlValue};
 use regex::Regex;
 
 use super::{
-    cast::Cast,
-    scenario::{Ask, Diff, Role, Scenario, Step, TURN, Turn},
+    cast::ScenarioWorkers,
+    scenario::{
+        EventRole, PermissionStep, Scenario, ScenarioDiff, ScenarioStep, ScenarioTurn, TURN,
+    },
     typed::typed,
 };
 
@@ -26,15 +28,15 @@ const MAX_TIMES: u64 = 10_000_000;
 /// The front-ends offer the session's mode under this name.
 const MODE_OPTION: &str = "mode";
 
-pub(super) fn scenario(text: &str) -> Result<Scenario, Fault> {
-    let root = Node::parse(text)?;
-    let fields = Fields::of(&root, "a scenario", "name, commands, options, turns")?;
+pub(super) fn scenario(text: &str) -> Result<Scenario, YamlFault> {
+    let root = YamlNode::parse(text)?;
+    let fields = MapFields::of(&root, "a scenario", "name, commands, options, turns")?;
     let name = fields.required("name", filled)?;
     let turns = fields.required("turns", |node, what| {
         let turns = list(node, what)?;
         if turns.is_empty() {
             let reason = "a scenario needs at least one turn";
-            return Err(Fault::new(node.at, reason));
+            return Err(YamlFault::new(node.at, reason));
         }
         turns.iter().map(turn).collect::<Result<Vec<_>, _>>()
     })?;
@@ -42,153 +44,156 @@ pub(super) fn scenario(text: &str) -> Result<Scenario, Fault> {
         name,
         commands: fields.each("commands", command)?,
         options: fields.each("options", option)?,
-        cast: Arc::new(Cast::of(&turns)?),
+        cast: Arc::new(ScenarioWorkers::of(&turns)?),
         turns,
     })
 }
 
-fn turn(node: &Node) -> Result<Turn, Fault> {
-    let fields = Fields::of(node, "a turn", "match, steps")?;
-    Ok(Turn {
+fn turn(node: &YamlNode) -> Result<ScenarioTurn, YamlFault> {
+    let fields = MapFields::of(node, "a turn", "match, steps")?;
+    Ok(ScenarioTurn {
         pattern: fields.optional("match", regex)?,
         steps: fields.required("steps", |node, _| steps(node, 0))?,
     })
 }
 
-fn regex(node: &Node, what: &str) -> Result<Regex, Fault> {
+fn regex(node: &YamlNode, what: &str) -> Result<Regex, YamlFault> {
     let pattern = text(node, what)?;
     Regex::new(&pattern).map_err(|error| {
         // The whole message draws the pattern over several lines; its last one has the reason.
         let drawn = error.to_string();
         let reason = drawn.lines().last().unwrap_or_default();
         let reason = reason.trim_start_matches("error: ");
-        Fault::new(
+        YamlFault::new(
             node.at,
             format_args!("{what} is not a regular expression: {reason}"),
         )
     })
 }
 
-fn steps(node: &Node, depth: usize) -> Result<Vec<Step>, Fault> {
+fn steps(node: &YamlNode, depth: usize) -> Result<Vec<ScenarioStep>, YamlFault> {
     if depth > MAX_NESTING {
         let reason = format_args!("steps are nested more than {MAX_NESTING} deep");
-        return Err(Fault::new(node.at, reason));
+        return Err(YamlFault::new(node.at, reason));
     }
     let steps = list(node, "steps")?.iter();
     steps.map(|node| step(node, depth)).collect()
 }
 
-fn step(node: &Node, depth: usize) -> Result<Step, Fault> {
-    let Entry {
+fn step(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
+    let YamlEntry {
         key, key_at, value, ..
     } = match &node.data {
-        Data::Map(entries) => match entries.as_slice() {
+        YamlValue::Map(entries) => match entries.as_slice() {
             [entry] => entry,
-            [] => return Err(Fault::new(node.at, "a step needs a key, such as say")),
+            [] => return Err(YamlFault::new(node.at, "a step needs a key, such as say")),
             [_, second, ..] => {
                 let reason = format_args!(
                     "a step has one key; make {:?} a step of its own",
                     second.key
                 );
-                return Err(Fault::new(second.key_at, reason));
+                return Err(YamlFault::new(second.key_at, reason));
             }
         },
         _ => return Err(wrong(node, "a step", "a map with one key")),
     };
     Ok(match key.as_str() {
-        "say" => Step::Emit(AgentEvent::message(text(value, key)?)),
-        "think" => Step::Emit(AgentEvent::thought(text(value, key)?)),
+        "say" => ScenarioStep::Emit(AgentEvent::message(text(value, key)?)),
+        "think" => ScenarioStep::Emit(AgentEvent::thought(text(value, key)?)),
         "emit" => emit(value)?,
-        "ask" => Step::Ask(Box::new(ask(value, depth)?)),
+        "ask" => ScenarioStep::Ask(Box::new(ask(value, depth)?)),
         "question" => person::asked(value, HitlKind::Question, depth)?,
         "approval" => person::asked(value, HitlKind::Approval, depth)?,
         "dual_control" => person::asked(value, HitlKind::DualControl, depth)?,
         "escalation" => person::asked(value, HitlKind::Escalation, depth)?,
-        "seam" => Step::Seam(typed(value, key)?),
+        "seam" => ScenarioStep::Seam(typed(value, key)?),
         "idle" => steering::idle(value)?,
         "tell_delivered" => {
             nothing(value, key)?;
-            Step::TellDelivered
+            ScenarioStep::TellDelivered
         }
-        "skip_if_interrupted" => Step::SkipIfInterrupted(self::steps(value, depth + 1)?),
+        "skip_if_interrupted" => ScenarioStep::SkipIfInterrupted(self::steps(value, depth + 1)?),
         "remind" => steering::remind(value)?,
-        "sleep_ms" => Step::Sleep(Duration::from_millis(number(value, key, 0, u64::MAX)?)),
+        "sleep_ms" => ScenarioStep::Sleep(Duration::from_millis(number(value, key, 0, u64::MAX)?)),
         "await_cancel" => {
             nothing(value, key)?;
-            Step::AwaitCancel
+            ScenarioStep::AwaitCancel
         }
-        "host_tool" => Step::Act(host::tool(value)?),
-        "host_call" => Step::Act(host::call(value)?),
-        "write" => Step::Act(host::write(value)?),
-        "run" => Step::Act(host::run(value)?),
-        "worker" => Step::Worker(Box::new(worker::start(value, depth)?)),
+        "host_tool" => ScenarioStep::Act(host::tool(value)?),
+        "host_call" => ScenarioStep::Act(host::call(value)?),
+        "write" => ScenarioStep::Act(host::write(value)?),
+        "run" => ScenarioStep::Act(host::run(value)?),
+        "worker" => ScenarioStep::Worker(Box::new(worker::start(value, depth)?)),
         "await_workers" => worker::awaited(value)?,
         "trigger" => worker::trigger(value, depth)?,
         "stop_worker" => worker::stop(value)?,
         "cancel_worker" => worker::cancel(value)?,
         "repeat" => {
-            let fields = Fields::of(value, key, "times, steps")?;
+            let fields = MapFields::of(value, key, "times, steps")?;
             let steps = fields.required("steps", |node, _| {
                 let steps = self::steps(node, depth + 1)?;
                 match steps.is_empty() {
-                    true => Err(Fault::new(node.at, "repeat needs at least one step")),
+                    true => Err(YamlFault::new(node.at, "repeat needs at least one step")),
                     false => Ok(steps),
                 }
             })?;
-            let times = |node: &Node, what: &str| number(node, what, 1, MAX_TIMES);
-            Step::Repeat {
+            let times = |node: &YamlNode, what: &str| number(node, what, 1, MAX_TIMES);
+            ScenarioStep::Repeat {
                 times: fields.required("times", times)?,
                 steps,
             }
         }
-        "stop" => Step::Stop(typed(value, key)?),
-        "fail" => Step::Fail(text(value, key)?),
+        "stop" => ScenarioStep::Stop(typed(value, key)?),
+        "fail" => ScenarioStep::Fail(text(value, key)?),
         other => {
             let reason = format_args!("unknown step {other:?}; the steps are {STEPS}");
-            return Err(Fault::new(*key_at, reason));
+            return Err(YamlFault::new(*key_at, reason));
         }
     })
 }
 
-fn emit(node: &Node) -> Result<Step, Fault> {
+fn emit(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     let kind = match &node.data {
-        Data::Map(entries) => entries.iter().find(|entry| entry.key == "type"),
+        YamlValue::Map(entries) => entries.iter().find(|entry| entry.key == "type"),
         _ => return Err(wrong(node, "emit", "a map with a type")),
     };
     let Some(kind) = kind else {
-        return Err(Fault::new(node.at, "emit needs a type, such as tool_call"));
+        return Err(YamlFault::new(
+            node.at,
+            "emit needs a type, such as tool_call",
+        ));
     };
     let what = match &kind.value.data {
-        Data::Text(name) => format!("emit {name}"),
+        YamlValue::Text(name) => format!("emit {name}"),
         _ => "emit".to_owned(),
     };
     let mut event = typed(node, &what)?;
-    let in_turn = match Role::of(&mut event) {
-        Role::Reserved(instead) => {
+    let in_turn = match EventRole::of(&mut event) {
+        EventRole::Reserved(instead) => {
             let reason = format_args!("{what}: only the runtime writes this event; {instead}");
-            return Err(Fault::new(kind.value.at, reason));
+            return Err(YamlFault::new(kind.value.at, reason));
         }
-        Role::OfCall(id) => id.as_str().contains(TURN),
-        Role::OfChild(id) => id.contains(TURN),
-        Role::Free => false,
+        EventRole::OfCall(id) => id.as_str().contains(TURN),
+        EventRole::OfChild(id) => id.contains(TURN),
+        EventRole::Free => false,
     };
     Ok(if in_turn {
-        Step::EmitInTurn(event)
+        ScenarioStep::EmitInTurn(event)
     } else {
-        Step::Emit(event)
+        ScenarioStep::Emit(event)
     })
 }
 
-fn ask(node: &Node, depth: usize) -> Result<Ask, Fault> {
+fn ask(node: &YamlNode, depth: usize) -> Result<PermissionStep, YamlFault> {
     let names = "tool, kind, title, input, path, diff, on_allow, on_reject";
-    let fields = Fields::of(node, "ask", names)?;
-    let diff: Option<Diff> = fields.optional("diff", typed)?;
+    let fields = MapFields::of(node, "ask", names)?;
+    let diff: Option<ScenarioDiff> = fields.optional("diff", typed)?;
     let path = fields.optional("path", filled)?;
-    Ok(Ask {
+    Ok(PermissionStep {
         tool: fields.required("tool", filled)?,
         kind: fields.optional("kind", typed)?.unwrap_or_default(),
         title: fields.optional("title", text)?,
-        input: fields.get("input").map(Node::to_value),
+        input: fields.get("input").map(YamlNode::to_value),
         path: path.or_else(|| diff.as_ref().map(|diff| diff.path.clone())),
         diff,
         on_allow: fields.steps("on_allow", depth)?.unwrap_or_default(),
@@ -196,39 +201,39 @@ fn ask(node: &Node, depth: usize) -> Result<Ask, Fault> {
     })
 }
 
-fn command(node: &Node, what: &str) -> Result<Command, Fault> {
-    let command: Command = typed(node, what)?;
+fn command(node: &YamlNode, what: &str) -> Result<SlashCommand, YamlFault> {
+    let command: SlashCommand = typed(node, what)?;
     if command.name.is_empty() || command.name.starts_with('/') {
         let reason = "commands: a name is not empty and has no slash; prompts have it";
-        return Err(Fault::new(node.at, reason));
+        return Err(YamlFault::new(node.at, reason));
     }
     Ok(command)
 }
 
-fn option(node: &Node, what: &str) -> Result<ConfigOption, Fault> {
+fn option(node: &YamlNode, what: &str) -> Result<ConfigOption, YamlFault> {
     let option: ConfigOption = typed(node, what)?;
     if option.id.is_empty() || option.id == MODE_OPTION {
         let reason = format_args!("options: the id {:?} is taken; choose another", option.id);
-        return Err(Fault::new(node.at, reason));
+        return Err(YamlFault::new(node.at, reason));
     }
     if !option.choices.iter().any(|c| c.value == option.default) {
         let reason = "options: the default must be the value of one of the choices";
-        return Err(Fault::new(node.at, reason));
+        return Err(YamlFault::new(node.at, reason));
     }
     Ok(option)
 }
 
 /// The fields of a map, read by their names.
-struct Fields<'n> {
-    node: &'n Node,
+struct MapFields<'n> {
+    node: &'n YamlNode,
     what: &'n str,
-    entries: &'n [Entry],
+    entries: &'n [YamlEntry],
 }
 
-impl<'n> Fields<'n> {
+impl<'n> MapFields<'n> {
     /// A field that is not among `names`, which a comma and a space separate, is refused.
-    fn of(node: &'n Node, what: &'n str, names: &str) -> Result<Self, Fault> {
-        let Data::Map(entries) = &node.data else {
+    fn of(node: &'n YamlNode, what: &'n str, names: &str) -> Result<Self, YamlFault> {
+        let YamlValue::Map(entries) = &node.data else {
             return Err(wrong(node, what, "a map"));
         };
         let is_known = |key: &str| !key.is_empty() && names.split(", ").any(|name| name == key);
@@ -238,7 +243,7 @@ impl<'n> Fields<'n> {
                 names => format!("its fields are {names}"),
             };
             let reason = format_args!("unknown field {:?} in {what}; {known}", entry.key);
-            return Err(Fault::new(entry.key_at, reason));
+            return Err(YamlFault::new(entry.key_at, reason));
         }
         Ok(Self {
             node,
@@ -247,7 +252,7 @@ impl<'n> Fields<'n> {
         })
     }
 
-    fn get(&self, name: &str) -> Option<&'n Node> {
+    fn get(&self, name: &str) -> Option<&'n YamlNode> {
         let found = self.entries.iter().find(|entry| entry.key == name);
         found.map(|entry| &entry.value)
     }
@@ -255,17 +260,17 @@ impl<'n> Fields<'n> {
     fn optional<T>(
         &self,
         name: &str,
-        read: impl FnOnce(&Node, &str) -> Result<T, Fault>,
-    ) -> Result<Option<T>, Fault> {
+        read: impl FnOnce(&YamlNode, &str) -> Result<T, YamlFault>,
+    ) -> Result<Option<T>, YamlFault> {
         self.get(name).map(|node| read(node, name)).transpose()
     }
 
     fn required<T>(
         &self,
         name: &str,
-        read: impl FnOnce(&Node, &str) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let missing = || Fault::new(self.node.at, format_args!("{} needs {name}", self.what));
+        read: impl FnOnce(&YamlNode, &str) -> Result<T, YamlFault>,
+    ) -> Result<T, YamlFault> {
+        let missing = || YamlFault::new(self.node.at, format_args!("{} needs {name}", self.what));
         self.optional(name, read)?.ok_or_else(missing)
     }
 
@@ -273,48 +278,48 @@ impl<'n> Fields<'n> {
     fn each<T>(
         &self,
         name: &str,
-        read: impl Fn(&Node, &str) -> Result<T, Fault>,
-    ) -> Result<Vec<T>, Fault> {
+        read: impl Fn(&YamlNode, &str) -> Result<T, YamlFault>,
+    ) -> Result<Vec<T>, YamlFault> {
         let items = self.get(name).map(|node| list(node, name)).transpose()?;
         let items = items.unwrap_or_default().iter();
         items.map(|item| read(item, name)).collect()
     }
 
     /// Steps inside a step that is itself so deep.
-    fn steps(&self, name: &str, depth: usize) -> Result<Option<Vec<Step>>, Fault> {
+    fn steps(&self, name: &str, depth: usize) -> Result<Option<Vec<ScenarioStep>>, YamlFault> {
         self.optional(name, |node, _| steps(node, depth + 1))
     }
 }
 
 /// `{}` and no value are the same to a step that takes nothing.
-fn nothing(node: &Node, what: &str) -> Result<(), Fault> {
+fn nothing(node: &YamlNode, what: &str) -> Result<(), YamlFault> {
     match node.data {
-        Data::Null => Ok(()),
-        _ => Fields::of(node, what, "").map(drop),
+        YamlValue::Null => Ok(()),
+        _ => MapFields::of(node, what, "").map(drop),
     }
 }
 
-fn list<'n>(node: &'n Node, what: &str) -> Result<&'n [Node], Fault> {
+fn list<'n>(node: &'n YamlNode, what: &str) -> Result<&'n [YamlNode], YamlFault> {
     match &node.data {
-        Data::List(items) => Ok(items),
+        YamlValue::List(items) => Ok(items),
         _ => Err(wrong(node, what, "a list")),
     }
 }
 
-fn text(node: &Node, what: &str) -> Result<String, Fault> {
+fn text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     match &node.data {
-        Data::Text(text) => Ok(text.clone()),
-        Data::Null | Data::Bool(_) | Data::Number(_) => {
+        YamlValue::Text(text) => Ok(text.clone()),
+        YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) => {
             Err(wrong(node, what, "text, in quotes if need be"))
         }
-        Data::List(_) | Data::Map(_) => Err(wrong(node, what, "text")),
+        YamlValue::List(_) | YamlValue::Map(_) => Err(wrong(node, what, "text")),
     }
 }
 
-fn filled(node: &Node, what: &str) -> Result<String, Fault> {
+fn filled(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     let text = text(node, what)?;
     if text.is_empty() {
-        return Err(Fault::new(
+        return Err(YamlFault::new(
             node.at,
             format_args!("{what} must not be empty"),
         ));
@@ -322,21 +327,21 @@ fn filled(node: &Node, what: &str) -> Result<String, Fault> {
     Ok(text)
 }
 
-fn flag(node: &Node, what: &str) -> Result<bool, Fault> {
+fn flag(node: &YamlNode, what: &str) -> Result<bool, YamlFault> {
     match node.data {
-        Data::Bool(flag) => Ok(flag),
+        YamlValue::Bool(flag) => Ok(flag),
         _ => Err(wrong(node, what, "true or false")),
     }
 }
 
 /// A whole number, 1 or more.
-fn count(node: &Node, what: &str) -> Result<u64, Fault> {
+fn count(node: &YamlNode, what: &str) -> Result<u64, YamlFault> {
     number(node, what, 1, u64::MAX)
 }
 
-fn number(node: &Node, what: &str, min: u64, max: u64) -> Result<u64, Fault> {
+fn number(node: &YamlNode, what: &str, min: u64, max: u64) -> Result<u64, YamlFault> {
     let whole = match &node.data {
-        Data::Number(number) => number.as_u64(),
+        YamlValue::Number(number) => number.as_u64(),
         _ => None,
     };
     whole.filter(|n| (min..=max).contains(n)).ok_or_else(|| {
@@ -348,12 +353,12 @@ fn number(node: &Node, what: &str, min: u64, max: u64) -> Result<u64, Fault> {
     })
 }
 
-fn wrong(node: &Node, what: &str, wanted: &str) -> Fault {
+fn wrong(node: &YamlNode, what: &str, wanted: &str) -> YamlFault {
     let found = match &node.data {
-        Data::Number(number) => number.to_string(),
+        YamlValue::Number(number) => number.to_string(),
         _ => node.kind().to_owned(),
     };
-    Fault::new(
+    YamlFault::new(
         node.at,
         format_args!("{what} must be {wanted}, not {found}"),
     )

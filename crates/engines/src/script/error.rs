@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use harn_tools::yaml::Fault;
+use harn_tools::yaml::YamlFault;
 
 /// A scenario file was refused.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum ScenarioError {
 }
 
 impl ScenarioError {
-    pub(super) fn invalid(file: &str, fault: Fault) -> Self {
+    pub(super) fn invalid(file: &str, fault: YamlFault) -> Self {
         Self::Invalid {
             file: file.to_owned(),
             line: fault.at.line,

@@ -17,7 +17,7 @@ use std::{fs::File, io::Read, path::Path};
 use async_trait::async_trait;
 use harn_model::{PromptSupport, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
-use harn_tools::yaml::{Fault, Pos};
+use harn_tools::yaml::{YamlFault, YamlPosition};
 
 pub use error::ScenarioError;
 use scenario::Scenario;
@@ -55,8 +55,8 @@ impl ScriptAgent {
             Ok(text) => Self::parse(&name, text),
             Err(_) if bytes.len() > MAX_BYTES => Err(ScenarioError::TooLarge { file: name }),
             Err(error) => {
-                let fault = Fault::new(
-                    Pos::after(&bytes[..error.valid_up_to()]),
+                let fault = YamlFault::new(
+                    YamlPosition::after(&bytes[..error.valid_up_to()]),
                     "this is not UTF-8 text",
                 );
                 Err(ScenarioError::invalid(&name, fault))

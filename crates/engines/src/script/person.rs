@@ -6,11 +6,11 @@ use harn_model::HitlKind;
 use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use serde_json::Value;
 
-use super::{scenario::Step, with};
+use super::{scenario::ScenarioStep, with};
 
 /// Something a step asks a person.
 #[derive(Debug)]
-pub(super) struct Person {
+pub(super) struct HitlStep {
     pub(super) kind: HitlKind,
     /// The question, the action or the reason.
     pub(super) subject: String,
@@ -23,18 +23,18 @@ pub(super) struct Person {
     pub(super) to: Option<String>,
     pub(super) deadline: Option<Duration>,
     /// An answer, an approval, or somebody who takes over.
-    pub(super) on_yes: Vec<Step>,
-    pub(super) on_no: Vec<Step>,
+    pub(super) on_yes: Vec<ScenarioStep>,
+    pub(super) on_no: Vec<ScenarioStep>,
     /// The turn ends without an answer where this is not said.
-    pub(super) on_none: Option<Vec<Step>>,
+    pub(super) on_none: Option<Vec<ScenarioStep>>,
 }
 
-impl Person {
+impl HitlStep {
     /// Asks, and returns the steps that follow.
     pub(super) fn ask<'a>(
         &'a self,
         cx: &'a TurnContext,
-    ) -> BoxFuture<'a, Result<&'a [Step], AgentError>> {
+    ) -> BoxFuture<'a, Result<&'a [ScenarioStep], AgentError>> {
         Box::pin(async move {
             let answer = match self.kind {
                 HitlKind::Question => self.question(cx).await,

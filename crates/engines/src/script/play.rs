@@ -4,47 +4,47 @@
 use std::{future::Future, sync::Arc};
 
 use harn_model::{AgentEvent, StopReason};
-use harn_runtime::{AgentError, BoxFuture, Delivered, ToolHandle, TurnContext};
+use harn_runtime::{AgentError, BoxFuture, SteeringDelivery, ToolHandle, TurnContext};
 use serde_json::json;
 
 use super::{
-    cast::Cast,
-    crew::Crew,
-    scenario::{Act, Ask, Role, Step, TURN},
+    cast::ScenarioWorkers,
+    crew::TurnWorkers,
+    scenario::{EventRole, PermissionStep, ScenarioAction, ScenarioStep, TURN},
     steering, with,
 };
 
 /// Plays steps to their end, or to the first that ends the turn.
 pub(super) fn play<'a>(
-    steps: &'a [Step],
-    cast: &'a Arc<Cast>,
+    steps: &'a [ScenarioStep],
+    cast: &'a Arc<ScenarioWorkers>,
     cx: &'a TurnContext,
 ) -> BoxFuture<'a, Result<StopReason, AgentError>> {
     Box::pin(async move {
-        let player = Player {
+        let player = StepPlayer {
             cx,
-            crew: Crew::new(cast.clone(), cx.clone()),
-            stack: vec![Frame::new(steps)],
+            crew: TurnWorkers::new(cast.clone(), cx.clone()),
+            stack: vec![StepFrame::new(steps)],
             parting: false,
-            came: Delivered::default(),
+            came: SteeringDelivery::default(),
         };
         player.run().await
     })
 }
 
-struct Player<'s> {
+struct StepPlayer<'s> {
     cx: &'s TurnContext,
-    crew: Crew,
-    stack: Vec<Frame<'s>>,
+    crew: TurnWorkers,
+    stack: Vec<StepFrame<'s>>,
     /// An `await_cancel` was passed: the steps after it are what the agent does about the cancel, so
     /// it no longer stops them. The runtime's deadline still does.
     parting: bool,
     /// What the last seam or wait delivered.
-    came: Delivered,
+    came: SteeringDelivery,
 }
 
-struct Frame<'s> {
-    steps: &'s [Step],
+struct StepFrame<'s> {
+    steps: &'s [ScenarioStep],
     next: usize,
     /// How often they are played again.
     again: u64,
@@ -52,8 +52,8 @@ struct Frame<'s> {
     call: Option<ToolHandle>,
 }
 
-impl<'s> Frame<'s> {
-    fn new(steps: &'s [Step]) -> Self {
+impl<'s> StepFrame<'s> {
+    fn new(steps: &'s [ScenarioStep]) -> Self {
         Self {
             steps,
             next: 0,
@@ -62,7 +62,7 @@ impl<'s> Frame<'s> {
         }
     }
 
-    fn next(&mut self) -> Option<&'s Step> {
+    fn next(&mut self) -> Option<&'s ScenarioStep> {
         if self.next == self.steps.len() && self.again > 0 {
             self.again -= 1;
             self.next = 0;
@@ -73,14 +73,15 @@ impl<'s> Frame<'s> {
     }
 }
 
-impl<'s> Player<'s> {
+impl<'s> StepPlayer<'s> {
     async fn run(mut self) -> Result<StopReason, AgentError> {
         while let Some(frame) = self.stack.last_mut() {
             let Some(step) = frame.next() else {
                 self.leave().await?;
                 continue;
             };
-            if !self.parting && self.cx.is_cancelled() && !matches!(step, Step::AwaitCancel) {
+            if !self.parting && self.cx.is_cancelled() && !matches!(step, ScenarioStep::AwaitCancel)
+            {
                 return Err(AgentError::Cancelled);
             }
             if let Some(reason) = self.step(step).await? {
@@ -101,56 +102,58 @@ impl<'s> Player<'s> {
         }
     }
 
-    async fn step(&mut self, step: &'s Step) -> Result<Option<StopReason>, AgentError> {
+    async fn step(&mut self, step: &'s ScenarioStep) -> Result<Option<StopReason>, AgentError> {
         match step {
-            Step::Emit(event) => self.cx.emit(event.clone()).await?,
-            Step::EmitInTurn(event) => self.cx.emit(self.in_turn(event)).await?,
-            Step::Ask(ask) => self.ask(ask).await?,
-            Step::Person(person) => {
+            ScenarioStep::Emit(event) => self.cx.emit(event.clone()).await?,
+            ScenarioStep::EmitInTurn(event) => self.cx.emit(self.in_turn(event)).await?,
+            ScenarioStep::Ask(ask) => self.ask(ask).await?,
+            ScenarioStep::Person(person) => {
                 let steps = person.ask(self.cx).await?;
-                self.stack.push(Frame::new(steps));
+                self.stack.push(StepFrame::new(steps));
             }
             // A seam refuses a cancelled turn; a parting one only has to be in order.
-            Step::Seam(_) if self.parting => self.cx.flush().await?,
-            Step::Seam(seam) => self.came = self.cx.seam(*seam).await?,
-            Step::Idle(wait) => self.came = wait.more(self.cx).await?,
-            Step::TellDelivered => steering::tell(&self.came, self.cx).await?,
-            Step::SkipIfInterrupted(steps) => {
+            ScenarioStep::Seam(_) if self.parting => self.cx.flush().await?,
+            ScenarioStep::Seam(seam) => self.came = self.cx.seam(*seam).await?,
+            ScenarioStep::Idle(wait) => self.came = wait.more(self.cx).await?,
+            ScenarioStep::TellDelivered => steering::tell(&self.came, self.cx).await?,
+            ScenarioStep::SkipIfInterrupted(steps) => {
                 if !self.came.dispatch_skipped() {
-                    self.stack.push(Frame::new(steps));
+                    self.stack.push(StepFrame::new(steps));
                 }
             }
-            Step::Remind(reminder) => self.cx.remind((**reminder).clone()).await?,
-            Step::Sleep(time) => self.unless_cancelled(tokio::time::sleep(*time)).await?,
-            Step::AwaitCancel => {
+            ScenarioStep::Remind(reminder) => self.cx.remind((**reminder).clone()).await?,
+            ScenarioStep::Sleep(time) => self.unless_cancelled(tokio::time::sleep(*time)).await?,
+            ScenarioStep::AwaitCancel => {
                 self.cx.cancelled().await;
                 self.parting = true;
                 // Repeated, this would never wait again, and nothing could end it.
                 tokio::task::consume_budget().await;
             }
-            Step::Act(act) => self.act(act).await?,
-            Step::Worker(worker) => self.crew.start(worker).await?,
-            Step::AwaitWorkers(names) => self.unless_cancelled(self.crew.finished(names)).await??,
-            Step::Trigger {
+            ScenarioStep::Act(act) => self.act(act).await?,
+            ScenarioStep::Worker(worker) => self.crew.start(worker).await?,
+            ScenarioStep::AwaitWorkers(names) => {
+                self.unless_cancelled(self.crew.finished(names)).await??
+            }
+            ScenarioStep::Trigger {
                 worker,
                 task,
                 steps,
             } => self.crew.trigger(worker, task, steps.as_ref()).await?,
-            Step::StopWorker { worker, handoff } => {
+            ScenarioStep::StopWorker { worker, handoff } => {
                 self.crew.find(worker)?.stop((**handoff).clone()).await?;
             }
-            Step::CancelWorker(worker) => self.crew.find(worker)?.cancel().await?,
-            Step::Repeat { times, steps } => self.stack.push(Frame {
+            ScenarioStep::CancelWorker(worker) => self.crew.find(worker)?.cancel().await?,
+            ScenarioStep::Repeat { times, steps } => self.stack.push(StepFrame {
                 again: times.saturating_sub(1),
-                ..Frame::new(steps)
+                ..StepFrame::new(steps)
             }),
-            Step::Stop(reason) => return Ok(Some(*reason)),
-            Step::Fail(message) => return Err(AgentError::failed(message)),
+            ScenarioStep::Stop(reason) => return Ok(Some(*reason)),
+            ScenarioStep::Fail(message) => return Err(AgentError::failed(message)),
         }
         Ok(None)
     }
 
-    async fn ask(&mut self, ask: &'s Ask) -> Result<(), AgentError> {
+    async fn ask(&mut self, ask: &'s PermissionStep) -> Result<(), AgentError> {
         let tool = self.cx.tool(&ask.tool).kind(ask.kind);
         let tool = with(tool, ask.title.as_ref(), |tool, title| tool.title(title));
         let tool = with(tool, ask.input.clone(), |tool, input| tool.input(input));
@@ -159,11 +162,11 @@ impl<'s> Player<'s> {
             tool.content(diff.content(&self.cx.host().absolute(&diff.path)))
         });
         let frame = match tool.ask().await {
-            Ok(call) => Frame {
+            Ok(call) => StepFrame {
                 call: Some(call),
-                ..Frame::new(&ask.on_allow)
+                ..StepFrame::new(&ask.on_allow)
             },
-            Err(AgentError::Denied { .. }) => Frame::new(&ask.on_reject),
+            Err(AgentError::Denied { .. }) => StepFrame::new(&ask.on_reject),
             Err(error) => return Err(error),
         };
         self.stack.push(frame);
@@ -171,7 +174,7 @@ impl<'s> Player<'s> {
     }
 
     /// Starts a call and does its work. One that is refused or fails has said so; the turn goes on.
-    async fn act(&self, act: &Act) -> Result<(), AgentError> {
+    async fn act(&self, act: &ScenarioAction) -> Result<(), AgentError> {
         match act.describe(self.cx).await.ask().await {
             Ok(call) => {
                 let done = self.unless_cancelled(act.perform(self.cx, &call)).await??;
@@ -196,10 +199,10 @@ impl<'s> Player<'s> {
     fn in_turn(&self, event: &AgentEvent) -> AgentEvent {
         let mut event = event.clone();
         let turn = self.cx.turn_id().as_str();
-        match Role::of(&mut event) {
-            Role::OfCall(id) => *id = id.as_str().replace(TURN, turn).into(),
-            Role::OfChild(id) => *id = id.replace(TURN, turn),
-            Role::Reserved(_) | Role::Free => {}
+        match EventRole::of(&mut event) {
+            EventRole::OfCall(id) => *id = id.as_str().replace(TURN, turn).into(),
+            EventRole::OfChild(id) => *id = id.replace(TURN, turn),
+            EventRole::Reserved(_) | EventRole::Free => {}
         }
         event
     }

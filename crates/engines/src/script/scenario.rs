@@ -3,36 +3,36 @@
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{
-    AgentEvent, Author, Command, ConfigOption, HandoffArtifact, OrderedEvent, Seam, StopReason,
-    SystemReminder, ToolCallId, ToolContent, ToolKind,
+    AgentEvent, Author, ConfigOption, HandoffArtifact, OrderedEvent, Seam, SlashCommand,
+    StopReason, SystemReminder, ToolCallId, ToolContent, ToolKind,
 };
 use regex::Regex;
 use serde_json::Value;
 
 use super::{
-    cast::{Cast, WorkerName},
-    person::Person,
-    steering::Wait,
+    cast::{ScenarioWorkers, WorkerName},
+    person::HitlStep,
+    steering::IdleStep,
 };
 
 #[derive(Debug)]
 pub(super) struct Scenario {
     pub(super) name: String,
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: Vec<SlashCommand>,
     pub(super) options: Vec<ConfigOption>,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScenarioTurn>,
     /// Every worker the file starts.
-    pub(super) cast: Arc<Cast>,
+    pub(super) cast: Arc<ScenarioWorkers>,
 }
 
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct ScenarioTurn {
     /// Without one, it fits every prompt.
     pub(super) pattern: Option<Regex>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScenarioStep>,
 }
 
-impl Turn {
+impl ScenarioTurn {
     pub(super) fn fits(&self, prompt: &str) -> bool {
         let pattern = self.pattern.as_ref();
         pattern.is_none_or(|pattern| pattern.is_match(prompt))
@@ -40,23 +40,23 @@ impl Turn {
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ScenarioStep {
     /// Also what `say` and `think` become.
     Emit(AgentEvent),
     /// The same, with a call id that holds [`TURN`].
     EmitInTurn(AgentEvent),
-    Ask(Box<Ask>),
-    Person(Box<Person>),
+    Ask(Box<PermissionStep>),
+    Person(Box<HitlStep>),
     Seam(Seam),
-    Idle(Wait),
+    Idle(IdleStep),
     /// Says what the last seam or wait delivered.
     TellDelivered,
     /// Played where the last seam did not interrupt.
-    SkipIfInterrupted(Vec<Step>),
+    SkipIfInterrupted(Vec<ScenarioStep>),
     Remind(Box<SystemReminder>),
     Sleep(Duration),
     AwaitCancel,
-    Act(Act),
+    Act(ScenarioAction),
     Worker(Box<NewWorker>),
     /// All of the turn where none is named.
     AwaitWorkers(Vec<WorkerName>),
@@ -64,7 +64,7 @@ pub(super) enum Step {
         worker: WorkerName,
         task: String,
         /// Those of its start where there are none.
-        steps: Option<Arc<[Step]>>,
+        steps: Option<Arc<[ScenarioStep]>>,
     },
     StopWorker {
         worker: WorkerName,
@@ -73,7 +73,7 @@ pub(super) enum Step {
     CancelWorker(WorkerName),
     Repeat {
         times: u64,
-        steps: Vec<Step>,
+        steps: Vec<ScenarioStep>,
     },
     Stop(StopReason),
     Fail(String),
@@ -81,7 +81,7 @@ pub(super) enum Step {
 
 /// A tool call that is really made.
 #[derive(Debug)]
-pub(super) enum Act {
+pub(super) enum ScenarioAction {
     HostTool {
         name: String,
         args: Value,
@@ -106,31 +106,31 @@ pub(super) struct NewWorker {
     pub(super) task: String,
     pub(super) mode: Option<String>,
     pub(super) retriggerable: bool,
-    pub(super) steps: Arc<[Step]>,
+    pub(super) steps: Arc<[ScenarioStep]>,
 }
 
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct PermissionStep {
     pub(super) tool: String,
     pub(super) kind: ToolKind,
     pub(super) title: Option<String>,
     pub(super) input: Option<Value>,
     pub(super) path: Option<String>,
-    pub(super) diff: Option<Diff>,
-    pub(super) on_allow: Vec<Step>,
-    pub(super) on_reject: Vec<Step>,
+    pub(super) diff: Option<ScenarioDiff>,
+    pub(super) on_allow: Vec<ScenarioStep>,
+    pub(super) on_reject: Vec<ScenarioStep>,
 }
 
-/// A change that an [`Ask`] shows; its path may be relative.
+/// A change that an [`PermissionStep`] shows; its path may be relative.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Diff {
+pub(super) struct ScenarioDiff {
     pub(super) path: String,
     #[serde(default)]
     pub(super) old_text: Option<String>,
     pub(super) new_text: String,
 }
 
-impl Diff {
+impl ScenarioDiff {
     /// As content of a call, at its absolute path.
     pub(super) fn content(&self, path: &std::path::Path) -> ToolContent {
         ToolContent::Diff {
@@ -145,7 +145,7 @@ impl Diff {
 pub(super) const TURN: &str = "{turn}";
 
 /// What an event means to a scenario.
-pub(super) enum Role<'e> {
+pub(super) enum EventRole<'e> {
     /// Only the runtime may write it; the reason says how it comes to.
     Reserved(&'static str),
     /// It belongs to a call.
@@ -155,18 +155,22 @@ pub(super) enum Role<'e> {
     Free,
 }
 
-impl Role<'_> {
-    pub(super) fn of(event: &mut AgentEvent) -> Role<'_> {
+impl EventRole<'_> {
+    pub(super) fn of(event: &mut AgentEvent) -> EventRole<'_> {
         if let Author::Runtime(how) = event.author() {
-            return Role::Reserved(how);
+            return EventRole::Reserved(how);
         }
         // An event that stands alone names no call.
         match event.ordered_mut() {
-            Some(OrderedEvent::ToolCall(call)) => Role::OfCall(&mut call.tool_call_id),
-            Some(OrderedEvent::ToolCallUpdate(update)) => Role::OfCall(&mut update.tool_call_id),
-            Some(OrderedEvent::CompositionChildCall(call)) => Role::OfChild(&mut call.tool_call_id),
+            Some(OrderedEvent::ToolCall(call)) => EventRole::OfCall(&mut call.tool_call_id),
+            Some(OrderedEvent::ToolCallUpdate(update)) => {
+                EventRole::OfCall(&mut update.tool_call_id)
+            }
+            Some(OrderedEvent::CompositionChildCall(call)) => {
+                EventRole::OfChild(&mut call.tool_call_id)
+            }
             Some(OrderedEvent::CompositionChildResult(result)) => {
-                Role::OfChild(&mut result.tool_call_id)
+                EventRole::OfChild(&mut result.tool_call_id)
             }
             Some(
                 OrderedEvent::TurnStarted(_)
@@ -181,7 +185,7 @@ impl Role<'_> {
                 | OrderedEvent::CompositionError(_)
                 | OrderedEvent::SkillDeactivated { .. },
             )
-            | None => Role::Free,
+            | None => EventRole::Free,
         }
     }
 }

@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use harn_runtime::{AgentError, Delivered, Steering, TurnContext};
+use harn_runtime::{AgentError, Steering, SteeringDelivery, TurnContext};
 
 use super::with;
 
 /// A wait for more to do.
 #[derive(Debug, Default)]
-pub(super) struct Wait {
+pub(super) struct IdleStep {
     pub(super) every: Option<Duration>,
     /// When something that is watched changes.
     pub(super) until: Option<Duration>,
     pub(super) watchdog: Option<u64>,
 }
 
-impl Wait {
+impl IdleStep {
     /// Waits, and returns what was delivered.
-    pub(super) async fn more(&self, cx: &TurnContext) -> Result<Delivered, AgentError> {
+    pub(super) async fn more(&self, cx: &TurnContext) -> Result<SteeringDelivery, AgentError> {
         let idle = with(cx.idle(), self.every, |idle, every| idle.every(every));
         let until = self.until.map(tokio::time::sleep);
         let idle = with(idle, until, |idle, until| idle.until(until));
@@ -27,7 +27,7 @@ impl Wait {
 }
 
 /// Says what was delivered, a paragraph each.
-pub(super) async fn tell(came: &Delivered, cx: &TurnContext) -> Result<(), AgentError> {
+pub(super) async fn tell(came: &SteeringDelivery, cx: &TurnContext) -> Result<(), AgentError> {
     for item in came.iter() {
         let what = match item {
             Steering::Message { .. } => "message",

@@ -6,28 +6,35 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use harn_tools::yaml::{Data, Fault, Node};
+use harn_tools::yaml::{YamlFault, YamlNode, YamlValue};
 
 /// Reads `node` as a `T`. `what` names it in a message.
-pub(super) fn typed<T: DeserializeOwned + Serialize>(node: &Node, what: &str) -> Result<T, Fault> {
+pub(super) fn typed<T: DeserializeOwned + Serialize>(
+    node: &YamlNode,
+    what: &str,
+) -> Result<T, YamlFault> {
     let read = |value: Value| serde_json::from_value::<T>(value).map_err(|e| e.to_string());
     let parsed = read(node.to_value()).map_err(|error| {
         let culprit = culprit(node, &error, |value| read(value).err());
-        Fault::new(culprit.at, format_args!("{what}: {error}"))
+        YamlFault::new(culprit.at, format_args!("{what}: {error}"))
     })?;
-    let unknown = Unknown {
+    let unknown = UnknownFieldSearch {
         root: node,
         rewrite: |value| serde_json::to_value(read(value).ok()?).ok(),
     };
     let back = serde_json::to_value(&parsed).unwrap_or_default();
     match unknown.find(node, &back, &mut Vec::new()) {
         None => Ok(parsed),
-        Some(Fault { at, reason }) => Err(Fault::new(at, format_args!("{what}: {reason}"))),
+        Some(YamlFault { at, reason }) => Err(YamlFault::new(at, format_args!("{what}: {reason}"))),
     }
 }
 
 /// The innermost node to blame for `error`: the one that, added to those before it, brings it about.
-fn culprit<'n>(root: &'n Node, error: &str, fails: impl Fn(Value) -> Option<String>) -> &'n Node {
+fn culprit<'n>(
+    root: &'n YamlNode,
+    error: &str,
+    fails: impl Fn(Value) -> Option<String>,
+) -> &'n YamlNode {
     let mut path = Vec::new();
     let mut node = root;
     loop {
@@ -54,7 +61,7 @@ fn culprit<'n>(root: &'n Node, error: &str, fails: impl Fn(Value) -> Option<Stri
 }
 
 /// The value of `node`, of which the node at `path` keeps only its first children.
-fn cut(node: &Node, path: &[usize], kept: usize) -> Value {
+fn cut(node: &YamlNode, path: &[usize], kept: usize) -> Value {
     node.map_children(|i, child| match path.split_first() {
         None => (i < kept).then(|| child.to_value()),
         Some((at, rest)) if i == *at => Some(cut(child, rest, kept)),
@@ -63,23 +70,23 @@ fn cut(node: &Node, path: &[usize], kept: usize) -> Value {
 }
 
 /// The search for a field that leaves no trace.
-struct Unknown<'n, R> {
-    root: &'n Node,
+struct UnknownFieldSearch<'n, R> {
+    root: &'n YamlNode,
     /// What becomes of a value that is read and written again.
     rewrite: R,
 }
 
-impl<R: Fn(Value) -> Option<Value>> Unknown<'_, R> {
+impl<R: Fn(Value) -> Option<Value>> UnknownFieldSearch<'_, R> {
     /// Compares what was given with what came back, depth first in the order of the file.
-    fn find(&self, given: &Node, back: &Value, path: &mut Vec<usize>) -> Option<Fault> {
+    fn find(&self, given: &YamlNode, back: &Value, path: &mut Vec<usize>) -> Option<YamlFault> {
         for index in 0..given.child_count() {
             let child = given.child(index)?;
             path.push(index);
             let fault = match (counterpart(given, index, back), &given.data) {
                 (Some(back), _) => self.find(child, back, path),
-                (None, Data::Map(entries)) if !self.is_known(path) => entries
+                (None, YamlValue::Map(entries)) if !self.is_known(path) => entries
                     .get(index)
-                    .map(|e| Fault::new(e.key_at, format_args!("unknown field {:?}", e.key))),
+                    .map(|e| YamlFault::new(e.key_at, format_args!("unknown field {:?}", e.key))),
                 (None, _) => None,
             };
             path.pop();
@@ -108,16 +115,16 @@ impl<R: Fn(Value) -> Option<Value>> Unknown<'_, R> {
 }
 
 /// What stands in `value` where a child stands in `node`.
-fn counterpart<'v>(node: &Node, index: usize, value: &'v Value) -> Option<&'v Value> {
+fn counterpart<'v>(node: &YamlNode, index: usize, value: &'v Value) -> Option<&'v Value> {
     match &node.data {
-        Data::Map(entries) => value.get(&entries.get(index)?.key),
-        Data::List(_) => value.get(index),
-        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => None,
+        YamlValue::Map(entries) => value.get(&entries.get(index)?.key),
+        YamlValue::List(_) => value.get(index),
+        YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) | YamlValue::Text(_) => None,
     }
 }
 
 /// The value of `node`, with something no field expects at `path`.
-fn replaced(node: &Node, path: &[usize]) -> Value {
+fn replaced(node: &YamlNode, path: &[usize]) -> Value {
     match path.split_first() {
         None => json!({ "\u{1}": [[]] }),
         Some((at, rest)) => node.map_children(|i, child| {

@@ -90,14 +90,14 @@ pub(super) fn read_exact_at(
 }
 
 /// The bytes of a file from the start to `end`, by positional reads.
-pub(super) struct Span<'a> {
+pub(super) struct FileSpan<'a> {
     file: &'a File,
     path: &'a Path,
     offset: u64,
     end: u64,
 }
 
-impl<'a> Span<'a> {
+impl<'a> FileSpan<'a> {
     pub(super) fn new(file: &'a File, path: &'a Path, end: u64) -> Self {
         Self {
             file,
@@ -108,7 +108,7 @@ impl<'a> Span<'a> {
     }
 }
 
-impl Read for Span<'_> {
+impl Read for FileSpan<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = clamp(self.end - self.offset, buf.len());
         read_exact_at(self.file, self.path, &mut buf[..n], self.offset)?;

@@ -13,7 +13,7 @@ use serde_json::{
     ser::{Formatter, Serializer},
 };
 
-use super::text::{self, Before};
+use super::text::{self, PreviousLineIds};
 
 /// The format version this crate writes, in every line and in `meta.json`.
 pub const FORMAT_VERSION: u32 = 1;
@@ -23,7 +23,7 @@ const MAX_DEPTH: u32 = 127;
 
 /// An [`Envelope`] with its version in front, borrowed so that encoding copies nothing.
 #[derive(Serialize)]
-struct Written<'a> {
+struct EventLineRef<'a> {
     v: u32,
     seq: Seq,
     at: Timestamp,
@@ -35,7 +35,7 @@ struct Written<'a> {
 /// The same, owned. Its keys are closed: a damaged key must not read as an absent one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read {
+struct EventLine {
     v: u32,
     seq: Seq,
     at: Timestamp,
@@ -46,7 +46,7 @@ struct Read {
 
 /// What every version of a line has.
 #[derive(Deserialize)]
-struct Version {
+struct LineVersion {
     v: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
         // JSON has no such number; the `null` in its place would not read back.
         return Err(invalid("an event holds a number that is not finite"));
     }
-    let written = Written {
+    let written = EventLineRef {
         v: FORMAT_VERSION,
         seq: envelope.seq,
         at: envelope.at,
@@ -65,14 +65,18 @@ pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     };
     written.serialize(&mut Serializer::with_formatter(
         &mut *buf,
-        Compact { depth: 0 },
+        DepthLimitedFormatter { depth: 0 },
     ))?;
     buf.push(b'\n');
     Ok(())
 }
 
 /// Reads a line, which must be the event `expected`. The reason of a failure never echoes the line.
-pub(super) fn decode(line: &[u8], expected: Seq, before: &mut Before) -> Result<Envelope, String> {
+pub(super) fn decode(
+    line: &[u8],
+    expected: Seq,
+    before: &mut PreviousLineIds,
+) -> Result<Envelope, String> {
     // Left in place, the newline would show up as a control character in a cut string.
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     match text::read(line, expected, before) {
@@ -83,7 +87,7 @@ pub(super) fn decode(line: &[u8], expected: Seq, before: &mut Before) -> Result<
 
 /// The same for any event, by a parser.
 pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
-    let read: Read = serde_json::from_slice(line).map_err(|error| reason(line, &error))?;
+    let read: EventLine = serde_json::from_slice(line).map_err(|error| reason(line, &error))?;
     if read.v != FORMAT_VERSION {
         return Err(other_version(read.v.into()));
     }
@@ -102,7 +106,7 @@ pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
 }
 
 fn reason(line: &[u8], error: &serde_json::Error) -> String {
-    if let Ok(Version { v }) = serde_json::from_slice(line)
+    if let Ok(LineVersion { v }) = serde_json::from_slice(line)
         && v != u64::from(FORMAT_VERSION)
     {
         return other_version(v);
@@ -130,11 +134,11 @@ fn invalid(reason: &'static str) -> io::Error {
 }
 
 /// Compact JSON that is refused where it nests deeper than the reader would follow.
-struct Compact {
+struct DepthLimitedFormatter {
     depth: u32,
 }
 
-impl Compact {
+impl DepthLimitedFormatter {
     fn enter(&mut self) -> io::Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -146,7 +150,7 @@ impl Compact {
     }
 }
 
-impl Formatter for Compact {
+impl Formatter for DepthLimitedFormatter {
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.enter()?;
         writer.write_all(b"[")
@@ -276,7 +280,7 @@ mod tests {
         let mut buf = Vec::new();
         encode(&mut buf, &deepest).unwrap();
         assert_eq!(
-            decode(&buf, Seq(1), &mut Before::default()).unwrap(),
+            decode(&buf, Seq(1), &mut PreviousLineIds::default()).unwrap(),
             deepest
         );
 
@@ -297,7 +301,10 @@ mod tests {
             }));
             let mut buf = Vec::new();
             encode(&mut buf, &event).unwrap();
-            assert_eq!(decode(&buf, Seq(1), &mut Before::default()).unwrap(), event);
+            assert_eq!(
+                decode(&buf, Seq(1), &mut PreviousLineIds::default()).unwrap(),
+                event
+            );
         }
     }
 }

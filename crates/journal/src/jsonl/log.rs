@@ -6,10 +6,10 @@ use harn_model::{Envelope, Seq, Timestamp};
 
 use super::{
     disk, line,
-    log_file::{Index, LogFile},
+    log_file::{EventOffsets, LogFile},
     meta, store,
 };
-use crate::{JournalError, Log, LogReader, MetaChange, SessionMeta, Syncer};
+use crate::{JournalError, LogReader, LogSyncer, MetaChange, SessionLog, SessionMeta};
 
 /// A buffer that grew beyond this is given back.
 const MAX_KEPT: usize = 1024 * 1024;
@@ -67,7 +67,7 @@ impl JsonlLog {
                 ));
             }
             last = envelope.seq;
-            if Index::keeps(last) {
+            if EventOffsets::keeps(last) {
                 places.push(self.len + buf.len() as u64);
             }
             line::encode(buf, envelope)?;
@@ -86,7 +86,7 @@ impl JsonlLog {
     }
 }
 
-impl Log for JsonlLog {
+impl SessionLog for JsonlLog {
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
         if events.is_empty() {
             return Ok(());
@@ -100,7 +100,7 @@ impl Log for JsonlLog {
         result.map_err(disk::at(&self.shared.path))
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         let shared = Arc::clone(&self.shared);
         let stale = self.stale.take();
         let meta = stale.then(|| (self.meta.clone(), self.updated));
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::{
         FORMAT_VERSION,
-        jsonl::scan::{Scanned, scan},
+        jsonl::scan::{LogScan, scan},
     };
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         fs::write(&path, "").unwrap();
         // Open for reading only: neither a write nor cutting it off can succeed.
         let file = File::open(&path).unwrap();
-        let empty: Scanned = scan(&file, &path, |_| ()).unwrap();
+        let empty: LogScan = scan(&file, &path, |_| ()).unwrap();
         let meta = SessionMeta {
             v: FORMAT_VERSION,
             thread_id: "s1".into(),

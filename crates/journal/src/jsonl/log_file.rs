@@ -13,7 +13,7 @@ use std::{
 
 use harn_model::Seq;
 
-use super::{disk, scan::Scanned};
+use super::{disk, scan::LogScan};
 
 /// A log that is open.
 pub(super) struct LogFile {
@@ -22,12 +22,12 @@ pub(super) struct LogFile {
     /// Stored after `len`, loaded before it, so that `len` always covers it.
     last: AtomicU64,
     len: AtomicU64,
-    index: Mutex<Index>,
+    index: Mutex<EventOffsets>,
     named: AtomicBool,
 }
 
 impl LogFile {
-    pub(super) fn new(file: File, path: PathBuf, found: Scanned) -> Self {
+    pub(super) fn new(file: File, path: PathBuf, found: LogScan) -> Self {
         Self {
             file,
             path,
@@ -50,7 +50,7 @@ impl LogFile {
         self.last.store(last.0, Ordering::Release);
     }
 
-    pub(super) fn index(&self) -> MutexGuard<'_, Index> {
+    pub(super) fn index(&self) -> MutexGuard<'_, EventOffsets> {
         // The index is whole after each push; a panic elsewhere does not spoil it.
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,12 +72,12 @@ impl LogFile {
     }
 }
 
-/// Where every [`STRIDE`](Index::STRIDE)th event begins: eight bytes for hundreds of events, and a
+/// Where every [`STRIDE`](EventOffsets::STRIDE)th event begins: eight bytes for hundreds of events, and a
 /// short scan to any of them.
 #[derive(Default)]
-pub(super) struct Index(Vec<u64>);
+pub(super) struct EventOffsets(Vec<u64>);
 
-impl Index {
+impl EventOffsets {
     const STRIDE: u64 = 256;
 
     /// Whether the place of `seq` is kept.

@@ -3,7 +3,7 @@
 
 use harn_model::{Envelope, Seq};
 
-use super::{disk, line, log_file::LogFile, text::Before};
+use super::{disk, line, log_file::LogFile, text::PreviousLineIds};
 use crate::{JournalError, LogReader, ReadCursor};
 
 /// Reading less at a time is not worth the call.
@@ -53,7 +53,7 @@ impl LogFile {
         let mut events = Vec::new();
         let mut used = 0;
         let mut seq = first;
-        let mut before = Before::default();
+        let mut before = PreviousLineIds::default();
         for text in buf.split_inclusive(|&b| b == b'\n') {
             let is_cut = !text.ends_with(b"\n");
             if !events.is_empty() && (is_cut || used + text.len() > max_bytes) {

@@ -10,23 +10,23 @@ use std::{
 use harn_model::{Envelope, Seq};
 
 use super::{
-    disk::{self, Span},
+    disk::{self, FileSpan},
     line,
-    log_file::Index,
-    text::Before,
+    log_file::EventOffsets,
+    text::PreviousLineIds,
 };
 use crate::JournalError;
 
 const BLOCK: usize = 64 * 1024;
 
 /// What a scan found.
-pub(super) struct Scanned {
+pub(super) struct LogScan {
     pub(super) last: Seq,
     /// Where the last whole line ends.
     pub(super) len: u64,
     /// Bytes after that: a line whose writing was cut short.
     pub(super) torn: u64,
-    pub(super) index: Index,
+    pub(super) index: EventOffsets,
 }
 
 /// Hands every event to `each`, in order.
@@ -34,17 +34,18 @@ pub(super) fn scan(
     file: &File,
     path: &Path,
     mut each: impl FnMut(Envelope),
-) -> Result<Scanned, JournalError> {
+) -> Result<LogScan, JournalError> {
     let size = file.metadata().map_err(disk::at(path))?.len();
     // A write that was cut short never got to its newline, and a tail of zeros after a power loss has
     // none either: what follows the last newline is torn, all before it was acknowledged.
     let len = end_of_lines(file, path, size)?;
-    let mut input = BufReader::with_capacity(disk::clamp(len, BLOCK), Span::new(file, path, len));
+    let mut input =
+        BufReader::with_capacity(disk::clamp(len, BLOCK), FileSpan::new(file, path, len));
     let mut buf = Vec::new();
-    let mut index = Index::default();
+    let mut index = EventOffsets::default();
     let mut offset = 0;
     let mut last = Seq::ZERO;
-    let mut before = Before::default();
+    let mut before = PreviousLineIds::default();
     while offset < len {
         buf.clear();
         let read = input.read_until(b'\n', &mut buf).map_err(disk::at(path))?;
@@ -60,7 +61,7 @@ pub(super) fn scan(
         last = seq;
         each(envelope);
     }
-    Ok(Scanned {
+    Ok(LogScan {
         last,
         len,
         torn: size - len,

@@ -16,12 +16,15 @@ use super::{
     line::FORMAT_VERSION,
     lock,
     log::JsonlLog,
-    log_file::{Index, LogFile},
+    log_file::{EventOffsets, LogFile},
     meta,
     prompted::has_prompt,
-    scan::{Scanned, scan},
+    scan::{LogScan, scan},
 };
-use crate::{JournalError, Listing, Log, Opened, Place, SessionMeta, SessionSummary, Store};
+use crate::{
+    JournalError, OpenedLog, SessionLog, SessionMeta, SessionPaths, SessionSummary, Store,
+    StoreListing,
+};
 
 pub(super) const META: &str = "meta.json";
 const EVENTS: &str = "events.jsonl";
@@ -33,7 +36,7 @@ const FILES: &str = "files";
 /// Nothing is created before the first session is. Only the owner can read what is kept.
 ///
 /// ```
-/// use harn_journal::{FORMAT_VERSION, JsonlStore, Log, SessionMeta, Store};
+/// use harn_journal::{FORMAT_VERSION, JsonlStore, SessionLog, SessionMeta, Store};
 /// use harn_model::{AgentEvent, Envelope, Seq};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -119,7 +122,7 @@ impl JsonlStore {
 
 impl Store for JsonlStore {
     /// Writes `meta` with the version of this crate, whatever its `v` says.
-    fn create(&self, mut meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, mut meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         let id = meta.thread_id.clone();
         let folder = self.folder(&id)?;
         meta.v = FORMAT_VERSION;
@@ -144,18 +147,18 @@ impl Store for JsonlStore {
             // The first error is the one to tell.
             let _ = fs::remove_dir_all(&folder);
         })?;
-        let empty = Scanned {
+        let empty = LogScan {
             last: Seq::ZERO,
             len: 0,
             torn: 0,
-            index: Index::default(),
+            index: EventOffsets::default(),
         };
         let shared = Arc::new(LogFile::new(file, path, empty));
         let created = meta.created;
         Ok(Box::new(JsonlLog::new(shared, meta, created)))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         let folder = self.folder(id)?;
         let path = folder.join(EVENTS);
         let file = lock::open_locked(&path, id)?;
@@ -167,7 +170,7 @@ impl Store for JsonlStore {
             file.set_len(found.len).map_err(disk::at(&path))?;
         }
         let shared = Arc::new(LogFile::new(file, path, found));
-        Ok(Opened {
+        Ok(OpenedLog {
             log: Box::new(JsonlLog::new(shared, meta.clone(), view.updated_at)),
             meta,
             view,
@@ -189,7 +192,7 @@ impl Store for JsonlStore {
         meta::load(&self.folder(id)?.join(META), id)
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
+    fn list(&self) -> Result<StoreListing, JournalError> {
         let mut listing = self.everything()?;
         listing.sessions.retain(|s| s.meta.worker.is_none());
         Ok(listing)
@@ -211,8 +214,8 @@ impl Store for JsonlStore {
         self.delete_one(id)
     }
 
-    fn place(&self, id: &SessionId) -> Option<Place> {
-        is_valid(id.as_str()).then(|| Place {
+    fn place(&self, id: &SessionId) -> Option<SessionPaths> {
+        is_valid(id.as_str()).then(|| SessionPaths {
             session: format!("{THREADS}/{id}"),
             events: format!("{THREADS}/{id}/{EVENTS}"),
         })
@@ -229,15 +232,15 @@ impl Store for JsonlStore {
 
 impl JsonlStore {
     /// Every session, those of workers too.
-    fn everything(&self) -> Result<Listing, JournalError> {
+    fn everything(&self) -> Result<StoreListing, JournalError> {
         let folders = match fs::read_dir(&self.threads) {
             Ok(folders) => folders,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Listing::default());
+                return Ok(StoreListing::default());
             }
             Err(error) => return Err(disk::at(&self.threads)(error)),
         };
-        let mut listing = Listing::default();
+        let mut listing = StoreListing::default();
         for folder in folders {
             let found = folder
                 .map_err(disk::at(&self.threads))

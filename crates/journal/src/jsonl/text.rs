@@ -9,12 +9,12 @@ use super::line::FORMAT_VERSION;
 
 /// What lines that follow each other have in common, so that they share it.
 #[derive(Default)]
-pub(super) struct Before {
+pub(super) struct PreviousLineIds {
     turn: Option<TurnId>,
     message: Option<MessageId>,
 }
 
-impl Before {
+impl PreviousLineIds {
     fn turn(&mut self, id: &str) -> TurnId {
         match &self.turn {
             Some(turn) if turn.as_str() == id => turn.clone(),
@@ -31,9 +31,9 @@ impl Before {
 }
 
 /// The event of a line without its end, if it is the piece of text `expected`.
-pub(super) fn read(line: &[u8], expected: Seq, before: &mut Before) -> Option<Envelope> {
+pub(super) fn read(line: &[u8], expected: Seq, before: &mut PreviousLineIds) -> Option<Envelope> {
     // Only text can be cut at any byte that ends a word.
-    let mut rest = Rest(std::str::from_utf8(line).ok()?);
+    let mut rest = LineRemainder(std::str::from_utf8(line).ok()?);
     rest.skip(r#"{"v":"#)?;
     (rest.number()? == u64::from(FORMAT_VERSION)).then_some(())?;
     rest.skip(r#","seq":"#)?;
@@ -76,9 +76,9 @@ pub(super) fn read(line: &[u8], expected: Seq, before: &mut Before) -> Option<En
 }
 
 /// What is left of a line.
-struct Rest<'a>(&'a str);
+struct LineRemainder<'a>(&'a str);
 
-impl<'a> Rest<'a> {
+impl<'a> LineRemainder<'a> {
     fn skip(&mut self, word: &str) -> Option<()> {
         self.0 = self.0.strip_prefix(word)?;
         Some(())
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_read_and_shared() {
-        let mut before = Before::default();
+        let mut before = PreviousLineIds::default();
         let said = |seq| {
             let said = (
                 "turn-1".to_owned(),
@@ -201,7 +201,7 @@ mod tests {
         fn what_is_written_is_read(seq in 1..u64::MAX, at: u64, parts in parts()) {
             let envelope = envelope(seq, at, parts);
             let line = written(&envelope);
-            let read = read(&line, Seq(seq), &mut Before::default());
+            let read = read(&line, Seq(seq), &mut PreviousLineIds::default());
             let ids_are_plain = [
                 envelope.turn.as_ref().map(TurnId::as_str),
                 match &envelope.event {
@@ -230,7 +230,7 @@ mod tests {
                 1 => { line.remove(at); }
                 _ => line.insert(at, byte),
             }
-            if let Some(read) = read(&line, Seq(3), &mut Before::default()) {
+            if let Some(read) = read(&line, Seq(3), &mut PreviousLineIds::default()) {
                 prop_assert_eq!(line::parse(&line, Seq(3)), Ok(read));
             }
         }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use harn_journal::{FORMAT_VERSION, JsonlStore, Log, SessionMeta, Store};
+use harn_journal::{FORMAT_VERSION, JsonlStore, SessionLog, SessionMeta, Store};
 use harn_model::{AgentEvent, Envelope, Seq, SessionView};
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ impl Workspace {
         workspace
     }
 
-    pub(crate) fn create(&self) -> Box<dyn Log> {
+    pub(crate) fn create(&self) -> Box<dyn SessionLog> {
         self.store.create(meta(ID)).unwrap()
     }
 

@@ -16,7 +16,7 @@ use tokio_tungstenite::{
 };
 
 /// A WebSocket, as it comes out of a handshake.
-pub type Socket = WebSocketStream<TokioIo<Upgraded>>;
+pub type UpgradedWebSocket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// A request that is no handshake, though it asks for a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub type Socket = WebSocketStream<TokioIo<Upgraded>>;
 pub struct NoHandshake;
 
 /// A handshake that is right, and can be answered.
-pub struct Upgrade {
+pub struct WebSocketUpgrade {
     accept: HeaderValue,
     /// What both speak, where the client offers it beside the token that browsers can only offer as another
     /// protocol.
@@ -32,7 +32,7 @@ pub struct Upgrade {
     upgraded: OnUpgrade,
 }
 
-impl Upgrade {
+impl WebSocketUpgrade {
     /// Whether a request asks for a WebSocket. What else it might like to become is of no interest.
     #[must_use]
     pub fn is_asked_for(headers: &HeaderMap) -> bool {
@@ -60,7 +60,10 @@ impl Upgrade {
     pub fn accept(
         self,
         config: WebSocketConfig,
-    ) -> (Response, impl Future<Output = Result<Socket, hyper::Error>>) {
+    ) -> (
+        Response,
+        impl Future<Output = Result<UpgradedWebSocket, hyper::Error>>,
+    ) {
         let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));

@@ -19,7 +19,7 @@ pub use table::{
     SessionEvent, SettingEvent, SkillEvent, StampedEvent, SteeringEvent, ToolEvent, TurnEvent,
 };
 
-use crate::{Command, ContentBlock, TurnId};
+use crate::{ContentBlock, SlashCommand, TurnId};
 
 /// The place of an event in its session's log, from 1 and without gaps.
 #[derive(
@@ -73,7 +73,7 @@ impl AgentEvent {
 
     /// The slash commands that an agent offers from now on.
     #[must_use]
-    pub fn commands(commands: Vec<Command>) -> Self {
+    pub fn commands(commands: Vec<SlashCommand>) -> Self {
         Self::AvailableCommands {
             commands,
             equipped: Vec::new(),
@@ -163,9 +163,9 @@ impl AgentEvent {
 
 /// How long the event is in the journal.
 fn written_len(event: &AgentEvent) -> usize {
-    struct Count(usize);
+    struct LengthCounter(usize);
 
-    impl io::Write for Count {
+    impl io::Write for LengthCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -176,7 +176,7 @@ fn written_len(event: &AgentEvent) -> usize {
         }
     }
 
-    let mut count = Count(0);
+    let mut count = LengthCounter(0);
     // What cannot be written whole is refused by the journal; until then it counts as far as it goes.
     let _ = serde_json::to_writer(&mut count, event);
     count.0

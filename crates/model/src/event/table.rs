@@ -18,14 +18,14 @@ use serde_json::Value;
 
 use super::{Author, Durability};
 use crate::{
-    Artifact, ChildCall, ChildResult, Command, CompositionRun, ContentBlock, ControlOutcome,
-    DaemonChange, FsWatchEvent, HandoffArtifact, HitlOutcome, HitlResponse, LiveAuthor,
-    LiveClientAction, LiveClientChange, LiveClientLeft, LogRecord, LoopCheckpoint, McpServerStatus,
-    MessageId, PendingChange, PermissionAsked, PermissionRecord, PermissionResolved,
-    PermissionRoute, Plan, Progress, ProgressReport, Recovered, Reminder, ReminderChange,
-    SessionInfo, SkillMatch, SkillNarrow, ToolCall, ToolCallUpdate, ToolSearchQuery,
-    ToolSearchResult, ToolsChange, TranscriptCompacted, TranscriptProjected, TurnEnded,
-    TurnStarted, Usage, WorkerCall, WorkerUpdate,
+    Artifact, ChildCall, ChildResult, CompositionRun, ContentBlock, ControlOutcome, DaemonChange,
+    FsWatchEvent, HandoffArtifact, HitlOutcome, HitlResponse, LiveAuthor, LiveClientAction,
+    LiveClientChange, LiveClientLeft, LogRecord, LoopCheckpoint, McpServerStatus, MessageId,
+    PendingChange, PermissionAsked, PermissionRecord, PermissionResolved, PermissionRoute, Plan,
+    Progress, ProgressReport, ReminderChange, RenderedReminder, SessionInfo, SkillMatch,
+    SkillNarrow, SlashCommand, ToolCall, ToolCallUpdate, ToolSearchQuery, ToolSearchResult,
+    ToolsChange, TranscriptCompacted, TranscriptProjected, TurnEnded, TurnRecovered, TurnStarted,
+    Usage, WorkerCall, WorkerUpdate,
 };
 
 const ENDS: bool = true;
@@ -72,7 +72,7 @@ agent_events! {
         /// The turn ended.
         TurnEnded[TurnEnded] => "turn_ended", Runtime("the turn ends when the agent returns"), Synced, alone, as_is, ENDS;
         /// A turn cut short by a crash was closed.
-        Recovered[Recovered] => "recovered", Runtime("opening a session after a crash writes it"), Written, alone, as_is, ENDS;
+        Recovered[TurnRecovered] => "recovered", Runtime("opening a session after a crash writes it"), Written, alone, as_is, ENDS;
     }
     /// Tool calls of the agent.
     Tool(ToolEvent) {
@@ -232,7 +232,7 @@ agent_events! {
         /// What waits for delivery changed; stays in the transcript.
         Pending[PendingChange] => "pending", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
         /// A reminder was rendered into a prompt.
-        ReminderEmitted[Reminder] => "reminder_emitted", Agent, Written, alone, as_is, PASSES;
+        ReminderEmitted[RenderedReminder] => "reminder_emitted", Agent, Written, alone, as_is, PASSES;
         /// A step in the life of a reminder; stays in the transcript.
         ReminderLifecycle[ReminderChange] => "reminder_lifecycle", Runtime("a reminder that is delivered writes it"), Written, alone, as_is, PASSES;
         /// Somebody wanted something of the running session.
@@ -269,7 +269,7 @@ agent_events! {
         /// The slash commands on offer changed.
         AvailableCommands {
             /// All of them.
-            commands: Vec<Command>,
+            commands: Vec<SlashCommand>,
             /// The names of those that come from what the session is equipped with, not from its agent; filled
             /// by the runtime.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]

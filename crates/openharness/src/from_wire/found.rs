@@ -7,29 +7,29 @@ use serde::{
 use serde_json::Value;
 
 use super::object::id;
-use crate::asked::Echo;
+use crate::asked::EchoedIds;
 
 /// Those of a message that is JSON at least.
-pub(super) fn in_message(message: &Value) -> Echo {
+pub(super) fn in_message(message: &Value) -> EchoedIds {
     let found = |name: &str| id(message.get(name)?);
-    Echo {
+    EchoedIds {
         request_id: found("request_id"),
         correlation_id: found("correlation_id"),
     }
 }
 
 /// Those of a body up to where it breaks.
-pub(super) fn in_broken(body: &[u8]) -> Echo {
-    let mut echo = Echo::default();
+pub(super) fn in_broken(body: &[u8]) -> EchoedIds {
+    let mut echo = EchoedIds::default();
     let mut json = serde_json::Deserializer::from_slice(body);
     // That it breaks is known already.
-    let _ = json.deserialize_map(Members(&mut echo));
+    let _ = json.deserialize_map(EchoedIdsVisitor(&mut echo));
     echo
 }
 
-struct Members<'a>(&'a mut Echo);
+struct EchoedIdsVisitor<'a>(&'a mut EchoedIds);
 
-impl<'de> Visitor<'de> for Members<'_> {
+impl<'de> Visitor<'de> for EchoedIdsVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -12,33 +12,33 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-pub(crate) use object::Object;
+pub(crate) use object::MessageObject;
 
 use crate::{
-    asked::{Asked, ConversationName, Echo},
+    asked::{ConversationName, EchoedIds, ShellRequest},
     attachment, capabilities,
-    continuation::Place,
+    continuation::RunCursor,
     digest, environment,
-    error::Fault,
+    error::OpenHarnessError,
     ext, shell, version,
 };
 
 /// What a body asks for; else what is wrong with it, and the ids that were found.
-pub(crate) fn read(body: &[u8]) -> Result<Asked, (Echo, Fault)> {
+pub(crate) fn read(body: &[u8]) -> Result<ShellRequest, (EchoedIds, OpenHarnessError)> {
     let Ok(message) = serde_json::from_slice::<Value>(body) else {
-        return Err((found::in_broken(body), Fault::NotJson));
+        return Err((found::in_broken(body), OpenHarnessError::NotJson));
     };
     asked(&message).map_err(|fault| (found::in_message(&message), fault))
 }
 
-fn asked(message: &Value) -> Result<Asked, Fault> {
-    let message = Object::root(message)?;
+fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
+    let message = MessageObject::root(message)?;
     // Before anything else: what another version means by the rest is not ours to judge.
     version::check(&message)?;
     if message.has("response") {
         return Err(message.wrong("response", "has no place in a request"));
     }
-    let echo = Echo {
+    let echo = EchoedIds {
         request_id: message.id("request_id")?,
         correlation_id: message.id("correlation_id")?,
     };
@@ -63,7 +63,7 @@ fn asked(message: &Value) -> Result<Asked, Fault> {
     let mut shell = shell::read(&context, capabilities)?;
     let attached = attachment::read(&context)?;
     shell.denied.extend(attached.denied);
-    let asked = Asked {
+    let asked = ShellRequest {
         echo,
         shell,
         line: line(&context)?,
@@ -81,7 +81,7 @@ fn asked(message: &Value) -> Result<Asked, Fault> {
 
 /// What the user said: words, or an object, which the agent gets as JSON. The draft's prose has both, its schema
 /// only words. Blanks and an object without members say nothing.
-fn intent(context: &Object<'_>) -> Result<Option<String>, Fault> {
+fn intent(context: &MessageObject<'_>) -> Result<Option<String>, OpenHarnessError> {
     const NAME: &str = "user_intent";
     if let Ok(Some(said)) = context.object(NAME) {
         return Ok(environment::as_text(&said));
@@ -92,7 +92,7 @@ fn intent(context: &Object<'_>) -> Result<Option<String>, Fault> {
     Ok(said.map(str::to_owned))
 }
 
-fn line(context: &Object<'_>) -> Result<Option<ConversationName>, Fault> {
+fn line(context: &MessageObject<'_>) -> Result<Option<ConversationName>, OpenHarnessError> {
     let session = context.name("session_id")?;
     let conversation = context.name("conversation_id")?;
     Ok(session.map(|session| ConversationName {
@@ -102,7 +102,7 @@ fn line(context: &Object<'_>) -> Result<Option<ConversationName>, Fault> {
 }
 
 /// A place that was handed out; one that names nothing is none.
-fn continuation(context: &Object<'_>) -> Result<Option<Place>, Fault> {
+fn continuation(context: &MessageObject<'_>) -> Result<Option<RunCursor>, OpenHarnessError> {
     let Some(given) = context.object("continuation")? else {
         return Ok(None);
     };
@@ -113,12 +113,12 @@ fn continuation(context: &Object<'_>) -> Result<Option<Place>, Fault> {
     if run.is_none() && token.is_none() {
         return Ok(None);
     }
-    let place = Place::named(run, token).ok_or(Fault::ContinuationUnknown)?;
+    let place = RunCursor::named(run, token).ok_or(OpenHarnessError::ContinuationUnknown)?;
     Ok(Some(place))
 }
 
 /// That there is something to do, and one thing.
-fn makes_sense(context: &Object<'_>, asked: &Asked) -> Result<(), Fault> {
+fn makes_sense(context: &MessageObject<'_>, asked: &ShellRequest) -> Result<(), OpenHarnessError> {
     if asked.continuation.is_none() && asked.cancel && asked.line.is_none() {
         return Err(ext::wrong(
             context,

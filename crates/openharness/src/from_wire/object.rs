@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::Fault;
+use crate::error::OpenHarnessError;
 
 /// The longest name or id that is taken, in letters.
 const LONGEST_NAME: usize = 256;
@@ -13,17 +13,17 @@ const OBJECT: &str = "has to be an object";
 const ARRAY: &str = "has to be an array of objects";
 
 /// An object, and its place. One that is left out has no members.
-pub(crate) struct Object<'a> {
+pub(crate) struct MessageObject<'a> {
     members: Option<&'a Map<String, Value>>,
     path: String,
 }
 
-impl<'a> Object<'a> {
-    pub(crate) fn root(message: &'a Value) -> Result<Self, Fault> {
+impl<'a> MessageObject<'a> {
+    pub(crate) fn root(message: &'a Value) -> Result<Self, OpenHarnessError> {
         Self::at(message, String::new())
     }
 
-    fn at(value: &'a Value, path: String) -> Result<Self, Fault> {
+    fn at(value: &'a Value, path: String) -> Result<Self, OpenHarnessError> {
         match value {
             Value::Object(members) => Ok(Self {
                 members: Some(members),
@@ -57,7 +57,7 @@ impl<'a> Object<'a> {
     }
 
     /// That a member is wrong.
-    pub(crate) fn wrong(&self, name: &str, problem: &'static str) -> Fault {
+    pub(crate) fn wrong(&self, name: &str, problem: &'static str) -> OpenHarnessError {
         invalid(&self.path_of(name), problem)
     }
 
@@ -71,7 +71,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is any text.
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, Fault> {
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, OpenHarnessError> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -80,7 +80,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that names something; a blank one names nothing.
-    pub(crate) fn name(&self, name: &str) -> Result<Option<String>, Fault> {
+    pub(crate) fn name(&self, name: &str) -> Result<Option<String>, OpenHarnessError> {
         match self.text(name)?.filter(|text| !text.trim().is_empty()) {
             None => Ok(None),
             Some(text) if text.chars().count() <= LONGEST_NAME => Ok(Some(text.to_owned())),
@@ -89,7 +89,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is an id: left out, or a string that says something.
-    pub(crate) fn id(&self, name: &str) -> Result<Option<String>, Fault> {
+    pub(crate) fn id(&self, name: &str) -> Result<Option<String>, OpenHarnessError> {
         const ID: &str = "has to be a string of 1 to 256 letters, or left out";
         match self.get(name) {
             None => Ok(None),
@@ -101,7 +101,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is a size.
-    pub(crate) fn size(&self, name: &str) -> Result<Option<i64>, Fault> {
+    pub(crate) fn size(&self, name: &str) -> Result<Option<i64>, OpenHarnessError> {
         const SIZE: &str = "has to be a whole number of bytes";
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -115,7 +115,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is `true`, or not.
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, Fault> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, OpenHarnessError> {
         match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -124,7 +124,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is an object.
-    pub(crate) fn object(&self, name: &str) -> Result<Option<Self>, Fault> {
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Self>, OpenHarnessError> {
         let member = self.get(name);
         member
             .map(|it| Self::at(it, self.path_of(name)))
@@ -132,7 +132,11 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is an object in which these are strings.
-    pub(crate) fn texts(&self, name: &str, members: &[&str]) -> Result<Option<Self>, Fault> {
+    pub(crate) fn texts(
+        &self,
+        name: &str,
+        members: &[&str],
+    ) -> Result<Option<Self>, OpenHarnessError> {
         let object = self.object(name)?;
         if let Some(object) = &object {
             for member in members {
@@ -143,7 +147,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is an array of objects.
-    pub(crate) fn objects(&self, name: &str) -> Result<Vec<Self>, Fault> {
+    pub(crate) fn objects(&self, name: &str) -> Result<Vec<Self>, OpenHarnessError> {
         let items = match self.get(name) {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
@@ -155,7 +159,7 @@ impl<'a> Object<'a> {
     }
 
     /// A member that is an object, or an array of them.
-    pub(crate) fn one_or_more(&self, name: &str) -> Result<Vec<Self>, Fault> {
+    pub(crate) fn one_or_more(&self, name: &str) -> Result<Vec<Self>, OpenHarnessError> {
         match self.get(name) {
             Some(Value::Array(_)) => self.objects(name),
             _ => Ok(self.object(name)?.into_iter().collect()),
@@ -170,9 +174,9 @@ pub(super) fn id(value: &Value) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-fn invalid(path: &str, problem: &'static str) -> Fault {
+fn invalid(path: &str, problem: &'static str) -> OpenHarnessError {
     let field = if path.is_empty() { "$" } else { path };
-    Fault::Invalid {
+    OpenHarnessError::Invalid {
         field: field.to_owned(),
         problem,
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    asked::{Given, Verdict},
+    asked::{AnswerValue, DirectiveAnswer},
     fixtures::{self, schema},
 };
 
@@ -13,7 +13,7 @@ mod canary;
 mod digest;
 mod shapes;
 
-fn read_value(message: &Value) -> Result<Asked, (Echo, Fault)> {
+fn read_value(message: &Value) -> Result<ShellRequest, (EchoedIds, OpenHarnessError)> {
     read(message.to_string().as_bytes())
 }
 
@@ -24,7 +24,7 @@ fn with(context: Value) -> Value {
 
 fn field(message: &Value) -> String {
     match read_value(message) {
-        Err((_, Fault::Invalid { field, .. })) => field,
+        Err((_, OpenHarnessError::Invalid { field, .. })) => field,
         other => panic!("{message}: {other:?}"),
     }
 }
@@ -33,8 +33,8 @@ fn field(message: &Value) -> String {
 fn a_whole_request_is_understood() {
     let asked = read_value(&fixtures::message("request")).unwrap();
     expect![[r#"
-        Asked {
-            echo: Echo {
+        ShellRequest {
+            echo: EchoedIds {
                 request_id: Some(
                     "req_1",
                 ),
@@ -42,7 +42,7 @@ fn a_whole_request_is_understood() {
                     "corr_1",
                 ),
             },
-            shell: Shell {
+            shell: ShellProfile {
                 manner: Markdown,
                 cards: true,
                 parallel: true,
@@ -113,7 +113,7 @@ fn a_whole_request_is_understood() {
 #[test]
 fn the_least_request_is_understood() {
     let asked = read_value(&fixtures::message("request-minimal")).unwrap();
-    assert_eq!(asked.echo, Echo::default());
+    assert_eq!(asked.echo, EchoedIds::default());
     assert_eq!(asked.line, None);
     assert_eq!(asked.background, None);
     assert_eq!(
@@ -129,17 +129,17 @@ fn decisions_are_understood() {
         let place = asked.continuation.map(|place| place.token());
         (place.unwrap(), asked.verdicts, asked.cancel)
     };
-    let verdict = |id: &str, given| Verdict {
+    let verdict = |id: &str, given| DirectiveAnswer {
         id: id.to_owned(),
         given,
     };
     let here = "ctok_oh_1.trn_1.12".to_owned();
-    let once = vec![verdict("ask_1", Given::Once)];
+    let once = vec![verdict("ask_1", AnswerValue::Once)];
     assert_eq!(said("request-approval"), (here.clone(), once, false));
     let several = vec![
-        verdict("ask_1", Given::Reject),
-        verdict("hitl_approval_2", Given::Once),
-        verdict("hitl_question_1", Given::Words("8080".to_owned())),
+        verdict("ask_1", AnswerValue::Reject),
+        verdict("hitl_approval_2", AnswerValue::Once),
+        verdict("hitl_question_1", AnswerValue::Words("8080".to_owned())),
     ];
     assert_eq!(said("request-answers"), (here.clone(), several, false));
     assert_eq!(said("request-continued"), (here, Vec::new(), false));
@@ -370,7 +370,7 @@ fn a_continuation_that_was_never_handed_out_is_told_so() {
         let message = with(json!({"user_intent": "go on", "continuation": continuation}));
         assert_eq!(
             read_value(&message).unwrap_err().1,
-            Fault::ContinuationUnknown
+            OpenHarnessError::ContinuationUnknown
         );
     }
 }
@@ -381,7 +381,7 @@ fn another_major_version_is_told_before_anything_else() {
         "protocol_version": "2.0.0", "request_id": "r", "correlation_id": 4, "request": "?",
     });
     let (echo, fault) = read_value(&message).unwrap_err();
-    assert_eq!(fault, Fault::Version);
+    assert_eq!(fault, OpenHarnessError::Version);
     assert_eq!(
         (echo.request_id.as_deref(), echo.correlation_id),
         (Some("r"), None)
@@ -432,7 +432,10 @@ fn as_deep_as_the_page_says_and_no_deeper() {
         format!(r#"{{"protocol_version":"1.0.0","request":{{"context":{context}}}}}"#)
     };
     assert!(read(nested(127).as_bytes()).is_ok());
-    assert_eq!(read(nested(128).as_bytes()).unwrap_err().1, Fault::NotJson);
+    assert_eq!(
+        read(nested(128).as_bytes()).unwrap_err().1,
+        OpenHarnessError::NotJson
+    );
 }
 
 #[test]
@@ -442,11 +445,14 @@ fn what_is_not_json_is_told_so() {
     for body in ["", "{", "nonsense", "{} {}", "{\"a\":1,}", deep.as_str()] {
         assert_eq!(
             read(body.as_bytes()).unwrap_err().1,
-            Fault::NotJson,
+            OpenHarnessError::NotJson,
             "{body}"
         );
     }
-    assert_eq!(read(b"{\"a\":\"\xff\"}").unwrap_err().1, Fault::NotJson);
+    assert_eq!(
+        read(b"{\"a\":\"\xff\"}").unwrap_err().1,
+        OpenHarnessError::NotJson
+    );
 }
 
 /// As many as a body holds: to look at each beside each other would keep a worker busy for seconds.

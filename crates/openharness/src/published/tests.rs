@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::SCHEMAS;
 use crate::{
     ext,
-    wire::{Answer, directive::Directive},
+    wire::{OpenHarnessResponse, directive::Directive},
 };
 
 /// The schemas by file name.
@@ -19,14 +19,14 @@ fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "openharness-request.schema.json",
-            taken::<request::Request>(
+            taken::<request::OpenHarnessRequest>(
                 "A request of OpenHarness v1, as it is taken. Rules that no schema can say are in \
                  docs/openharness.md.",
             ),
         ),
         (
             "openharness-response.schema.json",
-            written::<Answer<'_>>(
+            written::<OpenHarnessResponse<'_>>(
                 "An answer of OpenHarness v1, as it is written, for every status of HTTP. Shells must \
                  ignore what they do not know.",
             ),
@@ -39,7 +39,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "openharness-extension.schema.json",
-            taken::<Extension<'_>>(
+            taken::<HarnExtension<'_>>(
                 "What is ours in the `extensions` of a message: what a request may decide, and what a \
                  response tells of its run.",
             ),
@@ -50,11 +50,12 @@ fn schemas() -> Vec<(&'static str, Value)> {
 /// What is under `dev.harn`, by where it stands.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is of use")]
-struct Extension<'a> {
+#[schemars(rename = "Extension")]
+struct HarnExtension<'a> {
     /// `request.context.extensions["dev.harn"]`.
-    request: request::Extension,
+    request: request::HarnRequestExtension,
     /// `response.extensions["dev.harn"]`.
-    response: ext::Run<'a>,
+    response: ext::RunExtension<'a>,
 }
 
 /// A member is there, or it is left out: it is never null, neither in what is taken nor in what is written.

@@ -10,12 +10,12 @@ use harn_model::{
 };
 
 use crate::{
-    continuation::Place,
-    told::{Call, State, Told},
+    continuation::RunCursor,
+    told::{CallSummary, RunPhase, RunReport},
 };
 
 /// What a run has come to.
-pub(super) struct Fold {
+pub(super) struct RunFold {
     session: SessionId,
     turn: TurnId,
     began_at: Timestamp,
@@ -25,22 +25,22 @@ pub(super) struct Fold {
     told: Seq,
     /// The message under way is tagged with its last event, a decision with the event that asks for it.
     transcript: Transcript<Seq>,
-    said: Vec<Passage>,
-    calls: Vec<(Seq, Call)>,
+    said: Vec<RunMessagePart>,
+    calls: Vec<(Seq, CallSummary)>,
     artifacts: Vec<(Seq, Artifact)>,
     plan: Option<(Seq, Plan)>,
     questions: Vec<Arc<HitlRequest>>,
-    end: Option<State>,
+    end: Option<RunPhase>,
 }
 
 /// Part of a message.
-struct Passage {
+struct RunMessagePart {
     seq: Seq,
     message: Option<MessageId>,
     text: String,
 }
 
-impl Fold {
+impl RunFold {
     /// A run that nothing is known of but when it was wanted, for somebody who has its past up to `told`.
     pub(super) fn new(session: SessionId, turn: TurnId, at: Timestamp, told: Seq) -> Self {
         Self {
@@ -93,15 +93,15 @@ impl Fold {
     }
 
     /// What there is to tell from just after a place. What comes later begins with passages of its own.
-    pub(super) fn tell(&mut self, after: Seq) -> Told {
+    pub(super) fn tell(&mut self, after: Seq) -> RunReport {
         self.told = self.told.max(self.last);
         let state = match &self.end {
             Some(end) => end.clone(),
-            None if self.is_parked() => State::Parked,
-            None => State::Running,
+            None if self.is_parked() => RunPhase::Parked,
+            None => RunPhase::Running,
         };
-        Told {
-            place: Place {
+        RunReport {
+            place: RunCursor {
                 session: self.session.clone(),
                 turn: self.turn.clone(),
                 after: self.last,
@@ -179,11 +179,11 @@ impl Fold {
                 self.questions.retain(|it| it.request_id != *request_id);
             }
             EventFamily::Turn(TurnEvent::TurnEnded(ended)) => self.end(match &ended.outcome {
-                TurnOutcome::Stopped { stop_reason } => State::Ended(*stop_reason),
-                TurnOutcome::Failed { message } => State::Failed(message.clone()),
+                TurnOutcome::Stopped { stop_reason } => RunPhase::Ended(*stop_reason),
+                TurnOutcome::Failed { message } => RunPhase::Failed(message.clone()),
             }),
-            EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => self.end(State::Ended(StopReason::Cancelled)),
-            EventFamily::Turn(TurnEvent::Recovered(_)) => self.end(State::Interrupted),
+            EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => self.end(RunPhase::Ended(StopReason::Cancelled)),
+            EventFamily::Turn(TurnEvent::Recovered(_)) => self.end(RunPhase::Interrupted),
             // Left out above.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
             // A Shell shows what came of a run, not how: neither reasoning nor what is under way, nor what
@@ -217,7 +217,7 @@ impl Fold {
                 passage.text.push_str(content);
                 passage.seq = seq;
             }
-            _ => self.said.push(Passage {
+            _ => self.said.push(RunMessagePart {
                 seq,
                 message: message.id.clone(),
                 text: content.to_owned(),
@@ -226,7 +226,7 @@ impl Fold {
     }
 
     fn announce(&mut self, seq: Seq, call: &ToolCall) {
-        let call = Call {
+        let call = CallSummary {
             id: call.tool_call_id.clone(),
             tool: call.tool_name.clone(),
             title: call.title.clone(),
@@ -253,7 +253,7 @@ impl Fold {
         }
     }
 
-    fn end(&mut self, how: State) {
+    fn end(&mut self, how: RunPhase) {
         // A prompt that is withdrawn ends no turn.
         self.transcript.break_off();
         self.questions.clear();

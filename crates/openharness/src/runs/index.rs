@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use harn_model::{AgentEvent, Envelope, MessageId, Seq, TurnId};
 
-use super::names::Mark;
+use super::names::RequestFingerprint;
 
 /// The turns of a session, up to a place in its journal.
 #[derive(Default)]
-pub(super) struct Index {
-    turns: HashMap<TurnId, Turn>,
+pub(super) struct TurnIndex {
+    turns: HashMap<TurnId, IndexedTurn>,
     /// By request: what it said, and its turn.
     requests: HashMap<String, (String, TurnId)>,
 }
 
 /// Where a turn is in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct IndexedTurn {
     /// The event before its first.
     pub(super) before: Seq,
     pub(super) over: bool,
@@ -24,14 +24,14 @@ pub(super) struct Turn {
 
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ran {
+pub(super) enum RequestHistory {
     Never,
     As(TurnId),
     /// It was another request then.
     Otherwise,
 }
 
-impl Index {
+impl TurnIndex {
     pub(super) fn apply(&mut self, envelope: &Envelope) {
         let Some(turn) = &envelope.turn else {
             return;
@@ -50,33 +50,33 @@ impl Index {
     }
 
     fn begin(&mut self, turn: &TurnId, seq: Seq, message: &MessageId) {
-        let new = Turn {
+        let new = IndexedTurn {
             before: Seq(seq.0.saturating_sub(1)),
             over: false,
         };
         self.turns.entry(turn.clone()).or_insert(new);
-        if let Some(mark) = Mark::of(message) {
+        if let Some(mark) = RequestFingerprint::of(message) {
             self.expect(&mark, turn);
         }
     }
 
     /// A request is about to become a turn. The first one that it became stays its own.
-    pub(super) fn expect(&mut self, mark: &Mark, turn: &TurnId) {
+    pub(super) fn expect(&mut self, mark: &RequestFingerprint, turn: &TurnId) {
         let ran = || (mark.digest.clone(), turn.clone());
         self.requests
             .entry(mark.request.clone())
             .or_insert_with(ran);
     }
 
-    pub(super) fn turn(&self, turn: &TurnId) -> Option<Turn> {
+    pub(super) fn turn(&self, turn: &TurnId) -> Option<IndexedTurn> {
         self.turns.get(turn).copied()
     }
 
-    pub(super) fn ran(&self, mark: &Mark) -> Ran {
+    pub(super) fn ran(&self, mark: &RequestFingerprint) -> RequestHistory {
         match self.requests.get(&mark.request) {
-            None => Ran::Never,
-            Some((digest, turn)) if *digest == mark.digest => Ran::As(turn.clone()),
-            Some(_) => Ran::Otherwise,
+            None => RequestHistory::Never,
+            Some((digest, turn)) if *digest == mark.digest => RequestHistory::As(turn.clone()),
+            Some(_) => RequestHistory::Otherwise,
         }
     }
 }
@@ -106,7 +106,10 @@ mod tests {
 
     #[test]
     fn a_request_is_known_by_its_id_and_by_what_it_said() {
-        let (first, second) = (Mark::new("r1", "a"), Mark::new("r2", "a"));
+        let (first, second) = (
+            RequestFingerprint::new("r1", "a"),
+            RequestFingerprint::new("r2", "a"),
+        );
         let outcome = TurnOutcome::stopped(StopReason::EndTurn);
         let ended = AgentEvent::TurnEnded(Box::new(TurnEnded { outcome }));
         let events = [
@@ -121,21 +124,27 @@ mod tests {
             at(7, "t1", ended),
             at(8, "t3", AgentEvent::TurnStarted(started("msg_1".into()))),
         ];
-        let mut index = Index::default();
+        let mut index = TurnIndex::default();
         for event in &events {
             index.apply(event);
         }
         let turn = |before, over| {
             let before = Seq(before);
-            Some(Turn { before, over })
+            Some(IndexedTurn { before, over })
         };
         assert_eq!(index.turn(&"t1".into()), turn(2, true));
         assert_eq!(index.turn(&"t2".into()), turn(5, true));
         assert_eq!(index.turn(&"t3".into()), turn(7, false));
         assert_eq!(index.turn(&"t4".into()), None);
-        assert_eq!(index.ran(&first), Ran::As("t1".into()));
-        assert_eq!(index.ran(&second), Ran::As("t2".into()));
-        assert_eq!(index.ran(&Mark::new("r1", "b")), Ran::Otherwise);
-        assert_eq!(index.ran(&Mark::new("r3", "a")), Ran::Never);
+        assert_eq!(index.ran(&first), RequestHistory::As("t1".into()));
+        assert_eq!(index.ran(&second), RequestHistory::As("t2".into()));
+        assert_eq!(
+            index.ran(&RequestFingerprint::new("r1", "b")),
+            RequestHistory::Otherwise
+        );
+        assert_eq!(
+            index.ran(&RequestFingerprint::new("r3", "a")),
+            RequestHistory::Never
+        );
     }
 }

@@ -9,39 +9,41 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use harn_lines::pace::Member;
+use harn_lines::pace::ClientSlot;
 use harn_model::{Envelope, Principal, Seq, Timestamp, TurnId};
 use harn_runtime::{
-    Act, Claim, Controller, Delivery, HitlError, NoHost, PromptError, Seat, SessionEnd, Submission,
-    Subscription,
+    BatchSlice, Controller, DriverAction, HitlError, NoHost, PromptError, PromptSubmission, Seat,
+    SeatClaim, SessionEnd, Subscription,
 };
 use tokio::sync::watch;
 
 use super::{
-    fold::Fold,
-    index::{Index, Ran},
-    names::Mark,
-    run::{Run, Until},
-    verdict::Deed,
+    fold::RunFold,
+    index::{RequestHistory, TurnIndex},
+    names::RequestFingerprint,
+    run::{ActiveRun, WaitCondition},
+    verdict::QuestionAction,
 };
-use crate::{asked::Verdict, continuation::Place, error::Fault, told::Told};
+use crate::{
+    asked::DirectiveAnswer, continuation::RunCursor, error::OpenHarnessError, told::RunReport,
+};
 
 /// A session that has had runs.
-pub(super) struct Line {
+pub(super) struct SessionRuns {
     session: Controller,
-    state: Mutex<State>,
+    state: Mutex<SessionRunsState>,
     /// How far the journal was folded; nothing once no more of it comes.
     folded: watch::Sender<Option<Seq>>,
 }
 
 #[derive(Default)]
-struct State {
+struct SessionRunsState {
     /// Whether somebody follows the session.
     followed: bool,
     /// As far as somebody wants the journal folded.
     wanted: Seq,
-    index: Index,
-    runs: HashMap<TurnId, Arc<Run>>,
+    index: TurnIndex,
+    runs: HashMap<TurnId, Arc<ActiveRun>>,
     /// The seat, for as long as anybody has it.
     seat: Weak<Seat>,
     /// Keeps it while runs are under way.
@@ -49,14 +51,14 @@ struct State {
 }
 
 /// What a turn of the session is to a Shell.
-pub(super) enum Known {
-    UnderWay(Arc<Run>),
+pub(super) enum TurnLookup {
+    UnderWay(Arc<ActiveRun>),
     Over,
     /// It is none, or nobody was told of it.
     No,
 }
 
-impl Line {
+impl SessionRuns {
     pub(super) fn new(session: Controller) -> Self {
         Self {
             session,
@@ -70,7 +72,7 @@ impl Line {
     }
 
     /// Waits until everything is known that the journal says now.
-    pub(super) async fn caught_up(self: &Arc<Self>) -> Result<(), Fault> {
+    pub(super) async fn caught_up(self: &Arc<Self>) -> Result<(), OpenHarnessError> {
         let head = self.session.last_seq();
         let mut folded = self.folded.subscribe();
         let reached = |folded: &Option<Seq>| folded.is_none_or(|folded| folded >= head);
@@ -81,36 +83,36 @@ impl Line {
         }
         match folded.wait_for(reached).await.as_deref() {
             Ok(Some(_)) => Ok(()),
-            Ok(None) | Err(_) => Err(Fault::Unavailable),
+            Ok(None) | Err(_) => Err(OpenHarnessError::Unavailable),
         }
     }
 
     /// What became of a request, as far as the journal was folded.
-    pub(super) fn ran(&self, mark: &Mark) -> Ran {
+    pub(super) fn ran(&self, mark: &RequestFingerprint) -> RequestHistory {
         self.state().index.ran(mark)
     }
 
     /// What is known of a turn, as far as the journal was folded.
-    pub(super) fn known(&self, turn: &TurnId) -> Known {
+    pub(super) fn known(&self, turn: &TurnId) -> TurnLookup {
         let state = self.state();
         match (state.runs.get(turn), state.index.turn(turn)) {
-            (Some(run), _) => Known::UnderWay(run.clone()),
-            (None, Some(turn)) if turn.over => Known::Over,
+            (Some(run), _) => TurnLookup::UnderWay(run.clone()),
+            (None, Some(turn)) if turn.over => TurnLookup::Over,
             // One that is under way here and is not among the runs was begun by somebody else.
-            (None, _) => Known::No,
+            (None, _) => TurnLookup::No,
         }
     }
 
     /// The run that the session is at.
-    pub(super) fn current(&self) -> Option<(TurnId, Arc<Run>)> {
+    pub(super) fn current(&self) -> Option<(TurnId, Arc<ActiveRun>)> {
         let turn = self.session.cancel_target()?;
         let run = self.state().runs.get(&turn).cloned()?;
         Some((turn, run))
     }
 
     /// Where a run begins.
-    pub(super) fn beginning(&self, turn: TurnId) -> Place {
-        Place {
+    pub(super) fn beginning(&self, turn: TurnId) -> RunCursor {
+        RunCursor {
             session: self.session.id().clone(),
             turn,
             after: Seq::ZERO,
@@ -120,28 +122,30 @@ impl Line {
     /// Begins a run, which is that of a request where it has an id.
     pub(super) async fn begin(
         self: &Arc<Self>,
-        prompt: Submission,
-        mark: Option<&Mark>,
-        place: Member,
-    ) -> Result<(TurnId, Arc<Run>), Fault> {
+        prompt: PromptSubmission,
+        mark: Option<&RequestFingerprint>,
+        place: ClientSlot,
+    ) -> Result<(TurnId, Arc<ActiveRun>), OpenHarnessError> {
         let seat = self.seat();
-        let driver = seat.drive(Act::Speak, None).map_err(|_| Fault::Driven)?;
+        let driver = seat
+            .drive(DriverAction::Speak, None)
+            .map_err(|_| OpenHarnessError::Driven)?;
         let mut begun = None;
         // Before the session can hear of the prompt, so that nothing of the run is missed.
         let enter = |turn: &TurnId| begun = Some(self.enter(turn, mark, &seat, place));
         let turn = driver.prompt(prompt, enter).await.map_err(refused)?;
-        let run = begun.ok_or(Fault::Unavailable)?;
+        let run = begun.ok_or(OpenHarnessError::Unavailable)?;
         Ok((turn, run))
     }
 
     fn enter(
         self: &Arc<Self>,
         turn: &TurnId,
-        mark: Option<&Mark>,
+        mark: Option<&RequestFingerprint>,
         seat: &Arc<Seat>,
-        place: Member,
-    ) -> Arc<Run> {
-        let run = Arc::new(Run::new(self.session.observer(), turn.clone(), place));
+        place: ClientSlot,
+    ) -> Arc<ActiveRun> {
+        let run = Arc::new(ActiveRun::new(self.session.observer(), turn.clone(), place));
         let mut state = self.state();
         state.runs.insert(turn.clone(), run.clone());
         // The journal says so once its turn has come.
@@ -162,21 +166,26 @@ impl Line {
     /// waited for then.
     pub(super) async fn settle(
         &self,
-        run: &Run,
-        verdicts: &[Verdict],
+        run: &ActiveRun,
+        verdicts: &[DirectiveAnswer],
         principal: &Principal,
-    ) -> Result<Until, Fault> {
+    ) -> Result<WaitCondition, OpenHarnessError> {
         let deeds = run.deeds(verdicts, principal)?;
         // A run that has ended meanwhile has no questions.
-        let seat = self.state().kept.clone().ok_or(Fault::QuestionUnknown)?;
-        seat.drive(Act::Answer, None).map_err(|_| Fault::Driven)?;
-        let term = seat.asked().0.ok_or(Fault::Driven)?;
-        let mut until = Until::default();
+        let seat = self
+            .state()
+            .kept
+            .clone()
+            .ok_or(OpenHarnessError::QuestionUnknown)?;
+        seat.drive(DriverAction::Answer, None)
+            .map_err(|_| OpenHarnessError::Driven)?;
+        let term = seat.asked().0.ok_or(OpenHarnessError::Driven)?;
+        let mut until = WaitCondition::default();
         for deed in deeds {
             let id = deed.id().to_owned();
             match deed {
-                Deed::Answer(ask, decision) => seat.answer(ask, decision, term).await,
-                Deed::Respond(response) => {
+                QuestionAction::Answer(ask, decision) => seat.answer(ask, decision, term).await,
+                QuestionAction::Respond(response) => {
                     let responded = seat.hitl_respond(response, term).await;
                     responded.map_err(|error| unanswered(&error))?;
                     // Others may have to agree, too.
@@ -184,7 +193,7 @@ impl Line {
                         continue;
                     }
                 }
-                Deed::Decline(question) => seat.hitl_declined(&question, term).await,
+                QuestionAction::Decline(question) => seat.hitl_declined(&question, term).await,
             }
             until.settled.push(id);
         }
@@ -196,14 +205,17 @@ impl Line {
         &self,
         turn: &TurnId,
         after: Seq,
-    ) -> Result<(Told, Timestamp), Fault> {
+    ) -> Result<(RunReport, Timestamp), OpenHarnessError> {
         let found = self.state().index.turn(turn);
-        let found = found.ok_or(Fault::ContinuationUnknown)?;
+        let found = found.ok_or(OpenHarnessError::ContinuationUnknown)?;
         let (id, now) = (self.session.id().clone(), self.session.now());
-        let mut fold = Fold::new(id, turn.clone(), now, after);
+        let mut fold = RunFold::new(id, turn.clone(), now, after);
         let mut events = self.session.subscribe(found.before);
         while !fold.is_over() {
-            let delivery = events.next().await.map_err(|_| Fault::Unavailable)?;
+            let delivery = events
+                .next()
+                .await
+                .map_err(|_| OpenHarnessError::Unavailable)?;
             for envelope in delivery.events() {
                 if envelope.turn.as_ref() == Some(turn) && !fold.is_over() {
                     fold.apply(envelope, |_| None);
@@ -220,14 +232,14 @@ impl Line {
             return seat;
         }
         let name = format!("openharness-{}", self.session.id());
-        let seat = self.session.sit(&name, Arc::new(NoHost), Claim::IfFree);
+        let seat = self.session.sit(&name, Arc::new(NoHost), SeatClaim::IfFree);
         let seat = Arc::new(seat);
         state.seat = Arc::downgrade(&seat);
         seat
     }
 
     /// Has somebody follow the session from where it was left.
-    fn have_followed(self: &Arc<Self>, state: &mut State) {
+    fn have_followed(self: &Arc<Self>, state: &mut SessionRunsState) {
         let Some(folded) = *self.folded.borrow() else {
             return;
         };
@@ -238,7 +250,7 @@ impl Line {
     }
 
     /// Folds events in, and lets those who wait hear of it.
-    fn take(&self, events: &[Envelope], touched: &mut Vec<Arc<Run>>) {
+    fn take(&self, events: &[Envelope], touched: &mut Vec<Arc<ActiveRun>>) {
         let mut state = self.state();
         let state = &mut *state;
         for envelope in events {
@@ -287,7 +299,7 @@ impl Line {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionRunsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -296,7 +308,7 @@ impl Line {
 const AT_ONCE: usize = 16;
 
 /// Folds what the session publishes, for as long as runs are under way.
-async fn follow(line: Arc<Line>, mut events: Subscription) {
+async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
     let mut touched = Vec::new();
     loop {
         let Ok(delivery) = events.next().await else {
@@ -333,7 +345,7 @@ async fn follow(line: Arc<Line>, mut events: Subscription) {
 }
 
 /// What can be had without waiting.
-async fn at_hand(events: &mut Subscription) -> Option<Result<Delivery, SessionEnd>> {
+async fn at_hand(events: &mut Subscription) -> Option<Result<BatchSlice, SessionEnd>> {
     tokio::select! {
         biased;
         next = events.next() => Some(next),
@@ -341,24 +353,24 @@ async fn at_hand(events: &mut Subscription) -> Option<Result<Delivery, SessionEn
     }
 }
 
-fn refused(error: PromptError) -> Fault {
+fn refused(error: PromptError) -> OpenHarnessError {
     match error {
-        PromptError::QueueFull { .. } => Fault::Busy,
-        PromptError::Closed => Fault::Unavailable,
-        PromptError::Empty | PromptError::Unsupported { .. } => Fault::Unsupported {
+        PromptError::QueueFull { .. } => OpenHarnessError::Busy,
+        PromptError::Closed => OpenHarnessError::Unavailable,
+        PromptError::Empty | PromptError::Unsupported { .. } => OpenHarnessError::Unsupported {
             problem: error.to_string(),
         },
     }
 }
 
-fn unanswered(error: &HitlError) -> Fault {
+fn unanswered(error: &HitlError) -> OpenHarnessError {
     match error {
-        HitlError::Unknown(_) => Fault::QuestionUnknown,
-        HitlError::Closed => Fault::Unavailable,
-        HitlError::Twice(_) | HitlError::NotAReviewer { .. } => Fault::AnswerUnfit {
+        HitlError::Unknown(_) => OpenHarnessError::QuestionUnknown,
+        HitlError::Closed => OpenHarnessError::Unavailable,
+        HitlError::Twice(_) | HitlError::NotAReviewer { .. } => OpenHarnessError::AnswerUnfit {
             problem: "somebody else has to decide this".to_owned(),
         },
-        HitlError::Unfit(problem) => Fault::AnswerUnfit {
+        HitlError::Unfit(problem) => OpenHarnessError::AnswerUnfit {
             problem: problem.clone(),
         },
     }

@@ -10,19 +10,19 @@ use harn_model::{Principal, SessionId};
 use harn_runtime::{Controller, Hub, JournalError, NewSession, SessionError};
 use tokio::sync::watch;
 
-use super::line::Line;
-use crate::error::Fault;
+use super::line::SessionRuns;
+use crate::error::OpenHarnessError;
 
 /// The sessions that had runs of late.
-pub(super) struct Lines {
+pub(super) struct RecentSessions {
     /// As many are kept, unless more than that are at work.
     most: usize,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<RecentSessionTable>>,
 }
 
 #[derive(Default)]
-struct Kept {
-    lines: HashMap<SessionId, (Arc<Line>, u64)>,
+struct RecentSessionTable {
+    lines: HashMap<SessionId, (Arc<SessionRuns>, u64)>,
     uses: u64,
     /// Those that are being closed: who wants one waits, so that nothing is begun in it meanwhile.
     closing: HashMap<SessionId, watch::Receiver<()>>,
@@ -31,7 +31,7 @@ struct Kept {
 /// So much of them is let go of at a time, so that looking for the oldest is rare.
 const AT_A_TIME: usize = 16;
 
-impl Lines {
+impl RecentSessions {
     pub(super) fn of(most: usize) -> Self {
         Self {
             most,
@@ -45,7 +45,7 @@ impl Lines {
         hub: &Hub,
         id: &SessionId,
         new: NewSession,
-    ) -> Result<Arc<Line>, Fault> {
+    ) -> Result<Arc<SessionRuns>, OpenHarnessError> {
         if let Some(line) = self.find(hub, id) {
             return Ok(line);
         }
@@ -57,7 +57,11 @@ impl Lines {
     }
 
     /// The session of this name, if there is one and it is the principal's own.
-    pub(super) async fn open(&self, hub: &Hub, id: &SessionId) -> Result<Option<Arc<Line>>, Fault> {
+    pub(super) async fn open(
+        &self,
+        hub: &Hub,
+        id: &SessionId,
+    ) -> Result<Option<Arc<SessionRuns>>, OpenHarnessError> {
         if let Some(line) = self.find(hub, id) {
             return Ok(Some(line));
         }
@@ -72,7 +76,11 @@ impl Lines {
     }
 
     /// A session that nothing else belongs to.
-    pub(super) async fn create(&self, hub: &Hub, new: NewSession) -> Result<Arc<Line>, Fault> {
+    pub(super) async fn create(
+        &self,
+        hub: &Hub,
+        new: NewSession,
+    ) -> Result<Arc<SessionRuns>, OpenHarnessError> {
         let session = hub.create(new).await;
         session
             .map(|session| self.keep(hub, session))
@@ -80,7 +88,7 @@ impl Lines {
     }
 
     /// The line, if its session is still open. One of another principal is not found.
-    fn find(&self, hub: &Hub, id: &SessionId) -> Option<Arc<Line>> {
+    fn find(&self, hub: &Hub, id: &SessionId) -> Option<Arc<SessionRuns>> {
         let open = hub.live(id)?;
         let mut kept = self.kept();
         kept.uses += 1;
@@ -99,20 +107,20 @@ impl Lines {
         }
     }
 
-    fn keep(&self, hub: &Hub, session: Controller) -> Arc<Line> {
+    fn keep(&self, hub: &Hub, session: Controller) -> Arc<SessionRuns> {
         let id = session.id().clone();
         let mut kept = self.kept();
         kept.uses += 1;
         let uses = kept.uses;
         // Somebody else may have been faster.
-        let same = |(line, _): &&mut (Arc<Line>, u64)| line.session().is_same(&session);
+        let same = |(line, _): &&mut (Arc<SessionRuns>, u64)| line.session().is_same(&session);
         let line = match kept.lines.get_mut(&id).filter(same) {
             Some((line, used)) => {
                 *used = uses;
                 line.clone()
             }
             None => {
-                let line = Arc::new(Line::new(session));
+                let line = Arc::new(SessionRuns::new(session));
                 kept.lines.insert(id, (line.clone(), uses));
                 line
             }
@@ -125,21 +133,21 @@ impl Lines {
         line
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, RecentSessionTable> {
         lock(&self.kept)
     }
 }
 
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+fn lock(kept: &Mutex<RecentSessionTable>) -> MutexGuard<'_, RecentSessionTable> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A session that is to be closed, and what is dropped when it is.
-type Leaving = (Controller, watch::Sender<()>);
+type ClosingSession = (Controller, watch::Sender<()>);
 
-impl Kept {
+impl RecentSessionTable {
     /// Takes out those that were not used for longest, where there are too many.
-    fn crowded_out(&mut self, most: usize) -> Vec<Leaving> {
+    fn crowded_out(&mut self, most: usize) -> Vec<ClosingSession> {
         if self.lines.len() <= most {
             return Vec::new();
         }
@@ -160,7 +168,7 @@ impl Kept {
 }
 
 /// Closes a session that nobody is on: each holds a file.
-async fn close(hub: Hub, (session, left): Leaving, kept: Arc<Mutex<Kept>>) {
+async fn close(hub: Hub, (session, left): ClosingSession, kept: Arc<Mutex<RecentSessionTable>>) {
     let state = session.live_state();
     let used = state.active_prompt || state.controller.is_some() || state.clients > 0;
     if !used {
@@ -172,17 +180,17 @@ async fn close(hub: Hub, (session, left): Leaving, kept: Arc<Mutex<Kept>>) {
     drop(left);
 }
 
-fn unopened(error: &SessionError) -> Fault {
+fn unopened(error: &SessionError) -> OpenHarnessError {
     match error {
-        SessionError::Journal(JournalError::Locked(_)) => Fault::InUse,
-        SessionError::ShuttingDown => Fault::Ending,
+        SessionError::Journal(JournalError::Locked(_)) => OpenHarnessError::InUse,
+        SessionError::ShuttingDown => OpenHarnessError::Ending,
         SessionError::NotFound(_)
         | SessionError::WrongCwd { .. }
         | SessionError::BadCwd
         | SessionError::BadCursor
         | SessionError::Journal(_) => {
             tracing::warn!(%error, "a session could not be opened");
-            Fault::Unavailable
+            OpenHarnessError::Unavailable
         }
     }
 }
@@ -191,7 +199,7 @@ fn unopened(error: &SessionError) -> Fault {
 mod tests {
     use std::time::Duration;
 
-    use harn_runtime::{Claim, NoHost};
+    use harn_runtime::{NoHost, SeatClaim};
     use harn_testkit::{ScriptedAgent, TestHub};
 
     use super::*;
@@ -199,7 +207,7 @@ mod tests {
     #[tokio::test]
     async fn those_that_rest_the_longest_are_closed_whoevers_they_are() {
         let test = TestHub::new(ScriptedAgent::silent());
-        let lines = Lines::of(3);
+        let lines = RecentSessions::of(3);
         let open = async |owner: &str, id: &str| {
             let hub = test.hub().of(Principal::new(owner.to_owned()));
             let new = NewSession {
@@ -215,7 +223,7 @@ mod tests {
         open("ada", "a").await;
         let used = open("ada", "b").await;
         let watched = open("ada", "c").await.session().clone();
-        let _editor = watched.sit("editor", Arc::new(NoHost), Claim::IfFree);
+        let _editor = watched.sit("editor", Arc::new(NoHost), SeatClaim::IfFree);
         open("bob", "d").await;
         let closed = async {
             while is_open("ada", "a") {
@@ -240,7 +248,7 @@ mod tests {
         let test = TestHub::new(ScriptedAgent::silent());
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
         let (ada, eve) = (test.hub().of(ada), test.hub().of(eve));
-        let lines = Lines::of(3);
+        let lines = RecentSessions::of(3);
         let new = NewSession {
             cwd: test.workspace(),
             additional_directories: Vec::new(),

@@ -17,48 +17,50 @@ use std::{
     time::Duration,
 };
 
-use harn_lines::pace::Shares;
+use harn_lines::pace::ClientQuotas;
 use harn_model::{ContentBlock, Principal, SessionId, Timestamp, TurnId};
-use harn_runtime::{Hub, NewSession, Submission};
+use harn_runtime::{Hub, NewSession, PromptSubmission};
 
 use self::{
-    index::Ran,
-    line::{Known, Line},
-    lines::Lines,
-    names::Mark,
-    replies::{Begun, Entered, Key, Replies, Reply, Slot},
-    run::{Run, Until},
+    index::RequestHistory,
+    line::{SessionRuns, TurnLookup},
+    lines::RecentSessions,
+    names::RequestFingerprint,
+    replies::{
+        CachedReply, ReplyCache, RequestAdmission, RequestKey, RequestStart, RequestStartSlot,
+    },
+    run::{ActiveRun, WaitCondition},
 };
 use crate::{
-    asked::Asked,
-    continuation::Place,
-    error::Fault,
+    asked::ShellRequest,
+    continuation::RunCursor,
+    error::OpenHarnessError,
     router::OpenHarnessConfig,
     to_wire,
-    told::{State, Told},
+    told::{RunPhase, RunReport},
 };
 
 /// All runs, of everybody.
-pub(crate) struct Runs {
+pub(crate) struct RunRegistry {
     config: OpenHarnessConfig,
-    lines: Lines,
-    replies: Replies,
-    under_way: Shares<Principal>,
+    lines: RecentSessions,
+    replies: ReplyCache,
+    under_way: ClientQuotas<Principal>,
 }
 
 /// How long runs may take to be settled when the process ends.
 const FAREWELL: Duration = Duration::from_millis(600);
 
 /// A request as it is kept: under its id, where it has one.
-type Ticket = Option<(Key, Arc<Slot>)>;
+type RequestTicket = Option<(RequestKey, Arc<RequestStartSlot>)>;
 
-impl Runs {
+impl RunRegistry {
     pub(crate) fn new(config: OpenHarnessConfig) -> Self {
         Self {
-            lines: Lines::of(config.sessions),
-            under_way: Shares::of(config.runs),
+            lines: RecentSessions::of(config.sessions),
+            under_way: ClientQuotas::of(config.runs),
             config,
-            replies: Replies::default(),
+            replies: ReplyCache::default(),
         }
     }
 
@@ -71,19 +73,21 @@ impl Runs {
     pub(crate) async fn answer(
         self: &Arc<Self>,
         principal: &Principal,
-        asked: Asked,
-    ) -> Result<Vec<u8>, Fault> {
+        asked: ShellRequest,
+    ) -> Result<Vec<u8>, OpenHarnessError> {
         if self.config.ending.is_cancelled() {
-            return Err(Fault::Ending);
+            return Err(OpenHarnessError::Ending);
         }
         let asked = Arc::new(asked);
         let id = asked.echo.request_id.as_ref();
         let entered = id.map(|id| self.replies.enter(principal, id, &asked.digest));
         let ending = self.config.ending.cancelled();
         match entered {
-            Some(Entered::Conflict) => Err(Fault::RequestIdConflict),
-            Some(Entered::Answered(reply)) => Ok(to_wire::answer(&asked, &reply.told, reply.at)),
-            Some(Entered::Again(key, slot)) => {
+            Some(RequestAdmission::Conflict) => Err(OpenHarnessError::RequestIdConflict),
+            Some(RequestAdmission::Answered(reply)) => {
+                Ok(to_wire::answer(&asked, &reply.told, reply.at))
+            }
+            Some(RequestAdmission::Again(key, slot)) => {
                 let known = async {
                     let begun = slot.known().await?;
                     let run = begun.run.upgrade();
@@ -92,12 +96,12 @@ impl Runs {
                 let begun = tokio::select! {
                     biased;
                     known = known => known?,
-                    () = ending => return Err(Fault::Ending),
+                    () = ending => return Err(OpenHarnessError::Ending),
                 };
                 self.tell(principal, &asked, begun, &Some((key, slot)))
                     .await
             }
-            Some(Entered::First(key, slot)) => {
+            Some(RequestAdmission::First(key, slot)) => {
                 self.do_once(principal, &asked, Some((key, slot))).await
             }
             None => self.do_once(principal, &asked, None).await,
@@ -107,11 +111,11 @@ impl Runs {
     async fn do_once(
         self: &Arc<Self>,
         principal: &Principal,
-        asked: &Arc<Asked>,
-        ticket: Ticket,
-    ) -> Result<Vec<u8>, Fault> {
+        asked: &Arc<ShellRequest>,
+        ticket: RequestTicket,
+    ) -> Result<Vec<u8>, OpenHarnessError> {
         let (runs, wanted, whose) = (self.clone(), asked.clone(), principal.clone());
-        let mut promise = Promise {
+        let mut promise = RequestStartGuard {
             runs: self.clone(),
             ticket: ticket.clone(),
         };
@@ -122,8 +126,8 @@ impl Runs {
         });
         let begun = tokio::select! {
             biased;
-            done = doing => done.map_err(|_| Fault::Unavailable)??,
-            () = self.config.ending.cancelled() => return Err(Fault::Ending),
+            done = doing => done.map_err(|_| OpenHarnessError::Unavailable)??,
+            () = self.config.ending.cancelled() => return Err(OpenHarnessError::Ending),
         };
         self.tell(principal, asked, begun, &ticket).await
     }
@@ -132,17 +136,17 @@ impl Runs {
     async fn tell(
         &self,
         principal: &Principal,
-        asked: &Asked,
-        (begun, run): (Begun, Option<Arc<Run>>),
-        ticket: &Ticket,
-    ) -> Result<Vec<u8>, Fault> {
+        asked: &ShellRequest,
+        (begun, run): (RequestStart, Option<Arc<ActiveRun>>),
+        ticket: &RequestTicket,
+    ) -> Result<Vec<u8>, OpenHarnessError> {
         let told = match run {
             Some(run) => self.wait(&run, &begun).await,
             None => self.recall(principal, &begun.place).await,
         };
         let (told, at) = match (told, ticket) {
             (Ok(told), _) => told,
-            (Err(fault), None) | (Err(fault @ Fault::Ending), _) => return Err(fault),
+            (Err(fault), None) | (Err(fault @ OpenHarnessError::Ending), _) => return Err(fault),
             (Err(fault), Some((key, slot))) => {
                 self.replies.forget(key, slot);
                 return Err(fault);
@@ -155,26 +159,31 @@ impl Runs {
         }
         match (&told.state, ticket) {
             // There is more to come: who asks again is told that.
-            (State::Running, _) | (_, None) => {}
+            (RunPhase::Running, _) | (_, None) => {}
             (
-                State::Parked | State::Ended(_) | State::Failed(_) | State::Interrupted,
+                RunPhase::Parked | RunPhase::Ended(_) | RunPhase::Failed(_) | RunPhase::Interrupted,
                 Some((key, slot)),
             ) => {
                 let bytes = answer.len();
-                self.replies.keep(key, slot, Reply { told, at }, bytes);
+                self.replies
+                    .keep(key, slot, CachedReply { told, at }, bytes);
             }
         }
         Ok(answer)
     }
 
-    async fn wait(&self, run: &Run, begun: &Begun) -> Result<(Told, Timestamp), Fault> {
+    async fn wait(
+        &self,
+        run: &ActiveRun,
+        begun: &RequestStart,
+    ) -> Result<(RunReport, Timestamp), OpenHarnessError> {
         tokio::select! {
             biased;
             rested = run.rest(&begun.until) => rested?,
             // It is cancelled with everything else, and that is what it is told as from then on.
             () = self.config.ending.cancelled() => {
                 let over = tokio::time::timeout(FAREWELL, run.rest(&begun.until)).await;
-                over.map_err(|_| Fault::Ending)??;
+                over.map_err(|_| OpenHarnessError::Ending)??;
             }
             () = tokio::time::sleep(self.config.patience) => {}
         }
@@ -185,17 +194,17 @@ impl Runs {
     async fn recall(
         &self,
         principal: &Principal,
-        place: &Place,
-    ) -> Result<(Told, Timestamp), Fault> {
+        place: &RunCursor,
+    ) -> Result<(RunReport, Timestamp), OpenHarnessError> {
         let hub = self.config.hub.of(principal.clone());
         let line = self.existing(&hub, &place.session).await?;
         match line.known(&place.turn) {
-            Known::UnderWay(run) => {
-                let begun = Begun::at(place.clone(), Until::default(), Some(&run));
+            TurnLookup::UnderWay(run) => {
+                let begun = RequestStart::at(place.clone(), WaitCondition::default(), Some(&run));
                 self.wait(&run, &begun).await
             }
-            Known::Over => line.recall(&place.turn, place.after).await,
-            Known::No => Err(Fault::ContinuationUnknown),
+            TurnLookup::Over => line.recall(&place.turn, place.after).await,
+            TurnLookup::No => Err(OpenHarnessError::ContinuationUnknown),
         }
     }
 
@@ -203,8 +212,8 @@ impl Runs {
     async fn begin(
         &self,
         principal: &Principal,
-        asked: &Asked,
-    ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
+        asked: &ShellRequest,
+    ) -> Result<(RequestStart, Option<Arc<ActiveRun>>), OpenHarnessError> {
         let hub = self.config.hub.of(principal.clone());
         let Some(place) = &asked.continuation else {
             if let Some(name) = asked.line.as_ref().filter(|_| asked.cancel) {
@@ -218,30 +227,32 @@ impl Runs {
         let line = self.existing(&hub, &place.session).await?;
         let known = line.known(&place.turn);
         let until = match &known {
-            Known::No => return Err(Fault::ContinuationUnknown),
-            Known::Over if !asked.verdicts.is_empty() => return Err(Fault::QuestionUnknown),
-            Known::Over if says_something(asked) && !asked.cancel => {
+            TurnLookup::No => return Err(OpenHarnessError::ContinuationUnknown),
+            TurnLookup::Over if !asked.verdicts.is_empty() => {
+                return Err(OpenHarnessError::QuestionUnknown);
+            }
+            TurnLookup::Over if says_something(asked) && !asked.cancel => {
                 return self.begin_run(&hub, &line, asked).await;
             }
-            Known::Over => Until::default(),
-            Known::UnderWay(_) if asked.cancel => {
+            TurnLookup::Over => WaitCondition::default(),
+            TurnLookup::UnderWay(_) if asked.cancel => {
                 line.cancel(&place.turn).await;
-                Until {
+                WaitCondition {
                     over: true,
-                    ..Until::default()
+                    ..WaitCondition::default()
                 }
             }
-            Known::UnderWay(run) if !asked.verdicts.is_empty() => {
+            TurnLookup::UnderWay(run) if !asked.verdicts.is_empty() => {
                 line.settle(run, &asked.verdicts, principal).await?
             }
             // What else the user said is not kept for later: they see first how the run stands.
-            Known::UnderWay(_) => Until::default(),
+            TurnLookup::UnderWay(_) => WaitCondition::default(),
         };
         let run = match known {
-            Known::UnderWay(run) => Some(run),
-            Known::Over | Known::No => None,
+            TurnLookup::UnderWay(run) => Some(run),
+            TurnLookup::Over | TurnLookup::No => None,
         };
-        Ok((Begun::at(place.clone(), until, run.as_ref()), run))
+        Ok((RequestStart::at(place.clone(), until, run.as_ref()), run))
     }
 
     /// Stops what runs in a session, for a Shell that has not heard of the run yet.
@@ -249,17 +260,21 @@ impl Runs {
         &self,
         hub: &Hub,
         id: &SessionId,
-    ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
-        let line = self.lines.open(hub, id).await?.ok_or(Fault::Idle)?;
+    ) -> Result<(RequestStart, Option<Arc<ActiveRun>>), OpenHarnessError> {
+        let line = self
+            .lines
+            .open(hub, id)
+            .await?
+            .ok_or(OpenHarnessError::Idle)?;
         line.caught_up().await?;
-        let (turn, run) = line.current().ok_or(Fault::Idle)?;
+        let (turn, run) = line.current().ok_or(OpenHarnessError::Idle)?;
         line.cancel(&turn).await;
-        let until = Until {
+        let until = WaitCondition {
             over: true,
-            ..Until::default()
+            ..WaitCondition::default()
         };
         Ok((
-            Begun::at(line.beginning(turn), until, Some(&run)),
+            RequestStart::at(line.beginning(turn), until, Some(&run)),
             Some(run),
         ))
     }
@@ -268,28 +283,34 @@ impl Runs {
     async fn begin_run(
         &self,
         hub: &Hub,
-        line: &Arc<Line>,
-        asked: &Asked,
-    ) -> Result<(Begun, Option<Arc<Run>>), Fault> {
+        line: &Arc<SessionRuns>,
+        asked: &ShellRequest,
+    ) -> Result<(RequestStart, Option<Arc<ActiveRun>>), OpenHarnessError> {
         let id = asked.echo.request_id.as_deref();
-        let mark = id.map(|id| Mark::new(id, &asked.digest));
-        let began = |turn: TurnId, run: Option<Arc<Run>>| {
+        let mark = id.map(|id| RequestFingerprint::new(id, &asked.digest));
+        let began = |turn: TurnId, run: Option<Arc<ActiveRun>>| {
             let place = line.beginning(turn);
-            (Begun::at(place, Until::default(), run.as_ref()), run)
+            (
+                RequestStart::at(place, WaitCondition::default(), run.as_ref()),
+                run,
+            )
         };
-        match mark.as_ref().map_or(Ran::Never, |mark| line.ran(mark)) {
-            Ran::Never => {}
-            Ran::Otherwise => return Err(Fault::RequestIdConflict),
-            Ran::As(turn) => {
+        match mark
+            .as_ref()
+            .map_or(RequestHistory::Never, |mark| line.ran(mark))
+        {
+            RequestHistory::Never => {}
+            RequestHistory::Otherwise => return Err(OpenHarnessError::RequestIdConflict),
+            RequestHistory::As(turn) => {
                 let run = match line.known(&turn) {
-                    Known::UnderWay(run) => Some(run),
-                    Known::Over | Known::No => None,
+                    TurnLookup::UnderWay(run) => Some(run),
+                    TurnLookup::Over | TurnLookup::No => None,
                 };
                 return Ok(began(turn, run));
             }
         }
         if !says_something(asked) {
-            return Err(Fault::Invalid {
+            return Err(OpenHarnessError::Invalid {
                 field: "request.context.user_intent".to_owned(),
                 problem: "say what the user wants, or go on with a run by its continuation",
             });
@@ -298,27 +319,31 @@ impl Runs {
         if let Some((turn, run)) = line.current().filter(|(_, run)| run.is_parked()) {
             let (begun, run) = began(turn, Some(run));
             return Ok((
-                Begun {
+                RequestStart {
                     kept: false,
                     ..begun
                 },
                 run,
             ));
         }
-        let prompt = Submission {
+        let prompt = PromptSubmission {
             blocks: blocks(asked, hub.profile().prompt.embedded),
-            message: mark.as_ref().map(Mark::message),
+            message: mark.as_ref().map(RequestFingerprint::message),
             behind: Some(self.config.waiting),
         };
         // A run outlives the request that began it, and so its place among those.
         let place = self.under_way.join(hub.principal());
-        let place = place.ok_or(Fault::TooMany)?;
+        let place = place.ok_or(OpenHarnessError::TooMany)?;
         let (turn, run) = line.begin(prompt, mark.as_ref(), place).await?;
         Ok(began(turn, Some(run)))
     }
 
     /// The session that a request belongs to.
-    async fn line_of(&self, hub: &Hub, asked: &Asked) -> Result<Arc<Line>, Fault> {
+    async fn line_of(
+        &self,
+        hub: &Hub,
+        asked: &ShellRequest,
+    ) -> Result<Arc<SessionRuns>, OpenHarnessError> {
         let new = NewSession {
             cwd: self.config.directory.clone(),
             additional_directories: Vec::new(),
@@ -333,16 +358,20 @@ impl Runs {
     }
 
     /// The session of a continuation, with all that its journal says.
-    async fn existing(&self, hub: &Hub, id: &SessionId) -> Result<Arc<Line>, Fault> {
+    async fn existing(
+        &self,
+        hub: &Hub,
+        id: &SessionId,
+    ) -> Result<Arc<SessionRuns>, OpenHarnessError> {
         let line = self.lines.open(hub, id).await?;
-        let line = line.ok_or(Fault::ContinuationUnknown)?;
+        let line = line.ok_or(OpenHarnessError::ContinuationUnknown)?;
         line.caught_up().await?;
         Ok(line)
     }
 }
 
-impl Begun {
-    fn at(place: Place, until: Until, run: Option<&Arc<Run>>) -> Self {
+impl RequestStart {
+    fn at(place: RunCursor, until: WaitCondition, run: Option<&Arc<ActiveRun>>) -> Self {
         let run = run.map_or_else(Weak::new, Arc::downgrade);
         Self {
             place,
@@ -354,13 +383,13 @@ impl Begun {
 }
 
 /// That those who wait for a request to be done hear of it, whatever happens to who does it.
-struct Promise {
-    runs: Arc<Runs>,
-    ticket: Ticket,
+struct RequestStartGuard {
+    runs: Arc<RunRegistry>,
+    ticket: RequestTicket,
 }
 
-impl Promise {
-    fn keep(&mut self, begun: Result<&Begun, &Fault>) {
+impl RequestStartGuard {
+    fn keep(&mut self, begun: Result<&RequestStart, &OpenHarnessError>) {
         let Some((key, slot)) = self.ticket.take() else {
             return;
         };
@@ -372,23 +401,23 @@ impl Promise {
     }
 }
 
-impl Drop for Promise {
+impl Drop for RequestStartGuard {
     fn drop(&mut self) {
-        self.keep(Err(&Fault::Unavailable));
+        self.keep(Err(&OpenHarnessError::Unavailable));
     }
 }
 
-fn says_something(asked: &Asked) -> bool {
+fn says_something(asked: &ShellRequest) -> bool {
     words(asked).is_some() || !asked.attachments.is_empty()
 }
 
-fn words(asked: &Asked) -> Option<&str> {
+fn words(asked: &ShellRequest) -> Option<&str> {
     let words = asked.intent.as_deref();
     words.filter(|words| !words.trim().is_empty())
 }
 
 /// What an agent is given to read.
-fn blocks(asked: &Asked, embedded: bool) -> Vec<ContentBlock> {
+fn blocks(asked: &ShellRequest, embedded: bool) -> Vec<ContentBlock> {
     let intent = words(asked).into_iter().map(ContentBlock::text);
     let links = asked.attachments.iter().cloned();
     let links = links.map(ContentBlock::ResourceLink);

@@ -27,7 +27,7 @@ fn session(parts: &[&str]) -> SessionId {
 /// A request, as the message it becomes tells of it: by its id and by what it says, neither of which can be
 /// read from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct RequestFingerprint {
     /// The request, by its id.
     pub(super) request: String,
     pub(super) digest: String,
@@ -36,7 +36,7 @@ pub(super) struct Mark {
 const MESSAGE: &str = "msg_oh_";
 const DIGITS: usize = 16;
 
-impl Mark {
+impl RequestFingerprint {
     pub(super) fn new(request_id: &str, digest: &str) -> Self {
         Self {
             request: hex(&[request_id], DIGITS / 2),
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_message_tells_which_request_it_was() {
-        let mark = Mark::new("req_1", "what it says");
-        assert_eq!(Mark::of(&mark.message()), Some(mark.clone()));
-        let other = Mark::new("req_1", "something else");
+        let mark = RequestFingerprint::new("req_1", "what it says");
+        assert_eq!(RequestFingerprint::of(&mark.message()), Some(mark.clone()));
+        let other = RequestFingerprint::new("req_1", "something else");
         assert_eq!(mark.request, other.request);
         assert_ne!(mark.digest, other.digest);
         for foreign in ["msg_1", "msg_oh_", "msg_oh_1_2", "msg_oh_0123456789abcdef"] {
-            assert_eq!(Mark::of(&foreign.into()), None, "{foreign}");
+            assert_eq!(RequestFingerprint::of(&foreign.into()), None, "{foreign}");
         }
     }
 }

@@ -10,68 +10,68 @@ use std::{
 use harn_model::{Principal, Timestamp};
 use tokio::sync::watch;
 
-use super::run::{Run, Until};
-use crate::{continuation::Place, error::Fault, told::Told};
+use super::run::{ActiveRun, WaitCondition};
+use crate::{continuation::RunCursor, error::OpenHarnessError, told::RunReport};
 
 /// Requests by whose they are and by their ids.
 #[derive(Default)]
-pub(super) struct Replies {
-    table: Mutex<Table>,
+pub(super) struct ReplyCache {
+    table: Mutex<ReplyTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    requests: HashMap<Key, Entry>,
+struct ReplyTable {
+    requests: HashMap<RequestKey, ReplyEntry>,
     /// Those that have an answer, and those that have none yet, the oldest first.
-    answered: BTreeMap<u64, Key>,
-    open: BTreeMap<u64, Key>,
+    answered: BTreeMap<u64, RequestKey>,
+    open: BTreeMap<u64, RequestKey>,
     entered: u64,
     bytes: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct RequestKey {
     principal: Principal,
     request_id: Arc<str>,
 }
 
-struct Entry {
+struct ReplyEntry {
     order: u64,
     digest: String,
-    slot: Arc<Slot>,
-    reply: Option<Arc<Reply>>,
+    slot: Arc<RequestStartSlot>,
+    reply: Option<Arc<CachedReply>>,
     bytes: usize,
 }
 
-pub(super) struct Reply {
-    pub(super) told: Told,
+pub(super) struct CachedReply {
+    pub(super) told: RunReport,
     pub(super) at: Timestamp,
 }
 
 /// What a request set in motion, once that is known.
-pub(super) struct Slot {
-    begun: watch::Sender<Option<Result<Begun, Fault>>>,
+pub(super) struct RequestStartSlot {
+    begun: watch::Sender<Option<Result<RequestStart, OpenHarnessError>>>,
 }
 
 /// What a request set in motion, and what is waited for.
 #[derive(Clone)]
-pub(super) struct Begun {
-    pub(super) place: Place,
-    pub(super) until: Until,
+pub(super) struct RequestStart {
+    pub(super) place: RunCursor,
+    pub(super) until: WaitCondition,
     /// The run, while it is under way or somebody has it.
-    pub(super) run: Weak<Run>,
+    pub(super) run: Weak<ActiveRun>,
     /// Whether its answer is that of the request from then on; not where nothing was done yet.
     pub(super) kept: bool,
 }
 
 /// A request that came.
-pub(super) enum Entered {
+pub(super) enum RequestAdmission {
     /// For the first time.
-    First(Key, Arc<Slot>),
+    First(RequestKey, Arc<RequestStartSlot>),
     /// Again, before it was answered.
-    Again(Key, Arc<Slot>),
+    Again(RequestKey, Arc<RequestStartSlot>),
     /// Again, after it was answered.
-    Answered(Arc<Reply>),
+    Answered(Arc<CachedReply>),
     /// The id was used for something else.
     Conflict,
 }
@@ -81,25 +81,30 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// What an entry takes besides its answer, about.
 const ENTRY: usize = 512;
 
-impl Replies {
-    pub(super) fn enter(&self, principal: &Principal, request_id: &str, digest: &str) -> Entered {
-        let key = Key {
+impl ReplyCache {
+    pub(super) fn enter(
+        &self,
+        principal: &Principal,
+        request_id: &str,
+        digest: &str,
+    ) -> RequestAdmission {
+        let key = RequestKey {
             principal: principal.clone(),
             request_id: request_id.into(),
         };
         let mut table = self.table();
         if let Some(entry) = table.requests.get(&key) {
             return match &entry.reply {
-                _ if entry.digest != digest => Entered::Conflict,
-                Some(reply) => Entered::Answered(reply.clone()),
-                None => Entered::Again(key, entry.slot.clone()),
+                _ if entry.digest != digest => RequestAdmission::Conflict,
+                Some(reply) => RequestAdmission::Answered(reply.clone()),
+                None => RequestAdmission::Again(key, entry.slot.clone()),
             };
         }
-        let slot = Slot::new();
+        let slot = RequestStartSlot::new();
         table.entered += 1;
         let order = table.entered;
         let bytes = ENTRY + request_id.len();
-        let entry = Entry {
+        let entry = ReplyEntry {
             order,
             digest: digest.to_owned(),
             slot: slot.clone(),
@@ -110,11 +115,17 @@ impl Replies {
         table.open.insert(order, key.clone());
         table.bytes += bytes;
         table.shrink();
-        Entered::First(key, slot)
+        RequestAdmission::First(key, slot)
     }
 
     /// Keeps what was answered. The first answer stays.
-    pub(super) fn keep(&self, key: &Key, slot: &Arc<Slot>, reply: Reply, bytes: usize) {
+    pub(super) fn keep(
+        &self,
+        key: &RequestKey,
+        slot: &Arc<RequestStartSlot>,
+        reply: CachedReply,
+        bytes: usize,
+    ) {
         let mut table = self.table();
         let table = &mut *table;
         let entry = table.requests.get_mut(key);
@@ -129,20 +140,20 @@ impl Replies {
     }
 
     /// Forgets a request that nothing came of, so that it may be sent again.
-    pub(super) fn forget(&self, key: &Key, slot: &Arc<Slot>) {
+    pub(super) fn forget(&self, key: &RequestKey, slot: &Arc<RequestStartSlot>) {
         let mut table = self.table();
-        let same = |entry: &&Entry| Arc::ptr_eq(&entry.slot, slot);
+        let same = |entry: &&ReplyEntry| Arc::ptr_eq(&entry.slot, slot);
         if table.requests.get(key).filter(same).is_some() {
             table.remove(key);
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, ReplyTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl ReplyTable {
     fn shrink(&mut self) {
         while self.requests.len() > MOST || self.bytes > MOST_BYTES {
             let oldest = self.answered.values().next();
@@ -153,7 +164,7 @@ impl Table {
         }
     }
 
-    fn remove(&mut self, key: &Key) {
+    fn remove(&mut self, key: &RequestKey) {
         if let Some(entry) = self.requests.remove(key) {
             self.answered.remove(&entry.order);
             self.open.remove(&entry.order);
@@ -162,23 +173,23 @@ impl Table {
     }
 }
 
-impl Slot {
+impl RequestStartSlot {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             begun: watch::Sender::new(None),
         })
     }
 
-    pub(super) fn begun(&self, begun: Result<Begun, Fault>) {
+    pub(super) fn begun(&self, begun: Result<RequestStart, OpenHarnessError>) {
         self.begun.send_replace(Some(begun));
     }
 
     /// Waits until it is known what was set in motion. Cancel safe.
-    pub(super) async fn known(&self) -> Result<Begun, Fault> {
+    pub(super) async fn known(&self) -> Result<RequestStart, OpenHarnessError> {
         let mut begun = self.begun.subscribe();
         match begun.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(begun)) => begun.clone(),
-            Ok(None) | Err(_) => Err(Fault::Unavailable),
+            Ok(None) | Err(_) => Err(OpenHarnessError::Unavailable),
         }
     }
 }

@@ -5,16 +5,16 @@ use std::{
     time::Duration,
 };
 
-use harn_lines::pace::Member;
+use harn_lines::pace::ClientSlot;
 use harn_model::{Envelope, Principal, Seq, Timestamp, TurnId};
 use harn_runtime::Observer;
 use tokio::sync::watch;
 
 use super::{
-    fold::Fold,
-    verdict::{self, Deed},
+    fold::RunFold,
+    verdict::{self, QuestionAction},
 };
-use crate::{asked::Verdict, error::Fault, told::Told};
+use crate::{asked::DirectiveAnswer, error::OpenHarnessError, told::RunReport};
 
 /// How long a run that asks something is given to ask more. Calls and workers that go side by side are judged one
 /// after another; a person who decides does not notice the difference.
@@ -23,17 +23,17 @@ const MOMENT: Duration = Duration::from_millis(100);
 const MOST_MOMENTS: usize = 10;
 
 /// A run under way.
-pub(super) struct Run {
+pub(super) struct ActiveRun {
     session: Observer,
-    fold: Mutex<Fold>,
-    standing: watch::Sender<Standing>,
+    fold: Mutex<RunFold>,
+    standing: watch::Sender<RunSignal>,
     /// Among those under way.
-    _place: Member,
+    _place: ClientSlot,
 }
 
 /// Whether there is more to come, as far as those who wait have to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum RunSignal {
     UnderWay,
     /// The session failed; nobody will tell how the run ends.
     Lost,
@@ -41,25 +41,25 @@ enum Standing {
 
 /// What somebody waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Until {
+pub(super) struct WaitCondition {
     /// These questions are settled.
     pub(super) settled: Vec<String>,
     /// It is over, and not only waiting for a decision.
     pub(super) over: bool,
 }
 
-impl Run {
-    pub(super) fn new(session: Observer, turn: TurnId, place: Member) -> Self {
+impl ActiveRun {
+    pub(super) fn new(session: Observer, turn: TurnId, place: ClientSlot) -> Self {
         let (id, now) = (session.id().clone(), session.now());
         Self {
             session,
-            fold: Mutex::new(Fold::new(id, turn, now, Seq::ZERO)),
-            standing: watch::Sender::new(Standing::UnderWay),
+            fold: Mutex::new(RunFold::new(id, turn, now, Seq::ZERO)),
+            standing: watch::Sender::new(RunSignal::UnderWay),
             _place: place,
         }
     }
 
-    /// Folds an event in; whether the run is over with it. Those who wait hear of it by [`Run::ring`].
+    /// Folds an event in; whether the run is over with it. Those who wait hear of it by [`ActiveRun::ring`].
     pub(super) fn apply(&self, envelope: &Envelope) -> bool {
         let mut fold = self.fold();
         fold.apply(envelope, |id| self.session.hitl(id));
@@ -73,11 +73,11 @@ impl Run {
 
     /// Nothing more will be heard of it.
     pub(super) fn lose(&self) {
-        self.standing.send_replace(Standing::Lost);
+        self.standing.send_replace(RunSignal::Lost);
     }
 
     /// What there is to tell from just after a place, and when.
-    pub(super) fn tell(&self, after: Seq) -> (Told, Timestamp) {
+    pub(super) fn tell(&self, after: Seq) -> (RunReport, Timestamp) {
         (self.fold().tell(after), self.session.now())
     }
 
@@ -90,15 +90,15 @@ impl Run {
     /// What these verdicts come to.
     pub(super) fn deeds(
         &self,
-        verdicts: &[Verdict],
+        verdicts: &[DirectiveAnswer],
         principal: &Principal,
-    ) -> Result<Vec<Deed>, Fault> {
+    ) -> Result<Vec<QuestionAction>, OpenHarnessError> {
         let fold = self.fold();
         verdict::deeds(verdicts, &fold.asks(), fold.questions(), principal)
     }
 
     /// Waits until it goes on by itself no more, with all that it asks at once. Cancel safe.
-    pub(super) async fn rest(&self, until: &Until) -> Result<(), Fault> {
+    pub(super) async fn rest(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
         loop {
             self.stopped(until).await?;
             self.gather().await;
@@ -124,27 +124,27 @@ impl Run {
     }
 
     /// Waits until it is over, or asks something.
-    async fn stopped(&self, until: &Until) -> Result<(), Fault> {
+    async fn stopped(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
         let mut standing = self.standing.subscribe();
         loop {
             // Before the look, so that what happens in between is not missed.
-            let lost = *standing.borrow_and_update() == Standing::Lost;
+            let lost = *standing.borrow_and_update() == RunSignal::Lost;
             if self.rests(until) {
                 return Ok(());
             }
             if lost || standing.changed().await.is_err() {
-                return Err(Fault::Unavailable);
+                return Err(OpenHarnessError::Unavailable);
             }
         }
     }
 
-    fn rests(&self, until: &Until) -> bool {
+    fn rests(&self, until: &WaitCondition) -> bool {
         let fold = self.fold();
         let settled = || !until.settled.iter().any(|id| fold.asks_for(id));
         fold.is_over() || (!until.over && fold.is_parked() && settled())
     }
 
-    fn fold(&self) -> MutexGuard<'_, Fold> {
+    fn fold(&self) -> MutexGuard<'_, RunFold> {
         self.fold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

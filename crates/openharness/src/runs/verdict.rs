@@ -9,13 +9,13 @@ use harn_model::{
 };
 
 use crate::{
-    asked::{Given, Verdict},
-    error::Fault,
+    asked::{AnswerValue, DirectiveAnswer},
+    error::OpenHarnessError,
 };
 
 /// What is done with a question.
 #[derive(Debug, PartialEq)]
-pub(super) enum Deed {
+pub(super) enum QuestionAction {
     /// A tool call may run or not.
     Answer(AskId, Decision),
     /// A person answers the agent.
@@ -24,7 +24,7 @@ pub(super) enum Deed {
     Decline(String),
 }
 
-impl Deed {
+impl QuestionAction {
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Answer(ask, _) => ask.as_str(),
@@ -36,12 +36,12 @@ impl Deed {
 
 /// What these verdicts come to, where each is one on a question that is open.
 pub(super) fn deeds(
-    verdicts: &[Verdict],
+    verdicts: &[DirectiveAnswer],
     asks: &[PermissionAsked],
     questions: &[Arc<HitlRequest>],
     principal: &Principal,
-) -> Result<Vec<Deed>, Fault> {
-    let mut deeds: Vec<Deed> = Vec::with_capacity(verdicts.len());
+) -> Result<Vec<QuestionAction>, OpenHarnessError> {
+    let mut deeds: Vec<QuestionAction> = Vec::with_capacity(verdicts.len());
     for verdict in verdicts {
         if deeds.iter().any(|deed| deed.id() == verdict.id) {
             return Err(unfit("each question takes one answer in a request"));
@@ -49,16 +49,18 @@ pub(super) fn deeds(
         let ask = asks.iter().find(|ask| ask.ask_id.as_str() == verdict.id);
         let question = questions.iter().find(|it| it.request_id == verdict.id);
         deeds.push(match (ask, question) {
-            (Some(ask), _) => Deed::Answer(ask.ask_id.clone(), decision(ask, &verdict.given)?),
+            (Some(ask), _) => {
+                QuestionAction::Answer(ask.ask_id.clone(), decision(ask, &verdict.given)?)
+            }
             (None, Some(question)) => respond(question, &verdict.given, principal)?,
-            (None, None) => return Err(Fault::QuestionUnknown),
+            (None, None) => return Err(OpenHarnessError::QuestionUnknown),
         });
     }
     Ok(deeds)
 }
 
 /// Only what was offered is chosen, and never more than was said.
-fn decision(ask: &PermissionAsked, given: &Given) -> Result<Decision, Fault> {
+fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, OpenHarnessError> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let widest = |kind| {
         let offered = ask.options.iter().filter(|option| option.kind == kind);
@@ -73,29 +75,33 @@ fn decision(ask: &PermissionAsked, given: &Given) -> Result<Decision, Fault> {
         None => Err(unfit("this can only be rejected")),
     };
     match given {
-        Given::Once => allow(widest(AllowOnce)),
+        AnswerValue::Once => allow(widest(AllowOnce)),
         // What cannot be remembered narrowly enough is allowed this once.
-        Given::Always => allow(widest(AllowAlways).or_else(|| widest(AllowOnce))),
-        Given::Reject => Ok(Decision::Rejected {
+        AnswerValue::Always => allow(widest(AllowAlways).or_else(|| widest(AllowOnce))),
+        AnswerValue::Reject => Ok(Decision::Rejected {
             option_id: widest(RejectOnce),
             reason: Some("whoever was asked rejected the call".to_owned()),
         }),
-        Given::Words(_) => Err(unfit(
+        AnswerValue::Words(_) => Err(unfit(
             "whether a tool may run is decided with a decision, not with words",
         )),
     }
 }
 
 /// Whoever decides is the principal: a Shell's word for somebody else would prove nothing.
-fn respond(question: &HitlRequest, given: &Given, principal: &Principal) -> Result<Deed, Fault> {
+fn respond(
+    question: &HitlRequest,
+    given: &AnswerValue,
+    principal: &Principal,
+) -> Result<QuestionAction, OpenHarnessError> {
     let response = HitlResponse {
         request_id: question.request_id.clone(),
         ..HitlResponse::default()
     };
     let yes = match given {
-        Given::Once | Given::Always => true,
-        Given::Reject => false,
-        Given::Words(words) => return say(question, words, response),
+        AnswerValue::Once | AnswerValue::Always => true,
+        AnswerValue::Reject => false,
+        AnswerValue::Words(words) => return say(question, words, response),
     };
     let reviewer = principal.as_str();
     if question.kind != HitlKind::Question && !question.may_decide(reviewer) {
@@ -104,13 +110,13 @@ fn respond(question: &HitlRequest, given: &Given, principal: &Principal) -> Resu
     let reviewer = Some(reviewer.to_owned());
     match question.kind {
         HitlKind::Question if yes => Err(unfit("this question is answered with words")),
-        HitlKind::Question => Ok(Deed::Decline(question.request_id.clone())),
-        HitlKind::Approval | HitlKind::DualControl => Ok(Deed::Respond(HitlResponse {
+        HitlKind::Question => Ok(QuestionAction::Decline(question.request_id.clone())),
+        HitlKind::Approval | HitlKind::DualControl => Ok(QuestionAction::Respond(HitlResponse {
             reviewer,
             approved: Some(yes),
             ..response
         })),
-        HitlKind::Escalation => Ok(Deed::Respond(HitlResponse {
+        HitlKind::Escalation => Ok(QuestionAction::Respond(HitlResponse {
             reviewer,
             accepted: Some(yes),
             ..response
@@ -118,7 +124,11 @@ fn respond(question: &HitlRequest, given: &Given, principal: &Principal) -> Resu
     }
 }
 
-fn say(question: &HitlRequest, words: &str, response: HitlResponse) -> Result<Deed, Fault> {
+fn say(
+    question: &HitlRequest,
+    words: &str,
+    response: HitlResponse,
+) -> Result<QuestionAction, OpenHarnessError> {
     match question.kind {
         HitlKind::Question => {}
         HitlKind::Approval | HitlKind::DualControl | HitlKind::Escalation => {
@@ -129,17 +139,17 @@ fn say(question: &HitlRequest, words: &str, response: HitlResponse) -> Result<De
     if !choices.is_empty() && !choices.iter().any(|choice| choice == words) {
         let choices = choices.join(", ");
         let problem = format!("the answer must be one of {choices}");
-        return Err(Fault::AnswerUnfit { problem });
+        return Err(OpenHarnessError::AnswerUnfit { problem });
     }
-    Ok(Deed::Respond(HitlResponse {
+    Ok(QuestionAction::Respond(HitlResponse {
         answer: Some(words.into()),
         ..response
     }))
 }
 
-fn unfit(problem: &str) -> Fault {
+fn unfit(problem: &str) -> OpenHarnessError {
     let problem = problem.to_owned();
-    Fault::AnswerUnfit { problem }
+    OpenHarnessError::AnswerUnfit { problem }
 }
 
 #[cfg(test)]

@@ -7,15 +7,19 @@ use harn_model::{
 
 use super::{continuation, message::line};
 use crate::{
-    told::Told,
+    told::RunReport,
     wire::directive::{
-        Action, AnsweredBy, Approval, Choice, Decision, Diff, Directive, Priority, Question,
-        RiskTier,
+        AnsweredBy, ApprovalDiff, ApprovalPayload, DecisionChoice, Directive, DirectiveAction,
+        DirectiveDecision, DirectivePriority, QuestionPayload, RiskTier,
     },
 };
 
 /// A tool call that waits.
-pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp) -> Directive<'a> {
+pub(super) fn of_tool<'a>(
+    told: &RunReport,
+    ask: &'a PermissionAsked,
+    now: Timestamp,
+) -> Directive<'a> {
     let call = &ask.tool_call;
     let command = ask.command();
     let paths = paths(ask);
@@ -23,7 +27,7 @@ pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp)
     let reason = receipt.map(|receipt| &*receipt.reason);
     let worker = ask.lineage.last().map(|worker| &*worker.worker_name);
     let title = visible_text(call.title.as_deref().unwrap_or(&call.tool_name));
-    let approval = Approval {
+    let approval = ApprovalPayload {
         id: ask.ask_id.as_str(),
         message: in_words(call, worker, command, &paths, reason),
         title,
@@ -39,8 +43,8 @@ pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp)
         continuation: continuation(told),
     };
     Directive {
-        action: Action::RequestApproval(Box::new(approval)),
-        priority: Priority::High,
+        action: DirectiveAction::RequestApproval(Box::new(approval)),
+        priority: DirectivePriority::High,
         execution: None,
         risk_tier: risk(ask),
         requires_user_approval: Some(true),
@@ -49,12 +53,16 @@ pub(super) fn of_tool<'a>(told: &Told, ask: &'a PermissionAsked, now: Timestamp)
 }
 
 /// Something that a person is asked.
-pub(super) fn of_person<'a>(told: &Told, asked: &'a HitlRequest, now: Timestamp) -> Directive<'a> {
+pub(super) fn of_person<'a>(
+    told: &RunReport,
+    asked: &'a HitlRequest,
+    now: Timestamp,
+) -> Directive<'a> {
     let decided = match asked.kind {
         HitlKind::Question => false,
         HitlKind::Approval | HitlKind::DualControl | HitlKind::Escalation => true,
     };
-    let question = Question {
+    let question = QuestionPayload {
         id: &asked.request_id,
         kind: asked.kind,
         prompt: visible_text(&asked.headline()).into_owned(),
@@ -73,8 +81,8 @@ pub(super) fn of_person<'a>(told: &Told, asked: &'a HitlRequest, now: Timestamp)
         continuation: continuation(told),
     };
     Directive {
-        action: Action::Question(Box::new(question)),
-        priority: Priority::High,
+        action: DirectiveAction::Question(Box::new(question)),
+        priority: DirectivePriority::High,
         execution: None,
         risk_tier: if decided {
             RiskTier::Caution
@@ -86,17 +94,17 @@ pub(super) fn of_person<'a>(told: &Told, asked: &'a HitlRequest, now: Timestamp)
     }
 }
 
-fn yes_or_no() -> Vec<Choice<'static>> {
-    let choice = |decision, label: &'static str| Choice { decision, label };
+fn yes_or_no() -> Vec<DecisionChoice<'static>> {
+    let choice = |decision, label: &'static str| DecisionChoice { decision, label };
     vec![
-        choice(Decision::Once, "Yes"),
-        choice(Decision::Reject, "No"),
+        choice(DirectiveDecision::Once, "Yes"),
+        choice(DirectiveDecision::Reject, "No"),
     ]
 }
 
 /// What a person may decide, by the label of the option it comes to: of those that are remembered, the one
 /// that is so the longest. To reject is always possible.
-fn choices(ask: &PermissionAsked) -> Vec<Choice<'_>> {
+fn choices(ask: &PermissionAsked) -> Vec<DecisionChoice<'_>> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let label = |kind: PermissionOptionKind| {
         let offered = ask.options.iter().filter(|option| option.kind == kind);
@@ -104,14 +112,17 @@ fn choices(ask: &PermissionAsked) -> Vec<Choice<'_>> {
         widest.map(|option| option.name.as_str())
     };
     let offered = [
-        (Decision::Once, label(AllowOnce)),
-        (Decision::Always, label(AllowAlways)),
-        (Decision::Reject, label(RejectOnce).or(Some("Reject"))),
+        (DirectiveDecision::Once, label(AllowOnce)),
+        (DirectiveDecision::Always, label(AllowAlways)),
+        (
+            DirectiveDecision::Reject,
+            label(RejectOnce).or(Some("Reject")),
+        ),
     ];
     offered
         .into_iter()
         .filter_map(|(decision, label)| {
-            Some(Choice {
+            Some(DecisionChoice {
                 decision,
                 label: label?,
             })
@@ -128,9 +139,9 @@ fn paths(ask: &PermissionAsked) -> Vec<&str> {
     locations.map(|location| &*location.path).collect()
 }
 
-fn diffs(call: &ToolCall) -> Vec<Diff<'_>> {
+fn diffs(call: &ToolCall) -> Vec<ApprovalDiff<'_>> {
     let diffs = call.content.iter().filter_map(ToolContent::diff);
-    let diffs = diffs.map(|(path, old_text, new_text)| Diff {
+    let diffs = diffs.map(|(path, old_text, new_text)| ApprovalDiff {
         path,
         old_text,
         new_text,

@@ -4,12 +4,12 @@ use harn_model::{Artifact, PlanEntryStatus, ToolCallStatus, visible_text};
 
 use crate::{
     ext,
-    told::{Call, Told},
-    wire::directive::{ArtifactCard, Component, RunCard, Ui},
+    told::{CallSummary, RunReport},
+    wire::directive::{ArtifactCard, RunCard, UiComponent, UiPayload},
 };
 
 /// The card; none where there is nothing to show but words.
-pub(super) fn run(told: &Told) -> Option<Ui<'_>> {
+pub(super) fn run(told: &RunReport) -> Option<UiPayload<'_>> {
     let plan = told.plan.as_ref().map(|plan| plan.entries());
     let data = RunCard {
         state: ext::run(told).run.state,
@@ -18,8 +18,8 @@ pub(super) fn run(told: &Told) -> Option<Ui<'_>> {
         artifacts: told.artifacts.iter().map(artifact).collect(),
     };
     let bare = data.calls.is_empty() && data.plan.is_empty() && data.artifacts.is_empty();
-    (!bare).then(|| Ui {
-        component: Component::Run,
+    (!bare).then(|| UiPayload {
+        component: UiComponent::Run,
         message: fallback(told, &data),
         data,
     })
@@ -37,7 +37,7 @@ fn artifact(artifact: &Artifact) -> ArtifactCard<'_> {
 }
 
 /// The card in lines.
-fn fallback(told: &Told, card: &RunCard<'_>) -> String {
+fn fallback(told: &RunReport, card: &RunCard<'_>) -> String {
     let plan = card.plan.iter().map(|entry| {
         let mark = match entry.status {
             PlanEntryStatus::Pending => " ",
@@ -59,7 +59,7 @@ fn fallback(told: &Told, card: &RunCard<'_>) -> String {
     visible_text(&lines.join("\n")).into_owned()
 }
 
-fn line(call: &Call) -> String {
+fn line(call: &CallSummary) -> String {
     let title = call.title.as_deref().unwrap_or(&call.tool);
     let status = match call.status {
         ToolCallStatus::Pending => "waits",

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use harn_model::visible_text;
 
 use crate::{
-    asked::{Manner, Shell},
-    told::Told,
-    wire::directive::{Format, Message},
+    asked::{ShellProfile, TextStyle},
+    told::RunReport,
+    wire::directive::{MessagePayload, TextFormat},
 };
 
 /// The most lines of a short message, and the most letters.
@@ -17,20 +17,23 @@ const SHORT_LINES: usize = 3;
 const SHORT_LETTERS: usize = 160;
 
 /// What the agent said; nothing where it said nothing.
-pub(super) fn said<'a>(shell: &Shell, told: &Told) -> Option<Message<'a>> {
+pub(super) fn said<'a>(shell: &ShellProfile, told: &RunReport) -> Option<MessagePayload<'a>> {
     let said = told.messages.iter().map(|text| visible_text(text));
     let said: Vec<_> = said.filter(|text| !text.trim().is_empty()).collect();
     let (text, format) = match shell.manner {
-        Manner::Markdown => (whole(shell, told, &said), Format::Markdown),
-        Manner::Plain => (markup::stripped(&whole(shell, told, &said)), Format::Text),
+        TextStyle::Markdown => (whole(shell, told, &said), TextFormat::Markdown),
+        TextStyle::Plain => (
+            markup::stripped(&whole(shell, told, &said)),
+            TextFormat::Text,
+        ),
         // What an agent says on its way is not what it has to say in the end.
-        Manner::Short => {
+        TextStyle::Short => {
             let last = said.last().map(|text| markup::stripped(text));
-            (shortened(&last.unwrap_or_default()), Format::Text)
+            (shortened(&last.unwrap_or_default()), TextFormat::Text)
         }
     };
     let text: Cow<'_, str> = text.into();
-    (!text.is_empty()).then(|| Message {
+    (!text.is_empty()).then(|| MessagePayload {
         message: text.clone(),
         text,
         format,
@@ -49,7 +52,7 @@ pub(super) fn line(words: &str) -> String {
 }
 
 /// Every step, and of what was made the words for it where there is no card to show it on.
-fn whole(shell: &Shell, told: &Told, said: &[Cow<'_, str>]) -> String {
+fn whole(shell: &ShellProfile, told: &RunReport, said: &[Cow<'_, str>]) -> String {
     let made = told
         .artifacts
         .iter()

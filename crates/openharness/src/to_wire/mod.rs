@@ -12,41 +12,49 @@ use harn_model::{StopReason, Timestamp};
 use serde::Serialize;
 
 use crate::{
-    asked::{Asked, Echo},
-    error::Fault,
+    asked::{EchoedIds, ShellRequest},
+    error::OpenHarnessError,
     ext,
-    told::{State, Told},
+    told::{RunPhase, RunReport},
     wire::{
-        Answer, Continuation, Error, Response, Status,
-        directive::{Action, Directive, Execution, Noop, Priority},
+        Continuation, OpenHarnessResponse, ResponseError, ResponsePayload, ResponseStatus,
+        directive::{
+            Directive, DirectiveAction, DirectiveExecution, DirectivePriority, NoopPayload,
+        },
     },
 };
 
 /// The envelope that tells of a run.
-pub(crate) fn answer(asked: &Asked, told: &Told, now: Timestamp) -> Vec<u8> {
+pub(crate) fn answer(asked: &ShellRequest, told: &RunReport, now: Timestamp) -> Vec<u8> {
     let fault = failure(&told.state);
-    let response = Response {
-        status: fault.as_ref().map_or(Status::Success, |_| Status::Error),
+    let response = ResponsePayload {
+        status: fault
+            .as_ref()
+            .map_or(ResponseStatus::Success, |_| ResponseStatus::Error),
         engine_latency_ms: Some(told.until.saturating_sub(told.began_at)),
         action_directives: Some(directives(asked, told, now)),
         error: fault.as_ref().map(error),
         continuation: Some(continuation(told)),
         extensions: Some(ext::run(told)),
     };
-    encoded(&Answer::new(&asked.echo, &asked.shell.denied, response))
+    encoded(&OpenHarnessResponse::new(
+        &asked.echo,
+        &asked.shell.denied,
+        response,
+    ))
 }
 
 /// The envelope that says what went wrong.
-pub(crate) fn fault(echo: &Echo, fault: &Fault) -> Vec<u8> {
-    let response = Response {
-        status: Status::Error,
+pub(crate) fn fault(echo: &EchoedIds, fault: &OpenHarnessError) -> Vec<u8> {
+    let response = ResponsePayload {
+        status: ResponseStatus::Error,
         engine_latency_ms: None,
         action_directives: Some(Vec::new()),
         error: Some(error(fault)),
         continuation: None,
         extensions: None,
     };
-    encoded(&Answer::new(echo, &[], response))
+    encoded(&OpenHarnessResponse::new(echo, &[], response))
 }
 
 fn encoded(answer: &impl Serialize) -> Vec<u8> {
@@ -55,25 +63,25 @@ fn encoded(answer: &impl Serialize) -> Vec<u8> {
 }
 
 /// What a run that went wrong is answered with. What an agent stops for of its own accord is no failure.
-fn failure(state: &State) -> Option<Fault> {
+fn failure(state: &RunPhase) -> Option<OpenHarnessError> {
     match state {
-        State::Running | State::Parked => None,
-        State::Ended(StopReason::Cancelled) => Some(Fault::Cancelled),
-        State::Ended(
+        RunPhase::Running | RunPhase::Parked => None,
+        RunPhase::Ended(StopReason::Cancelled) => Some(OpenHarnessError::Cancelled),
+        RunPhase::Ended(
             StopReason::EndTurn
             | StopReason::MaxTokens
             | StopReason::MaxTurnRequests
             | StopReason::Refusal,
         ) => None,
-        State::Failed(message) => Some(Fault::Failed {
+        RunPhase::Failed(message) => Some(OpenHarnessError::Failed {
             message: message.clone(),
         }),
-        State::Interrupted => Some(Fault::Interrupted),
+        RunPhase::Interrupted => Some(OpenHarnessError::Interrupted),
     }
 }
 
-fn error(fault: &Fault) -> Error {
-    Error {
+fn error(fault: &OpenHarnessError) -> ResponseError {
+    ResponseError {
         code: fault.code(),
         message: message::line(&fault.to_string()),
         retryable: fault.retryable(),
@@ -81,7 +89,7 @@ fn error(fault: &Fault) -> Error {
     }
 }
 
-fn continuation(told: &Told) -> Continuation {
+fn continuation(told: &RunReport) -> Continuation {
     Continuation {
         run_id: told.place.run_id(),
         continuation_token: told.place.token(),
@@ -89,16 +97,20 @@ fn continuation(told: &Told) -> Continuation {
 }
 
 /// What was said, what was done, what is asked, and whether there is more to come: in this order.
-fn directives<'a>(asked: &Asked, told: &'a Told, now: Timestamp) -> Vec<Directive<'a>> {
+fn directives<'a>(asked: &ShellRequest, told: &'a RunReport, now: Timestamp) -> Vec<Directive<'a>> {
     let shell = &asked.shell;
     let mut directives = Vec::new();
     directives.extend(
         message::said(shell, told)
-            .map(Action::RenderMessage)
+            .map(DirectiveAction::RenderMessage)
             .map(Directive::shown),
     );
     if shell.cards {
-        directives.extend(card::run(told).map(Action::RenderUi).map(Directive::shown));
+        directives.extend(
+            card::run(told)
+                .map(DirectiveAction::RenderUi)
+                .map(Directive::shown),
+        );
     }
     let asks = told
         .asks
@@ -107,15 +119,15 @@ fn directives<'a>(asked: &Asked, told: &'a Told, now: Timestamp) -> Vec<Directiv
     let questions = told.questions.iter();
     let questions = questions.map(|question| approval::of_person(told, question, now));
     let several = told.asks.len() + told.questions.len() > 1;
-    let execution = (shell.parallel && several).then_some(Execution::Parallel);
+    let execution = (shell.parallel && several).then_some(DirectiveExecution::Parallel);
     directives.extend(asks.chain(questions).map(|directive| Directive {
         execution,
         ..directive
     }));
-    if told.state == State::Running {
+    if told.state == RunPhase::Running {
         directives.push(Directive {
-            priority: Priority::Low,
-            ..Directive::shown(Action::Noop(Noop {
+            priority: DirectivePriority::Low,
+            ..Directive::shown(DirectiveAction::Noop(NoopPayload {
                 message: "Still at work. Ask again with this continuation to see how it goes on.",
                 continuation: continuation(told),
             }))

@@ -60,7 +60,7 @@ fn answers_are_those_of_the_fixtures() {
 
 #[test]
 fn faults_are_those_of_the_fixtures() {
-    let echo = Echo {
+    let echo = EchoedIds {
         request_id: Some("req_1".to_owned()),
         correlation_id: Some("corr_1".to_owned()),
     };
@@ -69,7 +69,7 @@ fn faults_are_those_of_the_fixtures() {
     }
     check(
         "fault-without-ids",
-        &fault(&Echo::default(), &Fault::NotJson),
+        &fault(&EchoedIds::default(), &OpenHarnessError::NotJson),
     );
 }
 
@@ -116,7 +116,7 @@ fn the_page_names_every_message() {
 /// What is said comes first, what is asked last, and that there is more to come at the very end.
 #[test]
 fn directives_come_in_their_order() {
-    let both = |told: &Told, asked: &Asked| -> Vec<_> {
+    let both = |told: &RunReport, asked: &ShellRequest| -> Vec<_> {
         let answer: Value = serde_json::from_slice(&answer(asked, told, NOW)).unwrap();
         let directives = answer["response"]["action_directives"]
             .as_array()
@@ -128,8 +128,8 @@ fn directives_come_in_their_order() {
         };
         directives.iter().map(shown).collect()
     };
-    let everything = Told {
-        state: State::Running,
+    let everything = RunReport {
+        state: RunPhase::Running,
         asks: vec![command()],
         questions: vec![Arc::new(question(HitlKind::Question, "Which port?"))],
         ..busy()
@@ -203,7 +203,7 @@ fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
         let mut ask = edit();
         ask.tool_call.kind = kind;
         ask.policy_decision = Some(receipt("", labels));
-        let told = told(State::Parked);
+        let told = told(RunPhase::Parked);
         approval::of_tool(&told, &ask, NOW).risk_tier
     };
     let table = [
@@ -226,7 +226,7 @@ fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
 
 #[test]
 fn what_is_overdue_is_due_now() {
-    let told = told(State::Parked);
+    let told = told(RunPhase::Parked);
     let late = command().deadline.unwrap() + 1;
     assert_eq!(
         approval::of_tool(&told, &command(), late).deadline_ms,
@@ -240,7 +240,7 @@ fn nothing_that_could_rewrite_a_screen_is_shown() {
     let mut ask = command();
     ask.tool_call.title = Some("ls\u{1b}[2K\rrm -rf".to_owned());
     ask.tool_call.raw_input = json!({"command": "ls\u{1b}[2K"});
-    let told = Told {
+    let told = RunReport {
         messages: vec!["\u{1b}[31mred\u{7}".to_owned()],
         ..parked(vec![ask], Vec::new())
     };
@@ -257,7 +257,7 @@ fn nothing_that_could_rewrite_a_screen_is_shown() {
 #[test]
 fn an_agents_last_words_are_a_line() {
     let long = format!("it broke:\n\u{1b}[1m{}", "very ".repeat(200));
-    let told = told(State::Failed(long));
+    let told = told(RunPhase::Failed(long));
     let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();
     let message = answer["response"]["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("it broke: very very"), "{message}");

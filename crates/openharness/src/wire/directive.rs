@@ -9,18 +9,18 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Continuation;
-use crate::{ext::RunState, told::Call};
+use crate::{ext::RunState, told::CallSummary};
 
 /// Something for the Shell to do.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Directive<'a> {
     #[serde(flatten)]
-    pub(crate) action: Action<'a>,
-    pub(crate) priority: Priority,
+    pub(crate) action: DirectiveAction<'a>,
+    pub(crate) priority: DirectivePriority,
     /// Whether it may be carried out beside the others that say so; left out where they are done in order.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) execution: Option<Execution>,
+    pub(crate) execution: Option<DirectiveExecution>,
     pub(crate) risk_tier: RiskTier,
     /// Whether a person has to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,10 +32,10 @@ pub(crate) struct Directive<'a> {
 
 impl<'a> Directive<'a> {
     /// One that shows something.
-    pub(crate) fn shown(action: Action<'a>) -> Self {
+    pub(crate) fn shown(action: DirectiveAction<'a>) -> Self {
         Self {
             action,
-            priority: Priority::Normal,
+            priority: DirectivePriority::Normal,
             execution: None,
             risk_tier: RiskTier::Safe,
             requires_user_approval: None,
@@ -47,35 +47,37 @@ impl<'a> Directive<'a> {
 /// What it is, and with what.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "action_type", content = "payload", rename_all = "snake_case")]
-pub(crate) enum Action<'a> {
+#[schemars(rename = "Action")]
+pub(crate) enum DirectiveAction<'a> {
     /// Show what the agent said.
-    RenderMessage(Message<'a>),
+    RenderMessage(MessagePayload<'a>),
     /// Show a card; only to a Shell that has `openharness.ui.rich_cards`.
-    RenderUi(Ui<'a>),
+    RenderUi(UiPayload<'a>),
     /// Ask a person whether a tool may run.
-    RequestApproval(Box<Approval<'a>>),
+    RequestApproval(Box<ApprovalPayload<'a>>),
     /// Ask a person something.
     #[serde(rename = "dev.harn.question")]
-    Question(Box<Question<'a>>),
+    Question(Box<QuestionPayload<'a>>),
     /// Nothing yet: the run goes on.
-    Noop(Noop),
+    Noop(NoopPayload),
 }
 
 /// What the agent said.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MessagePayload", deny_unknown_fields)]
-pub(crate) struct Message<'a> {
+pub(crate) struct MessagePayload<'a> {
     /// The text.
     pub(crate) text: Cow<'a, str>,
     /// The same again, for Shells that look here.
     pub(crate) message: Cow<'a, str>,
-    pub(crate) format: Format,
+    pub(crate) format: TextFormat,
 }
 
 /// How a text is written.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Format {
+#[schemars(rename = "Format")]
+pub(crate) enum TextFormat {
     /// In Markdown.
     Markdown,
     /// Without markup.
@@ -85,8 +87,8 @@ pub(crate) enum Format {
 /// A card.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UiPayload", deny_unknown_fields)]
-pub(crate) struct Ui<'a> {
-    pub(crate) component: Component,
+pub(crate) struct UiPayload<'a> {
+    pub(crate) component: UiComponent,
     pub(crate) data: RunCard<'a>,
     /// What to show instead.
     pub(crate) message: String,
@@ -94,7 +96,8 @@ pub(crate) struct Ui<'a> {
 
 /// Which card.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
-pub(crate) enum Component {
+#[schemars(rename = "Component")]
+pub(crate) enum UiComponent {
     /// What the engine did in a run.
     #[serde(rename = "dev.harn.run")]
     Run,
@@ -108,7 +111,7 @@ pub(crate) struct RunCard<'a> {
     pub(crate) state: RunState,
     /// The tools it used.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(crate) calls: &'a [Call],
+    pub(crate) calls: &'a [CallSummary],
     /// Its plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) plan: Vec<PlanEntry>,
@@ -139,7 +142,7 @@ pub(crate) struct ArtifactCard<'a> {
 /// A tool call that waits for a person.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ApprovalPayload", deny_unknown_fields)]
-pub(crate) struct Approval<'a> {
+pub(crate) struct ApprovalPayload<'a> {
     /// What an answer names it by.
     pub(crate) id: &'a str,
     /// What would be done, in a line.
@@ -159,7 +162,7 @@ pub(crate) struct Approval<'a> {
     pub(crate) paths: Vec<&'a str>,
     /// The changes it would make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) diffs: Vec<Diff<'a>>,
+    pub(crate) diffs: Vec<ApprovalDiff<'a>>,
     /// Its arguments, as the agent gave them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<&'a Value>,
@@ -170,7 +173,7 @@ pub(crate) struct Approval<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worker: Option<&'a str>,
     /// What can be answered.
-    pub(crate) options: Vec<Choice<'a>>,
+    pub(crate) options: Vec<DecisionChoice<'a>>,
     /// What to send the answer with.
     pub(crate) continuation: Continuation,
 }
@@ -178,7 +181,8 @@ pub(crate) struct Approval<'a> {
 /// A change to a file.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Diff<'a> {
+#[schemars(rename = "Diff")]
+pub(crate) struct ApprovalDiff<'a> {
     /// The file.
     pub(crate) path: &'a str,
     /// What is there; left out for a new file.
@@ -191,9 +195,10 @@ pub(crate) struct Diff<'a> {
 /// Something that can be answered.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Choice<'a> {
+#[schemars(rename = "Choice")]
+pub(crate) struct DecisionChoice<'a> {
     /// What to send.
-    pub(crate) decision: Decision,
+    pub(crate) decision: DirectiveDecision,
     /// What to show a person.
     pub(crate) label: &'a str,
 }
@@ -201,7 +206,8 @@ pub(crate) struct Choice<'a> {
 /// What is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Decision {
+#[schemars(rename = "Decision")]
+pub(crate) enum DirectiveDecision {
     /// It may be done, this time.
     Once,
     /// It may be done, from now on.
@@ -213,7 +219,7 @@ pub(crate) enum Decision {
 /// Something that the agent asks a person.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "QuestionPayload", deny_unknown_fields)]
-pub(crate) struct Question<'a> {
+pub(crate) struct QuestionPayload<'a> {
     /// What an answer names it by.
     pub(crate) id: &'a str,
     /// What sort of thing is asked.
@@ -231,7 +237,7 @@ pub(crate) struct Question<'a> {
     pub(crate) default: Option<&'a str>,
     /// What can be decided, where it is not answered in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) options: Vec<Choice<'a>>,
+    pub(crate) options: Vec<DecisionChoice<'a>>,
     /// All of it as text, for Shells that show nothing else.
     pub(crate) message: String,
     pub(crate) answered_by: AnsweredBy,
@@ -252,7 +258,7 @@ pub(crate) enum AnsweredBy {
 /// Nothing yet.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "NoopPayload", deny_unknown_fields)]
-pub(crate) struct Noop {
+pub(crate) struct NoopPayload {
     /// What to show a person.
     pub(crate) message: &'static str,
     /// What to ask again with.
@@ -262,7 +268,8 @@ pub(crate) struct Noop {
 /// How much it matters.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Priority {
+#[schemars(rename = "Priority")]
+pub(crate) enum DirectivePriority {
     /// It can wait.
     Low,
     /// As usual.
@@ -274,7 +281,8 @@ pub(crate) enum Priority {
 /// In which order.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Execution {
+#[schemars(rename = "Execution")]
+pub(crate) enum DirectiveExecution {
     /// Beside others that say so.
     Parallel,
 }

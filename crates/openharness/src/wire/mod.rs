@@ -9,13 +9,16 @@ use crate::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{asked::Denied, asked::Echo, capabilities, ext::Extensions, version};
+use crate::{
+    asked::CapabilityDenial, asked::EchoedIds, capabilities, ext::ResponseExtensions, version,
+};
 use directive::Directive;
 
 /// An answer.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Answer<'a> {
+#[schemars(rename = "Answer")]
+pub(crate) struct OpenHarnessResponse<'a> {
     /// The version it is written in.
     #[schemars(extend("const" = "1.0.0"))]
     protocol_version: &'static str,
@@ -32,14 +35,18 @@ pub(crate) struct Answer<'a> {
     /// What there is; every value is true.
     supported_capabilities: BTreeMap<&'static str, bool>,
     /// What the Shell asked for and does not get.
-    capability_denials: &'a [Denied],
+    capability_denials: &'a [CapabilityDenial],
     /// What came of it.
-    response: Response<'a>,
+    response: ResponsePayload<'a>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> OpenHarnessResponse<'a> {
     /// An answer to whoever sent these ids.
-    pub(crate) fn new(echo: &'a Echo, denied: &'a [Denied], response: Response<'a>) -> Self {
+    pub(crate) fn new(
+        echo: &'a EchoedIds,
+        denied: &'a [CapabilityDenial],
+        response: ResponsePayload<'a>,
+    ) -> Self {
         let supported = capabilities::SUPPORTED.into_iter();
         Self {
             protocol_version: version::OURS,
@@ -56,8 +63,9 @@ impl<'a> Answer<'a> {
 /// What came of a request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Response<'a> {
-    pub(crate) status: Status,
+#[schemars(rename = "Response")]
+pub(crate) struct ResponsePayload<'a> {
+    pub(crate) status: ResponseStatus,
     /// How long the run has taken, until the last of what is told here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) engine_latency_ms: Option<u64>,
@@ -66,18 +74,19 @@ pub(crate) struct Response<'a> {
     pub(crate) action_directives: Option<Vec<Directive<'a>>>,
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<Error>,
+    pub(crate) error: Option<ResponseError>,
     /// Names the run, and what of it has been told: sent back, it goes on from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) continuation: Option<Continuation>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) extensions: Option<Extensions<'a>>,
+    pub(crate) extensions: Option<ResponseExtensions<'a>>,
 }
 
 /// Whether it went well.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
+#[schemars(rename = "Status")]
+pub(crate) enum ResponseStatus {
     /// It did, or it does so far.
     Success,
     /// `error` says what went wrong.
@@ -87,7 +96,8 @@ pub(crate) enum Status {
 /// What went wrong.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(crate) struct Error {
+#[schemars(rename = "Error")]
+pub(crate) struct ResponseError {
     /// For machines.
     #[schemars(length(min = 1))]
     pub(crate) code: &'static str,

@@ -1,6 +1,6 @@
 //! Requests that come again: each is done once, whoever waits for it and whatever happened in between.
 
-use harn_testkit::openharness::{Shell, decides, goes_on, says};
+use harn_testkit::openharness::{OpenHarnessShell, decides, goes_on, says};
 use serde_json::json;
 
 use crate::support::Agent;
@@ -9,7 +9,7 @@ use crate::support::Agent;
 async fn an_answer_is_kept_and_echoes_who_asks_now() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let mut message = says("req_1", "hello");
     message["correlation_id"] = json!("corr_1");
     let first = shell.post(&message).await;
@@ -29,7 +29,7 @@ async fn an_answer_is_kept_and_echoes_who_asks_now() {
 async fn a_verdict_counts_once() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "write")).await;
     let id = &asked.questions()[0];
     let yes = json!({"approval": {"id": id, "decision": "once"}});
@@ -52,7 +52,7 @@ async fn a_verdict_counts_once() {
 async fn what_was_refused_may_be_sent_again() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let lost = json!({"run_id": "run_oh_0.turn-1"});
     let mut message = goes_on("req_1", &lost);
     assert_eq!(shell.post(&message).await.code(), "continuation_not_found");
@@ -67,10 +67,10 @@ async fn a_request_without_a_session_is_known_after_a_restart() {
     let mut message = says("req_1", "write");
     let context = message["request"]["context"].as_object_mut().unwrap();
     context.remove("session_id");
-    let asked = Shell::new(&hub).post(&message).await;
+    let asked = OpenHarnessShell::new(&hub).post(&message).await;
     assert_eq!(asked.state(), "parked");
     hub.restart().await;
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     // The process took its leave, and with it the run.
     assert_eq!(shell.post(&message).await.code(), "run_cancelled");
     let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
@@ -85,7 +85,7 @@ async fn a_request_without_a_session_is_known_after_a_restart() {
 async fn many_join_one_run_and_some_of_them_leave() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = says("req_1", "wait");
     let mut joined = tokio::task::JoinSet::new();
     let mut leaving = Vec::new();
@@ -119,7 +119,7 @@ async fn many_join_one_run_and_some_of_them_leave() {
 async fn a_session_that_was_closed_goes_on() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let first = shell.post(&says("req_1", "hello")).await;
     let run = first.continuation()["run_id"].as_str().unwrap().to_owned();
     let session = run.strip_prefix("run_").unwrap().split_once('.').unwrap().0;
@@ -134,7 +134,7 @@ async fn a_session_that_was_closed_goes_on() {
 async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let running = shell.post(&says("req_1", "wait")).await;
     let waiting = says("req_2", "hello");
     let waits = shell.post(&waiting).await;
@@ -154,7 +154,7 @@ async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
 async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let waiting = says("req_1", "wait");
     let stop = async {
         agent.waits().await;
@@ -177,7 +177,7 @@ async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
 async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "write")).await;
     let other = says("req_2", "hello");
     let shown = shell.post(&other).await;
@@ -196,7 +196,7 @@ async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
 async fn a_question_is_not_answered() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "choose")).await;
     let no = json!({"approval": {"id": asked.questions()[0], "decision": "reject"}});
     let no = decides("req_2", &asked.continuation(), &no);
@@ -212,7 +212,7 @@ async fn a_question_is_not_answered() {
 async fn what_is_still_going_on_is_told_again_from_the_same_place() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = says("req_1", "wait");
     let running = shell.post(&message).await;
     let poll = goes_on("req_2", &running.continuation());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harn_testkit::openharness::{Shell, decides, says};
+use harn_testkit::openharness::{OpenHarnessShell, decides, says};
 use serde_json::{Value, json};
 use tokio::{runtime::Handle, task::JoinSet, time::timeout};
 
@@ -30,7 +30,7 @@ async fn calm(tasks: usize) {
 async fn runs_are_bounded_also_when_nobody_waits_for_them() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| config.runs = 4);
+    let shell = OpenHarnessShell::with(&hub, |config| config.runs = 4);
     let one = |session: usize| in_session(session, &format!("req_{session}"), "write");
     let mut parked = Vec::new();
     // A quarter is kept for others.
@@ -48,7 +48,7 @@ async fn a_session_that_rests_costs_a_task() {
     const SESSIONS: usize = 50;
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| config.waiting = 16);
+    let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 16);
     let mut posts = JoinSet::new();
     for number in 0..SESSIONS * 4 {
         let shell = shell.clone();
@@ -70,7 +70,7 @@ async fn shells_that_leave_leave_nothing() {
     const SESSIONS: usize = 20;
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     for round in 0..3 {
         let mut posts = JoinSet::new();
         for number in 0..SESSIONS {
@@ -99,7 +99,7 @@ async fn shells_that_leave_leave_nothing() {
 async fn prompts_of_a_session_run_one_after_another() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| config.waiting = 64);
+    let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 64);
     let mut posts = JoinSet::new();
     for number in 0..60 {
         let shell = shell.clone();
@@ -132,7 +132,7 @@ impl Dice {
 }
 
 /// A Shell that asks, decides, stops, sends twice and goes away as it likes.
-async fn play(shell: Shell, player: u64) -> (usize, usize) {
+async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
     let mut dice = Dice(player);
     let (mut begun, mut ended) = (0, 0);
     for round in 0..12 {
@@ -178,7 +178,7 @@ async fn play(shell: Shell, player: u64) -> (usize, usize) {
 async fn whatever_shells_do_each_run_is_begun_once_and_ends() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| {
+    let shell = OpenHarnessShell::with(&hub, |config| {
         config.sessions = 4;
         config.waiting = 2;
     });

@@ -6,7 +6,7 @@ use harn_model::Seq;
 use harn_openharness::PATHS;
 use harn_testkit::{
     TestHub, golden,
-    openharness::{Shell, decides, goes_on, says},
+    openharness::{OpenHarnessShell, decides, goes_on, says},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -89,7 +89,7 @@ fn check(hub: &TestHub, name: &str) {
 #[tokio::test]
 async fn minimal() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = json!({
         "protocol_version": "1.0.0",
         "request": {"context": {"user_intent": "hello"}},
@@ -135,7 +135,7 @@ async fn an_im_bot_gets_a_card() {
             },
         },
     });
-    let answer = Shell::new(&hub).post(&message).await;
+    let answer = OpenHarnessShell::new(&hub).post(&message).await;
     assert!(answer.is_success());
     assert_eq!(answer.directives("render_ui").len(), 1);
     check(&hub, "im-bot");
@@ -146,7 +146,7 @@ async fn a_capability_is_denied() {
     let hub = Agent::new().hub();
     let mut message = says("req_1", "hello");
     message["capabilities"] = json!({"openharness.streaming": true, "com.example.unknown": true});
-    let answer = Shell::new(&hub).post(&message).await;
+    let answer = OpenHarnessShell::new(&hub).post(&message).await;
     assert!(answer.is_success());
     let denied = answer.envelope["capability_denials"].as_array().unwrap();
     assert_eq!(denied.len(), 1, "{denied:?}");
@@ -155,7 +155,7 @@ async fn a_capability_is_denied() {
 }
 
 /// Has the agent ask, and decides.
-async fn approve(shell: &Shell, decision: &str) -> String {
+async fn approve(shell: &OpenHarnessShell, decision: &str) -> String {
     let asked = shell.post(&says("req_1", "write a note")).await;
     assert_eq!(asked.state(), "parked");
     let questions = asked.questions();
@@ -170,7 +170,7 @@ async fn approve(shell: &Shell, decision: &str) -> String {
 #[tokio::test]
 async fn a_tool_is_allowed_once() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "once").await, "It is in notes.txt.");
     let again = shell.post(&says("req_3", "write a note")).await;
     assert_eq!(again.state(), "parked");
@@ -180,7 +180,7 @@ async fn a_tool_is_allowed_once() {
 #[tokio::test]
 async fn a_tool_is_allowed_for_good() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "always").await, "It is in notes.txt.");
     let again = shell.post(&says("req_3", "write a note")).await;
     assert_eq!(again.text(), "It is in notes.txt.");
@@ -190,7 +190,7 @@ async fn a_tool_is_allowed_for_good() {
 #[tokio::test]
 async fn a_tool_is_refused() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "reject").await, "Then I leave it.");
     check(&hub, "approval-refused");
 }
@@ -199,7 +199,7 @@ async fn a_tool_is_refused() {
 async fn a_yes_as_text_approves_nothing() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "write a note")).await;
     let mut yes = goes_on("req_2", &asked.continuation());
     yes["request"]["context"]["user_intent"] = json!("yes");
@@ -215,7 +215,7 @@ async fn a_yes_as_text_approves_nothing() {
 #[tokio::test]
 async fn questions_that_are_put_at_once_come_together() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "both of them")).await;
     let questions = asked.questions();
     assert_eq!(questions.len(), 2);
@@ -245,7 +245,7 @@ async fn questions_that_are_put_at_once_come_together() {
 #[tokio::test(start_paused = true)]
 async fn questions_that_are_put_one_shortly_after_another_come_together() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "later")).await;
     let questions = asked.questions();
     assert_eq!(questions.len(), 2, "{questions:?}");
@@ -259,7 +259,7 @@ async fn questions_that_are_put_one_shortly_after_another_come_together() {
 async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let mut message = says("req_1", "hello");
     message["request"]["context"]["attachments"] = json!([
         {"ref_id": "att_1", "thumbnail": "iVBORw0KGgo", "data": "c2VjcmV0"},
@@ -285,7 +285,7 @@ async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
 async fn what_to_do_may_be_structured() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     for (id, context) in [
         (
             "req_1",
@@ -317,7 +317,7 @@ async fn what_to_do_may_be_structured() {
 #[tokio::test]
 async fn a_question_is_answered() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "choose a port")).await;
     let questions = asked.questions();
     assert_eq!(asked.state(), "parked");
@@ -338,7 +338,7 @@ async fn a_question_is_answered() {
 async fn a_run_takes_longer_than_a_shell_waits() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let running = shell.post(&says("req_1", "wait for it")).await;
     assert_eq!((running.state(), &*running.text()), ("running", "Working."));
     agent.waits().await;
@@ -363,7 +363,7 @@ async fn a_run_takes_longer_than_a_shell_waits() {
 async fn a_run_is_cancelled() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let running = shell.post(&says("req_1", "wait for it")).await;
     let stop = decides("req_2", &running.continuation(), &json!({"cancel": true}));
     let stopped = shell.post(&stop).await;
@@ -380,7 +380,9 @@ async fn a_run_is_cancelled() {
 #[tokio::test]
 async fn an_agent_fails() {
     let hub = Agent::new().hub();
-    let failed = Shell::new(&hub).post(&says("req_1", "fail")).await;
+    let failed = OpenHarnessShell::new(&hub)
+        .post(&says("req_1", "fail"))
+        .await;
     assert!(!failed.is_success());
     assert_eq!(failed.text(), "Let me see.");
     check(&hub, "failed");
@@ -390,7 +392,7 @@ async fn an_agent_fails() {
 async fn a_shell_goes_away_and_comes_back() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = says("req_1", "wait for it");
     tokio::select! {
         answer = shell.post(&message) => panic!("{answer:?}"),
@@ -408,7 +410,7 @@ async fn a_shell_goes_away_and_comes_back() {
 async fn a_request_is_joined_while_it_runs() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = says("req_1", "wait for it");
     let second = async {
         agent.waits().await;
@@ -429,7 +431,7 @@ async fn a_request_is_joined_while_it_runs() {
 #[tokio::test]
 async fn a_request_id_is_used_twice() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     shell.post(&says("req_1", "hello")).await;
     let other = shell.post(&says("req_1", "goodbye")).await;
     assert_eq!(other.code(), "request_id_conflict");
@@ -440,7 +442,7 @@ async fn a_request_id_is_used_twice() {
 async fn too_much_waits_in_a_session() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| config.waiting = 1);
+    let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 1);
     let running = shell.post(&says("req_1", "wait for it")).await;
     let waiting = shell.post(&says("req_2", "hello")).await;
     assert_eq!((waiting.state(), &*waiting.text()), ("running", ""));
@@ -466,17 +468,17 @@ async fn what_was_done_is_known_after_a_restart() {
     let agent = Agent::new();
     let mut hub = agent.hub();
     let message = says("req_1", "hello");
-    let first = Shell::new(&hub).post(&message).await;
+    let first = OpenHarnessShell::new(&hub).post(&message).await;
     hub.restart().await;
     hub.recorder().note("the engine starts anew");
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let again = shell.post(&message).await;
     assert_eq!(again.bytes, first.bytes);
     let conflict = shell.post(&says("req_1", "goodbye")).await;
     assert_eq!(conflict.code(), "request_id_conflict");
     hub.restart().await;
     hub.recorder().note("the engine starts anew");
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let conflict = shell.post(&says("req_1", "goodbye")).await;
     assert_eq!(conflict.code(), "request_id_conflict");
     let mut more = goes_on("req_2", &first.continuation());
@@ -492,12 +494,15 @@ async fn a_crash_cuts_a_run_short() {
     let dying = agent.hub();
     let hub = Agent::new().hub();
     let message = says("req_1", "wait for it");
-    let running = Shell::new(&dying).recorded_with(&hub).post(&message).await;
+    let running = OpenHarnessShell::new(&dying)
+        .recorded_with(&hub)
+        .post(&message)
+        .await;
     assert_eq!(running.state(), "running");
     // As a process leaves it that is killed now.
     copy(&dying.state_dir(), &hub.state_dir());
     hub.recorder().note("the engine is killed, and starts anew");
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let cut = shell.post(&goes_on("req_2", &running.continuation())).await;
     assert_eq!(cut.state(), "interrupted");
     let again = shell.post(&message).await;
@@ -523,7 +528,7 @@ async fn the_engine_ends_while_a_shell_waits() {
     let agent = Agent::new();
     let hub = agent.hub();
     let ending = CancellationToken::new();
-    let shell = Shell::with(&hub, |config| config.ending = ending.clone());
+    let shell = OpenHarnessShell::with(&hub, |config| config.ending = ending.clone());
     let message = says("req_1", "wait for it");
     let end = async {
         agent.waits().await;
@@ -541,7 +546,7 @@ async fn the_engine_ends_while_a_shell_waits() {
 async fn bad_input_gets_an_envelope() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| config.body_bytes = 2048);
+    let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 2048);
     let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
     let text = |message: Value| message.to_string();
     let with = |at: &str, value: Value| {

@@ -10,11 +10,11 @@ use std::{
 };
 
 use harn_journal::{
-    JournalError, JsonlStore, Listing, Log, LogReader, MetaChange, Opened, SessionMeta, Store,
-    Syncer,
+    JournalError, JsonlStore, LogReader, LogSyncer, MetaChange, OpenedLog, SessionLog, SessionMeta,
+    Store, StoreListing,
 };
 use harn_model::{Envelope, SessionId};
-use harn_testkit::openharness::{Shell, says};
+use harn_testkit::openharness::{OpenHarnessShell, says};
 use tokio::time::timeout;
 
 use crate::support::{Agent, PATIENCE};
@@ -25,17 +25,17 @@ struct Disk {
 }
 
 struct DiskLog {
-    inner: Box<dyn Log>,
+    inner: Box<dyn SessionLog>,
     full: Arc<AtomicBool>,
 }
 
 impl Store for Disk {
-    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         let (inner, full) = (self.inner.create(meta)?, self.full.clone());
         Ok(Box::new(DiskLog { inner, full }))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         self.inner.open(id)
     }
 
@@ -47,7 +47,7 @@ impl Store for Disk {
         self.inner.meta(id)
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
+    fn list(&self) -> Result<StoreListing, JournalError> {
         self.inner.list()
     }
 
@@ -56,7 +56,7 @@ impl Store for Disk {
     }
 }
 
-impl Log for DiskLog {
+impl SessionLog for DiskLog {
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
         match self.full.load(Ordering::SeqCst) {
             false => self.inner.append(events),
@@ -67,7 +67,7 @@ impl Log for DiskLog {
         }
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         self.inner.syncer()
     }
 
@@ -96,7 +96,7 @@ async fn a_full_disk_is_told_and_the_run_is_not_begun_again() {
         });
     });
     let hub = hub.build();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = says("req_1", "wait");
     let fill = async {
         agent.waits().await;

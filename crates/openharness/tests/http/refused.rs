@@ -11,12 +11,12 @@ use axum::{
 };
 use futures::{StreamExt, stream};
 use harn_openharness::{PATHS, refusal};
-use harn_testkit::openharness::{Answer, Shell, says};
+use harn_testkit::openharness::{OpenHarnessShell, ShellResponse, says};
 use serde_json::Value;
 
 use crate::support::Agent;
 
-async fn ask(shell: &Shell, method: &str, kind: Option<&str>) -> Answer {
+async fn ask(shell: &OpenHarnessShell, method: &str, kind: Option<&str>) -> ShellResponse {
     let mut request = Request::builder().method(method).uri(PATHS[1]);
     if let Some(kind) = kind {
         request = request.header("content-type", kind);
@@ -32,7 +32,7 @@ async fn ask(shell: &Shell, method: &str, kind: Option<&str>) -> Answer {
 async fn other_methods_media_types_and_strangers() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     for method in ["GET", "PUT", "DELETE", "OPTIONS"] {
         let answer = ask(&shell, method, Some("application/json")).await;
         assert_eq!(answer.http, StatusCode::METHOD_NOT_ALLOWED);
@@ -66,7 +66,7 @@ async fn other_methods_media_types_and_strangers() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_or_does_not_end() {
     let hub = Agent::new().hub();
-    let shell = Shell::with(&hub, |config| config.body_bytes = 1000);
+    let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 1000);
     let post = |body| Request::post(PATHS[0]).body(body).unwrap();
     let chunk = |_| Ok::<_, std::io::Error>("          ");
     let never = stream::iter([0]).map(chunk).chain(stream::pending());
@@ -89,7 +89,7 @@ async fn a_body_that_does_not_come_or_does_not_end() {
 
 /// What was sent of a body when its answer came.
 async fn sent_before_the_answer(
-    shell: &Shell,
+    shell: &OpenHarnessShell,
     request: axum::http::request::Builder,
 ) -> (u16, usize) {
     let sent = Arc::new(AtomicUsize::new(0));
@@ -106,7 +106,7 @@ async fn sent_before_the_answer(
 #[tokio::test]
 async fn who_reads_only_after_sending_hears_why_it_was_refused() {
     let hub = Agent::new().hub();
-    let shell = Shell::with(&hub, |config| config.body_bytes = 1000);
+    let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 1000);
     let post = || Request::post(PATHS[0]);
     let long = sent_before_the_answer(&shell, post()).await;
     assert_eq!(long, (413, 20));
@@ -124,7 +124,7 @@ async fn who_reads_only_after_sending_hears_why_it_was_refused() {
 #[tokio::test]
 async fn a_body_that_breaks_off_is_not_too_long() {
     let hub = Agent::new().hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let broken = stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]);
     let request = Request::post(PATHS[0]).body(Body::from_stream(broken));
     let answer = shell.exchange(request.unwrap()).await;
@@ -135,7 +135,7 @@ async fn a_body_that_breaks_off_is_not_too_long() {
 async fn too_many_at_a_time() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::with(&hub, |config| config.requests = 4);
+    let shell = OpenHarnessShell::with(&hub, |config| config.requests = 4);
     let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
     let mut waiting = tokio::task::JoinSet::new();
     for number in 0..3 {

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use harn_testkit::openharness::{Shell, says};
+use harn_testkit::openharness::{OpenHarnessShell, says};
 use serde_json::{Value, json};
 
 use crate::support::Agent;
@@ -58,7 +58,7 @@ async fn nothing_keeps_a_secret() {
     tracing::info!("the log is read");
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let auth = json!({
         "tenant_id": CANARY, "credential_ref": CANARY, "session_id": CANARY, "token": CANARY,
     });

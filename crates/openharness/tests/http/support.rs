@@ -14,14 +14,16 @@ use harn_model::{
     PromptSupport, SessionId, StopReason, ToolCall, ToolKind,
 };
 use harn_runtime::{AgentError, Question, ToolOutput, TurnContext};
-use harn_testkit::{MemoryRules, ScriptedAgent, TestHub, TestHubBuilder, openharness::Answer};
+use harn_testkit::{
+    MemoryRules, ScriptedAgent, TestHub, TestHubBuilder, openharness::ShellResponse,
+};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Only so that a hang fails instead of hanging: nothing here measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The session that a run is of.
-pub(crate) fn session(answer: &Answer) -> SessionId {
+pub(crate) fn session(answer: &ShellResponse) -> SessionId {
     let continuation = answer.continuation();
     let run = continuation["run_id"].as_str().unwrap();
     let (session, _) = run.strip_prefix("run_").unwrap().split_once('.').unwrap();

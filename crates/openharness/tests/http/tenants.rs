@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use harn_model::LiveClientMode;
-use harn_runtime::{Act, AttachClient, Claim, NoHost, Taking};
-use harn_testkit::openharness::{Shell, decides, goes_on, says};
+use harn_runtime::{AttachClient, ControlPreemption, DriverAction, NoHost, SeatClaim};
+use harn_testkit::openharness::{OpenHarnessShell, decides, goes_on, says};
 use serde_json::json;
 
 use crate::support::{Agent, session};
@@ -13,7 +13,7 @@ use crate::support::{Agent, session};
 async fn the_same_names_of_two_tenants_are_two_sessions() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
     let message = says("req_1", "hello");
     let (of_ada, of_bob) = (ada.post(&message).await, bob.post(&message).await);
@@ -36,7 +36,7 @@ async fn the_same_names_of_two_tenants_are_two_sessions() {
 async fn the_run_of_another_tenant_is_unknown() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let (ada, bob) = (shell.of(Some("ada")), shell.of(Some("bob")));
     let asked = ada.post(&says("req_1", "write")).await;
     let id = &asked.questions()[0];
@@ -63,7 +63,7 @@ async fn the_run_of_another_tenant_is_unknown() {
 async fn somebody_else_drives_the_session() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let first = shell.post(&says("req_1", "hello")).await;
     let session = hub.hub().open(&session(&first), None).await.unwrap();
     assert_eq!(
@@ -71,8 +71,8 @@ async fn somebody_else_drives_the_session() {
         None,
         "not while nothing runs"
     );
-    let editor = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
-    editor.drive(Act::Steer, None).unwrap();
+    let editor = session.sit("editor", Arc::new(NoHost), SeatClaim::IfFree);
+    editor.drive(DriverAction::Steer, None).unwrap();
     let message = says("req_2", "hello");
     let busy = shell.post(&message).await;
     assert_eq!(busy.code(), "engine_busy");
@@ -86,13 +86,13 @@ async fn somebody_else_drives_the_session() {
 async fn somebody_takes_the_session_over_while_a_run_waits() {
     let agent = Agent::new();
     let hub = agent.hub();
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "write")).await;
     let session = hub.hub().open(&session(&asked), None).await.unwrap();
-    let editor = session.sit("editor", Arc::new(NoHost), Claim::Never);
+    let editor = session.sit("editor", Arc::new(NoHost), SeatClaim::Never);
     let client = AttachClient {
         mode: LiveClientMode::Controller,
-        taking: Taking::Outright,
+        taking: ControlPreemption::Outright,
         ..AttachClient::observer("ada")
     };
     editor.attach(client).await.unwrap();
@@ -112,12 +112,12 @@ async fn another_process_has_the_session() {
     let hub = agent.hub();
     let beside = hub.beside();
     assert!(
-        Shell::new(&beside)
+        OpenHarnessShell::new(&beside)
             .post(&says("req_1", "hello"))
             .await
             .is_success()
     );
-    let shell = Shell::new(&hub);
+    let shell = OpenHarnessShell::new(&hub);
     let message = says("req_2", "hello");
     let in_use = shell.post(&message).await;
     assert_eq!(in_use.code(), "engine_busy");

@@ -5,28 +5,32 @@ use std::ffi::OsStr;
 
 use harn_model::{PolicyAction, RiskLabel};
 
-use super::{Call, Facts, Source, Strongest, layer};
+use super::{CallFacts, OpinionSource, PolicyCall, StrongestOpinion, layer};
 use crate::{
-    Standing,
-    compile::Layer,
+    PathScope,
+    compile::PolicyLayer,
     named,
     path::is_protected_name,
-    shell::{self, Doubt, Line, Redirect},
+    shell::{self, LineDoubt, Redirect, ShellLine},
 };
 
 /// Files that swallow what is written, or show it.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
-pub(super) fn paths<'a>(facts: &Facts<'a>, layers: &[Layer], strongest: &mut Strongest<'a>) {
+pub(super) fn paths<'a>(
+    facts: &CallFacts<'a>,
+    layers: &[PolicyLayer],
+    strongest: &mut StrongestOpinion<'a>,
+) {
     for target in &facts.paths.targets {
         let path = target.located;
         match path.standing {
-            Standing::Inside => {}
-            Standing::Dangling | Standing::Invalid => {
+            PathScope::Inside => {}
+            PathScope::Dangling | PathScope::Invalid => {
                 let label = RiskLabel::InvalidPath;
-                strongest.say_risk(label, PolicyAction::Deny, Source::Untold(path));
+                strongest.say_risk(label, PolicyAction::Deny, OpinionSource::Untold(path));
             }
-            Standing::Outside => {
+            PathScope::Outside => {
                 strongest.labels.push(RiskLabel::ExternalPath);
                 let mut giving = layers.iter().filter(|layer| layer.gives);
                 let named = giving.any(|layer| {
@@ -34,19 +38,19 @@ pub(super) fn paths<'a>(facts: &Facts<'a>, layers: &[Layer], strongest: &mut Str
                     rules.any(|rule| layer::names_outside(rule, facts, target))
                 });
                 if !named {
-                    strongest.say(PolicyAction::Deny, Source::Outside(path));
+                    strongest.say(PolicyAction::Deny, OpinionSource::Outside(path));
                 }
             }
         }
         if path.protected && facts.call.writes() {
-            let source = Source::Protected(path.info.display());
+            let source = OpinionSource::Protected(path.info.display());
             strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
         }
     }
 }
 
 /// The command, its redirections and doubts.
-pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
+pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinion<'a>) {
     let Some((_, line)) = call.command else {
         return;
     };
@@ -57,10 +61,10 @@ pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
     {
         let path = redirect.path.as_str();
         if names(path).any(|name| is_protected_name(OsStr::new(name))) {
-            let source = Source::Protected(path);
+            let source = OpinionSource::Protected(path);
             strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Deny, source);
         } else if may_leave(path) {
-            let source = Source::OutsideRedirect(path);
+            let source = OpinionSource::OutsideRedirect(path);
             strongest.say_risk(RiskLabel::ExternalPath, PolicyAction::Ask, source);
         }
     }
@@ -69,23 +73,23 @@ pub(super) fn command<'a>(call: &Call<'a>, strongest: &mut Strongest<'a>) {
         let found = words.find_map(|word| named::protected(word, call.workspace));
         // Which words a program writes only it knows, unless it is known to write none.
         if let Some(path) = found.filter(|_| !shell::read_only(command)) {
-            let source = Source::ProtectedWord(path);
+            let source = OpinionSource::ProtectedWord(path);
             strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Ask, source);
         }
     }
     for doubt in &line.doubts {
         let (label, about) = match doubt {
-            Doubt::TooLong => (RiskLabel::UnparsableCommand, "it is longer than is read"),
-            Doubt::TooMuch => (
+            LineDoubt::TooLong => (RiskLabel::UnparsableCommand, "it is longer than is read"),
+            LineDoubt::TooMuch => (
                 RiskLabel::UnparsableCommand,
                 "it has more parts than are followed",
             ),
-            Doubt::Unparsable => (RiskLabel::UnparsableCommand, "it could not be read"),
-            Doubt::Dynamic(what) | Doubt::Environment(what) => {
+            LineDoubt::Unparsable => (RiskLabel::UnparsableCommand, "it could not be read"),
+            LineDoubt::Dynamic(what) | LineDoubt::Environment(what) => {
                 (RiskLabel::DynamicCommand, what.as_str())
             }
         };
-        strongest.say_risk(label, PolicyAction::Ask, Source::Doubt(about));
+        strongest.say_risk(label, PolicyAction::Ask, OpinionSource::Doubt(about));
     }
     if line
         .commands
@@ -103,7 +107,7 @@ pub(super) fn writes_file(redirect: &Redirect) -> bool {
 
 /// Whether every file that a line would write by redirection is a declared path inside the session's
 /// directories: words alone do not show a link.
-pub(crate) fn writes_only_located(call: &Call<'_>, line: &Line) -> bool {
+pub(crate) fn writes_only_located(call: &PolicyCall<'_>, line: &ShellLine) -> bool {
     let mut written = line
         .redirects
         .iter()
@@ -111,7 +115,9 @@ pub(crate) fn writes_only_located(call: &Call<'_>, line: &Line) -> bool {
     written.all(|redirect| {
         let mut located = call.paths.iter();
         located.any(|path| {
-            path.info.input == redirect.path && path.standing == Standing::Inside && !path.protected
+            path.info.input == redirect.path
+                && path.standing == PathScope::Inside
+                && !path.protected
         })
     })
 }

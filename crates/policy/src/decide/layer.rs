@@ -4,33 +4,33 @@ use std::cell::OnceCell;
 
 use harn_model::{PolicyAction, RiskLabel, ToolKind};
 
-use super::{Call, Opinion, Source, Strongest, guard};
+use super::{Opinion, OpinionSource, PolicyCall, StrongestOpinion, guard};
 use crate::{
-    Standing,
-    command::{Command, Reading, stays},
-    compile::{CompiledRule, Layer, Layers},
+    PathScope,
+    command::{CommandPattern, MatchStrictness, stays},
+    compile::{CompiledRule, PolicyLayer, PolicyLayers},
     named,
-    pattern::{Hits, Name, PathPattern, PathSets, Paths, Target, Touched},
-    shell::{Line, Simple},
+    pattern::{CallPath, CallPaths, NamePattern, PathPattern, PathSets, PatternHits, PossibleHits},
+    shell::{ShellLine, SimpleCommand},
 };
 
 /// A call, with what is found out about it once for all rules.
-pub(super) struct Facts<'a> {
-    pub(super) call: &'a Call<'a>,
+pub(super) struct CallFacts<'a> {
+    pub(super) call: &'a PolicyCall<'a>,
     /// What its tool is among the patterns.
-    tool: Hits,
+    tool: PatternHits,
     /// The patterns that its paths are held against.
     sets: &'a PathSets,
     /// Its paths, ready for patterns.
-    pub(super) paths: Paths<'a>,
+    pub(super) paths: CallPaths<'a>,
     /// What the words of its line may name, looked up by the first rule that has to know.
-    words: OnceCell<Touched>,
+    words: OnceCell<PossibleHits>,
     /// The programs of its line, each once: long lines repeat a few, and most rules are of none of them.
     programs: Vec<&'a str>,
 }
 
-impl<'a> Facts<'a> {
-    pub(super) fn new(call: &'a Call<'a>, layers: &'a Layers) -> Self {
+impl<'a> CallFacts<'a> {
+    pub(super) fn new(call: &'a PolicyCall<'a>, layers: &'a PolicyLayers) -> Self {
         let commands = call.command.iter().flat_map(|(_, line)| &line.commands);
         let mut programs: Vec<_> = commands
             .filter_map(|command| command.argv.first().map(String::as_str))
@@ -72,13 +72,13 @@ impl<'a> Facts<'a> {
         words.by(pattern)
     }
 
-    fn line(&self) -> Option<&'a Line> {
+    fn line(&self) -> Option<&'a ShellLine> {
         self.call.command.map(|(_, line)| line)
     }
 }
 
 /// The folders a line goes into, one from the other, as far as its words tell.
-fn entered(line: &Line, workspace: &str) -> Vec<String> {
+fn entered(line: &ShellLine, workspace: &str) -> Vec<String> {
     /// More are not followed: rules of `**/` patterns hold for them too.
     const MOST: usize = 8;
     let mut folders: Vec<String> = Vec::new();
@@ -98,16 +98,19 @@ fn entered(line: &Line, workspace: &str) -> Vec<String> {
 /// Lets a policy speak. What takes away is said; what it allows is handed back, since that counts only
 /// when others agree.
 pub(super) fn speak<'a>(
-    layer: &'a Layer,
-    facts: &Facts<'a>,
-    strongest: &mut Strongest<'a>,
+    layer: &'a PolicyLayer,
+    facts: &CallFacts<'a>,
+    strongest: &mut StrongestOpinion<'a>,
 ) -> Option<Opinion<'a>> {
     let tool = &facts.tool;
     if let Some((at, pattern)) = layer.auto_deny.find(tool) {
-        strongest.say(PolicyAction::Deny, Source::AutoDeny(at, pattern));
+        strongest.say(PolicyAction::Deny, OpinionSource::AutoDeny(at, pattern));
     }
     if let Some(path) = unlisted(layer, facts) {
-        let (label, source) = (RiskLabel::WritePathNotAllowed, Source::WritePaths(path));
+        let (label, source) = (
+            RiskLabel::WritePathNotAllowed,
+            OpinionSource::WritePaths(path),
+        );
         strongest.say_risk(label, PolicyAction::Deny, source);
     }
     let mut allowed = None;
@@ -124,34 +127,37 @@ pub(super) fn speak<'a>(
                     }
                     false => holds(rule, facts),
                 };
-                let opinion = Opinion::new(PolicyAction::Allow, Source::Rule(index, rule));
+                let opinion = Opinion::new(PolicyAction::Allow, OpinionSource::Rule(index, rule));
                 allowed = holds.then_some(opinion);
             }
             action @ (PolicyAction::Ask | PolicyAction::Deny) => {
                 if holds(rule, facts) {
-                    strongest.say(action, Source::Rule(index, rule));
+                    strongest.say(action, OpinionSource::Rule(index, rule));
                 }
             }
         }
     }
     if let Some((at, pattern)) = layer.require_approval.find(tool) {
-        strongest.say(PolicyAction::Ask, Source::RequireApproval(at, pattern));
+        strongest.say(
+            PolicyAction::Ask,
+            OpinionSource::RequireApproval(at, pattern),
+        );
     }
     allowed.or_else(|| {
         let (at, pattern) = layer.auto_approve.find(tool)?;
-        let source = Source::AutoApprove(at, pattern);
+        let source = OpinionSource::AutoApprove(at, pattern);
         Some(Opinion::new(PolicyAction::Allow, source))
     })
 }
 
 /// The first path that would be written, declared or by redirection, and is not among those that may be.
 /// Which of its other words a command writes cannot be known; those are for rules of commands.
-fn unlisted<'a>(layer: &Layer, facts: &Facts<'a>) -> Option<&'a str> {
+fn unlisted<'a>(layer: &PolicyLayer, facts: &CallFacts<'a>) -> Option<&'a str> {
     if layer.write_paths.is_empty() || !facts.call.writes() {
         return None;
     }
     let call = facts.call;
-    let listed = |target: &Target<'_>| layer.write_paths.iter().any(|at| target.is_named(*at));
+    let listed = |target: &CallPath<'_>| layer.write_paths.iter().any(|at| target.is_named(*at));
     let mut targets = facts.paths.targets.iter();
     let declared = targets.find(|target| !listed(target));
     let shown = declared.map(|target| target.located.info.display());
@@ -167,12 +173,16 @@ fn unlisted<'a>(layer: &Layer, facts: &Facts<'a>) -> Option<&'a str> {
 }
 
 /// Whether a rule is about this call.
-fn holds(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+fn holds(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     is_of_call(rule, facts) && is_of_paths(rule, facts) && is_of_line(rule, facts)
 }
 
 /// Whether an `allow` or `ask` rule names this outside path, by an absolute pattern.
-pub(super) fn names_outside(rule: &CompiledRule, facts: &Facts<'_>, target: &Target<'_>) -> bool {
+pub(super) fn names_outside(
+    rule: &CompiledRule,
+    facts: &CallFacts<'_>,
+    target: &CallPath<'_>,
+) -> bool {
     let mut named = rule.path.iter();
     rule.action != PolicyAction::Deny
         && named.any(|at| matches!(at, PathPattern::Absolute(_)) && target.is_named(*at))
@@ -181,9 +191,9 @@ pub(super) fn names_outside(rule: &CompiledRule, facts: &Facts<'_>, target: &Tar
 }
 
 /// Everything but paths and commands.
-fn is_of_call(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+fn is_of_call(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let call = facts.call;
-    let any = |names: &[Name], text: &str| names.iter().any(|name| name.matches(text));
+    let any = |names: &[NamePattern], text: &str| names.iter().any(|name| name.matches(text));
     let kind = call.kind.unwrap_or(ToolKind::Other);
     (rule.tool.is_empty() || rule.tool.iter().any(|at| facts.tool.has(*at)))
         && (rule.tool_kind.is_empty() || rule.tool_kind.contains(&kind))
@@ -199,7 +209,7 @@ fn is_of_call(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
             }))
 }
 
-fn is_of_paths(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+fn is_of_paths(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     if rule.path.is_empty() {
         return true;
     }
@@ -214,7 +224,7 @@ fn is_of_paths(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
                 && facts.paths.targets.iter().all(|target| {
                     let told = matches!(
                         target.located.standing,
-                        Standing::Inside | Standing::Outside
+                        PathScope::Inside | PathScope::Outside
                     );
                     told && rule.path.iter().any(|at| target.is_named(*at))
                 })
@@ -222,7 +232,7 @@ fn is_of_paths(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
     }
 }
 
-fn is_of_line(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+fn is_of_line(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     if !rule.is_of_commands() {
         return true;
     }
@@ -243,7 +253,7 @@ fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> 
 }
 
 /// Whether a rule of commands may mean any of a call's, by their programs.
-fn may_cover(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+fn may_cover(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let reading = rule.reading();
     rule.command.is_empty()
         || rule.command.iter().any(|pattern| {
@@ -253,13 +263,13 @@ fn may_cover(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
 }
 
 /// Whether a rule of commands means this one.
-fn covers(rule: &CompiledRule, command: &Simple) -> bool {
+fn covers(rule: &CompiledRule, command: &SimpleCommand) -> bool {
     let reading = rule.reading();
-    let by_words = |pattern: &Command| pattern.matches(command, reading);
+    let by_words = |pattern: &CommandPattern| pattern.matches(command, reading);
     // A program's name alone spells none of its words, as an open tail does not.
     let unspelt = || {
         let words = command.argv.get(1..).unwrap_or_default();
-        reading == Reading::Wide || stays(words)
+        reading == MatchStrictness::Wide || stays(words)
     };
     let worded = match rule.command.is_empty() {
         true => unspelt(),
@@ -270,7 +280,7 @@ fn covers(rule: &CompiledRule, command: &Simple) -> bool {
 }
 
 /// Whether an allow rule of commands means at least one command of the call.
-fn takes_part(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
+fn takes_part(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let line = facts.line();
     may_cover(rule, facts)
         && is_of_call(rule, facts)
@@ -280,11 +290,11 @@ fn takes_part(rule: &CompiledRule, facts: &Facts<'_>) -> bool {
 
 /// Whether every command of the line is allowed by a rule of this policy. One rule need not know them all:
 /// what may run alone may run after something else that may.
-fn covers_line(layer: &Layer, facts: &Facts<'_>) -> bool {
+fn covers_line(layer: &PolicyLayer, facts: &CallFacts<'_>) -> bool {
     let Some(line) = facts.line() else {
         return false;
     };
-    let allowed = |command: &Simple| {
+    let allowed = |command: &SimpleCommand| {
         layer.rules.iter().any(|rule| {
             rule.action == PolicyAction::Allow
                 && rule.is_of_commands()
@@ -297,6 +307,6 @@ fn covers_line(layer: &Layer, facts: &Facts<'_>) -> bool {
 }
 
 /// Whether a line is no more than its commands: nothing doubtful, and no file written beside.
-fn is_plain(line: &Line) -> bool {
+fn is_plain(line: &ShellLine) -> bool {
     line.doubts.is_empty() && !line.redirects.iter().any(guard::writes_file)
 }

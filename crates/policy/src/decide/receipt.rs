@@ -5,11 +5,11 @@ use harn_model::{
     RuleSource, WorkspacePathInfo,
 };
 
-use super::{Call, Opinion, Source};
-use crate::{Located, compile::CompiledRule, grant};
+use super::{Opinion, OpinionSource, PolicyCall};
+use crate::{LocatedPath, compile::CompiledRule, grant};
 
 pub(super) fn write(
-    call: &Call<'_>,
+    call: &PolicyCall<'_>,
     opinion: &Opinion<'_>,
     mut labels: Vec<RiskLabel>,
 ) -> PolicyDecision {
@@ -20,12 +20,12 @@ pub(super) fn write(
     }
     let is_rule = matches!(
         opinion.source,
-        Source::AutoDeny(..) | Source::Grant(_) | Source::Rule(..)
+        OpinionSource::AutoDeny(..) | OpinionSource::Grant(_) | OpinionSource::Rule(..)
     );
     if is_rule && action == PolicyAction::Deny {
         labels.push(RiskLabel::MatchedDenyRule);
     }
-    if let Source::Rule(_, rule) = opinion.source {
+    if let OpinionSource::Rule(_, rule) = opinion.source {
         labels.extend((!rule.path.is_empty()).then_some(RiskLabel::PathRule));
         labels.extend(rule.is_of_commands().then_some(RiskLabel::CommandRule));
     }
@@ -47,72 +47,78 @@ pub(super) fn write(
 }
 
 fn rule<'a>(
-    call: &Call<'_>,
+    call: &PolicyCall<'_>,
     opinion: &Opinion<'a>,
 ) -> (RuleSource, Option<&'a str>, Option<usize>) {
     match opinion.source {
-        Source::AutoDeny(at, text) => (RuleSource::AutoDeny, Some(text), Some(at)),
-        Source::AutoApprove(at, text) => (RuleSource::AutoApprove, Some(text), Some(at)),
-        Source::RequireApproval(at, text) => (RuleSource::RequireApproval, Some(text), Some(at)),
-        Source::WritePaths(_) => (RuleSource::WritePathAllowlist, None, None),
-        Source::Rule(at, rule) => (RuleSource::Rules, rule.id.as_deref(), Some(at)),
-        Source::Grant(grant) => (RuleSource::Grant, Some(&grant.id), None),
-        Source::Protected(_) | Source::ProtectedWord(_) => (RuleSource::ProtectedPath, None, None),
-        Source::Untold(_) => (RuleSource::DefaultPathGuard, None, None),
-        Source::Outside(_) | Source::OutsideRedirect(_) => {
+        OpinionSource::AutoDeny(at, text) => (RuleSource::AutoDeny, Some(text), Some(at)),
+        OpinionSource::AutoApprove(at, text) => (RuleSource::AutoApprove, Some(text), Some(at)),
+        OpinionSource::RequireApproval(at, text) => {
+            (RuleSource::RequireApproval, Some(text), Some(at))
+        }
+        OpinionSource::WritePaths(_) => (RuleSource::WritePathAllowlist, None, None),
+        OpinionSource::Rule(at, rule) => (RuleSource::Rules, rule.id.as_deref(), Some(at)),
+        OpinionSource::Grant(grant) => (RuleSource::Grant, Some(&grant.id), None),
+        OpinionSource::Protected(_) | OpinionSource::ProtectedWord(_) => {
+            (RuleSource::ProtectedPath, None, None)
+        }
+        OpinionSource::Untold(_) => (RuleSource::DefaultPathGuard, None, None),
+        OpinionSource::Outside(_) | OpinionSource::OutsideRedirect(_) => {
             (RuleSource::DefaultExternalPath, None, None)
         }
-        Source::Doubt(_) => (RuleSource::DefaultCommandGuard, None, None),
-        Source::Mode(_) => (RuleSource::Mode, Some(call.mode.id()), None),
+        OpinionSource::Doubt(_) => (RuleSource::DefaultCommandGuard, None, None),
+        OpinionSource::Mode(_) => (RuleSource::Mode, Some(call.mode.id()), None),
     }
 }
 
-fn reason(call: &Call<'_>, opinion: &Opinion<'_>) -> String {
-    let given = |path: &Located| match path.info.input.as_str() {
+fn reason(call: &PolicyCall<'_>, opinion: &Opinion<'_>) -> String {
+    let given = |path: &LocatedPath| match path.info.input.as_str() {
         "" => "the path".to_owned(),
         input => grant::visible_line(input),
     };
     match opinion.source {
-        Source::AutoDeny(_, text) => format!("the tool is in auto_deny ({text:?})"),
-        Source::AutoApprove(_, text) => format!("the tool is in auto_approve ({text:?})"),
-        Source::RequireApproval(_, text) => format!("the tool is in require_approval ({text:?})"),
-        Source::WritePaths(path) => {
+        OpinionSource::AutoDeny(_, text) => format!("the tool is in auto_deny ({text:?})"),
+        OpinionSource::AutoApprove(_, text) => format!("the tool is in auto_approve ({text:?})"),
+        OpinionSource::RequireApproval(_, text) => {
+            format!("the tool is in require_approval ({text:?})")
+        }
+        OpinionSource::WritePaths(path) => {
             format!(
                 "{} is not in write_path_allowlist",
                 grant::visible_line(path)
             )
         }
-        Source::Rule(at, rule) => of_rule(at, rule),
-        Source::Grant(grant) => {
+        OpinionSource::Rule(at, rule) => of_rule(at, rule),
+        OpinionSource::Grant(grant) => {
             let word = match grant.effect {
                 GrantEffect::Allow => "allowed",
                 GrantEffect::Deny => "refused",
             };
             format!("always {word} ({}): {}", grant.id, grant::describe(grant))
         }
-        Source::Protected(path) => format!("{} is never written", grant::visible_line(path)),
-        Source::ProtectedWord(path) => {
+        OpinionSource::Protected(path) => format!("{} is never written", grant::visible_line(path)),
+        OpinionSource::ProtectedWord(path) => {
             let path = grant::visible_line(path);
             format!("the command names {path}, which is never written")
         }
-        Source::Untold(path) => {
+        OpinionSource::Untold(path) => {
             let reason = path.info.reason.as_deref();
             format!("{} {}", given(path), reason.unwrap_or("cannot be told"))
         }
-        Source::Outside(path) => {
+        OpinionSource::Outside(path) => {
             let reason = path.info.reason.as_deref();
             let reason = reason.unwrap_or("is outside the session's directories");
             format!("{} {reason}", given(path))
         }
-        Source::OutsideRedirect(path) => {
+        OpinionSource::OutsideRedirect(path) => {
             let path = grant::visible_line(path);
             format!("the command writes {path}, which may be outside the session's directories")
         }
-        Source::Doubt(about) => {
+        OpinionSource::Doubt(about) => {
             let about = grant::visible_line(about);
             format!("it cannot be told what the command does: {about}")
         }
-        Source::Mode(why) => format!("the session's mode is {}: {why}", call.mode.id()),
+        OpinionSource::Mode(why) => format!("the session's mode is {}: {why}", call.mode.id()),
     }
 }
 
@@ -129,7 +135,7 @@ fn of_rule(at: usize, rule: &CompiledRule) -> String {
     }
 }
 
-fn context(call: &Call<'_>) -> PolicyContext {
+fn context(call: &PolicyCall<'_>) -> PolicyContext {
     let mut paths: Vec<WorkspacePathInfo> =
         call.paths.iter().map(|path| path.info.clone()).collect();
     paths.sort_by(|a, b| (a.display(), &a.input).cmp(&(b.display(), &b.input)));

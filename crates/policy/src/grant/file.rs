@@ -36,7 +36,7 @@ impl GrantFile {
         if text.len() > LARGEST {
             return Err(syntax(format!("it is larger than {LARGEST} bytes")));
         }
-        let file: ReadFile = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
+        let file: GrantTables = toml::from_str(text).map_err(|error| syntax(error.to_string()))?;
         let mut grants: Vec<(Grant, Timestamp)> = Vec::new();
         for entry in file.grant {
             let start = entry.span().start;
@@ -59,8 +59,8 @@ impl GrantFile {
     pub fn text(&self) -> String {
         let mut text = HEADER.to_owned();
         for (grant, at) in &self.grants {
-            let table = WriteFile {
-                grant: [Entry::of(grant, *at)],
+            let table = GrantTable {
+                grant: [GrantEntry::of(grant, *at)],
             };
             // Texts, lists of texts and a time: all of it can be written.
             let table = toml::to_string(&table).unwrap_or_default();
@@ -72,19 +72,19 @@ impl GrantFile {
 }
 
 #[derive(Deserialize)]
-struct ReadFile {
+struct GrantTables {
     #[serde(default)]
-    grant: Vec<Spanned<Entry>>,
+    grant: Vec<Spanned<GrantEntry>>,
 }
 
 #[derive(Serialize)]
-struct WriteFile {
-    grant: [Entry; 1],
+struct GrantTable {
+    grant: [GrantEntry; 1],
 }
 
 /// One grant, as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct GrantEntry {
     #[serde(default)]
     id: String,
     effect: GrantEffect,
@@ -101,18 +101,18 @@ struct Entry {
     /// JSON, since not all of that can be said in TOML.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments: Option<String>,
-    granted_at: Moment,
+    granted_at: GrantTime,
 }
 
 /// A time, as TOML has it or in quotes.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Moment {
+enum GrantTime {
     Told(toml::value::Datetime),
     Text(String),
 }
 
-impl Entry {
+impl GrantEntry {
     fn of(grant: &Grant, at: Timestamp) -> Self {
         let at = rfc3339(at);
         let mut entry = Self {
@@ -125,7 +125,7 @@ impl Entry {
             line: None,
             paths: None,
             arguments: None,
-            granted_at: at.parse().map_or(Moment::Text(at), Moment::Told),
+            granted_at: at.parse().map_or(GrantTime::Text(at), GrantTime::Told),
         };
         match &grant.subject {
             GrantSubject::Argv(argv) => entry.argv = Some(argv.clone()),
@@ -157,8 +157,8 @@ impl Entry {
             }
         };
         let at = match self.granted_at {
-            Moment::Told(at) => at.to_string(),
-            Moment::Text(at) => at,
+            GrantTime::Told(at) => at.to_string(),
+            GrantTime::Text(at) => at,
         };
         let at = humantime::parse_rfc3339_weak(&at).map_err(|error| {
             format!("`granted_at` is no time such as 2026-01-31T12:00:00Z: {error}")

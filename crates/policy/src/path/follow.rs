@@ -7,21 +7,21 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{Look, PathProbe, Standing};
+use super::{PathEntry, PathProbe, PathScope};
 
 /// How many links are followed for one path, as many as the system itself would.
 const MAX_LINKS: usize = 40;
 
 /// A probe, and what it said so far.
-pub(super) struct Looks<'a> {
+pub(super) struct ProbeCache<'a> {
     probe: &'a dyn PathProbe,
     /// By the path's bytes, which are cheaper to compare than its names and as good: each has one spelling.
-    seen: HashMap<OsString, Result<Look, io::ErrorKind>>,
+    seen: HashMap<OsString, Result<PathEntry, io::ErrorKind>>,
 }
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(super) struct Followed {
+pub(super) struct FollowedPath {
     /// Without links.
     pub(super) real: PathBuf,
     /// The links that were followed, each where it stands.
@@ -32,17 +32,17 @@ pub(super) struct Followed {
 
 /// Why nobody can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(super) enum FollowError {
     Nowhere,
     Loop,
     Unreadable(io::ErrorKind),
 }
 
-impl Lost {
-    pub(super) fn standing(self) -> Standing {
+impl FollowError {
+    pub(super) fn standing(self) -> PathScope {
         match self {
-            Self::Nowhere | Self::Loop => Standing::Dangling,
-            Self::Unreadable(_) => Standing::Invalid,
+            Self::Nowhere | Self::Loop => PathScope::Dangling,
+            Self::Unreadable(_) => PathScope::Invalid,
         }
     }
 
@@ -59,7 +59,7 @@ impl Lost {
 }
 
 /// A step of a path that is still to be taken.
-enum Step<'p> {
+enum PathStep<'p> {
     /// A name of the path that was asked for.
     Asked(&'p OsStr),
     /// A name of a link's target.
@@ -68,7 +68,7 @@ enum Step<'p> {
     Up,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> ProbeCache<'a> {
     pub(super) fn new(probe: &'a dyn PathProbe) -> Self {
         Self {
             probe,
@@ -76,7 +76,7 @@ impl<'a> Looks<'a> {
         }
     }
 
-    pub(super) fn look(&mut self, path: &Path) -> Result<Look, io::ErrorKind> {
+    pub(super) fn look(&mut self, path: &Path) -> Result<PathEntry, io::ErrorKind> {
         if let Some(seen) = self.seen.get(path.as_os_str()) {
             return seen.clone();
         }
@@ -93,55 +93,61 @@ impl<'a> Looks<'a> {
 
     /// Follows an absolute path without `..` in it. What is below a name that is not there, or below a
     /// file, is taken as it is.
-    pub(super) fn follow(&mut self, path: &Path) -> Result<Followed, Lost> {
+    pub(super) fn follow(&mut self, path: &Path) -> Result<FollowedPath, FollowError> {
         let rest = path.strip_prefix("/").unwrap_or(path);
         self.follow_from(PathBuf::from("/"), rest)
     }
 
     /// The same from a folder that has no links in it.
-    pub(super) fn follow_from(&mut self, folder: PathBuf, path: &Path) -> Result<Followed, Lost> {
-        let mut steps: Vec<_> = path.iter().rev().map(Step::Asked).collect();
-        let mut followed = Followed {
+    pub(super) fn follow_from(
+        &mut self,
+        folder: PathBuf,
+        path: &Path,
+    ) -> Result<FollowedPath, FollowError> {
+        let mut steps: Vec<_> = path.iter().rev().map(PathStep::Asked).collect();
+        let mut followed = FollowedPath {
             real: folder,
             links: Vec::new(),
             absent: None,
         };
         while let Some(step) = steps.pop() {
             let linked = match step {
-                Step::Asked(name) => {
+                PathStep::Asked(name) => {
                     followed.real.push(name);
                     false
                 }
-                Step::Linked(name) => {
+                PathStep::Linked(name) => {
                     followed.real.push(name);
                     true
                 }
-                Step::Up => {
+                PathStep::Up => {
                     followed.real.pop();
                     continue;
                 }
             };
-            match self.look(&followed.real).map_err(Lost::Unreadable)? {
-                Look::Dir => {}
-                Look::File => match steps.last() {
-                    Some(Step::Linked(_) | Step::Up) => return Err(Lost::Nowhere),
-                    Some(Step::Asked(_)) | None => return Ok(followed.and(steps)),
+            match self.look(&followed.real).map_err(FollowError::Unreadable)? {
+                PathEntry::Dir => {}
+                PathEntry::File => match steps.last() {
+                    Some(PathStep::Linked(_) | PathStep::Up) => return Err(FollowError::Nowhere),
+                    Some(PathStep::Asked(_)) | None => return Ok(followed.and(steps)),
                 },
-                Look::Absent if linked => return Err(Lost::Nowhere),
-                Look::Absent => {
+                PathEntry::Absent if linked => return Err(FollowError::Nowhere),
+                PathEntry::Absent => {
                     followed.absent = Some(followed.real.clone());
                     return Ok(followed.and(steps));
                 }
-                Look::Link(target) => {
+                PathEntry::Link(target) => {
                     if followed.links.len() == MAX_LINKS {
-                        return Err(Lost::Loop);
+                        return Err(FollowError::Loop);
                     }
                     followed.links.push(followed.real.clone());
                     followed.real.pop();
                     for component in target.components().rev() {
                         match component {
-                            Component::Normal(name) => steps.push(Step::Linked(name.to_owned())),
-                            Component::ParentDir => steps.push(Step::Up),
+                            Component::Normal(name) => {
+                                steps.push(PathStep::Linked(name.to_owned()))
+                            }
+                            Component::ParentDir => steps.push(PathStep::Up),
                             Component::RootDir => followed.real = PathBuf::from("/"),
                             Component::CurDir | Component::Prefix(_) => {}
                         }
@@ -153,14 +159,14 @@ impl<'a> Looks<'a> {
     }
 }
 
-impl Followed {
+impl FollowedPath {
     /// With the names that are left: nothing is there that could be a link.
-    fn and(mut self, steps: Vec<Step<'_>>) -> Self {
+    fn and(mut self, steps: Vec<PathStep<'_>>) -> Self {
         for step in steps.into_iter().rev() {
             match step {
-                Step::Asked(name) => self.real.push(name),
-                Step::Linked(name) => self.real.push(name),
-                Step::Up => {
+                PathStep::Asked(name) => self.real.push(name),
+                PathStep::Linked(name) => self.real.push(name),
+                PathStep::Up => {
                     self.real.pop();
                 }
             }

@@ -15,15 +15,15 @@ use std::{
 
 use harn_model::{PathKind, WorkspacePathInfo};
 
-use follow::{Followed, Looks};
-use protected::Ground;
+use follow::{FollowedPath, ProbeCache};
+use protected::ResolvedRoots;
 
 pub use protected::is_protected_name;
 
 /// Looks at one name on a disk.
 pub trait PathProbe: Send + Sync {
     /// What stands there; a link is told, not followed.
-    fn look(&self, path: &Path) -> io::Result<Look>;
+    fn look(&self, path: &Path) -> io::Result<PathEntry>;
 
     /// A name beside this one that differs from it in case only. Asked for a name that is not there; who
     /// cannot list a folder need not answer.
@@ -35,7 +35,7 @@ pub trait PathProbe: Send + Sync {
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum PathEntry {
     /// Nothing.
     Absent,
     /// A link to this.
@@ -48,12 +48,12 @@ pub enum Look {
 
 /// The directories of a session: the first is where relative paths begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roots {
+pub struct SessionRoots {
     dirs: Vec<PathBuf>,
     protected: Vec<PathBuf>,
 }
 
-impl Roots {
+impl SessionRoots {
     /// Absolute directories, and absolute places inside or outside them that are never written.
     #[must_use]
     pub fn new(dirs: Vec<PathBuf>, protected: Vec<PathBuf>) -> Self {
@@ -75,14 +75,14 @@ impl Roots {
 
 /// What to open: a directory of the session, and a path from there without links in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RootedPath {
     /// The directory, as the session names it.
     pub root: PathBuf,
     /// From there; empty for the directory itself.
     pub inside: PathBuf,
 }
 
-impl Place {
+impl RootedPath {
     /// The whole path.
     #[must_use]
     pub fn absolute(&self) -> PathBuf {
@@ -96,7 +96,7 @@ impl Place {
 
 /// Where a path stands to the session's directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standing {
+pub enum PathScope {
     /// In one of them.
     Inside,
     /// Elsewhere.
@@ -109,23 +109,23 @@ pub enum Standing {
 
 /// A path, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedPath {
     /// For the receipt. Its reason continues a sentence that begins with the path.
     pub info: WorkspacePathInfo,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: PathScope,
     /// Whether it is never written: git's own, ours, or one of the protected places.
     pub protected: bool,
     /// What to open; for an outside path the root of the file system stands for the directory, so that
     /// every folder on the way is part of what was checked. None where nobody can tell.
-    pub place: Option<Place>,
+    pub place: Option<RootedPath>,
 }
 
 /// Finds where `input` leads. What does not exist yet is judged by the deepest folder that does.
 #[must_use]
-pub fn locate(roots: &Roots, input: &str, probe: &dyn PathProbe) -> Located {
-    let mut looks = Looks::new(probe);
-    let ground = Ground::new(roots, &mut looks);
+pub fn locate(roots: &SessionRoots, input: &str, probe: &dyn PathProbe) -> LocatedPath {
+    let mut looks = ProbeCache::new(probe);
+    let ground = ResolvedRoots::new(roots, &mut looks);
     locate_on(&ground, input, &mut looks)
 }
 
@@ -133,12 +133,12 @@ pub fn locate(roots: &Roots, input: &str, probe: &dyn PathProbe) -> Located {
 /// them. Equal ones are told once; two ways to write one path are both told, since a rule may name either.
 #[must_use]
 pub fn locate_all<S: AsRef<str>>(
-    roots: &Roots,
+    roots: &SessionRoots,
     inputs: &[S],
     probe: &dyn PathProbe,
-) -> Vec<Located> {
-    let mut looks = Looks::new(probe);
-    let ground = Ground::new(roots, &mut looks);
+) -> Vec<LocatedPath> {
+    let mut looks = ProbeCache::new(probe);
+    let ground = ResolvedRoots::new(roots, &mut looks);
     let mut all: Vec<_> = inputs
         .iter()
         .map(|input| locate_on(&ground, input.as_ref(), &mut looks))
@@ -160,13 +160,13 @@ pub fn as_worded(input: &str) -> String {
         .into_owned()
 }
 
-fn locate_on(ground: &Ground<'_>, input: &str, looks: &mut Looks<'_>) -> Located {
+fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>) -> LocatedPath {
     if let Some(reason) = words::unusable(input) {
-        return untold(input, Standing::Invalid, reason);
+        return untold(input, PathScope::Invalid, reason);
     }
     let Some(asked) = ground.absolute(input) else {
         let reason = "is relative, and there is no directory to begin at";
-        return untold(input, Standing::Invalid, reason);
+        return untold(input, PathScope::Invalid, reason);
     };
     let followed = match ground.follow(&asked, looks) {
         Ok(followed) => followed,
@@ -183,21 +183,21 @@ fn locate_on(ground: &Ground<'_>, input: &str, looks: &mut Looks<'_>) -> Located
     };
     // What is never written says so, whatever is beside it.
     if !protected && let Some(reason) = twin(&followed, &root.real, looks) {
-        return untold(input, Standing::Invalid, reason);
+        return untold(input, PathScope::Invalid, reason);
     }
-    let place = Place {
+    let place = RootedPath {
         root: root.named.to_owned(),
         inside: inside.to_owned(),
     };
     // Rules are text. A name they cannot spell would be judged by another one.
     let (Some(host), Some(inside)) = (text(&place.absolute()), text(inside)) else {
-        return untold(input, Standing::Invalid, NOT_TEXT);
+        return untold(input, PathScope::Invalid, NOT_TEXT);
     };
     let workspace = root.is_first.then(|| match inside.as_str() {
         "" => ".".to_owned(),
         _ => inside,
     });
-    Located {
+    LocatedPath {
         info: WorkspacePathInfo {
             input: input.to_owned(),
             kind: PathKind::WorkspaceRelative,
@@ -207,14 +207,14 @@ fn locate_on(ground: &Ground<'_>, input: &str, looks: &mut Looks<'_>) -> Located
             recovered_root_drift: false,
             reason: words::odd(input).map(str::to_owned),
         },
-        standing: Standing::Inside,
+        standing: PathScope::Inside,
         protected,
         place: Some(place),
     }
 }
 
 /// A new name beside one that differs in case only is taken for the other by some disks and some readers.
-fn twin(followed: &Followed, root: &Path, looks: &Looks<'_>) -> Option<&'static str> {
+fn twin(followed: &FollowedPath, root: &Path, looks: &ProbeCache<'_>) -> Option<&'static str> {
     let absent = followed.absent.as_deref()?;
     let below = absent.strip_prefix(root).ok()?;
     if below.as_os_str().is_empty() {
@@ -225,27 +225,27 @@ fn twin(followed: &Followed, root: &Path, looks: &Looks<'_>) -> Option<&'static 
         .then_some("differs in case only from a name that is there; name that one")
 }
 
-fn outside(input: &str, real: &Path, protected: bool, reason: &str) -> Located {
+fn outside(input: &str, real: &Path, protected: bool, reason: &str) -> LocatedPath {
     let Some(host) = text(real) else {
-        return untold(input, Standing::Invalid, NOT_TEXT);
+        return untold(input, PathScope::Invalid, NOT_TEXT);
     };
-    let place = Place {
+    let place = RootedPath {
         root: PathBuf::from("/"),
         inside: real.iter().skip(1).collect(),
     };
-    let mut found = untold(input, Standing::Outside, reason);
+    let mut found = untold(input, PathScope::Outside, reason);
     found.info.kind = PathKind::HostAbsolute;
     found.info.normalized.clone_from(&host);
     found.info.host_path = Some(host);
-    Located {
+    LocatedPath {
         protected,
         place: Some(place),
         ..found
     }
 }
 
-fn untold(input: &str, standing: Standing, reason: &str) -> Located {
-    Located {
+fn untold(input: &str, standing: PathScope, reason: &str) -> LocatedPath {
+    LocatedPath {
         info: WorkspacePathInfo {
             input: input.to_owned(),
             kind: PathKind::Invalid,

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    Look, Roots,
-    follow::{Followed, Looks, Lost},
+    PathEntry, SessionRoots,
+    follow::{FollowError, FollowedPath, ProbeCache},
     words,
 };
 
@@ -40,14 +40,14 @@ fn is_ignored(c: char) -> bool {
 }
 
 /// The directories of a session as they stand on the disk.
-pub(super) struct Ground<'a> {
+pub(super) struct ResolvedRoots<'a> {
     begin: Option<&'a Path>,
-    roots: Vec<Root<'a>>,
+    roots: Vec<ResolvedRoot<'a>>,
     protected: Vec<PathBuf>,
 }
 
 /// One of them.
-pub(super) struct Root<'a> {
+pub(super) struct ResolvedRoot<'a> {
     /// As the session names it.
     pub(super) named: &'a Path,
     /// Without `..`.
@@ -60,8 +60,8 @@ pub(super) struct Root<'a> {
     pub(super) is_first: bool,
 }
 
-impl<'a> Ground<'a> {
-    pub(super) fn new(roots: &'a Roots, looks: &mut Looks<'_>) -> Self {
+impl<'a> ResolvedRoots<'a> {
+    pub(super) fn new(roots: &'a SessionRoots, looks: &mut ProbeCache<'_>) -> Self {
         let absolute = |path: &&PathBuf| path.is_absolute();
         let mut found = Vec::new();
         for (at, named) in roots.dirs.iter().enumerate() {
@@ -69,8 +69,8 @@ impl<'a> Ground<'a> {
             // Nothing is inside a directory that cannot be told.
             let followed = named.is_absolute().then(|| looks.follow(&worded));
             if let Some(Ok(followed)) = followed {
-                let is_there = matches!(looks.look(&followed.real), Ok(Look::Dir));
-                found.push(Root {
+                let is_there = matches!(looks.look(&followed.real), Ok(PathEntry::Dir));
+                found.push(ResolvedRoot {
                     named,
                     worded,
                     is_there,
@@ -88,7 +88,7 @@ impl<'a> Ground<'a> {
         for root in &found {
             for name in NAMES {
                 let path = root.real.join(name);
-                if matches!(looks.look(&path), Ok(Look::Link(_))) {
+                if matches!(looks.look(&path), Ok(PathEntry::Link(_))) {
                     protected.extend(looks.follow(&path).map(|followed| followed.real));
                 }
             }
@@ -112,7 +112,11 @@ impl<'a> Ground<'a> {
 
     /// Follows a path without `..`, from the directory it is in by its words where it is in one: that one
     /// need not be looked at again.
-    pub(super) fn follow(&self, asked: &Path, looks: &mut Looks<'_>) -> Result<Followed, Lost> {
+    pub(super) fn follow(
+        &self,
+        asked: &Path,
+        looks: &mut ProbeCache<'_>,
+    ) -> Result<FollowedPath, FollowError> {
         for root in self.roots.iter().filter(|root| root.is_there) {
             if let Ok(rest) = asked.strip_prefix(&root.worded) {
                 return looks.follow_from(root.real.clone(), rest);
@@ -122,8 +126,8 @@ impl<'a> Ground<'a> {
     }
 
     /// The first directory that a path without links is in, and the path from there.
-    pub(super) fn root_of<'p>(&self, real: &'p Path) -> Option<(&Root<'a>, &'p Path)> {
-        let from = |root: &'_ Root<'a>| real.strip_prefix(&root.real).ok();
+    pub(super) fn root_of<'p>(&self, real: &'p Path) -> Option<(&ResolvedRoot<'a>, &'p Path)> {
+        let from = |root: &'_ ResolvedRoot<'a>| real.strip_prefix(&root.real).ok();
         self.roots
             .iter()
             .find_map(|root| from(root).map(|inside| (root, inside)))
@@ -131,13 +135,14 @@ impl<'a> Ground<'a> {
 
     /// Whether a path is in a directory by its words.
     pub(super) fn seems_inside(&self, asked: &Path) -> bool {
-        let seems =
-            |root: &Root<'_>| asked.starts_with(&root.worded) || asked.starts_with(&root.real);
+        let seems = |root: &ResolvedRoot<'_>| {
+            asked.starts_with(&root.worded) || asked.starts_with(&root.real)
+        };
         self.roots.iter().any(seems)
     }
 
     /// Whether what was found is never written.
-    pub(super) fn protects(&self, followed: &Followed) -> bool {
+    pub(super) fn protects(&self, followed: &FollowedPath) -> bool {
         let by_name = |path: &Path| {
             // The names above a directory are not the session's to be judged by.
             let judged = self.root_of(path).map_or(path, |(_, inside)| inside);

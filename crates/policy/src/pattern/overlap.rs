@@ -1,11 +1,14 @@
 //! Whether two patterns of names may match one name.
 
-use super::Form;
+use super::PatternForm;
 
 /// Whether one name may match both patterns; true where that is not plain to see.
 pub(crate) fn may_overlap(one: &str, other: &str) -> bool {
-    use Form::{All, Exact, Glob, Nothing, Prefix, Suffix};
-    let (Ok(one), Ok(other)) = (Form::read(one, false), Form::read(other, false)) else {
+    use PatternForm::{All, Exact, Glob, Nothing, Prefix, Suffix};
+    let (Ok(one), Ok(other)) = (
+        PatternForm::read(one, false),
+        PatternForm::read(other, false),
+    ) else {
         return true;
     };
     match (one, other) {

@@ -9,7 +9,7 @@ use serde::{
     de::{self, DeserializeOwned, IntoDeserializer, MapAccess, SeqAccess, Visitor, value},
 };
 
-use super::{Matcher, Rule};
+use super::{PolicyRule, RuleMatcher};
 use crate::word_table::WordTable;
 
 const KEYS: WordTable =
@@ -22,7 +22,7 @@ const MATCHERS: WordTable =
 const UNJUDGED: WordTable =
     WordTable("url domain http_method mcp_server mcp_tool persona env_mode repeat_count_at_least");
 
-impl<'de> Deserialize<'de> for Rule {
+impl<'de> Deserialize<'de> for PolicyRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(RuleVisitor)
     }
@@ -31,27 +31,27 @@ impl<'de> Deserialize<'de> for Rule {
 struct RuleVisitor;
 
 impl<'de> Visitor<'de> for RuleVisitor {
-    type Value = Rule;
+    type Value = PolicyRule;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a rule: `action` and `match`, or one of `deny`, `ask`, `allow`")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Rule, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PolicyRule, A::Error> {
         let mut id: Option<String> = None;
         let mut action: Option<PolicyAction> = None;
-        let mut matcher: Option<Matcher> = None;
-        let mut short: Option<(PolicyAction, Matcher)> = None;
+        let mut matcher: Option<RuleMatcher> = None;
+        let mut short: Option<(PolicyAction, RuleMatcher)> = None;
         let mut reason: Option<String> = None;
         while let Some(key) = map.next_key::<String>()? {
             let again = match key.as_str() {
                 "id" | "name" => id.replace(map.next_value()?).is_some(),
-                "action" => action.replace(map.next_value::<Word>()?.0).is_some(),
+                "action" => action.replace(map.next_value::<ActionWord>()?.0).is_some(),
                 "match" | "matches" | "when" => matcher.replace(map.next_value()?).is_some(),
                 "reason" => reason.replace(map.next_value()?).is_some(),
                 "deny" | "ask" | "allow" | "require_approval" => {
                     let action = action_of(&key).unwrap_or(PolicyAction::Deny);
-                    let Shorthand(matcher) = map.next_value()?;
+                    let RuleShorthand(matcher) = map.next_value()?;
                     short.replace((action, matcher)).is_some()
                 }
                 "approval" => {
@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
                            `tool = \"*\"` for every call";
             return Err(de::Error::custom(message));
         }
-        Ok(Rule {
+        Ok(PolicyRule {
             id,
             action,
             matcher,
@@ -100,9 +100,9 @@ impl<'de> Visitor<'de> for RuleVisitor {
 }
 
 /// An action, by any of its names.
-struct Word(PolicyAction);
+struct ActionWord(PolicyAction);
 
-impl<'de> Deserialize<'de> for Word {
+impl<'de> Deserialize<'de> for ActionWord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         action_of(&word).map(Self).ok_or_else(|| {
@@ -121,7 +121,7 @@ fn action_of(word: &str) -> Option<PolicyAction> {
     }
 }
 
-impl<'de> Deserialize<'de> for Matcher {
+impl<'de> Deserialize<'de> for RuleMatcher {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(MatcherVisitor)
     }
@@ -130,14 +130,14 @@ impl<'de> Deserialize<'de> for Matcher {
 struct MatcherVisitor;
 
 impl<'de> Visitor<'de> for MatcherVisitor {
-    type Value = Matcher;
+    type Value = RuleMatcher;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("what a call has to match, such as `{ tool = \"edit_*\" }`")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Matcher, A::Error> {
-        let mut matcher = Matcher::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RuleMatcher, A::Error> {
+        let mut matcher = RuleMatcher::default();
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "tool" => matcher.tool = some(&mut map)?,
@@ -201,9 +201,9 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for OneOrManyVisitor<T> {
 }
 
 /// What stands beside `deny`, `ask` or `allow`: names of tools, or all that a rule can match.
-struct Shorthand(Matcher);
+struct RuleShorthand(RuleMatcher);
 
-impl<'de> Deserialize<'de> for Shorthand {
+impl<'de> Deserialize<'de> for RuleShorthand {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ShorthandVisitor)
     }
@@ -212,35 +212,35 @@ impl<'de> Deserialize<'de> for Shorthand {
 struct ShorthandVisitor;
 
 impl ShorthandVisitor {
-    fn tools(entries: OneOrMany<String>) -> Shorthand {
-        Shorthand(Matcher {
+    fn tools(entries: OneOrMany<String>) -> RuleShorthand {
+        RuleShorthand(RuleMatcher {
             tool: entries.0,
-            ..Matcher::default()
+            ..RuleMatcher::default()
         })
     }
 }
 
 impl<'de> Visitor<'de> for ShorthandVisitor {
-    type Value = Shorthand;
+    type Value = RuleShorthand;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a tool, a list of them, or what a call has to match")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Shorthand, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<RuleShorthand, E> {
         OneOrManyVisitor(PhantomData)
             .visit_str(text)
             .map(Self::tools)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Shorthand, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<RuleShorthand, A::Error> {
         OneOrManyVisitor(PhantomData)
             .visit_seq(seq)
             .map(Self::tools)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Shorthand, A::Error> {
-        MatcherVisitor.visit_map(map).map(Shorthand)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RuleShorthand, A::Error> {
+        MatcherVisitor.visit_map(map).map(RuleShorthand)
     }
 }
 

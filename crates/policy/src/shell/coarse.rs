@@ -2,7 +2,7 @@
 //! with the words behind it. It is wrong about quotes and knows no grammar; the line is in doubt already, and
 //! what is found here can only deny.
 
-use super::{plain, reader::Reader, variable};
+use super::{plain, reader::ShellReader, variable};
 
 /// Pieces that are looked at.
 const MAX_PIECES: usize = 256;
@@ -10,7 +10,7 @@ const MAX_PIECES: usize = 256;
 const MAX_WORDS: usize = 16;
 
 /// Tells a reader what may be the commands of a line.
-pub(super) fn read(line: &str, reader: &mut Reader) {
+pub(super) fn read(line: &str, reader: &mut ShellReader) {
     let pieces = line.split([';', '|', '&', '(', ')', '{', '}', '`', '\n']);
     for piece in pieces.take(MAX_PIECES) {
         let words = piece.split([' ', '\t']).filter(|word| !word.is_empty());

@@ -2,8 +2,8 @@
 //! `${name:-word}` and its like, `$((…))`. Cuts the commands in them, and leaves a doubt wherever it was.
 
 use super::{
-    Doubt, MAX_COMMANDS, MAX_DEPTH,
-    token::{Inner, Lexer, Word},
+    LineDoubt, MAX_COMMANDS, MAX_DEPTH,
+    token::{InnerCommands, Lexer, ShellWord},
 };
 
 /// Variables that are one sign.
@@ -11,7 +11,11 @@ const SPECIAL: &[u8] = b"@*#?$!-";
 
 impl Lexer<'_> {
     /// Takes a `$…` or backquotes into a word, as it is written.
-    pub(super) fn expansion(&mut self, word: &mut Word, quoted: bool) -> Result<(), Doubt> {
+    pub(super) fn expansion(
+        &mut self,
+        word: &mut ShellWord,
+        quoted: bool,
+    ) -> Result<(), LineDoubt> {
         let from = self.at;
         self.doubt(from);
         self.expand(quoted)?;
@@ -28,10 +32,10 @@ impl Lexer<'_> {
         })
     }
 
-    pub(super) fn expand(&mut self, quoted: bool) -> Result<(), Doubt> {
+    pub(super) fn expand(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Doubt::TooMuch);
+            return Err(LineDoubt::TooMuch);
         }
         match (self.peek(0), self.peek(1)) {
             (Some(b'`'), _) => self.backquoted(quoted)?,
@@ -56,7 +60,7 @@ impl Lexer<'_> {
     }
 
     /// `$(…)`, and what `<(…)` holds: cut like a line of its own.
-    pub(super) fn substitution(&mut self) -> Result<(), Doubt> {
+    pub(super) fn substitution(&mut self) -> Result<(), LineDoubt> {
         self.at += 2;
         let slot = self.slot()?;
         let outer = (
@@ -68,17 +72,17 @@ impl Lexer<'_> {
         self.run(true)?;
         let tokens = std::mem::replace(&mut self.tokens, outer.0);
         (self.pending, self.holding, self.delimiter) = (outer.1, outer.2, outer.3);
-        self.hold(slot, Inner::Tokens(tokens));
+        self.hold(slot, InnerCommands::Tokens(tokens));
         Ok(())
     }
 
     /// What is between backquotes is read once for its backslashes, and then as a line.
-    fn backquoted(&mut self, quoted: bool) -> Result<(), Doubt> {
+    fn backquoted(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         self.at += 1;
         let slot = self.slot()?;
         let mut text = String::new();
         loop {
-            match self.peek(0).ok_or(Doubt::Unparsable)? {
+            match self.peek(0).ok_or(LineDoubt::Unparsable)? {
                 b'`' => break,
                 b'\\' => match self.peek(1) {
                     Some(escaped @ (b'$' | b'`' | b'\\')) => {
@@ -95,12 +99,12 @@ impl Lexer<'_> {
             }
         }
         self.at += 1;
-        self.hold(slot, Inner::Line(text));
+        self.hold(slot, InnerCommands::Line(text));
         Ok(())
     }
 
     /// `${…}`: a variable, its length, or it with a word for its absence or to be cut off.
-    fn parameter(&mut self, quoted: bool) -> Result<(), Doubt> {
+    fn parameter(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 2;
         let length = self.peek(0) == Some(b'#') && self.peek(1) != Some(b'}');
@@ -120,9 +124,9 @@ impl Lexer<'_> {
             (Some(b'-' | b'=' | b'?' | b'+' | b'#' | b'%'), _) => self.at += 1,
             _ => return Err(self.dynamic(from)),
         }
-        let mut scratch = Word::default();
+        let mut scratch = ShellWord::default();
         loop {
-            match self.peek(0).ok_or(Doubt::Unparsable)? {
+            match self.peek(0).ok_or(LineDoubt::Unparsable)? {
                 b'}' => break,
                 // Between double quotes, whether quotes count depends on the form and the shell.
                 b'\'' | b'"' if quoted => return Err(self.dynamic(from)),
@@ -147,12 +151,12 @@ impl Lexer<'_> {
     }
 
     /// `$((…))` of plain signs. What ends in another way may be a substitution that begins with a group.
-    fn arithmetic(&mut self) -> Result<(), Doubt> {
+    fn arithmetic(&mut self) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 3;
         let mut open = 0_usize;
         loop {
-            match self.peek(0).ok_or(Doubt::Unparsable)? {
+            match self.peek(0).ok_or(LineDoubt::Unparsable)? {
                 b'(' => open += 1,
                 b')' if open > 0 => open -= 1,
                 b')' if self.peek(1) == Some(b')') => {
@@ -172,16 +176,16 @@ impl Lexer<'_> {
     }
 
     /// A place for what is about to be cut, so that outer commands come before inner ones.
-    fn slot(&mut self) -> Result<usize, Doubt> {
+    fn slot(&mut self) -> Result<usize, LineDoubt> {
         let slot = self.inner.len();
         if slot >= MAX_COMMANDS {
-            return Err(Doubt::TooMuch);
+            return Err(LineDoubt::TooMuch);
         }
-        self.inner.push(Inner::Tokens(Vec::new()));
+        self.inner.push(InnerCommands::Tokens(Vec::new()));
         Ok(slot)
     }
 
-    fn hold(&mut self, slot: usize, inner: Inner) {
+    fn hold(&mut self, slot: usize, inner: InnerCommands) {
         if let Some(place) = self.inner.get_mut(slot) {
             *place = inner;
         }

@@ -1,9 +1,9 @@
 //! Here-documents: where their bodies end, and what is expanded in them. Cuts like `token`, of which it is a part.
 
-use super::{Doubt, token::Lexer};
+use super::{LineDoubt, token::Lexer};
 
 /// A here-document whose body comes after the next newline.
-pub(super) struct Here {
+pub(super) struct HereDocument {
     pub(super) end: String,
     /// Nothing in it is expanded.
     pub(super) raw: bool,
@@ -13,14 +13,14 @@ pub(super) struct Here {
 
 impl Lexer<'_> {
     /// Passes the bodies of the here-documents of the line that just ended; what is expanded in them is cut.
-    pub(super) fn bodies(&mut self) -> Result<(), Doubt> {
+    pub(super) fn bodies(&mut self) -> Result<(), LineDoubt> {
         for here in std::mem::take(&mut self.pending) {
             let start = self.at;
             let end = loop {
                 let end = self.at;
                 let rest = self.line.get(self.at..).unwrap_or_default();
                 if rest.is_empty() {
-                    return Err(Doubt::Unparsable);
+                    return Err(LineDoubt::Unparsable);
                 }
                 let line = rest.split('\n').next().unwrap_or_default();
                 self.at = (self.at + line.len() + 1).min(self.bytes.len());
@@ -34,7 +34,7 @@ impl Lexer<'_> {
             };
             let body = self.line.get(start..end).unwrap_or_default();
             if !here.raw && body.contains(['$', '`', '\\']) {
-                self.doubt_of(Doubt::Dynamic(format!("here-document {}", here.end)));
+                self.doubt_of(LineDoubt::Dynamic(format!("here-document {}", here.end)));
                 self.body(start, end)?;
             }
         }
@@ -42,7 +42,7 @@ impl Lexer<'_> {
     }
 
     /// A here-document that is expanded. It ends where its lines say, whatever is open in it.
-    fn body(&mut self, start: usize, end: usize) -> Result<(), Doubt> {
+    fn body(&mut self, start: usize, end: usize) -> Result<(), LineDoubt> {
         let (line, bytes, at) = (self.line, self.bytes, self.at);
         self.line = line.get(..end).unwrap_or_default();
         self.bytes = self.line.as_bytes();
@@ -51,7 +51,7 @@ impl Lexer<'_> {
         while let Some(byte) = self.peek(0) {
             match byte {
                 // Lines that are joined may make or hide an end.
-                b'\\' if self.peek(1) == Some(b'\n') => return Err(Doubt::Unparsable),
+                b'\\' if self.peek(1) == Some(b'\n') => return Err(LineDoubt::Unparsable),
                 b'\\' => {
                     self.at += 1;
                     self.sign(&mut scratch);

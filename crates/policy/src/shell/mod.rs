@@ -44,19 +44,19 @@ const MAX_DOUBTS: usize = 16;
 
 /// A line as far as it can be told what it does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct ShellLine {
     /// Every simple command in it, in the order of the text; those inside substitutions, wrappers and
     /// other commands' arguments too.
-    pub commands: Vec<Simple>,
+    pub commands: Vec<SimpleCommand>,
     /// Files it writes or reads by redirection.
     pub redirects: Vec<Redirect>,
     /// Why it cannot be told what else it does. None of it may run unasked then.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<LineDoubt>,
 }
 
 /// One program and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Simple {
+pub struct SimpleCommand {
     /// The program and its arguments, quotes taken off.
     pub argv: Vec<String>,
     /// The flag or form by which it can run, or write, what its words do not show, where it has one: an
@@ -75,7 +75,7 @@ pub struct Redirect {
 
 /// Why it cannot be told what a line does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum LineDoubt {
     /// It is longer than is read.
     TooLong,
     /// It has more parts, or deeper ones, than are followed.
@@ -90,8 +90,8 @@ pub enum Doubt {
 
 /// Reads a line as `/bin/sh -c` would.
 #[must_use]
-pub fn read(line: &str) -> Line {
-    let mut reader = reader::Reader::default();
+pub fn read(line: &str) -> ShellLine {
+    let mut reader = reader::ShellReader::default();
     reader.line(line);
     reader.finish()
 }

@@ -2,8 +2,8 @@
 //! commands substituted in them. Whatever else there is it refuses, and says what.
 
 use super::{
-    Doubt, MAX_DEPTH, Redirect,
-    token::{self, Inner, Token, Word, bash_only},
+    LineDoubt, MAX_DEPTH, Redirect,
+    token::{self, InnerCommands, ShellWord, Token, bash_only},
     variable,
 };
 
@@ -14,18 +14,18 @@ const OTHERS: &[&str] = &["in"];
 const BASH: &[&str] = &["function", "select", "coproc", "]]"];
 
 #[derive(Debug, Default)]
-pub(super) struct Plain {
-    pub(super) commands: Vec<Command>,
+pub(super) struct PlainLine {
+    pub(super) commands: Vec<PlainCommand>,
     pub(super) redirects: Vec<Redirect>,
     /// Variables that a loop sets.
     pub(super) loops: Vec<String>,
     /// What is expanded when it runs.
-    pub(super) doubts: Vec<Doubt>,
+    pub(super) doubts: Vec<LineDoubt>,
 }
 
 /// Assignments and words of one command.
 #[derive(Debug, Default)]
-pub(super) struct Command {
+pub(super) struct PlainCommand {
     pub(super) assignments: Vec<(String, String)>,
     pub(super) argv: Vec<String>,
     /// A line in it that is read by itself; there is nothing else then.
@@ -44,17 +44,17 @@ pub(super) fn reserved(word: &str) -> bool {
 }
 
 /// Reads a line, or says why it is not one for this reader.
-pub(super) fn read(line: &str) -> Result<Plain, Doubt> {
+pub(super) fn read(line: &str) -> Result<PlainLine, LineDoubt> {
     let cut = token::cut(line)?;
-    let mut parser = Parser {
+    let mut parser = PlainParser {
         tokens: cut.tokens,
         inner: cut.inner,
         held: Vec::new(),
         at: 0,
         depth: 0,
-        found: Plain {
+        found: PlainLine {
             doubts: cut.doubts,
-            ..Plain::default()
+            ..PlainLine::default()
         },
     };
     parser.whole()?;
@@ -63,41 +63,41 @@ pub(super) fn read(line: &str) -> Result<Plain, Doubt> {
     Ok(parser.found)
 }
 
-struct Parser {
+struct PlainParser {
     tokens: Vec<Token>,
-    inner: Vec<Inner>,
+    inner: Vec<InnerCommands>,
     /// Substitutions of the command at hand, to be read behind it.
     held: Vec<usize>,
     at: usize,
     depth: usize,
-    found: Plain,
+    found: PlainLine,
 }
 
-impl Parser {
+impl PlainParser {
     /// All tokens there are.
-    fn whole(&mut self) -> Result<(), Doubt> {
+    fn whole(&mut self) -> Result<(), LineDoubt> {
         self.list(true)?;
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(Doubt::Unparsable),
+            Some(_) => Err(LineDoubt::Unparsable),
         }
     }
 
     /// Reads what was substituted in the command before.
-    fn open_held(&mut self) -> Result<(), Doubt> {
+    fn open_held(&mut self) -> Result<(), LineDoubt> {
         for slot in std::mem::take(&mut self.held) {
             let Some(inner) = self.inner.get_mut(slot) else {
                 continue;
             };
             match inner {
-                Inner::Line(text) => {
+                InnerCommands::Line(text) => {
                     let line = Some(std::mem::take(text));
-                    self.found.commands.push(Command {
+                    self.found.commands.push(PlainCommand {
                         line,
-                        ..Command::default()
+                        ..PlainCommand::default()
                     });
                 }
-                Inner::Tokens(tokens) => {
+                InnerCommands::Tokens(tokens) => {
                     let tokens = std::mem::take(tokens);
                     let outer = std::mem::replace(&mut self.tokens, tokens);
                     let at = std::mem::replace(&mut self.at, 0);
@@ -121,12 +121,12 @@ impl Parser {
         }
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), Doubt> {
+    fn expect(&mut self, word: &str) -> Result<(), LineDoubt> {
         if self.keyword() == Some(word) {
             self.at += 1;
             Ok(())
         } else {
-            Err(Doubt::Unparsable)
+            Err(LineDoubt::Unparsable)
         }
     }
 
@@ -137,10 +137,10 @@ impl Parser {
     }
 
     /// Commands up to a closing word, `)` or the end.
-    fn list(&mut self, may_be_empty: bool) -> Result<(), Doubt> {
+    fn list(&mut self, may_be_empty: bool) -> Result<(), LineDoubt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Doubt::TooMuch);
+            return Err(LineDoubt::TooMuch);
         }
         self.newlines();
         let mut empty = true;
@@ -155,7 +155,7 @@ impl Parser {
         }
         self.depth -= 1;
         if empty && !may_be_empty {
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Parser {
         }
     }
 
-    fn and_or(&mut self) -> Result<(), Doubt> {
+    fn and_or(&mut self) -> Result<(), LineDoubt> {
         loop {
             if self.keyword() == Some("!") {
                 self.at += 1;
@@ -183,7 +183,7 @@ impl Parser {
                     self.newlines();
                     // Only some shells take a `!` there.
                     if self.keyword() == Some("!") {
-                        return Err(Doubt::Unparsable);
+                        return Err(LineDoubt::Unparsable);
                     }
                 }
                 _ => return Ok(()),
@@ -191,12 +191,12 @@ impl Parser {
         }
     }
 
-    fn command(&mut self) -> Result<(), Doubt> {
+    fn command(&mut self) -> Result<(), LineDoubt> {
         if self.peek() == Some(&Token::Open) {
             self.at += 1;
             self.list(false)?;
             if self.peek() != Some(&Token::Close) {
-                return Err(Doubt::Unparsable);
+                return Err(LineDoubt::Unparsable);
             }
             self.at += 1;
             return self.after_group();
@@ -224,14 +224,14 @@ impl Parser {
                 return self.simple();
             }
             word if BASH.contains(&word) => return Err(bash_only(word)),
-            word if OTHERS.contains(&word) => return Err(Doubt::Dynamic(word.to_owned())),
-            word if word == "!" || CLOSERS.contains(&word) => return Err(Doubt::Unparsable),
+            word if OTHERS.contains(&word) => return Err(LineDoubt::Dynamic(word.to_owned())),
+            word if word == "!" || CLOSERS.contains(&word) => return Err(LineDoubt::Unparsable),
             _ => return self.simple(),
         }
         self.after_group()
     }
 
-    fn conditional(&mut self) -> Result<(), Doubt> {
+    fn conditional(&mut self) -> Result<(), LineDoubt> {
         self.at += 1;
         loop {
             self.list(false)?;
@@ -249,17 +249,20 @@ impl Parser {
         }
     }
 
-    fn body(&mut self) -> Result<(), Doubt> {
+    fn body(&mut self) -> Result<(), LineDoubt> {
         self.expect("do")?;
         self.list(false)?;
         self.expect("done")
     }
 
-    fn each(&mut self) -> Result<(), Doubt> {
+    fn each(&mut self) -> Result<(), LineDoubt> {
         self.at += 1;
-        let name = self.keyword().map(str::to_owned).ok_or(Doubt::Unparsable)?;
+        let name = self
+            .keyword()
+            .map(str::to_owned)
+            .ok_or(LineDoubt::Unparsable)?;
         if !variable::is_name(&name) {
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         }
         self.at += 1;
         self.expect("in")?;
@@ -267,7 +270,7 @@ impl Parser {
         self.open_held()?;
         match self.peek() {
             Some(Token::Semicolon | Token::Newline) => self.at += 1,
-            _ => return Err(Doubt::Unparsable),
+            _ => return Err(LineDoubt::Unparsable),
         }
         self.newlines();
         self.found.loops.push(name);
@@ -275,8 +278,10 @@ impl Parser {
     }
 
     /// Which branch is taken, nobody knows before.
-    fn case(&mut self) -> Result<(), Doubt> {
-        self.found.doubts.push(Doubt::Dynamic("case".to_owned()));
+    fn case(&mut self) -> Result<(), LineDoubt> {
+        self.found
+            .doubts
+            .push(LineDoubt::Dynamic("case".to_owned()));
         self.at += 1;
         self.any_word()?;
         self.newlines();
@@ -297,7 +302,7 @@ impl Parser {
                 self.any_word()?;
             }
             if self.peek() != Some(&Token::Close) {
-                return Err(Doubt::Unparsable);
+                return Err(LineDoubt::Unparsable);
             }
             self.at += 1;
             self.open_held()?;
@@ -309,9 +314,9 @@ impl Parser {
         }
     }
 
-    fn any_word(&mut self) -> Result<(), Doubt> {
+    fn any_word(&mut self) -> Result<(), LineDoubt> {
         let Some(Token::Word(word)) = self.tokens.get_mut(self.at) else {
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         };
         self.held.append(&mut word.holds);
         self.at += 1;
@@ -319,15 +324,15 @@ impl Parser {
     }
 
     /// What a function holds is read as if it ran here; whether its name still means a program is in doubt.
-    fn function(&mut self, name: &str) -> Result<(), Doubt> {
-        let made = Doubt::Environment(format!("the function {name} is made"));
+    fn function(&mut self, name: &str) -> Result<(), LineDoubt> {
+        let made = LineDoubt::Environment(format!("the function {name} is made"));
         let doubts = &mut self.found.doubts;
-        doubts.extend([made, Doubt::Dynamic("what a function does".to_owned())]);
+        doubts.extend([made, LineDoubt::Dynamic("what a function does".to_owned())]);
         self.at += 2;
         self.newlines();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Doubt::TooMuch);
+            return Err(LineDoubt::TooMuch);
         }
         self.command()?;
         self.depth -= 1;
@@ -335,18 +340,18 @@ impl Parser {
     }
 
     /// After a group only redirections may come.
-    fn after_group(&mut self) -> Result<(), Doubt> {
+    fn after_group(&mut self) -> Result<(), LineDoubt> {
         while self.redirect()? {}
         self.open_held()?;
         match self.peek() {
-            Some(Token::Word(_)) if !self.closes() => Err(Doubt::Unparsable),
-            Some(Token::Open) => Err(Doubt::Unparsable),
+            Some(Token::Word(_)) if !self.closes() => Err(LineDoubt::Unparsable),
+            Some(Token::Open) => Err(LineDoubt::Unparsable),
             _ => Ok(()),
         }
     }
 
-    fn simple(&mut self) -> Result<(), Doubt> {
-        let mut command = Command::default();
+    fn simple(&mut self) -> Result<(), LineDoubt> {
+        let mut command = PlainCommand::default();
         let begin = self.at;
         loop {
             if self.redirect()? {
@@ -368,7 +373,7 @@ impl Parser {
                 }
                 // After an assignment or a redirection shells disagree whether this is a program.
                 if self.at > begin && word.bare && reserved(&word.text) {
-                    return Err(Doubt::Unparsable);
+                    return Err(LineDoubt::Unparsable);
                 }
             }
             command.argv.push(std::mem::take(&mut word.text));
@@ -377,25 +382,25 @@ impl Parser {
         if self.peek() == Some(&Token::Open) {
             return match (self.tokens.get(self.at + 1), command.argv.as_slice()) {
                 (Some(Token::Close), [name]) if self.at == begin + 1 => self.function(name),
-                _ => Err(Doubt::Unparsable),
+                _ => Err(LineDoubt::Unparsable),
             };
         }
         if self.at == begin {
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         }
         self.found.commands.push(command);
         self.open_held()
     }
 
     /// Takes a redirection, if one is next.
-    fn redirect(&mut self) -> Result<bool, Doubt> {
+    fn redirect(&mut self) -> Result<bool, LineDoubt> {
         let token = match self.peek() {
             Some(token @ (Token::File { .. } | Token::Duplicate | Token::Here)) => token.clone(),
             _ => return Ok(false),
         };
-        let mut target: Word = match self.tokens.get_mut(self.at + 1) {
+        let mut target: ShellWord = match self.tokens.get_mut(self.at + 1) {
             Some(Token::Word(word)) => std::mem::take(word),
-            _ => return Err(Doubt::Unparsable),
+            _ => return Err(LineDoubt::Unparsable),
         };
         self.at += 2;
         self.held.append(&mut target.holds);

@@ -1,7 +1,7 @@
 //! Whether what a line looks at is below the directory it runs in, as far as words tell. Meant for commands
 //! that only look (`readonly`); looks up nothing, so a link in the directory that leads out is not seen.
 
-use super::{Line, Simple};
+use super::{ShellLine, SimpleCommand};
 
 /// Programs that take no word of theirs for a file.
 const NO_FILES: &[&str] = &[
@@ -11,12 +11,12 @@ const NO_FILES: &[&str] = &[
 /// Whether no word of its commands, and no file they are given to read, may lead elsewhere: an absolute path,
 /// one with `..`, somebody's home.
 #[must_use]
-pub fn looks_below(line: &Line) -> bool {
+pub fn looks_below(line: &ShellLine) -> bool {
     let mut read = line.redirects.iter().filter(|redirect| !redirect.write);
     line.commands.iter().all(stays) && read.all(|redirect| below(&redirect.path))
 }
 
-fn stays(command: &Simple) -> bool {
+fn stays(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
         return false;
     };

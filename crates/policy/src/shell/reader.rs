@@ -2,14 +2,14 @@
 //! in them, up to the limits.
 
 use super::{
-    Doubt, Line, MAX_BYTES, MAX_COMMANDS, MAX_DOUBTS, MAX_LINES, MAX_WORDS, Redirect, Simple,
-    executor, plain, stealth, tree, variable, wrapper,
+    LineDoubt, MAX_BYTES, MAX_COMMANDS, MAX_DOUBTS, MAX_LINES, MAX_WORDS, Redirect, ShellLine,
+    SimpleCommand, executor, plain, stealth, tree, variable, wrapper,
 };
 
 /// What was found so far.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    found: Line,
+pub(super) struct ShellReader {
+    found: ShellLine,
     /// How many lines deep this is.
     depth: usize,
     /// How much text was read, lines in lines counted again.
@@ -20,19 +20,19 @@ pub(super) struct Reader {
     words: usize,
 }
 
-impl Reader {
+impl ShellReader {
     /// Reads a line, here or inside another.
     pub(super) fn line(&mut self, text: &str) {
         if text.len() > MAX_BYTES {
-            return self.doubt(Doubt::TooLong);
+            return self.doubt(LineDoubt::TooLong);
         }
         self.bytes += text.len();
         if self.depth >= MAX_LINES || self.bytes > 4 * MAX_BYTES {
-            return self.doubt(Doubt::TooMuch);
+            return self.doubt(LineDoubt::TooMuch);
         }
         self.depth += 1;
         if let Some(sign) = stealth::first(text) {
-            self.doubt(Doubt::Dynamic(format!(
+            self.doubt(LineDoubt::Dynamic(format!(
                 "the hidden character U+{:04X}",
                 u32::from(sign)
             )));
@@ -44,7 +44,7 @@ impl Reader {
         match plain::read(text) {
             Ok(read) => {
                 if read.commands.is_empty() {
-                    self.doubt(Doubt::Unparsable);
+                    self.doubt(LineDoubt::Unparsable);
                 }
                 for doubt in read.doubts {
                     self.doubt(doubt);
@@ -93,9 +93,9 @@ impl Reader {
             || self.words > MAX_WORDS
             || self.depth > MAX_LINES
         {
-            return self.doubt(Doubt::TooMuch);
+            return self.doubt(LineDoubt::TooMuch);
         }
-        self.found.commands.push(Simple {
+        self.found.commands.push(SimpleCommand {
             argv: argv.to_vec(),
             exec_capable: executor::form(argv),
         });
@@ -119,7 +119,7 @@ impl Reader {
     /// What may be a program; not followed further.
     pub(super) fn found_by_guess(&mut self, argv: &[String]) {
         if !argv.is_empty() && self.found.commands.len() < MAX_COMMANDS {
-            self.found.commands.push(Simple {
+            self.found.commands.push(SimpleCommand {
                 argv: argv.to_vec(),
                 exec_capable: executor::form(argv),
             });
@@ -153,27 +153,27 @@ impl Reader {
             self.dynamic(&redirect.path);
         }
         if self.found.redirects.len() >= MAX_COMMANDS {
-            return self.doubt(Doubt::TooMuch);
+            return self.doubt(LineDoubt::TooMuch);
         }
         self.found.redirects.push(redirect);
     }
 
     pub(super) fn dynamic(&mut self, what: &str) {
-        self.doubt(Doubt::Dynamic(what.to_owned()));
+        self.doubt(LineDoubt::Dynamic(what.to_owned()));
     }
 
     pub(super) fn environment(&mut self, what: &str) {
-        self.doubt(Doubt::Environment(what.to_owned()));
+        self.doubt(LineDoubt::Environment(what.to_owned()));
     }
 
-    pub(super) fn doubt(&mut self, doubt: Doubt) {
+    pub(super) fn doubt(&mut self, doubt: LineDoubt) {
         if self.found.doubts.len() < MAX_DOUBTS && !self.found.doubts.contains(&doubt) {
             self.found.doubts.push(doubt);
         }
     }
 
     /// All of it, with the doubts that only the whole shows.
-    pub(super) fn finish(mut self) -> Line {
+    pub(super) fn finish(mut self) -> ShellLine {
         let moves = self
             .found
             .commands

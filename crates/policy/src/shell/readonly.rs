@@ -1,7 +1,7 @@
 //! The built-in table of commands that only look: programs by their bare names, with the flags that are
 //! known. A flag that is not in the table, or a program by a path, is not read-only.
 
-use super::{Simple, git, harmless};
+use super::{SimpleCommand, git, harmless};
 use crate::word_table::WordTable;
 
 /// The flags of a program that only looks: letters in one word, then long flags. A letter that takes a value
@@ -91,7 +91,7 @@ const FIND_TESTS: WordTable = WordTable(
 ///
 /// Conservative: what is not in the table is not read-only.
 #[must_use]
-pub fn read_only(command: &Simple) -> bool {
+pub fn read_only(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
         return false;
     };

@@ -4,7 +4,7 @@
 use crate::word_table::WordTable;
 
 /// How the words before the inner program look.
-pub(super) struct Shape {
+pub(super) struct WrapperShape {
     solo: WordTable,
     /// Flags with a value, attached or in the next word.
     valued: WordTable,
@@ -12,8 +12,8 @@ pub(super) struct Shape {
     operands: usize,
 }
 
-fn shape(solo: &'static str, valued: &'static str, operands: usize) -> Shape {
-    Shape {
+fn shape(solo: &'static str, valued: &'static str, operands: usize) -> WrapperShape {
+    WrapperShape {
         solo: WordTable(solo),
         valued: WordTable(valued),
         operands,
@@ -21,7 +21,7 @@ fn shape(solo: &'static str, valued: &'static str, operands: usize) -> Shape {
 }
 
 /// The shape of a program that starts another and changes nothing of what it does.
-pub(super) fn known(name: &str) -> Option<Shape> {
+pub(super) fn known(name: &str) -> Option<WrapperShape> {
     Some(match name {
         "nice" => shape("", "-n --adjustment", 0),
         "ionice" => shape("-t", "-c -n", 0),
@@ -74,7 +74,11 @@ pub(super) fn known(name: &str) -> Option<Shape> {
 }
 
 /// Where the inner program begins, or the flag that is not known.
-pub(super) fn skip<'a>(args: &'a [String], shape: &Shape, numbers: bool) -> Result<usize, &'a str> {
+pub(super) fn skip<'a>(
+    args: &'a [String],
+    shape: &WrapperShape,
+    numbers: bool,
+) -> Result<usize, &'a str> {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         if arg == "--" {

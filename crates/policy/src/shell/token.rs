@@ -1,12 +1,12 @@
 //! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. What is expanded when
 //! it runs leaves a doubt (`expand`); what is read differently by the two is refused. Knows no grammar.
 
-use super::{Doubt, MAX_DEPTH, MAX_DOUBTS, here::Here, variable, word};
+use super::{LineDoubt, MAX_DEPTH, MAX_DOUBTS, here::HereDocument, variable, word};
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    Word(Word),
+    Word(ShellWord),
     /// A redirection to a file; whether it writes.
     File {
         write: bool,
@@ -29,7 +29,7 @@ pub(super) enum Token {
 
 /// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     /// What is substituted in it, by its places among the inner ones.
     pub(super) holds: Vec<usize>,
@@ -41,7 +41,7 @@ pub(super) struct Word {
 
 /// Commands inside a word.
 #[derive(Debug)]
-pub(super) enum Inner {
+pub(super) enum InnerCommands {
     /// Cut with the line around them.
     Tokens(Vec<Token>),
     /// A line of their own.
@@ -50,17 +50,17 @@ pub(super) enum Inner {
 
 /// A line in pieces.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct LexedLine {
     pub(super) tokens: Vec<Token>,
     /// What is substituted, in the order of the text.
-    pub(super) inner: Vec<Inner>,
+    pub(super) inner: Vec<InnerCommands>,
     /// Those of them that are in no word, but in a here-document.
     pub(super) loose: Vec<usize>,
     /// What is in doubt about its words.
-    pub(super) doubts: Vec<Doubt>,
+    pub(super) doubts: Vec<LineDoubt>,
 }
 
-pub(super) fn cut(line: &str) -> Result<Cut, Doubt> {
+pub(super) fn cut(line: &str) -> Result<LexedLine, LineDoubt> {
     let mut lexer = Lexer {
         line,
         bytes: line.as_bytes(),
@@ -76,7 +76,7 @@ pub(super) fn cut(line: &str) -> Result<Cut, Doubt> {
         doubts: Vec::new(),
     };
     lexer.run(false)?;
-    Ok(Cut {
+    Ok(LexedLine {
         tokens: lexer.tokens,
         inner: lexer.inner,
         loose: lexer.loose,
@@ -108,8 +108,8 @@ pub(super) fn glimpse(line: &str, from: usize) -> String {
 }
 
 /// What `bash` has and other shells read as something else.
-pub(super) fn bash_only(what: &str) -> Doubt {
-    Doubt::Dynamic(format!("bash-only syntax {what}"))
+pub(super) fn bash_only(what: &str) -> LineDoubt {
+    LineDoubt::Dynamic(format!("bash-only syntax {what}"))
 }
 
 pub(super) struct Lexer<'a> {
@@ -117,10 +117,10 @@ pub(super) struct Lexer<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) tokens: Vec<Token>,
-    pub(super) pending: Vec<Here>,
+    pub(super) pending: Vec<HereDocument>,
     /// The next word ends a here-document; whether its lines lose their tabs.
     pub(super) delimiter: Option<bool>,
-    pub(super) inner: Vec<Inner>,
+    pub(super) inner: Vec<InnerCommands>,
     /// What the word at hand holds.
     pub(super) holding: Vec<usize>,
     pub(super) loose: Vec<usize>,
@@ -128,12 +128,12 @@ pub(super) struct Lexer<'a> {
     pub(super) depth: usize,
     /// How often something was in doubt; not all of it is kept.
     doubted: usize,
-    doubts: Vec<Doubt>,
+    doubts: Vec<LineDoubt>,
 }
 
 impl Lexer<'_> {
     /// Cuts up to the end, or, inside a substitution, up to the `)` that closes it.
-    pub(super) fn run(&mut self, inside: bool) -> Result<(), Doubt> {
+    pub(super) fn run(&mut self, inside: bool) -> Result<(), LineDoubt> {
         let mut open = 0_usize;
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -141,7 +141,7 @@ impl Lexer<'_> {
                 b'\\' if self.peek(1) == Some(b'\n') => {
                     // `&\⏎&` is `&&`: only a blank before it makes it a blank.
                     if self.at > 0 && !matches!(self.bytes[self.at - 1], b' ' | b'\t' | b'\n') {
-                        return Err(Doubt::Unparsable);
+                        return Err(LineDoubt::Unparsable);
                     }
                     self.at += 2;
                 }
@@ -173,18 +173,18 @@ impl Lexer<'_> {
             }
         }
         if inside {
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         }
         self.ended()
     }
 
     /// Nothing may be begun and not ended.
-    fn ended(&self) -> Result<(), Doubt> {
+    fn ended(&self) -> Result<(), LineDoubt> {
         self.whole_redirect()?;
         if self.pending.is_empty() {
             Ok(())
         } else {
-            Err(Doubt::Unparsable)
+            Err(LineDoubt::Unparsable)
         }
     }
 
@@ -192,14 +192,14 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied()
     }
 
-    fn whole_redirect(&self) -> Result<(), Doubt> {
+    fn whole_redirect(&self) -> Result<(), LineDoubt> {
         match self.delimiter {
-            Some(_) => Err(Doubt::Unparsable),
+            Some(_) => Err(LineDoubt::Unparsable),
             None => Ok(()),
         }
     }
 
-    fn operator(&mut self, byte: u8) -> Result<(), Doubt> {
+    fn operator(&mut self, byte: u8) -> Result<(), LineDoubt> {
         self.whole_redirect()?;
         let next = self.peek(1);
         let (token, length) = match (byte, next) {
@@ -247,12 +247,12 @@ impl Lexer<'_> {
     }
 
     /// Reads one word. Bytes are copied in runs, so a sign of several bytes stays whole.
-    fn word(&mut self) -> Result<(), Doubt> {
+    fn word(&mut self) -> Result<(), LineDoubt> {
         let start = self.at;
         let doubted = self.doubted;
-        let mut word = Word {
+        let mut word = ShellWord {
             bare: true,
-            ..Word::default()
+            ..ShellWord::default()
         };
         let mut brace = None;
         while let Some(byte) = self.peek(0) {
@@ -266,7 +266,7 @@ impl Lexer<'_> {
                     let from = self.at;
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
-                        return Err(Doubt::TooMuch);
+                        return Err(LineDoubt::TooMuch);
                     }
                     self.substitution()?;
                     self.depth -= 1;
@@ -298,7 +298,7 @@ impl Lexer<'_> {
                     word.bare = false;
                     self.at += 1;
                     match self.peek(0) {
-                        None | Some(b'\n') => return Err(Doubt::Unparsable),
+                        None | Some(b'\n') => return Err(LineDoubt::Unparsable),
                         Some(_) => self.sign(&mut word.text),
                     }
                 }
@@ -312,7 +312,7 @@ impl Lexer<'_> {
                         self.doubt_of(bash_only("$'…'"));
                         word.bare = false;
                         self.at += 1;
-                        let mut raw = Word::default();
+                        let mut raw = ShellWord::default();
                         self.single(&mut raw)?;
                         // For one shell this ends here, for the other it goes on.
                         if raw.text.ends_with('\\') {
@@ -372,25 +372,25 @@ impl Lexer<'_> {
         }
         // The end of a here-document is not expanded; whoever writes it like this is not followed.
         if self.delimiter.is_some() && self.doubted > doubted {
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         }
         self.push(word)
     }
 
-    fn push(&mut self, mut word: Word) -> Result<(), Doubt> {
+    fn push(&mut self, mut word: ShellWord) -> Result<(), LineDoubt> {
         word.holds = std::mem::take(&mut self.holding);
         if let Some(tabs) = self.delimiter.take() {
             if word.text.contains('\n') {
-                return Err(Doubt::Unparsable);
+                return Err(LineDoubt::Unparsable);
             }
-            self.pending.push(Here {
+            self.pending.push(HereDocument {
                 end: word.text.clone(),
                 raw: !word.bare,
                 tabs,
             });
         } else if !self.pending.is_empty() && word.text.contains('\n') {
             // Shells disagree whether the body begins inside the quotes.
-            return Err(Doubt::Unparsable);
+            return Err(LineDoubt::Unparsable);
         }
         self.tokens.push(Token::Word(word));
         Ok(())
@@ -400,8 +400,8 @@ impl Lexer<'_> {
         matches!(self.peek(ahead), None | Some(b' ' | b'\t' | b'\n'))
     }
 
-    pub(super) fn dynamic(&self, from: usize) -> Doubt {
-        Doubt::Dynamic(glimpse(self.line, from))
+    pub(super) fn dynamic(&self, from: usize) -> LineDoubt {
+        LineDoubt::Dynamic(glimpse(self.line, from))
     }
 
     pub(super) fn doubt(&mut self, from: usize) {
@@ -411,7 +411,7 @@ impl Lexer<'_> {
         self.doubted += 1;
     }
 
-    pub(super) fn doubt_of(&mut self, doubt: Doubt) {
+    pub(super) fn doubt_of(&mut self, doubt: LineDoubt) {
         self.doubted += 1;
         if self.doubts.len() < MAX_DOUBTS && self.doubts.last() != Some(&doubt) {
             self.doubts.push(doubt);
@@ -432,18 +432,18 @@ impl Lexer<'_> {
         }
     }
 
-    pub(super) fn single(&mut self, word: &mut Word) -> Result<(), Doubt> {
+    pub(super) fn single(&mut self, word: &mut ShellWord) -> Result<(), LineDoubt> {
         let rest = self.line.get(self.at + 1..).unwrap_or_default();
-        let end = rest.find('\'').ok_or(Doubt::Unparsable)?;
+        let end = rest.find('\'').ok_or(LineDoubt::Unparsable)?;
         word.text.push_str(rest.get(..end).unwrap_or_default());
         self.at += end + 2;
         Ok(())
     }
 
-    pub(super) fn double(&mut self, word: &mut Word) -> Result<(), Doubt> {
+    pub(super) fn double(&mut self, word: &mut ShellWord) -> Result<(), LineDoubt> {
         self.at += 1;
         loop {
-            match self.peek(0).ok_or(Doubt::Unparsable)? {
+            match self.peek(0).ok_or(LineDoubt::Unparsable)? {
                 b'"' => {
                     self.at += 1;
                     return Ok(());

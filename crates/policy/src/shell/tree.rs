@@ -6,7 +6,7 @@ use std::{cell::RefCell, ops::ControlFlow};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use super::{Doubt, MAX_COMMANDS, MAX_DEPTH, Redirect, coarse, reader::Reader, word};
+use super::{LineDoubt, MAX_COMMANDS, MAX_DEPTH, Redirect, coarse, reader::ShellReader, word};
 
 /// Of more text than this, lines in lines together, no tree is made: it costs half a microsecond a byte.
 const MAX_TREE: usize = 144;
@@ -27,28 +27,28 @@ thread_local! {
 }
 
 /// Tells a reader all commands and redirections of a line; what was not understood, word by word.
-pub(super) fn read(line: &str, reader: &mut Reader) {
+pub(super) fn read(line: &str, reader: &mut ShellReader) {
     if !show(line, reader) {
         coarse::read(line, reader);
     }
 }
 
 /// The same by the tree alone; whether all of it was understood.
-fn show(line: &str, reader: &mut Reader) -> bool {
+fn show(line: &str, reader: &mut ShellReader) -> bool {
     let here_documents = line.matches("<<").count();
     let costly = reader.tree_bytes(line.len()) > MAX_TREE;
     let brackets = line.matches('[').count();
     let beyond =
         costly || brackets > MAX_BRACKETS || here_documents > MAX_HERE_DOCUMENTS || beyond(line);
     let Some(tree) = (!beyond).then(|| parse(line)).flatten() else {
-        reader.doubt(Doubt::TooMuch);
+        reader.doubt(LineDoubt::TooMuch);
         return false;
     };
     let whole = !tree.root_node().has_error();
     if !whole {
-        reader.doubt(Doubt::Unparsable);
+        reader.doubt(LineDoubt::Unparsable);
     }
-    let mut walk = Walk {
+    let mut walk = TreeWalk {
         line,
         reader,
         nodes: 0,
@@ -119,13 +119,13 @@ fn plain_bytes(line: &str) -> Vec<u8> {
         .collect()
 }
 
-struct Walk<'a> {
+struct TreeWalk<'a> {
     line: &'a str,
-    reader: &'a mut Reader,
+    reader: &'a mut ShellReader,
     nodes: usize,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     fn visit(&mut self, node: Node<'_>, depth: usize) {
         // Most nodes are words, which hold nothing.
         if node.child_count() == 0 {
@@ -134,7 +134,7 @@ impl Walk<'_> {
         self.nodes += 1;
         // A tree is deeper than what it stands for.
         if depth > 8 * MAX_DEPTH || self.nodes > MAX_NODES {
-            return self.reader.doubt(Doubt::TooMuch);
+            return self.reader.doubt(LineDoubt::TooMuch);
         }
         match node.kind() {
             "command" => self.command(node),
@@ -281,10 +281,10 @@ mod tests {
             if !exact.doubts.is_empty() {
                 continue;
             }
-            let mut reader = Reader::default();
+            let mut reader = ShellReader::default();
             show(line, &mut reader);
             let shown = reader.finish();
-            let sorted = |line: &shell::Line| {
+            let sorted = |line: &shell::ShellLine| {
                 let argv = line.commands.iter().map(|command| command.argv.clone());
                 let mut all: Vec<_> = argv.collect();
                 all.sort();
@@ -307,11 +307,11 @@ mod tests {
             if crate::shell::plain::read(line).is_err() {
                 continue;
             }
-            let mut reader = Reader::default();
+            let mut reader = ShellReader::default();
             show(line, &mut reader);
             let exact = shell::read(line);
             let shown = reader.finish();
-            if shown.doubts.contains(&Doubt::Unparsable) {
+            if shown.doubts.contains(&LineDoubt::Unparsable) {
                 continue;
             }
             for command in &shown.commands {

@@ -4,14 +4,14 @@
 use super::{
     executor::{family, name},
     harmless,
-    reader::Reader,
-    shape::{Shape, carriers, known, skip},
+    reader::ShellReader,
+    shape::{WrapperShape, carriers, known, skip},
     variable,
 };
 use crate::word_table::WordTable;
 
 /// Follows a program into what it starts.
-pub(super) fn open(reader: &mut Reader, argv: &[String]) {
+pub(super) fn open(reader: &mut ShellReader, argv: &[String]) {
     let Some((program, args)) = argv.split_first() else {
         return;
     };
@@ -65,7 +65,7 @@ pub(super) fn open(reader: &mut Reader, argv: &[String]) {
     }
 }
 
-fn carried(reader: &mut Reader, args: &[String], flags: WordTable) {
+fn carried(reader: &mut ShellReader, args: &[String], flags: WordTable) {
     for (at, arg) in args.iter().enumerate() {
         let (flag, value) = match arg.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
@@ -94,7 +94,7 @@ fn reads_input(args: &[String]) -> bool {
         .all(|arg| arg.starts_with('-') && !told.words().any(|told| arg.starts_with(told)))
 }
 
-fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
+fn wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: &WrapperShape) {
     if name == "command" && args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
         return;
     }
@@ -136,7 +136,7 @@ fn wrapped(reader: &mut Reader, name: &str, args: &[String], shape: &Shape) {
 }
 
 /// A flag is not known: says so, and follows each word that may be the program.
-fn guess(reader: &mut Reader, args: &[String], why: &str) {
+fn guess(reader: &mut ShellReader, args: &[String], why: &str) {
     reader.dynamic(why);
     let words = args
         .iter()
@@ -147,7 +147,7 @@ fn guess(reader: &mut Reader, args: &[String], why: &str) {
     }
 }
 
-fn environment(reader: &mut Reader, args: &[String]) {
+fn environment(reader: &mut ShellReader, args: &[String]) {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         match arg.as_str() {
@@ -185,7 +185,7 @@ fn environment(reader: &mut Reader, args: &[String]) {
 
 /// `-exec program … ;` and its like. A name that is found begins with where the search began, so it is no
 /// flag; a program that runs its files is in doubt all the same.
-fn searched(reader: &mut Reader, args: &[String], flags: &[&str]) {
+fn searched(reader: &mut ShellReader, args: &[String], flags: &[&str]) {
     for (at, arg) in args.iter().enumerate() {
         if !flags.contains(&arg.as_str()) {
             continue;
@@ -206,7 +206,7 @@ fn searched(reader: &mut Reader, args: &[String], flags: &[&str]) {
     }
 }
 
-fn git(reader: &mut Reader, args: &[String]) {
+fn git(reader: &mut ShellReader, args: &[String]) {
     for arg in args {
         // An alias, or a setting, that is a line for a shell.
         if let Some((_, line)) = arg.split_once("=!") {
@@ -224,7 +224,7 @@ fn git(reader: &mut Reader, args: &[String]) {
 }
 
 /// `-c 'line'` of programs that hand it to a shell.
-fn quoted(reader: &mut Reader, args: &[String]) {
+fn quoted(reader: &mut ShellReader, args: &[String]) {
     let line = args
         .iter()
         .enumerate()
@@ -240,7 +240,7 @@ fn quoted(reader: &mut Reader, args: &[String]) {
     }
 }
 
-fn quoted_shell(reader: &mut Reader, name: &str, args: &[String]) {
+fn quoted_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
     let mut at = 0;
     let mut line = false;
     while let Some(flag) = args.get(at).filter(|arg| arg.starts_with(['-', '+'])) {
@@ -269,7 +269,7 @@ fn quoted_shell(reader: &mut Reader, name: &str, args: &[String]) {
 }
 
 /// A program behind a subcommand, a place or a name: each word may be it.
-fn contained(reader: &mut Reader, args: &[String]) {
+fn contained(reader: &mut ShellReader, args: &[String]) {
     let at = args.iter().position(|arg| {
         matches!(
             arg.as_str(),
@@ -282,7 +282,7 @@ fn contained(reader: &mut Reader, args: &[String]) {
 }
 
 /// A directory that is not plainly below is elsewhere.
-fn moved(reader: &mut Reader, args: &[String]) {
+fn moved(reader: &mut ShellReader, args: &[String]) {
     let below = match args {
         [place] => {
             !place.is_empty()

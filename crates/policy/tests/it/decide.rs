@@ -4,7 +4,7 @@ use crate::decide_world::*;
 use harn_model::{GrantEffect, PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
 use harn_policy::{
     SessionMode, ToolApprovalPolicy,
-    shell::{Doubt, Line},
+    shell::{LineDoubt, ShellLine},
 };
 use serde_json::json;
 
@@ -562,7 +562,7 @@ fn command_rules() {
         { id = 'rm', deny = { command = 'rm' } },
         { id = 'push', ask = { command = 'git push' } },
     ]";
-    let of = |line: Line| call("run").kind(ToolKind::Execute).line("…", line);
+    let of = |line: ShellLine| call("run").kind(ToolKind::Execute).line("…", line);
     let test: &[&str] = &["cargo", "test", "-q"];
     check(&[
         (rules, of(line(&[test])), "allow rules test #0"),
@@ -610,7 +610,7 @@ fn command_rules() {
         ),
         (
             rules,
-            of(doubting(line(&[test]), Doubt::Dynamic("$x".to_owned()))),
+            of(doubting(line(&[test]), LineDoubt::Dynamic("$x".to_owned()))),
             "ask default_command_guard",
         ),
         // What can run more than it shows needs a rule that shows it all.
@@ -647,15 +647,18 @@ fn command_rules() {
 #[test]
 fn command_guards() {
     let all = "auto_approve = ['*']";
-    let of = |line: Line| call("run").kind(ToolKind::Execute).line("…", line);
+    let of = |line: ShellLine| call("run").kind(ToolKind::Execute).line("…", line);
     let ls = || line(&[&["ls"]]);
     let doubts = [
-        (Doubt::TooLong, RiskLabel::UnparsableCommand),
-        (Doubt::TooMuch, RiskLabel::UnparsableCommand),
-        (Doubt::Unparsable, RiskLabel::UnparsableCommand),
-        (Doubt::Dynamic("$x".to_owned()), RiskLabel::DynamicCommand),
+        (LineDoubt::TooLong, RiskLabel::UnparsableCommand),
+        (LineDoubt::TooMuch, RiskLabel::UnparsableCommand),
+        (LineDoubt::Unparsable, RiskLabel::UnparsableCommand),
         (
-            Doubt::Environment("A=1".to_owned()),
+            LineDoubt::Dynamic("$x".to_owned()),
+            RiskLabel::DynamicCommand,
+        ),
+        (
+            LineDoubt::Environment("A=1".to_owned()),
             RiskLabel::DynamicCommand,
         ),
     ];
@@ -699,7 +702,7 @@ fn command_guards() {
         (all, of(writing(ls(), "out.txt")), "allow auto_approve * #0"),
         (
             "rules = [{ id = 'no', deny = { command = 'ls' } }]",
-            of(doubting(ls(), Doubt::Unparsable)),
+            of(doubting(ls(), LineDoubt::Unparsable)),
             "deny rules no #0",
         ),
     ]);

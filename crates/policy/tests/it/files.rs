@@ -4,17 +4,17 @@ use std::{env, fs, path::PathBuf};
 
 use crate::decide_world::*;
 use harn_model::{PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
-use harn_policy::{Matcher, Rule, SessionMode, ToolApprovalPolicy, narrow};
+use harn_policy::{PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy, narrow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 #[test]
 fn every_form_of_a_rule() {
-    let read = Matcher::tool("read_*");
-    let rule = |action, matcher: &Matcher| Rule::new(action, matcher.clone());
-    let two = Matcher {
+    let read = RuleMatcher::tool("read_*");
+    let rule = |action, matcher: &RuleMatcher| PolicyRule::new(action, matcher.clone());
+    let two = RuleMatcher {
         tool: vec!["a".to_owned(), "b".to_owned()],
-        ..Matcher::default()
+        ..RuleMatcher::default()
     };
     let mut table = vec![
         (json!({"allow": "read_*"}), rule(PolicyAction::Allow, &read)),
@@ -53,9 +53,10 @@ fn every_form_of_a_rule() {
         }
     }
     for (written, expected) in table {
-        let rule: Rule = serde_json::from_value(written.clone()).unwrap();
+        let rule: PolicyRule = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(rule, expected, "{written}");
-        let again: Rule = serde_json::from_value(serde_json::to_value(&rule).unwrap()).unwrap();
+        let again: PolicyRule =
+            serde_json::from_value(serde_json::to_value(&rule).unwrap()).unwrap();
         assert_eq!(again, rule);
     }
 }
@@ -66,8 +67,8 @@ fn every_matcher() {
         "tool": "a", "tool_kind": ["edit", "move"], "side_effect": "process_exec", "path": "p",
         "command": "c", "command_identity": "i", "agent": "w", "mode": "read-only", "capability": "x.y",
     });
-    let matcher: Matcher = serde_json::from_value(written).unwrap();
-    let expected = Matcher {
+    let matcher: RuleMatcher = serde_json::from_value(written).unwrap();
+    let expected = RuleMatcher {
         tool: vec!["a".to_owned()],
         tool_kind: vec![ToolKind::Edit, ToolKind::Move],
         side_effect: vec![SideEffectLevel::ProcessExec],

@@ -4,7 +4,7 @@ use crate::decide_world::*;
 use expect_test::expect;
 use harn_model::{Grant, GrantEffect, GrantSubject, PolicyAction, ToolKind};
 use harn_policy::{
-    GrantFile, SessionMode, describe, describe_whole, matches, narrow, shell::Doubt,
+    GrantFile, SessionMode, describe, describe_whole, matches, narrow, shell::LineDoubt,
 };
 use proptest::{prop_assert_eq, proptest};
 use serde_json::json;
@@ -66,10 +66,10 @@ fn what_feeds_a_program_is_part_of_what_was_shown() {
 fn what_is_not_narrow_is_not_remembered() {
     let long = "x".repeat(2000);
     let doubts = [
-        Doubt::TooLong,
-        Doubt::TooMuch,
-        Doubt::Unparsable,
-        Doubt::Dynamic("$x".to_owned()),
+        LineDoubt::TooLong,
+        LineDoubt::TooMuch,
+        LineDoubt::Unparsable,
+        LineDoubt::Dynamic("$x".to_owned()),
     ];
     let mut calls: Vec<Owned> = doubts
         .into_iter()
@@ -305,7 +305,7 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
 fn a_command_that_cannot_be_read_is_asked_about_each_time() {
     let unreadable = call("run")
         .kind(ToolKind::Execute)
-        .line("", doubting(line(&[]), Doubt::Unparsable))
+        .line("", doubting(line(&[]), LineDoubt::Unparsable))
         .with(json!({"command": 1}));
     assert_eq!(narrow(&unreadable.call(), GrantEffect::Allow), None);
     for text in [

@@ -2,7 +2,7 @@
 
 use crate::decide_world::*;
 use harn_model::{ApprovalLists, PolicyAction, RuleSource, ToolKind};
-use harn_policy::{Matcher, Rule, SessionMode, ToolApprovalPolicy};
+use harn_policy::{PolicyRule, RuleMatcher, SessionMode, ToolApprovalPolicy};
 use proptest::{
     collection::vec,
     option, prop_assert, prop_assert_eq, prop_oneof, proptest,
@@ -165,7 +165,7 @@ fn policies_in_policies_have_an_end() {
             .contains("10000 patterns")
     );
     let long = ToolApprovalPolicy {
-        rules: vec![Rule::new(PolicyAction::Ask, Matcher::tool("x")); 2_001],
+        rules: vec![PolicyRule::new(PolicyAction::Ask, RuleMatcher::tool("x")); 2_001],
         ..ToolApprovalPolicy::default()
     };
     assert!(
@@ -287,7 +287,7 @@ fn texts(from: &'static [&'static str], most: usize) -> impl Strategy<Value = Ve
     vec(select(from).prop_map(str::to_owned), 0..=most)
 }
 
-fn rules() -> impl Strategy<Value = Rule> {
+fn rules() -> impl Strategy<Value = PolicyRule> {
     let action = select(&[PolicyAction::Allow, PolicyAction::Ask, PolicyAction::Deny][..]);
     let kinds = vec(
         select(&[ToolKind::Read, ToolKind::Edit, ToolKind::Execute][..]),
@@ -301,19 +301,19 @@ fn rules() -> impl Strategy<Value = Rule> {
         texts(&COMMANDS, 2),
         modes,
     );
-    let matcher = matcher.prop_map(|(tool, tool_kind, path, command, mode)| Matcher {
+    let matcher = matcher.prop_map(|(tool, tool_kind, path, command, mode)| RuleMatcher {
         tool,
         tool_kind,
         path,
         command,
         mode,
-        ..Matcher::default()
+        ..RuleMatcher::default()
     });
-    let matcher = prop_oneof![4 => matcher, 1 => select(&NAMES[..]).prop_map(Matcher::tool)]
+    let matcher = prop_oneof![4 => matcher, 1 => select(&NAMES[..]).prop_map(RuleMatcher::tool)]
         .prop_filter("a rule is about something", |matcher| !matcher.is_empty());
-    (option::of("[a-c]"), action, matcher).prop_map(|(id, action, matcher)| Rule {
+    (option::of("[a-c]"), action, matcher).prop_map(|(id, action, matcher)| PolicyRule {
         id,
-        ..Rule::new(action, matcher)
+        ..PolicyRule::new(action, matcher)
     })
 }
 
@@ -412,7 +412,7 @@ proptest! {
             None => &mut more,
         };
         let at = at.min(into.rules.len());
-        into.rules.insert(at, Rule { action: PolicyAction::Deny, ..rule });
+        into.rules.insert(at, PolicyRule { action: PolicyAction::Deny, ..rule });
         prop_assert!(decide_by(&more, &call).action >= before);
     }
 
@@ -420,7 +420,7 @@ proptest! {
     fn another_ask_never_allows_more(policy in policies(), rule in rules(), call in calls()) {
         let before = decide_by(&policy, &call);
         let mut more = policy;
-        more.rules.push(Rule { action: PolicyAction::Ask, ..rule });
+        more.rules.push(PolicyRule { action: PolicyAction::Ask, ..rule });
         let after = decide_by(&more, &call);
         // Asking for an outside path by its name is the one thing that an ask rule gives.
         let external = before.matched_rule.as_ref().map(|rule| rule.source);
@@ -525,7 +525,7 @@ proptest! {
             let writes = call.call().writes();
             prop_assert!(!(writes && call.mode == SessionMode::ReadOnly));
             prop_assert!(!(writes && call.paths.iter().any(|path| path.protected)));
-            let untold = |path: &harn_policy::Located| path.place.is_none();
+            let untold = |path: &harn_policy::LocatedPath| path.place.is_none();
             prop_assert!(!call.paths.iter().any(untold));
             let doubtful = call.command.is_some_and(|(_, line)| !line.doubts.is_empty());
             let granted = decision.matched_rule.unwrap().source == RuleSource::Grant;

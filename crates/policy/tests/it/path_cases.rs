@@ -5,7 +5,9 @@ use std::{fs, path::Path};
 
 use expect_test::expect_file;
 use harn_model::{PolicyAction, PolicyDecision, ToolKind};
-use harn_policy::{Call, Located, Policy, SessionMode, Standing, ToolApprovalPolicy, locate};
+use harn_policy::{
+    LocatedPath, PathScope, Policy, PolicyCall, SessionMode, ToolApprovalPolicy, locate,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,12 +38,12 @@ struct Case {
     why: String,
 }
 
-fn standing(standing: Standing) -> &'static str {
+fn standing(standing: PathScope) -> &'static str {
     match standing {
-        Standing::Inside => "inside",
-        Standing::Outside => "outside",
-        Standing::Dangling => "dangling",
-        Standing::Invalid => "invalid",
+        PathScope::Inside => "inside",
+        PathScope::Outside => "outside",
+        PathScope::Dangling => "dangling",
+        PathScope::Invalid => "invalid",
     }
 }
 
@@ -59,12 +61,12 @@ fn contract(path: &str, base: &Path) -> String {
         .replace(&"d/".repeat(2048), "{deep}")
 }
 
-fn decide(policy: &Policy, case: &Case, paths: &[Located]) -> PolicyDecision {
+fn decide(policy: &Policy, case: &Case, paths: &[LocatedPath]) -> PolicyDecision {
     let (tool, kind) = match case.write {
         true => ("write_file", ToolKind::Edit),
         false => ("read_file", ToolKind::Read),
     };
-    policy.decide(&Call {
+    policy.decide(&PolicyCall {
         tool,
         kind: Some(kind),
         side_effect: None,

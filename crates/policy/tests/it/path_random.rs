@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use harn_policy::{Located, Standing, locate, locate_all, path::is_protected_name};
+use harn_policy::{LocatedPath, PathScope, locate, locate_all, path::is_protected_name};
 use proptest::prelude::*;
 
 use crate::path_world::{StdProbe, World};
@@ -15,10 +15,10 @@ fn deepest(path: &Path) -> PathBuf {
 }
 
 /// Whether the answer holds against what the system says.
-fn holds(world: &World, located: &Located) {
+fn holds(world: &World, located: &LocatedPath) {
     let dirs = world.roots().dirs();
     match (located.standing, &located.place) {
-        (Standing::Inside, Some(place)) => {
+        (PathScope::Inside, Some(place)) => {
             let there = deepest(&place.absolute());
             assert!(dirs.contains(&place.root), "{located:?}");
             assert!(
@@ -30,7 +30,7 @@ fn holds(world: &World, located: &Located) {
             let git = there.iter().chain(&place.inside).any(|name| name == ".git");
             assert!(located.protected || !git, "{located:?}");
         }
-        (Standing::Outside, Some(place)) => {
+        (PathScope::Outside, Some(place)) => {
             let there = deepest(&place.absolute());
             assert!(place.absolute().starts_with(&there), "{located:?}");
             let inside = dirs.iter().any(|dir| place.absolute().starts_with(dir));
@@ -38,7 +38,7 @@ fn holds(world: &World, located: &Located) {
             let git = place.inside.iter().any(is_protected_name);
             assert!(located.protected || !git, "{located:?}");
         }
-        (Standing::Dangling | Standing::Invalid, None) => {
+        (PathScope::Dangling | PathScope::Invalid, None) => {
             assert!(located.info.reason.is_some(), "{located:?}");
         }
         (_, _) => panic!("a place where there is none, or none where there is one: {located:?}"),

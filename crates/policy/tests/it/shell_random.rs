@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use crate::shell_table::cases;
-use harn_policy::shell::{self, Line, Simple};
+use harn_policy::shell::{self, ShellLine, SimpleCommand};
 use proptest::prelude::*;
 
 /// Pieces that lines are made of, the nasty ones often.
@@ -163,7 +163,7 @@ fn of(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = Str
     prop::collection::vec(piece, 0..most).prop_map(|pieces| pieces.concat())
 }
 
-fn names(line: &Line, program: &str) -> bool {
+fn names(line: &ShellLine, program: &str) -> bool {
     line.commands
         .iter()
         .any(|command| command.argv.first().is_some_and(|first| first == program))
@@ -310,7 +310,7 @@ proptest! {
     }
 }
 
-fn shown(command: &Simple) -> String {
+fn shown(command: &SimpleCommand) -> String {
     match command.argv.get(2..) {
         None | Some([]) => "[]".to_owned(),
         Some(words) => words.iter().map(|word| format!("[{word}]")).collect(),

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::shell_table::fixture;
 use expect_test::expect_file;
-use harn_policy::shell::{self, Doubt, Line, MAX_BYTES};
+use harn_policy::shell::{self, LineDoubt, MAX_BYTES, ShellLine};
 use serde::{Deserialize, Serialize};
 
 /// A line of the table.
@@ -33,7 +33,7 @@ struct Program {
 }
 
 fn reading(line: &str) -> Reading {
-    let Line {
+    let ShellLine {
         commands,
         redirects,
         doubts,
@@ -58,13 +58,13 @@ fn reading(line: &str) -> Reading {
     }
 }
 
-fn said(doubt: &Doubt) -> String {
+fn said(doubt: &LineDoubt) -> String {
     match doubt {
-        Doubt::TooLong => "too long".to_owned(),
-        Doubt::TooMuch => "too much".to_owned(),
-        Doubt::Unparsable => "unparsable".to_owned(),
-        Doubt::Dynamic(what) => format!("dynamic: {what}"),
-        Doubt::Environment(what) => format!("environment: {what}"),
+        LineDoubt::TooLong => "too long".to_owned(),
+        LineDoubt::TooMuch => "too much".to_owned(),
+        LineDoubt::Unparsable => "unparsable".to_owned(),
+        LineDoubt::Dynamic(what) => format!("dynamic: {what}"),
+        LineDoubt::Environment(what) => format!("environment: {what}"),
     }
 }
 
@@ -83,18 +83,21 @@ fn every_line_of_the_table_is_read_as_it_says() {
 #[test]
 fn limits_fail_closed() {
     let table = [
-        (format!("echo {}", "a".repeat(MAX_BYTES)), Doubt::TooLong),
-        ("ls; ".repeat(600), Doubt::TooMuch),
-        ("a|".repeat(6000) + "$(b)", Doubt::TooMuch),
+        (
+            format!("echo {}", "a".repeat(MAX_BYTES)),
+            LineDoubt::TooLong,
+        ),
+        ("ls; ".repeat(600), LineDoubt::TooMuch),
+        ("a|".repeat(6000) + "$(b)", LineDoubt::TooMuch),
         (
             format!("{}ls{}", "( ".repeat(60), ")".repeat(60)),
-            Doubt::TooMuch,
+            LineDoubt::TooMuch,
         ),
-        ("a=( ".repeat(4000), Doubt::TooMuch),
-        ("$(".repeat(8000), Doubt::TooMuch),
-        ("nice ".repeat(30) + "ls", Doubt::TooMuch),
-        ("sudo -Z ".repeat(1500) + "ls", Doubt::TooMuch),
-        ("cat ".to_owned() + &"<<E ".repeat(300), Doubt::TooMuch),
+        ("a=( ".repeat(4000), LineDoubt::TooMuch),
+        ("$(".repeat(8000), LineDoubt::TooMuch),
+        ("nice ".repeat(30) + "ls", LineDoubt::TooMuch),
+        ("sudo -Z ".repeat(1500) + "ls", LineDoubt::TooMuch),
+        ("cat ".to_owned() + &"<<E ".repeat(300), LineDoubt::TooMuch),
     ];
     for (line, expected) in table {
         let read = shell::read(&line);

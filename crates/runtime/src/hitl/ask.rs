@@ -33,7 +33,7 @@ impl TurnContext {
     /// }
     /// ```
     pub fn question(&self, prompt: impl Into<String>) -> QuestionBuilder {
-        QuestionBuilder(Draft::new(self, HitlKind::Question, prompt.into()))
+        QuestionBuilder(HitlDraft::new(self, HitlKind::Question, prompt.into()))
     }
 
     /// Begins to describe something that somebody has to approve.
@@ -65,18 +65,18 @@ impl TurnContext {
 
     /// Begins to call somebody who takes over.
     pub fn escalation(&self, reason: impl Into<String>) -> EscalationBuilder {
-        EscalationBuilder(Draft::new(self, HitlKind::Escalation, reason.into()))
+        EscalationBuilder(HitlDraft::new(self, HitlKind::Escalation, reason.into()))
     }
 }
 
 /// What all kinds have: the request, which gets its name and its times when it is put.
-struct Draft {
+struct HitlDraft {
     cx: TurnContext,
     deadline: Duration,
     request: HitlRequest,
 }
 
-impl Draft {
+impl HitlDraft {
     fn new(cx: &TurnContext, kind: HitlKind, subject: String) -> Self {
         let parts = cx.parts();
         let shared = &parts.observer.shared;
@@ -134,7 +134,7 @@ impl Draft {
 
 /// A question that has been described but not asked.
 #[must_use = "a question is put by `ask`"]
-pub struct QuestionBuilder(Draft);
+pub struct QuestionBuilder(HitlDraft);
 
 impl QuestionBuilder {
     /// More about it.
@@ -181,7 +181,7 @@ impl QuestionBuilder {
 /// Something to be approved that has been described but not asked about.
 #[must_use = "an approval is asked for by `ask`"]
 pub struct ApprovalBuilder {
-    draft: Draft,
+    draft: HitlDraft,
     args: Value,
     evidence: Vec<ApprovalEvidence>,
     capabilities: Vec<String>,
@@ -190,7 +190,7 @@ pub struct ApprovalBuilder {
 impl ApprovalBuilder {
     fn new(cx: &TurnContext, kind: HitlKind, action: String) -> Self {
         Self {
-            draft: Draft::new(cx, kind, action),
+            draft: HitlDraft::new(cx, kind, action),
             args: Value::Null,
             evidence: Vec::new(),
             capabilities: Vec::new(),
@@ -298,7 +298,7 @@ impl ApprovalBuilder {
 
 /// A call for somebody who takes over, described but not made.
 #[must_use = "an escalation is made by `ask`"]
-pub struct EscalationBuilder(Draft);
+pub struct EscalationBuilder(HitlDraft);
 
 impl EscalationBuilder {
     /// More about it.

@@ -14,6 +14,6 @@ pub use outcome::{Answer, Takeover, Verdict};
 /// The examples of the page about it, so that they compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/hitl.md")]
-struct Page;
+struct HitlGuide;
 
-pub(crate) use open::{Counted, HitlEnd, OpenHitl, Pending};
+pub(crate) use open::{HitlEnd, OpenHitl, PendingHitl, ResponseTally};

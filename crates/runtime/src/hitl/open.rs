@@ -53,14 +53,14 @@ impl HitlEnd {
 }
 
 /// What came of an answer that fits.
-pub(crate) enum Counted {
+pub(crate) enum ResponseTally {
     Wait,
     /// It was the last.
-    Done(Pending),
+    Done(PendingHitl),
 }
 
 /// Something a person is being asked.
-pub(crate) struct Pending {
+pub(crate) struct PendingHitl {
     pub(crate) request: Arc<HitlRequest>,
     pub(crate) counted: Vec<HitlResponse>,
     pub(crate) reply: oneshot::Sender<HitlEnd>,
@@ -71,7 +71,7 @@ pub(crate) struct Pending {
 /// Everything that is open in a turn, by id.
 #[derive(Default)]
 pub(crate) struct OpenHitl {
-    pending: BTreeMap<String, Pending>,
+    pending: BTreeMap<String, PendingHitl>,
 }
 
 impl OpenHitl {
@@ -84,7 +84,7 @@ impl OpenHitl {
         let wait = request.deadline.saturating_sub(request.requested_at);
         let expires = timed.then(|| expiry(wait));
         let id = request.request_id.clone();
-        let pending = Pending {
+        let pending = PendingHitl {
             request,
             counted: Vec::new(),
             reply,
@@ -97,11 +97,11 @@ impl OpenHitl {
         self.pending.contains_key(id)
     }
 
-    pub(crate) fn take(&mut self, id: &str) -> Option<Pending> {
+    pub(crate) fn take(&mut self, id: &str) -> Option<PendingHitl> {
         self.pending.remove(id)
     }
 
-    pub(crate) fn take_all(&mut self) -> Vec<Pending> {
+    pub(crate) fn take_all(&mut self) -> Vec<PendingHitl> {
         std::mem::take(&mut self.pending).into_values().collect()
     }
 
@@ -112,7 +112,7 @@ impl OpenHitl {
     }
 
     /// Counts an answer, if it is one.
-    pub(crate) fn count(&mut self, response: &HitlResponse) -> Result<Counted, HitlError> {
+    pub(crate) fn count(&mut self, response: &HitlResponse) -> Result<ResponseTally, HitlError> {
         let id = &response.request_id;
         let unknown = || HitlError::Unknown(id.clone());
         let pending = self.pending.get_mut(id).ok_or_else(unknown)?;
@@ -135,10 +135,10 @@ impl OpenHitl {
             }
         };
         match self.pending.remove(id) {
-            Some(pending) if done => Ok(Counted::Done(pending)),
+            Some(pending) if done => Ok(ResponseTally::Done(pending)),
             Some(pending) => {
                 self.pending.insert(id.clone(), pending);
-                Ok(Counted::Wait)
+                Ok(ResponseTally::Wait)
             }
             None => Err(unknown()),
         }

@@ -18,15 +18,15 @@ use harn_model::{
     ExecCommand, HostCapabilities, HostSkill, HostTool, PolicyAction, ProcessExec, ProcessExit,
     SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
 };
-use harn_policy::{Place, Standing};
+use harn_policy::{PathScope, RootedPath};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     HostError,
-    permission::{Act, Permit, judge, judge_read, locate},
-    session::{Shared, lock},
-    turn::Pipe,
+    permission::{CallPermit, ProposedCall, judge, judge_read, locate},
+    session::{SharedSession, lock},
+    turn::TurnPipe,
 };
 
 /// The operation by which a client runs commands.
@@ -38,7 +38,7 @@ pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHo
 
 /// Says which files may be read. Looks at the disk where there are rules: ask it where blocking is fine.
 #[derive(Clone)]
-pub struct ReadFilter(Option<Arc<Shared>>);
+pub struct ReadFilter(Option<Arc<SharedSession>>);
 
 impl ReadFilter {
     /// Whether this file may be read without asking anybody.
@@ -49,7 +49,7 @@ impl ReadFilter {
         };
         let found = locate(acting, &[path.to_string_lossy().into_owned()]);
         found.iter().all(|found| {
-            found.standing == Standing::Inside
+            found.standing == PathScope::Inside
                 && judge_read(acting, found).action == PolicyAction::Allow
         })
     }
@@ -63,11 +63,11 @@ impl ReadFilter {
 #[derive(Clone)]
 pub struct Host {
     /// The session that acts.
-    acting: Arc<Shared>,
+    acting: Arc<SharedSession>,
     /// What the agent said before it asks the client for something is written first.
-    pipe: Arc<Pipe>,
+    pipe: Arc<TurnPipe>,
     cancel: CancellationToken,
-    permit: Arc<Permit>,
+    permit: Arc<CallPermit>,
 }
 
 impl Host {
@@ -78,7 +78,11 @@ impl Host {
         "process.shell_invocation",
     ];
 
-    pub(crate) fn new(acting: Arc<Shared>, pipe: Arc<Pipe>, cancel: CancellationToken) -> Self {
+    pub(crate) fn new(
+        acting: Arc<SharedSession>,
+        pipe: Arc<TurnPipe>,
+        cancel: CancellationToken,
+    ) -> Self {
         Self {
             acting,
             pipe,
@@ -88,7 +92,7 @@ impl Host {
     }
 
     /// The same host, for a call that may run.
-    pub(crate) fn permitted(&self, permit: Permit) -> Self {
+    pub(crate) fn permitted(&self, permit: CallPermit) -> Self {
         Self {
             permit: Arc::new(permit),
             ..self.clone()
@@ -125,7 +129,7 @@ impl Host {
 
     /// Where a path leads that is to be read. One that the call did not declare is asked about as if a
     /// tool read it.
-    async fn readable(&self, path: PathBuf) -> Result<Place, HostError> {
+    async fn readable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
         let untold = HostError::Denied(format!("{}: nobody can tell", path.display()));
         let found = self
             .looked(move |permit, acting| {
@@ -146,7 +150,7 @@ impl Host {
     }
 
     /// Where a path leads that is to be written.
-    async fn writable(&self, path: PathBuf) -> Result<Place, HostError> {
+    async fn writable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
         self.going_on()?;
         self.looked(move |permit, acting| permit.write(acting, &path))
             .await
@@ -163,7 +167,7 @@ impl Host {
     /// Looks at the disk, so not on this thread.
     async fn looked<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Permit, &Shared) -> Result<T, HostError> + Send + 'static,
+        look: impl FnOnce(&CallPermit, &SharedSession) -> Result<T, HostError> + Send + 'static,
     ) -> Result<T, HostError> {
         let (permit, acting) = (self.permit.clone(), self.acting.clone());
         let looked = tokio::task::spawn_blocking(move || look(&permit, &acting));
@@ -319,7 +323,7 @@ impl Host {
             let why = "it may change something; start a tool call for it";
             return Err(HostError::Denied(format!("{operation}: {why}")));
         }
-        let act = Act::inquiry(operation, args.clone());
+        let act = ProposedCall::inquiry(operation, args.clone());
         let receipt = judge(&self.acting, act).await.receipt;
         match receipt.action {
             PolicyAction::Allow => {}

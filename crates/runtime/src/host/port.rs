@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use harn_model::{
     HostCapabilities, HostSkill, HostTool, SessionId, SkillCandidate, SkillMatchRequest, SkillRef,
 };
-use harn_policy::Place;
+use harn_policy::RootedPath;
 use serde_json::Value;
 
 use crate::HostError;
@@ -121,7 +121,7 @@ pub trait HostPort: Send + Sync + 'static {
     fn offers(&self) -> HostOffers;
 
     /// Reads a text file as the host sees it, unsaved changes included.
-    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, session: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         let _ = (session, file);
         Err(HostError::Unsupported("reading files"))
     }
@@ -130,7 +130,7 @@ pub trait HostPort: Send + Sync + 'static {
     async fn write_text(
         &self,
         session: &SessionId,
-        file: &Place,
+        file: &RootedPath,
         text: &str,
     ) -> Result<(), HostError> {
         let _ = (session, file, text);

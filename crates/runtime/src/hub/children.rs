@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use harn_model::SessionId;
-use harn_policy::Roots;
+use harn_policy::SessionRoots;
 
-use super::{Hub, NewSession, Role, check_cwd, close_all, create_empty};
-use crate::{Agent, Controller, SessionError, WorkerError, session::lock, worker::ChildOf};
+use super::{Hub, NewSession, SessionAgent, check_cwd, close_all, create_empty};
+use crate::{Agent, Controller, SessionError, WorkerError, session::lock, worker::ParentLink};
 
 impl Hub {
     /// Creates the session of a new worker.
@@ -15,7 +15,7 @@ impl Hub {
         &self,
         id: SessionId,
         new: NewSession,
-        child_of: ChildOf,
+        child_of: ParentLink,
         agent: Option<Arc<dyn Agent>>,
     ) -> Result<Controller, WorkerError> {
         let new = within(child_of.parent.shared.roots(), new).await?;
@@ -30,7 +30,7 @@ impl Hub {
     pub(crate) async fn open_child(
         &self,
         id: &SessionId,
-        child_of: ChildOf,
+        child_of: ParentLink,
         agent: Option<Arc<dyn Agent>>,
     ) -> Result<Controller, WorkerError> {
         // An agent may have said anything of a worker, also which session is its own.
@@ -94,13 +94,13 @@ impl Hub {
         below
     }
 
-    fn role_of(&self, child_of: ChildOf, agent: Option<Arc<dyn Agent>>) -> Role {
+    fn role_of(&self, child_of: ParentLink, agent: Option<Arc<dyn Agent>>) -> SessionAgent {
         let own = self.own_role();
         let (agent, profile) = match agent {
             Some(agent) => (agent.clone(), Arc::new(agent.profile())),
             None => (own.agent, own.profile),
         };
-        Role {
+        SessionAgent {
             agent,
             profile,
             lineage: Some(child_of),
@@ -110,7 +110,7 @@ impl Hub {
 
 /// Refuses a directory that leads out of those of the session above: a worker may reach no further. Asked
 /// of the disk, so not here, where nothing may wait.
-async fn within(above: Arc<Roots>, new: NewSession) -> Result<NewSession, WorkerError> {
+async fn within(above: Arc<SessionRoots>, new: NewSession) -> Result<NewSession, WorkerError> {
     let checked = tokio::task::spawn_blocking(move || {
         check_cwd(&new.cwd)?;
         let real = new.cwd.canonicalize().map_err(|_| SessionError::BadCwd)?;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use harn_journal::Store;
 use harn_policy::{PathProbe, SessionMode};
 
-use crate::{Agent, Clock, Equip, HostPort, Ids, NoEquipment, NoRules, RuleBook};
+use crate::{Agent, Clock, EquipmentProvider, HostPort, IdSource, NoEquipment, NoRules, RuleBook};
 
 /// What a hub is made of. The world comes in here.
 pub struct HubConfig {
@@ -16,7 +16,7 @@ pub struct HubConfig {
     /// Reads the time.
     pub clock: Arc<dyn Clock>,
     /// Mints ids.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdSource>,
     /// Files and commands of this machine, for hosts that offer none.
     pub local_host: Arc<dyn HostPort>,
     /// How long a cancelled agent may take to stop before its turn is settled without it.
@@ -52,7 +52,7 @@ pub struct HubConfig {
     /// Places that no tool writes, wherever a session works.
     pub protected: Vec<PathBuf>,
     /// Equips sessions with tools, skills and servers.
-    pub equip: Arc<dyn Equip>,
+    pub equip: Arc<dyn EquipmentProvider>,
 }
 
 impl HubConfig {
@@ -61,7 +61,7 @@ impl HubConfig {
         agent: Arc<dyn Agent>,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
+        ids: Arc<dyn IdSource>,
         local_host: Arc<dyn HostPort>,
         probe: Arc<dyn PathProbe>,
     ) -> Self {

@@ -10,7 +10,7 @@ use harn_model::{
 use harn_policy::SessionMode;
 
 use super::{CreatedLog, HubConfig};
-use crate::session::Scribe;
+use crate::session::EventScribe;
 
 /// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
 /// and options stay as they are, but for a mode that is not to be believed. Workers belong to the session they were started in: those that have not
@@ -43,7 +43,7 @@ pub(super) fn copy(
         view.apply(&envelope);
         kept.push(envelope);
     }
-    let mut scribe = Scribe::new(meta.thread_id.clone());
+    let mut scribe = EventScribe::new(meta.thread_id.clone());
     let mut left_behind = cancelled_workers(&view);
     left_behind.extend(revoked_grants(&view));
     if config.forgetful {

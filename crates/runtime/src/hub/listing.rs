@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use harn_journal::{Listing, SessionSummary};
+use harn_journal::{SessionSummary, StoreListing};
 
 use super::{Hub, blocking, same_dir};
 use crate::{Controller, LiveState, SessionError};
@@ -104,7 +104,7 @@ impl Hub {
         let hub = self.clone();
         let rows = move || {
             let store = &hub.inner.config.store;
-            let Listing { sessions, problems } = store.list()?;
+            let StoreListing { sessions, problems } = store.list()?;
             // With the first page only: the rest is the same listing.
             if after.is_none() {
                 for problem in &problems {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use harn_journal::{JournalError, MetaChange, Opened};
+use harn_journal::{JournalError, MetaChange, OpenedLog};
 use harn_model::{AgentEvent, SessionId, SessionInfo};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Controller, SessionError, SettingError,
-    session::{Scribe, recovery_events, withdrawn_prompts},
+    session::{EventScribe, recovery_events, withdrawn_prompts},
 };
 
 impl Hub {
@@ -36,7 +36,7 @@ impl Hub {
     /// Takes a session out of the listings, and closes it for that.
     pub async fn archive(&self, id: &SessionId) -> Result<(), SessionError> {
         let edit =
-            |_: &HubConfig, mut session: Opened| session.log.amend(MetaChange::Archived(true));
+            |_: &HubConfig, mut session: OpenedLog| session.log.amend(MetaChange::Archived(true));
         // Again where somebody opened it meanwhile.
         while self.edit_closed(id, edit).await?.is_some() {
             self.close(id).await;
@@ -48,8 +48,9 @@ impl Hub {
     /// Has listings show a session again, open or not.
     pub async fn unarchive(&self, id: &SessionId) -> Result<(), SessionError> {
         loop {
-            let edit =
-                |_: &HubConfig, mut session: Opened| session.log.amend(MetaChange::Archived(false));
+            let edit = |_: &HubConfig, mut session: OpenedLog| {
+                session.log.amend(MetaChange::Archived(false))
+            };
             let Some(session) = self.edit_closed(id, edit).await? else {
                 return Ok(());
             };
@@ -65,7 +66,7 @@ impl Hub {
     async fn edit_closed(
         &self,
         id: &SessionId,
-        edit: impl FnOnce(&HubConfig, Opened) -> Result<(), JournalError> + Send + 'static,
+        edit: impl FnOnce(&HubConfig, OpenedLog) -> Result<(), JournalError> + Send + 'static,
     ) -> Result<Option<Controller>, SessionError> {
         let cell = self.cell(id)?;
         let (config, wanted) = (self.inner.config.clone(), id.clone());
@@ -93,8 +94,8 @@ impl Hub {
 }
 
 /// Writes a title that a person chose into a log, and to where listings find it.
-fn retitle(config: &HubConfig, session: Opened, title: String) -> Result<(), JournalError> {
-    let Opened {
+fn retitle(config: &HubConfig, session: OpenedLog, title: String) -> Result<(), JournalError> {
+    let OpenedLog {
         mut log,
         meta,
         mut view,
@@ -104,7 +105,7 @@ fn retitle(config: &HubConfig, session: Opened, title: String) -> Result<(), Jou
         title: Some(title.clone()),
         chosen: true,
     });
-    let mut scribe = Scribe::new(meta.thread_id);
+    let mut scribe = EventScribe::new(meta.thread_id);
     let (now, ids) = (config.clock.now(), &*config.ids);
     log.append(&scribe.enter(&mut view, None, vec![chosen], now, ids))?;
     log.syncer()().map_err(|source| JournalError::Io {
@@ -115,8 +116,11 @@ fn retitle(config: &HubConfig, session: Opened, title: String) -> Result<(), Jou
 }
 
 /// Closes what a crash left open, before anyone sees it.
-pub(super) fn settle_crash(config: &HubConfig, mut opened: Opened) -> Result<Opened, JournalError> {
-    let Opened {
+pub(super) fn settle_crash(
+    config: &HubConfig,
+    mut opened: OpenedLog,
+) -> Result<OpenedLog, JournalError> {
+    let OpenedLog {
         log,
         meta,
         view,
@@ -128,7 +132,7 @@ pub(super) fn settle_crash(config: &HubConfig, mut opened: Opened) -> Result<Ope
         events.extend(revoked_grants(view));
         events.extend(stricter_mode(view, config));
     }
-    let mut scribe = Scribe::after_a_crash(meta.thread_id.clone());
+    let mut scribe = EventScribe::after_a_crash(meta.thread_id.clone());
     let (now, ids) = (config.clock.now(), &*config.ids);
     let mut batch = scribe.enter(view, turn.as_ref(), events, now, ids);
     for (turn, withdrawn) in withdrawn_prompts(view) {

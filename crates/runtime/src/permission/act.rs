@@ -10,14 +10,14 @@ use crate::host::quoted_line;
 
 /// A command, as far as a call says what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Declared<'a> {
+pub(crate) enum DeclaredCommand<'a> {
     Line(Cow<'a, str>),
     Unreadable,
 }
 
 /// The facts of a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Act {
+pub(crate) struct ProposedCall {
     pub(crate) tool: String,
     pub(crate) kind: Option<ToolKind>,
     pub(crate) annotations: Option<ToolAnnotations>,
@@ -26,7 +26,7 @@ pub(crate) struct Act {
     pub(crate) declared: Vec<String>,
 }
 
-impl From<&ToolCall> for Act {
+impl From<&ToolCall> for ProposedCall {
     /// What a call says of itself, without annotations.
     fn from(call: &ToolCall) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl From<&ToolCall> for Act {
     }
 }
 
-impl Act {
+impl ProposedCall {
     /// Reading a file without a call of its own.
     pub(crate) fn read() -> Self {
         Self {
@@ -105,18 +105,18 @@ impl Act {
 
     /// The line it would run: the argument `command` of a tool that runs commands, as a line or as words.
     /// One that is neither cannot be read.
-    pub(crate) fn command(&self) -> Option<Declared<'_>> {
+    pub(crate) fn command(&self) -> Option<DeclaredCommand<'_>> {
         let command = self.input.get("command").filter(|_| self.runs())?;
         Some(match command {
-            Value::String(line) => Declared::Line(Cow::Borrowed(line)),
+            Value::String(line) => DeclaredCommand::Line(Cow::Borrowed(line)),
             Value::Array(words) => {
                 let words: Option<Vec<_>> = words.iter().map(Value::as_str).collect();
                 let line = words.map(|words| quoted_line(words.into_iter()));
-                line.map_or(Declared::Unreadable, |line| {
-                    Declared::Line(Cow::Owned(line))
+                line.map_or(DeclaredCommand::Unreadable, |line| {
+                    DeclaredCommand::Line(Cow::Owned(line))
                 })
             }
-            _ => Declared::Unreadable,
+            _ => DeclaredCommand::Unreadable,
         })
     }
 
@@ -161,8 +161,8 @@ mod tests {
 
     use super::*;
 
-    fn act(input: Value) -> Act {
-        Act {
+    fn act(input: Value) -> ProposedCall {
+        ProposedCall {
             tool: "t".to_owned(),
             kind: None,
             annotations: None,
@@ -190,12 +190,15 @@ mod tests {
         let mut act = act(json!({"command": "ls"}));
         assert_eq!(act.command(), None);
         act.kind = Some(ToolKind::Execute);
-        assert_eq!(act.command(), Some(Declared::Line("ls".into())));
+        assert_eq!(act.command(), Some(DeclaredCommand::Line("ls".into())));
         act.input = json!({"command": ["ls", "a b"]});
-        assert_eq!(act.command(), Some(Declared::Line("ls 'a b'".into())));
+        assert_eq!(
+            act.command(),
+            Some(DeclaredCommand::Line("ls 'a b'".into()))
+        );
         for unreadable in [json!(["ls", 1]), json!({}), json!(null)] {
             act.input = json!({ "command": unreadable });
-            assert_eq!(act.command(), Some(Declared::Unreadable));
+            assert_eq!(act.command(), Some(DeclaredCommand::Unreadable));
         }
         act.input = json!({"argv": ["ls"]});
         assert_eq!(act.command(), None);
@@ -236,14 +239,14 @@ mod tests {
             ..ToolAnnotations::default()
         });
         assert_eq!(act.kind(), Some(ToolKind::Execute));
-        assert_eq!(act.command(), Some(Declared::Line("rm x".into())));
+        assert_eq!(act.command(), Some(DeclaredCommand::Line("rm x".into())));
         act.kind = Some(ToolKind::Edit);
         assert_eq!(act.kind(), Some(ToolKind::Edit));
         act.annotations = Some(ToolAnnotations {
             side_effect_level: SideEffectLevel::ProcessExec,
             ..ToolAnnotations::default()
         });
-        assert_eq!(act.command(), Some(Declared::Line("rm x".into())));
+        assert_eq!(act.command(), Some(DeclaredCommand::Line("rm x".into())));
     }
 
     #[test]

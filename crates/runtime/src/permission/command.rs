@@ -2,7 +2,9 @@
 //! workspace, and takes grants back. Every session has it, whatever its agent.
 
 use async_trait::async_trait;
-use harn_model::{AgentEvent, Command, CommandInput, ContentBlock, Grant, GrantEffect, StopReason};
+use harn_model::{
+    AgentEvent, CommandInput, ContentBlock, Grant, GrantEffect, SlashCommand, StopReason,
+};
 use harn_policy::SessionMode;
 
 use crate::{Agent, AgentError, TurnContext, turn::TurnItem};
@@ -10,9 +12,9 @@ use crate::{Agent, AgentError, TurnContext, turn::TurnItem};
 pub(crate) const COMMAND: &str = "permissions";
 
 /// The commands of an agent, and ours.
-pub(crate) fn with_command(mut commands: Vec<Command>) -> Vec<Command> {
+pub(crate) fn with_command(mut commands: Vec<SlashCommand>) -> Vec<SlashCommand> {
     commands.retain(|command| command.name != COMMAND);
-    commands.push(Command {
+    commands.push(SlashCommand {
         name: COMMAND.to_owned(),
         description:
             "Show what is allowed and remembered here; `keep` makes the session's grants last for \

@@ -1,12 +1,12 @@
 //! Where a session's paths lead. Everyone below a session is judged by its directories, so that a worker in
 //! a folder of it meets the same rules and the same protected names; and reaches no further than its own.
 
-use harn_policy::{Located, Standing, locate_all};
+use harn_policy::{LocatedPath, PathScope, locate_all};
 
-use crate::session::Shared;
+use crate::session::SharedSession;
 
 /// Finds where paths lead for a session. Looks at the disk.
-pub(crate) fn locate(session: &Shared, inputs: &[String]) -> Vec<Located> {
+pub(crate) fn locate(session: &SharedSession, inputs: &[String]) -> Vec<LocatedPath> {
     let probe = &*session.config.probe;
     let roots = session.roots();
     let own = locate_all(&roots, inputs, probe);
@@ -14,8 +14,8 @@ pub(crate) fn locate(session: &Shared, inputs: &[String]) -> Vec<Located> {
     if session.lineage.is_none() || top == roots {
         return own;
     }
-    let seen_from_the_top = |own: Located| {
-        let (Standing::Inside, Some(place)) = (own.standing, &own.place) else {
+    let seen_from_the_top = |own: LocatedPath| {
+        let (PathScope::Inside, Some(place)) = (own.standing, &own.place) else {
             return own;
         };
         let absolute = place.absolute().to_string_lossy().into_owned();

@@ -7,21 +7,21 @@ use harn_model::{
     RuleSource,
 };
 use harn_policy::{
-    Call, Located, PolicyError, narrow,
-    shell::{self, Doubt, Line},
+    LocatedPath, PolicyCall, PolicyError, narrow,
+    shell::{self, LineDoubt, ShellLine},
     visible_line,
 };
 
-use super::{Act, Declared, Permit, locate};
-use crate::session::Shared;
+use super::{CallPermit, DeclaredCommand, ProposedCall, locate};
+use crate::session::SharedSession;
 
-pub(crate) struct Judged {
+pub(crate) struct CallJudgement {
     /// What was decided, and why.
     pub(crate) receipt: PolicyDecision,
     /// What an answer that is to be remembered would say.
     pub(crate) grant: Option<Grant>,
     /// What the call may do if it runs.
-    pub(crate) permit: Permit,
+    pub(crate) permit: CallPermit,
     /// The files it declares, where they can be told.
     pub(crate) locations: Vec<String>,
     /// The command and the paths, for whoever is asked.
@@ -30,7 +30,7 @@ pub(crate) struct Judged {
     writes: bool,
 }
 
-impl Judged {
+impl CallJudgement {
     /// Nothing was judged, so nothing may run.
     fn refused(tool: &str, reason: String) -> Self {
         let receipt = PolicyDecision {
@@ -47,7 +47,7 @@ impl Judged {
         Self {
             receipt,
             grant: None,
-            permit: Permit::default(),
+            permit: CallPermit::default(),
             locations: Vec::new(),
             shown: JudgedAct::default(),
             writes: true,
@@ -65,20 +65,20 @@ impl Judged {
 }
 
 /// Judges a call of a session. Looks at the disk, so not on this thread.
-pub(crate) async fn judge(shared: &Arc<Shared>, act: Act) -> Judged {
+pub(crate) async fn judge(shared: &Arc<SharedSession>, act: ProposedCall) -> CallJudgement {
     let session = shared.clone();
     let judged = tokio::task::spawn_blocking(move || judge_now(&session, &act));
     judged
         .await
-        .unwrap_or_else(|_| Judged::refused("", "the call could not be judged".to_owned()))
+        .unwrap_or_else(|_| CallJudgement::refused("", "the call could not be judged".to_owned()))
 }
 
 /// What the rules say of reading this file. Looks at files.
-pub(crate) fn judge_read(shared: &Shared, file: &Located) -> PolicyDecision {
-    judge_located(shared, &Act::read(), vec![file.clone()]).receipt
+pub(crate) fn judge_read(shared: &SharedSession, file: &LocatedPath) -> PolicyDecision {
+    judge_located(shared, &ProposedCall::read(), vec![file.clone()]).receipt
 }
 
-fn judge_now(shared: &Shared, act: &Act) -> Judged {
+fn judge_now(shared: &SharedSession, act: &ProposedCall) -> CallJudgement {
     let mut inputs = act.paths();
     // What a command does depends on where, and people who are asked know the session's own directory.
     if act.command().is_some() && *shared.cwd != *shared.root().cwd {
@@ -87,19 +87,23 @@ fn judge_now(shared: &Shared, act: &Act) -> Judged {
     judge_located(shared, act, locate(shared, &inputs))
 }
 
-fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
+fn judge_located(
+    shared: &SharedSession,
+    act: &ProposedCall,
+    paths: Vec<LocatedPath>,
+) -> CallJudgement {
     let config = &shared.config;
     let top = shared.root();
     let command = act.command().map(|command| match command {
-        Declared::Line(text) => {
+        DeclaredCommand::Line(text) => {
             let line = shell::read(&text);
             (text, line)
         }
-        Declared::Unreadable => {
-            let doubts = vec![Doubt::Unparsable];
-            let line = Line {
+        DeclaredCommand::Unreadable => {
+            let doubts = vec![LineDoubt::Unparsable];
+            let line = ShellLine {
                 doubts,
-                ..Line::default()
+                ..ShellLine::default()
             };
             (Cow::Borrowed(""), line)
         }
@@ -107,7 +111,7 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
     let capabilities = act.capabilities();
     let workspace = top.cwd.to_string_lossy();
     let annotations = act.annotations.as_ref();
-    let call = Call {
+    let call = PolicyCall {
         tool: &act.tool,
         kind: act.kind(),
         side_effect: annotations.map(|known| known.side_effect_level),
@@ -134,7 +138,7 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
     };
     let session = top.view().grants.clone();
     let grants = [session, lasting].concat();
-    let call = Call {
+    let call = PolicyCall {
         grants: &grants,
         ..call
     };
@@ -146,8 +150,8 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
     let locations = paths.iter().filter_map(|path| path.info.host_path.clone());
     let locations = locations.collect();
     let command = match act.command() {
-        Some(Declared::Line(line)) => Some(line.into_owned()),
-        Some(Declared::Unreadable) | None => None,
+        Some(DeclaredCommand::Line(line)) => Some(line.into_owned()),
+        Some(DeclaredCommand::Unreadable) | None => None,
     };
     let (tool, input) = (act.tool.clone(), act.input.clone());
     let judged = receipt.context.paths.iter();
@@ -155,10 +159,10 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
         line: act.shown_command(),
         paths: judged.map(|path| visible_line(path.display())).collect(),
     };
-    Judged {
+    CallJudgement {
         receipt,
         grant,
-        permit: Permit::granted(tool, input, writes, paths, command),
+        permit: CallPermit::granted(tool, input, writes, paths, command),
         locations,
         shown,
         writes,
@@ -166,10 +170,10 @@ fn judge_located(shared: &Shared, act: &Act, paths: Vec<Located>) -> Judged {
 }
 
 /// Rules that cannot be read may forbid anything.
-fn unreadable(act: &Act, paths: &[Located], error: &PolicyError) -> Judged {
+fn unreadable(act: &ProposedCall, paths: &[LocatedPath], error: &PolicyError) -> CallJudgement {
     let reason =
         format!("the rules cannot be read, so nothing runs until they are mended: {error}");
-    let mut judged = Judged::refused(&act.tool, reason);
+    let mut judged = CallJudgement::refused(&act.tool, reason);
     let context = &mut judged.receipt.context;
     context.tool_kind = act.kind();
     context.paths = paths.iter().map(|path| path.info.clone()).collect();

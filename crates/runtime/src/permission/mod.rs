@@ -8,10 +8,10 @@ mod options;
 mod permit;
 mod rules;
 
-pub(crate) use act::{Act, Declared};
+pub(crate) use act::{DeclaredCommand, ProposedCall};
 pub(crate) use command::{PermissionsCommand, is_meant, with_command};
 pub(crate) use ground::locate;
-pub(crate) use judge::{Judged, judge, judge_read};
+pub(crate) use judge::{CallJudgement, judge, judge_read};
 pub(crate) use options::options;
-pub(crate) use permit::Permit;
+pub(crate) use permit::CallPermit;
 pub use rules::{NoDisk, NoRules, RuleBook};

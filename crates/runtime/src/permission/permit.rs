@@ -6,25 +6,25 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use harn_policy::{Located, Place, Standing};
+use harn_policy::{LocatedPath, PathScope, RootedPath};
 use serde_json::Value;
 
 use super::locate;
-use crate::{CommandSpec, HostError, session::Shared};
+use crate::{CommandSpec, HostError, session::SharedSession};
 
 /// What may be done.
 #[derive(Debug, Default)]
-pub(crate) struct Permit {
+pub(crate) struct CallPermit {
     /// The call that may run; without one, only reading.
-    granted: Option<Granted>,
+    granted: Option<PermittedCall>,
 }
 
 #[derive(Debug)]
-struct Granted {
+struct PermittedCall {
     tool: String,
     input: Value,
     writes: bool,
-    paths: Vec<Located>,
+    paths: Vec<LocatedPath>,
     command: Option<String>,
     /// Its command has run, or its tool was called: it was allowed once.
     used: AtomicBool,
@@ -32,17 +32,17 @@ struct Granted {
     over: AtomicBool,
 }
 
-impl Permit {
+impl CallPermit {
     /// For a call that may run.
     pub(crate) fn granted(
         tool: String,
         input: Value,
         writes: bool,
-        paths: Vec<Located>,
+        paths: Vec<LocatedPath>,
         command: Option<String>,
     ) -> Self {
         Self {
-            granted: Some(Granted {
+            granted: Some(PermittedCall {
                 tool,
                 input,
                 writes,
@@ -62,13 +62,17 @@ impl Permit {
     }
 
     /// The call, while it has not ended.
-    fn call_under_way(&self) -> Option<&Granted> {
+    fn call_under_way(&self) -> Option<&PermittedCall> {
         let granted = self.granted.as_ref();
         granted.filter(|granted| !granted.over.load(Ordering::Acquire))
     }
 
     /// Where a path leads that is to be written; refused unless the call declared it and may write.
-    pub(crate) fn write(&self, acting: &Shared, path: &Path) -> Result<Place, HostError> {
+    pub(crate) fn write(
+        &self,
+        acting: &SharedSession,
+        path: &Path,
+    ) -> Result<RootedPath, HostError> {
         let Some(granted) = self.call_under_way().filter(|granted| granted.writes) else {
             let why =
                 "writing needs a tool call under way that may write; start one with this path";
@@ -85,7 +89,11 @@ impl Permit {
 
     /// Where a path leads that is to be read, and whether the call declared it; one that it did not is for
     /// the rules to judge.
-    pub(crate) fn read(&self, acting: &Shared, path: &Path) -> Result<(Located, bool), HostError> {
+    pub(crate) fn read(
+        &self,
+        acting: &SharedSession,
+        path: &Path,
+    ) -> Result<(LocatedPath, bool), HostError> {
         let found = one(acting, path)?;
         let Some(place) = &found.place else {
             return Err(untold(path, &found));
@@ -93,15 +101,15 @@ impl Permit {
         let declared = self.call_under_way().is_some_and(|it| it.covers(place));
         match found.standing {
             _ if declared => Ok((found, true)),
-            Standing::Inside => Ok((found, false)),
-            Standing::Outside | Standing::Dangling | Standing::Invalid => {
+            PathScope::Inside => Ok((found, false)),
+            PathScope::Outside | PathScope::Dangling | PathScope::Invalid => {
                 Err(refused(path, "it is outside the session's directories"))
             }
         }
     }
 
     /// Refused unless this is the command that the call declared, where it said, for the first time.
-    pub(crate) fn run(&self, acting: &Shared, spec: &CommandSpec) -> Result<(), HostError> {
+    pub(crate) fn run(&self, acting: &SharedSession, spec: &CommandSpec) -> Result<(), HostError> {
         let declared = self.call_under_way().filter(|granted| {
             let line = granted.command.as_deref();
             line.is_some_and(|line| *line == *spec.line())
@@ -115,7 +123,7 @@ impl Permit {
     }
 
     /// Refused unless the call may run its command in this directory.
-    pub(crate) fn runs_in(&self, acting: &Shared, cwd: &Path) -> Result<(), HostError> {
+    pub(crate) fn runs_in(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
         match self.call_under_way() {
             Some(granted) => granted.runs_in(acting, cwd),
             None => Err(refused(cwd, "the tool call has ended")),
@@ -140,8 +148,8 @@ impl Permit {
     }
 }
 
-impl Granted {
-    fn runs_in(&self, acting: &Shared, cwd: &Path) -> Result<(), HostError> {
+impl PermittedCall {
+    fn runs_in(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
         let mut declared = self.paths.iter().filter_map(|path| path.place.as_ref());
         if *cwd == *acting.cwd || declared.any(|place| place.absolute() == cwd) {
             return Ok(());
@@ -150,7 +158,7 @@ impl Granted {
         Err(refused(cwd, why))
     }
 
-    fn covers(&self, place: &Place) -> bool {
+    fn covers(&self, place: &RootedPath) -> bool {
         let target = place.absolute();
         let mut declared = self.paths.iter().filter_map(|path| path.place.as_ref());
         declared.any(|place| place.absolute() == target)
@@ -165,7 +173,7 @@ impl Granted {
     }
 }
 
-fn one(acting: &Shared, path: &Path) -> Result<Located, HostError> {
+fn one(acting: &SharedSession, path: &Path) -> Result<LocatedPath, HostError> {
     let mut found = locate(acting, &[path.to_string_lossy().into_owned()]);
     found
         .pop()
@@ -176,7 +184,7 @@ fn refused(path: &Path, why: &str) -> HostError {
     HostError::Denied(format!("{}: {why}", path.display()))
 }
 
-fn untold(path: &Path, found: &Located) -> HostError {
+fn untold(path: &Path, found: &LocatedPath) -> HostError {
     let why = found.info.reason.as_deref();
     refused(path, why.unwrap_or("nobody can tell where it leads"))
 }

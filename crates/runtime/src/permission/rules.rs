@@ -7,7 +7,7 @@ use std::{
 };
 
 use harn_model::{Grant, Timestamp};
-use harn_policy::{Look, PathProbe, Policy, PolicyError, ToolApprovalPolicy};
+use harn_policy::{PathEntry, PathProbe, Policy, PolicyError, ToolApprovalPolicy};
 
 /// Rules and what was remembered. Asked at every call, off the async threads, so that a change counts from
 /// the next call on; may look at files.
@@ -65,7 +65,7 @@ impl RuleBook for NoRules {
 pub struct NoDisk;
 
 impl PathProbe for NoDisk {
-    fn look(&self, _: &Path) -> io::Result<Look> {
-        Ok(Look::Absent)
+    fn look(&self, _: &Path) -> io::Result<PathEntry> {
+        Ok(PathEntry::Absent)
     }
 }

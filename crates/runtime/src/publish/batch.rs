@@ -6,7 +6,7 @@ use bytes::Bytes;
 use harn_model::{Envelope, Seq};
 
 /// Events that were written together, shared by everyone who reads them.
-pub struct Batch {
+pub struct EventBatch {
     events: Vec<Envelope>,
     weight: usize,
     encoded: [OnceLock<Bytes>; EncodingSlot::COUNT],
@@ -22,7 +22,7 @@ impl EncodingSlot {
     pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5)];
 }
 
-impl Batch {
+impl EventBatch {
     pub(crate) fn new(events: Vec<Envelope>) -> Self {
         let weight = events.iter().map(|e| e.event.weight()).sum();
         Self {
@@ -46,14 +46,14 @@ impl Batch {
 }
 
 /// What a subscription hands out: a batch, or the rest of one.
-pub struct Delivery {
-    batch: Arc<Batch>,
+pub struct BatchSlice {
+    batch: Arc<EventBatch>,
     skip: usize,
 }
 
-impl Delivery {
+impl BatchSlice {
     /// A batch from `next` on, which it must hold.
-    pub(super) fn rest(batch: Arc<Batch>, next: Seq) -> Self {
+    pub(super) fn rest(batch: Arc<EventBatch>, next: Seq) -> Self {
         let skip = usize::try_from(next.0 - batch.first().0).unwrap_or(0);
         Self { batch, skip }
     }

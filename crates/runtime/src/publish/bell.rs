@@ -10,19 +10,19 @@ use std::sync::{
 
 use tokio::{runtime::Handle, sync::watch};
 
-pub(super) struct Bell {
+pub(super) struct ReaderWaker {
     wake: watch::Sender<()>,
     /// A task that will wake everyone has been sent and has not begun.
     due: AtomicBool,
 }
 
 /// One who waits for the bell.
-pub(super) struct Ear(watch::Receiver<()>);
+pub(super) struct WakeListener(watch::Receiver<()>);
 
 /// As many are woken by the session's own task.
 const FEW: usize = 8;
 
-impl Bell {
+impl ReaderWaker {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             wake: watch::Sender::new(()),
@@ -30,8 +30,8 @@ impl Bell {
         })
     }
 
-    pub(super) fn ear(&self) -> Ear {
-        Ear(self.wake.subscribe())
+    pub(super) fn ear(&self) -> WakeListener {
+        WakeListener(self.wake.subscribe())
     }
 
     /// Wakes everyone who waits, now or very soon.
@@ -57,7 +57,7 @@ impl Bell {
     }
 }
 
-impl Ear {
+impl WakeListener {
     /// Forgets the rings so far. What they were about must be looked at after this, not before.
     pub(super) fn listen(&mut self) {
         self.0.mark_unchanged();
@@ -82,15 +82,15 @@ mod tests {
 
     /// Counts how often it was woken.
     #[derive(Default)]
-    struct Count(AtomicUsize);
+    struct WakeCounter(AtomicUsize);
 
-    impl Wake for Count {
+    impl Wake for WakeCounter {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    impl Count {
+    impl WakeCounter {
         fn get(&self) -> usize {
             self.0.load(Ordering::Relaxed)
         }
@@ -98,7 +98,7 @@ mod tests {
 
     type Waiting = Pin<Box<dyn Future<Output = bool>>>;
 
-    fn crowd(bell: &Arc<Bell>, size: usize, count: &Arc<Count>) -> Vec<Waiting> {
+    fn crowd(bell: &Arc<ReaderWaker>, size: usize, count: &Arc<WakeCounter>) -> Vec<Waiting> {
         let waker = Waker::from(count.clone());
         let wait = |_| {
             let mut ear = bell.ear();
@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_few_are_woken_on_the_spot() {
-        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _crowd = crowd(&bell, FEW, &count);
         bell.ring();
         assert_eq!(count.get(), FEW);
@@ -128,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn many_are_woken_by_one_task_and_not_by_who_rings() {
-        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let crowd = crowd(&bell, 1000, &count);
         bell.ring();
         bell.ring();
@@ -144,7 +144,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_ring_while_others_are_being_woken_is_heard() {
-        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _others = crowd(&bell, 1000, &count);
         let mut ear = bell.ear();
         bell.ring();
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn without_a_runtime_many_are_woken_on_the_spot() {
-        let (bell, count) = (Bell::new(), Arc::new(Count::default()));
+        let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _crowd = crowd(&bell, 1000, &count);
         bell.ring();
         assert_eq!(count.get(), 1000);

@@ -16,51 +16,51 @@ use harn_journal::{JournalError, LogReader, ReadCursor};
 use harn_model::{Envelope, Seq};
 use tokio::sync::OnceCell;
 
-use super::{Batch, Delivery, SessionEnd};
+use super::{BatchSlice, EventBatch, SessionEnd};
 use crate::session::lock;
 
 pub(super) struct CatchUp {
     log: Arc<dyn LogReader>,
     /// The chunks that somebody began to read last, the newest last.
-    recent: Mutex<VecDeque<Weak<Chunk>>>,
+    recent: Mutex<VecDeque<Weak<JournalChunk>>>,
 }
 
 /// What a reader keeps until its next look: for others who come to the same place, and for itself.
-pub(super) struct Kept {
-    _chunk: Arc<Chunk>,
-    _ahead: Option<Arc<Chunk>>,
+pub(super) struct RetainedChunks {
+    _chunk: Arc<JournalChunk>,
+    _ahead: Option<Arc<JournalChunk>>,
 }
 
 /// A part of the journal, read by the first who asks.
-pub(super) struct Chunk {
+pub(super) struct JournalChunk {
     after: Seq,
     /// About how much is read of it.
     bytes: usize,
-    read: OnceCell<Read>,
+    read: OnceCell<ChunkBatches>,
     /// Somebody has it read beside; once is enough.
     ahead: AtomicBool,
 }
 
 /// What was read, in parts: who comes into the middle of one has the rest of it encoded for itself alone, and
 /// shares all that follows.
-struct Read {
-    parts: Vec<Arc<Batch>>,
+struct ChunkBatches {
+    parts: Vec<Arc<EventBatch>>,
     end: ReadCursor,
 }
 
-impl Read {
+impl ChunkBatches {
     fn new(events: Vec<Envelope>, end: ReadCursor) -> Self {
         let (mut parts, mut part, mut weight) = (Vec::new(), Vec::new(), 0);
         for envelope in events {
             weight += envelope.event.weight();
             part.push(envelope);
             if weight >= PART_WEIGHT {
-                parts.push(Arc::new(Batch::new(std::mem::take(&mut part))));
+                parts.push(Arc::new(EventBatch::new(std::mem::take(&mut part))));
                 weight = 0;
             }
         }
         if !part.is_empty() {
-            parts.push(Arc::new(Batch::new(part)));
+            parts.push(Arc::new(EventBatch::new(part)));
         }
         Self { parts, end }
     }
@@ -71,7 +71,7 @@ impl Read {
     }
 
     /// The part that has this event, and where one stands behind it.
-    fn part(&self, seq: Seq) -> Option<(&Arc<Batch>, ReadCursor)> {
+    fn part(&self, seq: Seq) -> Option<(&Arc<EventBatch>, ReadCursor)> {
         let part = self.parts.iter().find(|part| part.last() >= seq)?;
         let end = match part.last() == self.last() {
             true => self.end,
@@ -106,7 +106,7 @@ impl CatchUp {
         &self,
         cursor: &mut ReadCursor,
         published: Seq,
-    ) -> Result<(Delivery, Kept), SessionEnd> {
+    ) -> Result<(BatchSlice, RetainedChunks), SessionEnd> {
         let next = cursor.after.next();
         let mut chunk = self.chunk_at(cursor.after);
         let mut read = read(&self.log, &chunk, *cursor, published).await?;
@@ -118,8 +118,8 @@ impl CatchUp {
             return Err(lost());
         };
         *cursor = end;
-        let delivery = Delivery::rest(part.clone(), next);
-        let kept = Kept {
+        let delivery = BatchSlice::rest(part.clone(), next);
+        let kept = RetainedChunks {
             _ahead: self.read_ahead(read.end, published),
             _chunk: chunk.clone(),
         };
@@ -127,7 +127,7 @@ impl CatchUp {
     }
 
     /// Has the next chunk read beside, if there is one.
-    fn read_ahead(&self, from: ReadCursor, published: Seq) -> Option<Arc<Chunk>> {
+    fn read_ahead(&self, from: ReadCursor, published: Seq) -> Option<Arc<JournalChunk>> {
         if from.after >= published || self.is_spread() {
             return None;
         }
@@ -144,8 +144,8 @@ impl CatchUp {
 
     /// The recent chunk that may hold what comes after `after` and begins the nearest before it, else
     /// another.
-    fn chunk_at(&self, after: Seq) -> Arc<Chunk> {
-        let may_hold = |chunk: &Arc<Chunk>| {
+    fn chunk_at(&self, after: Seq) -> Arc<JournalChunk> {
+        let may_hold = |chunk: &Arc<JournalChunk>| {
             let read = chunk.read.get();
             chunk.after <= after && read.is_none_or(|read| read.last() > after)
         };
@@ -164,7 +164,7 @@ impl CatchUp {
         used.count() > MANY
     }
 
-    fn begin_chunk(&self, after: Seq) -> Arc<Chunk> {
+    fn begin_chunk(&self, after: Seq) -> Arc<JournalChunk> {
         let mut recent = lock(&self.recent);
         // Somebody else at this place may have been faster.
         let mut chunks = recent.iter().filter_map(Weak::upgrade);
@@ -177,7 +177,7 @@ impl CatchUp {
             true => SMALL_CHUNK_BYTES,
             false => CHUNK_BYTES,
         };
-        let chunk = Arc::new(Chunk {
+        let chunk = Arc::new(JournalChunk {
             after,
             bytes,
             read: OnceCell::new(),
@@ -205,10 +205,10 @@ fn lost() -> SessionEnd {
 /// What is in a chunk. If the one who reads it gives up, the next one who waits does.
 async fn read<'a>(
     log: &Arc<dyn LogReader>,
-    chunk: &'a Chunk,
+    chunk: &'a JournalChunk,
     own: ReadCursor,
     published: Seq,
-) -> Result<&'a Read, SessionEnd> {
+) -> Result<&'a ChunkBatches, SessionEnd> {
     // Who stands at its beginning may know where that is on disk.
     let begin = match own.after == chunk.after {
         true => own,
@@ -229,7 +229,7 @@ async fn read<'a>(
         });
         let failed = |reason: String| SessionEnd::Failed(reason.into());
         match read.await {
-            Ok(Ok((events, end))) if !events.is_empty() => Ok(Read::new(events, end)),
+            Ok(Ok((events, end))) if !events.is_empty() => Ok(ChunkBatches::new(events, end)),
             Ok(Ok(_)) => Err(lost()),
             Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(failed("reading the journal was interrupted".to_owned())),

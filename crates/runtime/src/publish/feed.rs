@@ -10,11 +10,11 @@ use harn_model::{Envelope, Seq};
 use tokio::sync::Notify;
 
 use super::{
-    Batch, Delivery,
-    bell::{Bell, Ear},
+    BatchSlice, EventBatch,
+    bell::{ReaderWaker, WakeListener},
     catch_up::CatchUp,
-    places::{Place, Places},
-    ring::Ring,
+    places::{ReaderPosition, ReaderPositions},
+    ring::BatchRing,
 };
 use crate::session::lock;
 
@@ -28,9 +28,9 @@ pub enum SessionEnd {
 }
 
 /// Owned by the session's task and shared with its readers.
-pub(crate) struct Feed {
-    state: Mutex<State>,
-    bell: Arc<Bell>,
+pub(crate) struct SessionFeed {
+    state: Mutex<FeedState>,
+    bell: Arc<ReaderWaker>,
     /// The readers that were waited for have moved on.
     moved: Notify,
     catch_up: CatchUp,
@@ -39,16 +39,16 @@ pub(crate) struct Feed {
     ring_bytes: usize,
 }
 
-struct State {
+struct FeedState {
     last: Seq,
     end: Option<SessionEnd>,
-    ring: Ring,
-    places: Places,
+    ring: BatchRing,
+    places: ReaderPositions,
 }
 
 /// What there is for a reader.
-pub(super) enum Look {
-    Here(Delivery),
+pub(super) enum FeedPoll {
+    Here(BatchSlice),
     /// Published, and no longer in memory.
     InJournal,
     NothingYet,
@@ -61,17 +61,17 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// The longest that many who come one after another are waited for.
 const MOMENTS: Duration = Duration::from_millis(50);
 
-impl Feed {
+impl SessionFeed {
     pub(crate) fn new(last: Seq, reader: Arc<dyn LogReader>, ring_bytes: usize) -> Self {
-        let state = State {
+        let state = FeedState {
             last,
             end: None,
-            ring: Ring::default(),
-            places: Places::default(),
+            ring: BatchRing::default(),
+            places: ReaderPositions::default(),
         };
         Self {
             state: Mutex::new(state),
-            bell: Bell::new(),
+            bell: ReaderWaker::new(),
             moved: Notify::new(),
             catch_up: CatchUp::new(reader),
             began: last,
@@ -126,7 +126,7 @@ impl Feed {
 
     /// Makes written events visible.
     pub(crate) fn publish(&self, events: Vec<Envelope>) {
-        let batch = Arc::new(Batch::new(events));
+        let batch = Arc::new(EventBatch::new(events));
         {
             let mut state = self.state();
             state.last = batch.last();
@@ -156,7 +156,7 @@ impl Feed {
         self.began
     }
 
-    pub(super) fn ear(&self) -> Ear {
+    pub(super) fn ear(&self) -> WakeListener {
         self.bell.ear()
     }
 
@@ -165,17 +165,20 @@ impl Feed {
     }
 
     /// What a reader that has everything up to `after` can have next, and notes where it then stands.
-    pub(super) fn look(&self, after: Seq, place: &mut Place) -> Look {
+    pub(super) fn look(&self, after: Seq, place: &mut ReaderPosition) -> FeedPoll {
         let mut state = self.state();
         if state.last <= after {
-            return state.end.clone().map_or(Look::NothingYet, Look::Ended);
+            return state
+                .end
+                .clone()
+                .map_or(FeedPoll::NothingYet, FeedPoll::Ended);
         }
         let (look, freed) = match state.ring.find(after.next()) {
             Some(delivery) => {
                 let freed = state.places.step(place, delivery.last());
-                (Look::Here(delivery), freed)
+                (FeedPoll::Here(delivery), freed)
             }
-            None => (Look::InJournal, state.places.leave(place)),
+            None => (FeedPoll::InJournal, state.places.leave(place)),
         };
         drop(state);
         if freed {
@@ -185,14 +188,14 @@ impl Feed {
     }
 
     /// A reader is gone.
-    pub(super) fn leave(&self, place: &mut Place) {
+    pub(super) fn leave(&self, place: &mut ReaderPosition) {
         let freed = self.state().places.leave(place);
         if freed {
             self.moved.notify_one();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FeedState> {
         lock(&self.state)
     }
 }

@@ -12,7 +12,7 @@ mod places;
 mod ring;
 mod subscription;
 
-pub use batch::{Batch, Delivery, EncodingSlot};
-pub(crate) use feed::Feed;
+pub use batch::{BatchSlice, EncodingSlot, EventBatch};
 pub use feed::SessionEnd;
+pub(crate) use feed::SessionFeed;
 pub use subscription::Subscription;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use harn_model::Seq;
 
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct ReaderPositions {
     /// How many readers have taken everything up to an event; never zero.
     standing: BTreeMap<Seq, usize>,
     /// Readers that stood before this were given up and are not counted.
@@ -21,11 +21,11 @@ pub(super) struct Places {
 
 /// A reader's own note of where it is counted, if it is.
 #[derive(Default)]
-pub(super) struct Place(Option<Seq>);
+pub(super) struct ReaderPosition(Option<Seq>);
 
-impl Places {
+impl ReaderPositions {
     /// A reader took everything up to `to` from the ring. True when the session waited for just that.
-    pub(super) fn step(&mut self, place: &mut Place, to: Seq) -> bool {
+    pub(super) fn step(&mut self, place: &mut ReaderPosition, to: Seq) -> bool {
         self.remove(place);
         // Below that line nobody is counted, or an entry could stay behind for good.
         if to >= self.given_up {
@@ -36,7 +36,7 @@ impl Places {
     }
 
     /// A reader has left the ring. True when the session waited for just that.
-    pub(super) fn leave(&mut self, place: &mut Place) -> bool {
+    pub(super) fn leave(&mut self, place: &mut ReaderPosition) -> bool {
         self.remove(place);
         self.freed()
     }
@@ -60,7 +60,7 @@ impl Places {
         self.awaited = None;
     }
 
-    fn remove(&mut self, place: &mut Place) {
+    fn remove(&mut self, place: &mut ReaderPosition) {
         let Some(at) = place.0.take().filter(|at| *at >= self.given_up) else {
             return;
         };
@@ -95,13 +95,13 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn readers<const N: usize>() -> [Place; N] {
-        std::array::from_fn(|_| Place::default())
+    fn readers<const N: usize>() -> [ReaderPosition; N] {
+        std::array::from_fn(|_| ReaderPosition::default())
     }
 
     #[test]
     fn the_last_step_of_several_frees_the_session_once() {
-        let mut places = Places::default();
+        let mut places = ReaderPositions::default();
         let [mut a, mut b, mut c] = readers();
         for place in [&mut a, &mut b, &mut c] {
             assert!(!places.step(place, Seq(1)));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn leaving_frees_the_session_too() {
-        let mut places = Places::default();
+        let mut places = ReaderPositions::default();
         let [mut a] = readers();
         places.step(&mut a, Seq(1));
         assert!(places.await_beyond(Seq(2)));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn who_was_given_up_counts_again_with_its_next_step() {
-        let mut places = Places::default();
+        let mut places = ReaderPositions::default();
         let [mut late, mut timely] = readers();
         places.step(&mut late, Seq(1));
         places.step(&mut timely, Seq(4));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_step_that_comes_after_it_was_given_up_leaves_nothing_behind() {
-        let mut places = Places::default();
+        let mut places = ReaderPositions::default();
         let [mut late] = readers();
         places.step(&mut late, Seq(1));
         places.give_up_before(Seq(9));

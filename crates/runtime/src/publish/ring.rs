@@ -4,17 +4,17 @@ use std::{collections::VecDeque, sync::Arc};
 
 use harn_model::Seq;
 
-use super::{Batch, Delivery};
+use super::{BatchSlice, EventBatch};
 
 #[derive(Default)]
-pub(super) struct Ring {
-    batches: VecDeque<Arc<Batch>>,
+pub(super) struct BatchRing {
+    batches: VecDeque<Arc<EventBatch>>,
     weight: usize,
 }
 
-impl Ring {
+impl BatchRing {
     /// Takes a batch in, and lets go of the oldest until the rest weighs no more than `most`.
-    pub(super) fn push(&mut self, batch: Arc<Batch>, most: usize) {
+    pub(super) fn push(&mut self, batch: Arc<EventBatch>, most: usize) {
         self.weight += batch.weight();
         self.batches.push_back(batch);
         self.trim(most, 1);
@@ -41,9 +41,9 @@ impl Ring {
     }
 
     /// Events from `next` on, as far as their batch goes; `None` when the ring has moved on.
-    pub(super) fn find(&self, next: Seq) -> Option<Delivery> {
+    pub(super) fn find(&self, next: Seq) -> Option<BatchSlice> {
         let at = self.batches.partition_point(|batch| batch.last() < next);
         let batch = self.batches.get(at)?;
-        (batch.first() <= next).then(|| Delivery::rest(batch.clone(), next))
+        (batch.first() <= next).then(|| BatchSlice::rest(batch.clone(), next))
     }
 }

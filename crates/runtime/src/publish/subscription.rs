@@ -6,36 +6,36 @@ use harn_journal::ReadCursor;
 use harn_model::Seq;
 
 use super::{
-    Delivery, SessionEnd,
-    bell::Ear,
-    catch_up::Kept,
-    feed::{Feed, Look},
-    places::Place,
+    BatchSlice, SessionEnd,
+    bell::WakeListener,
+    catch_up::RetainedChunks,
+    feed::{FeedPoll, SessionFeed},
+    places::ReaderPosition,
 };
 
 /// A reader's place in a session. Pulls; never blocks the session or another reader.
 pub struct Subscription {
-    feed: Arc<Feed>,
-    ear: Ear,
-    place: Place,
+    feed: Arc<SessionFeed>,
+    ear: WakeListener,
+    place: ReaderPosition,
     /// What was handed out, and where that is in the journal if it came from there.
     at: ReadCursor,
     /// Parts of the journal that are wanted soon, also by others.
-    kept: Option<Kept>,
+    kept: Option<RetainedChunks>,
 }
 
 impl Subscription {
-    pub(crate) fn new(feed: Arc<Feed>, after: Seq) -> Self {
+    pub(crate) fn new(feed: Arc<SessionFeed>, after: Seq) -> Self {
         Self {
             ear: feed.ear(),
             feed,
-            place: Place::default(),
+            place: ReaderPosition::default(),
             at: ReadCursor::after(after),
             kept: None,
         }
     }
 
-    pub(crate) fn from_now(feed: Arc<Feed>) -> Self {
+    pub(crate) fn from_now(feed: Arc<SessionFeed>) -> Self {
         // What is written but not yet published is still to come.
         let last = feed.last();
         Self::new(feed, last)
@@ -61,25 +61,25 @@ impl Subscription {
     }
 
     /// Waits for the next events. Cancel safe.
-    pub async fn next(&mut self) -> Result<Delivery, SessionEnd> {
+    pub async fn next(&mut self) -> Result<BatchSlice, SessionEnd> {
         loop {
             // Before the look, so that what is published in between is not missed.
             self.ear.listen();
             match self.feed.look(self.at.after, &mut self.place) {
-                Look::Here(delivery) => {
+                FeedPoll::Here(delivery) => {
                     self.kept = None;
                     self.at = ReadCursor::after(delivery.last());
                     return Ok(delivery);
                 }
-                Look::InJournal => {
+                FeedPoll::InJournal => {
                     let published = self.feed.last();
                     let journal = self.feed.catch_up();
                     let (delivery, kept) = journal.next(&mut self.at, published).await?;
                     self.kept = Some(kept);
                     return Ok(delivery);
                 }
-                Look::Ended(end) => return Err(end),
-                Look::NothingYet => {
+                FeedPoll::Ended(end) => return Err(end),
+                FeedPoll::NothingYet => {
                     self.kept = None;
                     if !self.ear.rung().await {
                         return Err(SessionEnd::Closed);

@@ -1,22 +1,22 @@
 //! Steering from outside: what a front-end may want of a running session, as its handle offers it.
 
 use harn_model::{
-    Actor, ContentBlock, Control, ControlResult, ControlTarget, DeliveryMode, LiveAuthor,
-    MessageId, Pending, PendingReminder, Seq, SystemReminder, TurnId,
+    Actor, ContentBlock, ControlKind, ControlResult, ControlTarget, DeliveryMode, LiveAuthor,
+    MessageId, PendingDelivery, PendingReminder, Seq, SystemReminder, TurnId,
 };
 use tokio::sync::oneshot;
 
-use super::{Controller, Msg, Observer};
+use super::{Controller, Observer, TaskRequest};
 use crate::{ControlError, IdKind};
 
 /// Something that is wanted of a session's task.
 pub(crate) struct ControlRequest {
     pub(crate) actor: Actor,
-    pub(crate) wanted: Wanted,
-    pub(crate) reply: oneshot::Sender<Result<Controlled, ControlError>>,
+    pub(crate) wanted: ControlAction,
+    pub(crate) reply: oneshot::Sender<Result<AppliedControl, ControlError>>,
 }
 
-pub(crate) enum Wanted {
+pub(crate) enum ControlAction {
     Inject {
         id: MessageId,
         mode: DeliveryMode,
@@ -37,15 +37,15 @@ pub(crate) enum Wanted {
     Cancel(Option<TurnId>),
 }
 
-impl Wanted {
-    pub(crate) fn control(&self) -> Control {
+impl ControlAction {
+    pub(crate) fn control(&self) -> ControlKind {
         match self {
-            Self::Inject { .. } => Control::Inject,
-            Self::RevokeInject(_) => Control::RevokeInject,
-            Self::ReplaceInject { .. } => Control::ReplaceInject,
-            Self::Remind(_) => Control::Remind,
-            Self::RevokeReminder(_) => Control::RevokeReminder,
-            Self::Cancel(_) => Control::Cancel,
+            Self::Inject { .. } => ControlKind::Inject,
+            Self::RevokeInject(_) => ControlKind::RevokeInject,
+            Self::ReplaceInject { .. } => ControlKind::ReplaceInject,
+            Self::Remind(_) => ControlKind::Remind,
+            Self::RevokeReminder(_) => ControlKind::RevokeReminder,
+            Self::Cancel(_) => ControlKind::Cancel,
         }
     }
 
@@ -70,7 +70,7 @@ impl Wanted {
 }
 
 /// A reminder that was taken back above.
-pub(crate) struct Forgotten {
+pub(crate) struct ReminderRevocation {
     pub(crate) id: String,
     /// Where it says that it comes from; another of its name is another's.
     pub(crate) origin: String,
@@ -78,7 +78,7 @@ pub(crate) struct Forgotten {
 
 /// What was wanted is done, or had been done before; it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Controlled {
+pub struct AppliedControl {
     /// What came of it.
     pub result: ControlResult,
     /// The place of its last event.
@@ -90,7 +90,7 @@ pub struct Controlled {
 impl Observer {
     /// The messages and reminders that wait to be delivered, in the order they came.
     #[must_use]
-    pub fn pending(&self) -> Vec<Pending> {
+    pub fn pending(&self) -> Vec<PendingDelivery> {
         self.shared.view().pending.in_order()
     }
 }
@@ -106,7 +106,7 @@ impl Controller {
         content: Vec<ContentBlock>,
         actor: Actor,
         named: impl FnOnce(&MessageId),
-    ) -> Result<(MessageId, Controlled), ControlError> {
+    ) -> Result<(MessageId, AppliedControl), ControlError> {
         self.put(mode, (content, None), actor, named, false).await
     }
 
@@ -119,7 +119,7 @@ impl Controller {
         content: Vec<ContentBlock>,
         actor: Actor,
         named: impl FnOnce(&MessageId),
-    ) -> Result<(MessageId, Controlled), ControlError> {
+    ) -> Result<(MessageId, AppliedControl), ControlError> {
         let mode = DeliveryMode::FinishStep;
         self.put(mode, (content, None), actor, named, true).await
     }
@@ -131,10 +131,10 @@ impl Controller {
         actor: Actor,
         named: impl FnOnce(&MessageId),
         only_running: bool,
-    ) -> Result<(MessageId, Controlled), ControlError> {
+    ) -> Result<(MessageId, AppliedControl), ControlError> {
         let id = MessageId::new(self.shared.config.ids.mint(IdKind::Message));
         named(&id);
-        let wanted = Wanted::Inject {
+        let wanted = ControlAction::Inject {
             id: id.clone(),
             mode,
             content,
@@ -149,8 +149,8 @@ impl Controller {
         &self,
         id: MessageId,
         actor: Actor,
-    ) -> Result<Controlled, ControlError> {
-        self.control(Wanted::RevokeInject(id), actor).await
+    ) -> Result<AppliedControl, ControlError> {
+        self.control(ControlAction::RevokeInject(id), actor).await
     }
 
     /// Says a message differently that has not been delivered: same id, same place, same mode. Content that
@@ -160,8 +160,8 @@ impl Controller {
         id: MessageId,
         content: Result<Vec<ContentBlock>, String>,
         actor: Actor,
-    ) -> Result<Controlled, ControlError> {
-        self.control(Wanted::ReplaceInject { id, content }, actor)
+    ) -> Result<AppliedControl, ControlError> {
+        self.control(ControlAction::ReplaceInject { id, content }, actor)
             .await
     }
 
@@ -172,7 +172,7 @@ impl Controller {
         mode: DeliveryMode,
         reminder: SystemReminder,
         actor: Actor,
-    ) -> Result<(String, Controlled), ControlError> {
+    ) -> Result<(String, AppliedControl), ControlError> {
         let pending = PendingReminder {
             mode,
             sent_mode: None,
@@ -186,13 +186,13 @@ impl Controller {
         &self,
         mut pending: PendingReminder,
         actor: Actor,
-    ) -> Result<(String, Controlled), ControlError> {
+    ) -> Result<(String, AppliedControl), ControlError> {
         let id = &mut pending.reminder.id;
         if id.is_empty() {
             *id = self.shared.config.ids.mint(IdKind::Reminder);
         }
         let id = id.clone();
-        let wanted = Wanted::Remind(Box::new(pending));
+        let wanted = ControlAction::Remind(Box::new(pending));
         Ok((id, self.control(wanted, actor).await?))
     }
 
@@ -201,8 +201,8 @@ impl Controller {
         &self,
         id: &str,
         actor: Actor,
-    ) -> Result<Controlled, ControlError> {
-        self.control(Wanted::RevokeReminder(id.to_owned()), actor)
+    ) -> Result<AppliedControl, ControlError> {
+        self.control(ControlAction::RevokeReminder(id.to_owned()), actor)
             .await
     }
 
@@ -211,33 +211,37 @@ impl Controller {
         &self,
         turn: Option<TurnId>,
         actor: Actor,
-    ) -> Result<Controlled, ControlError> {
-        self.control(Wanted::Cancel(turn), actor).await
+    ) -> Result<AppliedControl, ControlError> {
+        self.control(ControlAction::Cancel(turn), actor).await
     }
 
     /// Wakes an agent that waits for more to do, once: now, or when it next begins to wait in the turn that
     /// runs.
     pub async fn resume(&self) {
-        self.notify(Msg::Resume).await;
+        self.notify(TaskRequest::Resume).await;
     }
 
     /// What the session above has its workers keep in mind.
     pub(crate) async fn inherit(&self, reminders: Vec<SystemReminder>) {
-        self.notify(Msg::Inherit(reminders)).await;
+        self.notify(TaskRequest::Inherit(reminders)).await;
     }
 
     /// What the session above took back.
-    pub(crate) async fn forget(&self, forgotten: Forgotten) {
-        self.notify(Msg::Forget(forgotten)).await;
+    pub(crate) async fn forget(&self, forgotten: ReminderRevocation) {
+        self.notify(TaskRequest::Forget(forgotten)).await;
     }
 
-    async fn control(&self, wanted: Wanted, actor: Actor) -> Result<Controlled, ControlError> {
+    async fn control(
+        &self,
+        wanted: ControlAction,
+        actor: Actor,
+    ) -> Result<AppliedControl, ControlError> {
         let request = |reply| ControlRequest {
             actor,
             wanted,
             reply,
         };
-        let done = self.request(|reply| Msg::Control(Box::new(request(reply))));
+        let done = self.request(|reply| TaskRequest::Control(Box::new(request(reply))));
         done.await.unwrap_or(Err(ControlError::Closed))
     }
 }

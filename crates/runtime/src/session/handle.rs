@@ -4,33 +4,33 @@ use std::{ops::Deref, path::PathBuf, sync::Arc};
 
 use harn_journal::{JournalError, SessionMeta};
 use harn_model::{
-    AskId, Command, ConfigOption, ContentBlock, Decision, HitlResponse, LiveAuthor, McpServerSpec,
-    McpServerStatus, MessageId, PermissionRoute, Seq, SessionId, SessionView, SystemReminder,
-    Timestamp, TurnId, TurnStarted,
+    AskId, ConfigOption, ContentBlock, Decision, HitlResponse, LiveAuthor, McpServerSpec,
+    McpServerStatus, MessageId, PermissionRoute, Seq, SessionId, SessionView, SlashCommand,
+    SystemReminder, Timestamp, TurnId, TurnStarted,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    control::{ControlRequest, Forgotten},
+    control::{ControlRequest, ReminderRevocation},
     live::LiveRequest,
     roster::SeatId,
-    settings::Setting,
-    shared::{Shared, lock},
+    settings::SettingChange,
+    shared::{SharedSession, lock},
 };
 use crate::{
-    EquipmentChange, HitlError, HostPort, IdKind, PromptError, Subscription, Term, hitl::HitlEnd,
-    permission::with_command,
+    EquipmentChange, HitlError, HostPort, IdKind, PromptError, SeatTerm, Subscription,
+    hitl::HitlEnd, permission::with_command,
 };
 
 /// What a session's task is asked to do.
-pub(crate) enum Msg {
+pub(crate) enum TaskRequest {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
     /// An answer; one that was put to a seat counts while that seat is still asked.
-    Answer(AskId, Decision, Option<Term>),
+    Answer(AskId, Decision, Option<SeatTerm>),
     HitlRespond(
         Box<HitlResponse>,
-        Option<Term>,
+        Option<SeatTerm>,
         oneshot::Sender<Result<Seq, HitlError>>,
     ),
     HitlEnd {
@@ -38,7 +38,7 @@ pub(crate) enum Msg {
         end: HitlEnd,
         /// Whether the question is said as text.
         said: bool,
-        term: Option<Term>,
+        term: Option<SeatTerm>,
     },
     Routed(Box<PermissionRoute>),
     Control(Box<ControlRequest>),
@@ -49,12 +49,12 @@ pub(crate) enum Msg {
     /// What the session above has its workers keep in mind.
     Inherit(Vec<SystemReminder>),
     /// The session above took a reminder back that came from there.
-    Forget(Forgotten),
+    Forget(ReminderRevocation),
     /// What the session is equipped with changed.
     Equipped(EquipmentChange),
     /// An agent that waits is to go on.
     Resume,
-    Set(Setting, oneshot::Sender<Seq>),
+    Set(SettingChange, oneshot::Sender<Seq>),
     Unarchive(oneshot::Sender<Result<(), JournalError>>),
     /// The directories beside its own that it is to have.
     SetDirectories(Vec<PathBuf>),
@@ -91,7 +91,7 @@ impl QueuedPrompt {
 
 /// What somebody says to an agent, and what is to be known of it beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Submission {
+pub struct PromptSubmission {
     /// What is said.
     pub blocks: Vec<ContentBlock>,
     /// The id it has as a message; one that no other message of the session has. Without it, one is minted.
@@ -101,7 +101,7 @@ pub struct Submission {
     pub behind: Option<usize>,
 }
 
-impl From<Vec<ContentBlock>> for Submission {
+impl From<Vec<ContentBlock>> for PromptSubmission {
     fn from(blocks: Vec<ContentBlock>) -> Self {
         Self {
             blocks,
@@ -113,7 +113,7 @@ impl From<Vec<ContentBlock>> for Submission {
 /// May watch a session.
 #[derive(Clone)]
 pub struct Observer {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedSession>,
 }
 
 impl Observer {
@@ -183,7 +183,7 @@ impl Observer {
 
     /// The slash commands on offer.
     #[must_use]
-    pub fn commands(&self) -> Vec<Command> {
+    pub fn commands(&self) -> Vec<SlashCommand> {
         let own = self.shared.own_commands();
         with_command(self.shared.with_equipment(own).0)
     }
@@ -229,7 +229,7 @@ impl Observer {
 #[derive(Clone)]
 pub struct Controller {
     observer: Observer,
-    pub(super) inbox: mpsc::Sender<Msg>,
+    pub(super) inbox: mpsc::Sender<TaskRequest>,
 }
 
 impl Deref for Controller {
@@ -241,7 +241,7 @@ impl Deref for Controller {
 }
 
 impl Controller {
-    pub(crate) fn new(shared: Arc<Shared>, inbox: mpsc::Sender<Msg>) -> Self {
+    pub(crate) fn new(shared: Arc<SharedSession>, inbox: mpsc::Sender<TaskRequest>) -> Self {
         Self {
             observer: Observer { shared },
             inbox,
@@ -275,7 +275,7 @@ impl Controller {
     /// Replaces the directories beside the session's own, for what is asked of the session after this.
     /// Absolute paths.
     pub async fn set_directories(&self, additional: Vec<PathBuf>) {
-        self.notify(Msg::SetDirectories(additional)).await;
+        self.notify(TaskRequest::SetDirectories(additional)).await;
     }
 
     /// The session's host has other skills than before: they are looked at before the agent goes on.
@@ -288,7 +288,7 @@ impl Controller {
     /// before the session can hear of it, so that a caller cannot miss the end.
     pub async fn prompt(
         &self,
-        prompt: impl Into<Submission>,
+        prompt: impl Into<PromptSubmission>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
         self.submit(prompt.into(), None, registered).await
@@ -296,7 +296,7 @@ impl Controller {
 
     pub(super) async fn submit(
         &self,
-        prompt: Submission,
+        prompt: PromptSubmission,
         author: Option<Box<LiveAuthor>>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
@@ -321,7 +321,7 @@ impl Controller {
         }
         registered(&turn);
         let minted = || MessageId::new(config.ids.mint(IdKind::Message));
-        permit.send(Msg::Prompt(QueuedPrompt {
+        permit.send(TaskRequest::Prompt(QueuedPrompt {
             turn: turn.clone(),
             message: prompt.message.unwrap_or_else(minted),
             blocks: prompt.blocks.into(),
@@ -333,12 +333,12 @@ impl Controller {
 
     /// Cancels a turn, running or waiting, and no other. Nothing happens if it has ended.
     pub async fn cancel(&self, turn: TurnId) {
-        self.notify(Msg::Cancel(turn)).await;
+        self.notify(TaskRequest::Cancel(turn)).await;
     }
 
     /// Answers a question. The first answer wins; later ones are ignored.
     pub async fn answer(&self, ask: AskId, decision: Decision) {
-        self.notify(Msg::Answer(ask, decision, None)).await;
+        self.notify(TaskRequest::Answer(ask, decision, None)).await;
     }
 
     /// Answers what a person is asked; written and published when this returns, with the place of its last
@@ -350,10 +350,10 @@ impl Controller {
     pub(super) async fn respond(
         &self,
         response: HitlResponse,
-        term: Option<Term>,
+        term: Option<SeatTerm>,
     ) -> Result<Seq, HitlError> {
         let responded = self
-            .request(|reply| Msg::HitlRespond(Box::new(response), term, reply))
+            .request(|reply| TaskRequest::HitlRespond(Box::new(response), term, reply))
             .await;
         responded.unwrap_or(Err(HitlError::Closed))
     }
@@ -376,10 +376,10 @@ impl Controller {
         request_id: &str,
         end: HitlEnd,
         said: bool,
-        term: Option<Term>,
+        term: Option<SeatTerm>,
     ) {
         let id = request_id.to_owned();
-        self.notify(Msg::HitlEnd {
+        self.notify(TaskRequest::HitlEnd {
             id,
             end,
             said,
@@ -390,31 +390,33 @@ impl Controller {
 
     /// Tells that a question was put to a client; stays in the transcript.
     pub async fn routed(&self, route: PermissionRoute) {
-        self.notify(Msg::Routed(Box::new(route))).await;
+        self.notify(TaskRequest::Routed(Box::new(route))).await;
     }
 
     /// Waits until what was asked of the session before this is dealt with: a prompt has begun or waits, an
     /// answer is taken. The last event that was published then; none where the session has ended.
     pub async fn dealt_with(&self) -> Option<Seq> {
-        self.request(Msg::DealtWith).await
+        self.request(TaskRequest::DealtWith).await
     }
 
     /// Cancels what runs, settles it, and gives the session's lock back.
     pub(crate) async fn close(&self, told: bool) {
         // No reply means that the task ended on its own, which is as closed.
-        let _ = self.request(|reply| Msg::Close { reply, told }).await;
+        let _ = self
+            .request(|reply| TaskRequest::Close { reply, told })
+            .await;
     }
 
     /// Sends the session's task a message without a reply. A session that has ended needs none: nothing runs or
     /// waits in it, and its questions are settled.
-    pub(super) async fn notify(&self, msg: Msg) {
+    pub(super) async fn notify(&self, msg: TaskRequest) {
         let _ = self.inbox.send(msg).await;
     }
 
     /// Sends a message and waits for the reply to it; none where the session has ended.
     pub(super) async fn request<T>(
         &self,
-        msg: impl FnOnce(oneshot::Sender<T>) -> Msg,
+        msg: impl FnOnce(oneshot::Sender<T>) -> TaskRequest,
     ) -> Option<T> {
         let (reply, done) = oneshot::channel();
         self.inbox.send(msg(reply)).await.ok()?;

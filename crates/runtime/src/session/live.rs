@@ -15,19 +15,19 @@ use tokio::{
 };
 
 use super::{
-    roster::{Asked, AttachClient, Change, Now, Roster, SeatId},
-    shared::{Shared, lock},
+    roster::{AnsweringSeat, AttachClient, ClockReading, Roster, RosterChange, SeatId},
+    shared::{SharedSession, lock},
 };
 use crate::{LiveClientError, NoHost};
 
 /// What a client on a session wants of its task.
 pub(crate) struct LiveRequest {
     pub(crate) seat: SeatId,
-    pub(crate) wanted: LiveWanted,
+    pub(crate) wanted: LiveAction,
     pub(crate) reply: oneshot::Sender<Result<(LiveClientChange, Seq), LiveClientError>>,
 }
 
-pub(crate) enum LiveWanted {
+pub(crate) enum LiveAction {
     Attach(AttachClient),
     Detach(LiveClientLeft),
     Heartbeat(String, Option<Value>),
@@ -35,23 +35,23 @@ pub(crate) enum LiveWanted {
 
 /// Who is asked, as those who ask hear of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) asked: Option<Asked>,
+pub(crate) struct AnsweringState {
+    pub(crate) asked: Option<AnsweringSeat>,
     epoch: u64,
     /// What was written when it came to this.
     pub(crate) at: Seq,
 }
 
 /// Who is on a session.
-pub(crate) struct Live {
-    roster: Mutex<Kept>,
-    standing: watch::Sender<Standing>,
+pub(crate) struct LiveRoster {
+    roster: Mutex<RosterState>,
+    standing: watch::Sender<AnsweringState>,
     /// Control has passed, and those who are there under a name have not been told.
     untold: Notify,
 }
 
 #[derive(Default)]
-struct Kept {
+struct RosterState {
     roster: Roster,
     /// A change of it is being written: what follows from it comes after that.
     writing: bool,
@@ -59,17 +59,17 @@ struct Kept {
     told: Option<String>,
 }
 
-impl Default for Live {
+impl Default for LiveRoster {
     fn default() -> Self {
         Self {
             roster: Mutex::default(),
-            standing: watch::Sender::new(Standing::default()),
+            standing: watch::Sender::new(AnsweringState::default()),
             untold: Notify::new(),
         }
     }
 }
 
-impl Live {
+impl LiveRoster {
     pub(crate) fn roster(&self) -> RosterGuard<'_> {
         RosterGuard(lock(&self.roster))
     }
@@ -79,13 +79,13 @@ impl Live {
         self.untold.notified().await;
     }
 
-    pub(crate) fn standing(&self) -> watch::Receiver<Standing> {
+    pub(crate) fn standing(&self) -> watch::Receiver<AnsweringState> {
         self.standing.subscribe()
     }
 }
 
 /// The roster, to be looked at.
-pub(crate) struct RosterGuard<'a>(MutexGuard<'a, Kept>);
+pub(crate) struct RosterGuard<'a>(MutexGuard<'a, RosterState>);
 
 impl Deref for RosterGuard<'_> {
     type Target = Roster;
@@ -95,16 +95,16 @@ impl Deref for RosterGuard<'_> {
     }
 }
 
-impl Shared {
-    pub(crate) fn instant(&self) -> Now {
-        Now {
+impl SharedSession {
+    pub(crate) fn instant(&self) -> ClockReading {
+        ClockReading {
             at: self.config.clock.now(),
             tick: sleep(Duration::ZERO).deadline(),
         }
     }
 
     /// Changes the roster where nobody is told of it.
-    pub(crate) fn amend<T>(&self, change: impl FnOnce(&mut Roster, Now) -> T) -> T {
+    pub(crate) fn amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
         let now = self.instant();
         let mut kept = lock(&self.live.roster);
         let result = change(&mut kept.roster, now);
@@ -114,16 +114,16 @@ impl Shared {
         result
     }
 
-    /// Changes the roster; what follows is left to [`Shared::amended`], once it is written.
-    pub(crate) fn begin_amend<T>(&self, change: impl FnOnce(&mut Roster, Now) -> T) -> T {
+    /// Changes the roster; what follows is left to [`SharedSession::amended`], once it is written.
+    pub(crate) fn begin_amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
         let now = self.instant();
         let mut kept = lock(&self.live.roster);
         kept.writing = true;
         change(&mut kept.roster, now)
     }
 
-    /// A passing of control that was not told, to be written as the changes of [`Shared::begin_amend`] are.
-    pub(crate) fn begin_telling(&self) -> Option<Change> {
+    /// A passing of control that was not told, to be written as the changes of [`SharedSession::begin_amend`] are.
+    pub(crate) fn begin_telling(&self) -> Option<RosterChange> {
         let mut kept = lock(&self.live.roster);
         let change = kept.roster.untold(kept.told.as_deref());
         kept.writing = change.is_some();
@@ -131,7 +131,7 @@ impl Shared {
     }
 
     /// These changes are written, or there was nothing to write.
-    pub(crate) fn amended(&self, changes: &[Change]) {
+    pub(crate) fn amended(&self, changes: &[RosterChange]) {
         let mut kept = lock(&self.live.roster);
         if let Some(last) = changes.last() {
             kept.told.clone_from(&last.state.active_controller_id);
@@ -142,7 +142,7 @@ impl Shared {
 
     /// Lets everyone know who is asked and whose host it is. Called with the roster locked, so that the
     /// last word is the last change.
-    fn settle(&self, kept: &Kept) {
+    fn settle(&self, kept: &RosterState) {
         let roster = &kept.roster;
         if roster.untold(kept.told.as_deref()).is_some() {
             self.live.untold.notify_one();
@@ -155,7 +155,7 @@ impl Shared {
             }
             let changed = (standing.asked, standing.epoch) != (asked, epoch);
             if changed {
-                *standing = Standing { asked, epoch, at };
+                *standing = AnsweringState { asked, epoch, at };
             }
             changed
         });

@@ -16,15 +16,15 @@ mod split_sequence;
 mod stamp;
 mod task;
 
-pub use control::Controlled;
-pub use handle::{Controller, Observer, Submission};
-pub use roster::{Act, AttachClient, Claim, Taking};
-pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, Term};
+pub use control::AppliedControl;
+pub use handle::{Controller, Observer, PromptSubmission};
+pub use roster::{AttachClient, ControlPreemption, DriverAction, SeatClaim};
+pub use seat::{ControlWatch, ControllerInfo, Driver, LiveState, Seat, SeatTerm};
 
-pub(crate) use handle::Msg;
-pub(crate) use live::Live;
+pub(crate) use handle::TaskRequest;
+pub(crate) use live::LiveRoster;
 pub(crate) use running::{expiry, first_expired};
-pub(crate) use scribe::Scribe;
+pub(crate) use scribe::EventScribe;
 pub(crate) use settle::{recovery_events, withdrawn_prompts};
-pub(crate) use shared::{Shared, lock, or_never};
+pub(crate) use shared::{SharedSession, lock, or_never};
 pub(crate) use task::SessionTask;

@@ -5,32 +5,32 @@
 use std::collections::HashMap;
 
 use harn_model::{
-    AgentEvent, ChildResult, ErrorCategory, Named, OpenChild, OpenTurn, OrderedEvent, SessionView,
-    ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, WorkerCall, WorkerCallStep, WorkerEvent,
-    WorkerMetadata, WorkerUpdate,
+    AgentEvent, ChildResult, ErrorCategory, OpenChild, OpenTurn, OrderedEvent, SessionView,
+    ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, UsedIdKind, WorkerCall, WorkerCallStep,
+    WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 
 /// What becomes of an event: it is written after these, or left out because of this.
-pub(crate) type Placement = Result<Vec<AgentEvent>, &'static str>;
+pub(crate) type EventPlacement = Result<Vec<AgentEvent>, &'static str>;
 
 /// The event is written where it stands.
-const AS_IS: Placement = Ok(Vec::new());
+const AS_IS: EventPlacement = Ok(Vec::new());
 
-fn only_if(is_legal: bool, why_not: &'static str) -> Placement {
+fn only_if(is_legal: bool, why_not: &'static str) -> EventPlacement {
     is_legal.then(Vec::new).ok_or(why_not)
 }
 
 /// Names that were given anew in the turn that runs.
 #[derive(Default)]
-pub(crate) struct Order {
+pub(crate) struct EventOrder {
     calls: HashMap<ToolCallId, ToolCallId>,
     worker_calls: HashMap<ToolCallId, ToolCallId>,
     runs: HashMap<String, String>,
 }
 
-impl Order {
+impl EventOrder {
     /// Judges an event, and mends what can be mended. `view` is the fold of everything before it.
-    pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> Placement {
+    pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> EventPlacement {
         let turn = view.open_turn.as_ref();
         // Any other event stands by itself: nothing has to come before it, and anything may follow.
         let Some(ordered) = event.ordered_mut() else {
@@ -57,7 +57,7 @@ impl Order {
                 let id = self.call(&update.tool_call_id).clone();
                 let verdict = if is_open(turn, &id) {
                     AS_IS
-                } else if view.used.contains(Named::Call, id.as_str()) {
+                } else if view.used.contains(UsedIdKind::Call, id.as_str()) {
                     Err("the tool call has ended")
                 } else {
                     Ok(vec![AgentEvent::ToolCall(Box::new(call_of(update)))])
@@ -93,7 +93,7 @@ impl Order {
                 if turn.is_some_and(|turn| turn.runs.contains_key(self.run(&run.run_id))) {
                     return Err("the composition has begun already");
                 }
-                let fresh = view.used.fresh(Named::Run, &run.run_id);
+                let fresh = view.used.fresh(UsedIdKind::Run, &run.run_id);
                 let given = std::mem::replace(&mut run.run_id, fresh.clone());
                 self.runs.insert(given, fresh);
                 AS_IS
@@ -143,7 +143,7 @@ impl Order {
             }
             OrderedEvent::UserMessage { message_id, .. } => {
                 let id = message_id.as_str();
-                let is_delivered = view.used.contains(Named::DeliveredMessage, id);
+                let is_delivered = view.used.contains(UsedIdKind::DeliveredMessage, id);
                 only_if(!is_delivered, "the message was delivered already")
             }
         }
@@ -153,22 +153,22 @@ impl Order {
     /// from one in every turn.
     fn announce(&mut self, call: &mut ToolCall, view: &SessionView) {
         let given = &call.tool_call_id;
-        if !view.used.contains(Named::Call, given.as_str()) {
+        if !view.used.contains(UsedIdKind::Call, given.as_str()) {
             self.calls.remove(given);
             return;
         }
-        let fresh = ToolCallId::from(view.used.fresh(Named::Call, given.as_str()));
+        let fresh = ToolCallId::from(view.used.fresh(UsedIdKind::Call, given.as_str()));
         let given = std::mem::replace(&mut call.tool_call_id, fresh.clone());
         self.calls.insert(given, fresh);
     }
 
     /// The worker's own session has put its calls in order; only a name may be taken here.
-    fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> Placement {
+    fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> EventPlacement {
         let given = call.id().clone();
         match &call.step {
             WorkerCallStep::Announced(_) => {
-                if view.used.contains(Named::Call, given.as_str()) {
-                    let fresh = ToolCallId::from(view.used.fresh(Named::Call, given.as_str()));
+                if view.used.contains(UsedIdKind::Call, given.as_str()) {
+                    let fresh = ToolCallId::from(view.used.fresh(UsedIdKind::Call, given.as_str()));
                     self.worker_calls.insert(given, fresh.clone());
                     *call.id_mut() = fresh;
                 }
@@ -246,7 +246,7 @@ fn call_of(update: &ToolCallUpdate) -> ToolCall {
 }
 
 /// A worker's life: cycles that begin with a spawn, and one end.
-fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> Placement {
+fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement {
     use WorkerEvent::{
         WorkerCancelled, WorkerCompleted, WorkerFailed, WorkerProgressed, WorkerSpawned,
         WorkerStopped, WorkerWaitingForInput,

@@ -17,8 +17,8 @@ use harn_model::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-pub(crate) use change::Change;
-pub use change::{AttachClient, Taking};
+pub(crate) use change::RosterChange;
+pub use change::{AttachClient, ControlPreemption};
 use change::{CLIENT_EXIT, left_silently};
 
 use crate::{HostPort, LiveClientError, NotInControl};
@@ -38,7 +38,7 @@ pub(crate) struct SeatId(u64);
 
 /// Whether a connection means to drive a session without a word about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum SeatClaim {
     /// It controls the session whenever nobody else does and it does something: it opened it.
     IfFree,
     /// It watches, until a client of its own takes control.
@@ -47,7 +47,7 @@ pub enum Claim {
 
 /// What somebody who drives a session does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum DriverAction {
     /// Says something to the agent.
     Speak,
     /// Answers a question.
@@ -58,14 +58,14 @@ pub enum Act {
 
 /// When something happens, for people and for deadlines.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Now {
+pub(crate) struct ClockReading {
     pub(crate) at: Timestamp,
     pub(crate) tick: Instant,
 }
 
 /// Who is asked, and since which change of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct AnsweringSeat {
     pub(crate) seat: SeatId,
     pub(crate) term: u64,
 }
@@ -75,48 +75,48 @@ pub(crate) struct Roster {
     epoch: u64,
     term: u64,
     seated: u64,
-    seats: BTreeMap<SeatId, Sitting>,
+    seats: BTreeMap<SeatId, SeatedConnection>,
     /// In the order they came.
-    rows: Vec<Row>,
-    control: Option<Control>,
+    rows: Vec<RosterClient>,
+    control: Option<ControlTenure>,
 }
 
-struct Sitting {
+struct SeatedConnection {
     name: Arc<str>,
     host: Arc<dyn HostPort>,
     /// Whether it drives without a client of its own.
     implicit: bool,
 }
 
-struct Row {
+struct RosterClient {
     client: LiveClient,
     seat: SeatId,
-    promise: Option<Promise>,
+    promise: Option<HeartbeatPromise>,
     /// How long what it says of itself is.
     said: usize,
 }
 
 /// To be heard of every so often.
 #[derive(Clone, Copy)]
-struct Promise {
+struct HeartbeatPromise {
     every: Duration,
     due: Instant,
 }
 
-impl Promise {
-    fn new(every: Duration, now: Now) -> Self {
+impl HeartbeatPromise {
+    fn new(every: Duration, now: ClockReading) -> Self {
         let due = now.tick + every.saturating_mul(PATIENCE);
         Self { every, due }
     }
 }
 
-struct Control {
-    holder: Holder,
+struct ControlTenure {
+    holder: ControlHolder,
     since: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Holder {
+enum ControlHolder {
     Seat(SeatId),
     Client(String),
 }
@@ -126,25 +126,25 @@ impl Roster {
         &mut self,
         name: &str,
         host: Arc<dyn HostPort>,
-        claim: Claim,
-        now: Now,
+        claim: SeatClaim,
+        now: ClockReading,
     ) -> SeatId {
         self.seated += 1;
         let seat = SeatId(self.seated);
-        let sitting = Sitting {
+        let sitting = SeatedConnection {
             name: name.into(),
             host,
             implicit: false,
         };
         self.seats.insert(seat, sitting);
-        if claim == Claim::IfFree {
+        if claim == SeatClaim::IfFree {
             self.claim(seat, now);
         }
         seat
     }
 
     /// A connection means to drive from now on, unless it has clients that say what they want.
-    pub(crate) fn claim(&mut self, seat: SeatId, now: Now) {
+    pub(crate) fn claim(&mut self, seat: SeatId, now: ClockReading) {
         if self.has_clients(seat) {
             return;
         }
@@ -157,12 +157,12 @@ impl Roster {
     }
 
     /// A connection goes, and every client that came through it.
-    pub(crate) fn leave(&mut self, seat: SeatId) -> Vec<Change> {
+    pub(crate) fn leave(&mut self, seat: SeatId) -> Vec<RosterChange> {
         let own = self.rows.iter().filter(|row| row.seat == seat);
         let own: Vec<_> = own.map(|row| row.client.client_id.clone()).collect();
         let changes = self.remove_all(own, CLIENT_EXIT);
         self.changing(|roster| {
-            if roster.holder() == Some(&Holder::Seat(seat)) {
+            if roster.holder() == Some(&ControlHolder::Seat(seat)) {
                 roster.control = None;
             }
             roster.seats.remove(&seat);
@@ -174,7 +174,7 @@ impl Roster {
         &mut self,
         seat: SeatId,
         wanted: LiveClientLeft,
-    ) -> Result<Change, LiveClientError> {
+    ) -> Result<RosterChange, LiveClientError> {
         let unknown = LiveClientError::NotAttached {
             client_id: wanted.client_id.clone(),
         };
@@ -191,21 +191,21 @@ impl Roster {
         seat: SeatId,
         client_id: &str,
         metadata: Option<Value>,
-        now: Now,
-    ) -> Result<Change, LiveClientError> {
+        now: ClockReading,
+    ) -> Result<RosterChange, LiveClientError> {
         let at = self.attached(seat, client_id)?;
         self.fits(client_id, metadata.as_ref())?;
         let row = &mut self.rows[at];
         row.see(metadata, now);
-        row.promise = row.promise.map(|it| Promise::new(it.every, now));
+        row.promise = row.promise.map(|it| HeartbeatPromise::new(it.every, now));
         let controller = self.controller_id();
         let action = LiveClientAction::Heartbeat;
         Ok(self.told(action, Some(client_id), controller, None))
     }
 
     /// Detaches those that were not heard of for too long.
-    pub(crate) fn overdue(&mut self, now: Now) -> Vec<Change> {
-        let late = |row: &&Row| row.promise.is_some_and(|it| it.due <= now.tick);
+    pub(crate) fn overdue(&mut self, now: ClockReading) -> Vec<RosterChange> {
+        let late = |row: &&RosterClient| row.promise.is_some_and(|it| it.due <= now.tick);
         let late = self.rows.iter().filter(late);
         let late: Vec<_> = late.map(|row| row.client.client_id.clone()).collect();
         self.remove_all(late, "heartbeat_missed")
@@ -222,18 +222,18 @@ impl Roster {
     pub(crate) fn drive(
         &mut self,
         seat: SeatId,
-        act: Act,
+        act: DriverAction,
         client: Option<&str>,
-        now: Now,
+        now: ClockReading,
     ) -> Result<Option<LiveAuthor>, NotInControl> {
         self.claim_free(seat, now);
         let controller = self.controller_id();
-        let own = |row: &Row, id: &str| row.seat == seat && row.client.client_id == id;
+        let own = |row: &RosterClient, id: &str| row.seat == seat && row.client.client_id == id;
         let named = client.filter(|id| self.rows.iter().any(|row| own(row, id)));
         let holds = match (self.holder(), named) {
             (None, _) => false,
-            (Some(Holder::Client(id)), Some(named)) => id == named,
-            (Some(Holder::Seat(_)), Some(_)) => false,
+            (Some(ControlHolder::Client(id)), Some(named)) => id == named,
+            (Some(ControlHolder::Seat(_)), Some(_)) => false,
             (Some(_), None) => self.holding_seat() == Some(seat),
         };
         let Some(controller) = controller.clone().filter(|_| holds) else {
@@ -244,29 +244,29 @@ impl Roster {
         };
         let client = &self.rows[row].client;
         match act {
-            Act::Speak if !client.prompt_injection => {
+            DriverAction::Speak if !client.prompt_injection => {
                 Err(NotInControl::PromptInjectionOff { controller })
             }
-            Act::Answer if !client.permission_routing => {
+            DriverAction::Answer if !client.permission_routing => {
                 Err(NotInControl::PermissionRoutingOff { controller })
             }
-            Act::Speak | Act::Answer | Act::Steer => {
+            DriverAction::Speak | DriverAction::Answer | DriverAction::Steer => {
                 let author = LiveAuthor::controller(controller, client.metadata.clone());
                 Ok(Some(author))
             }
         }
     }
 
-    fn claim_free(&mut self, seat: SeatId, now: Now) {
+    fn claim_free(&mut self, seat: SeatId, now: ClockReading) {
         let implicit = self.seats.get(&seat).is_some_and(|it| it.implicit);
         if implicit && self.control.is_none() {
-            let (holder, since) = (Holder::Seat(seat), now.at);
-            self.changing(|roster| roster.control = Some(Control { holder, since }));
+            let (holder, since) = (ControlHolder::Seat(seat), now.at);
+            self.changing(|roster| roster.control = Some(ControlTenure { holder, since }));
         }
     }
 
     /// Takes a row away; what there is to tell of it.
-    fn remove(&mut self, gone: LiveClientLeft) -> Option<Change> {
+    fn remove(&mut self, gone: LiveClientLeft) -> Option<RosterChange> {
         let before = self.controller_id();
         self.row(&gone.client_id)?;
         self.changing(|roster| roster.take_out(&gone.client_id));
@@ -274,14 +274,14 @@ impl Roster {
         Some(self.told(LiveClientAction::Detached, None, before, left))
     }
 
-    fn remove_all(&mut self, clients: Vec<String>, reason: &str) -> Vec<Change> {
+    fn remove_all(&mut self, clients: Vec<String>, reason: &str) -> Vec<RosterChange> {
         let gone = clients.into_iter().map(|id| left_silently(id, reason));
         gone.filter_map(|gone| self.remove(gone)).collect()
     }
 
     /// Takes a row away, and control with it. Within a change.
     fn take_out(&mut self, client_id: &str) {
-        if matches!(self.holder(), Some(Holder::Client(id)) if id == client_id) {
+        if matches!(self.holder(), Some(ControlHolder::Client(id)) if id == client_id) {
             self.control = None;
         }
         self.rows.retain(|row| row.client.client_id != client_id);
@@ -333,18 +333,18 @@ impl Roster {
         }
     }
 
-    fn holder(&self) -> Option<&Holder> {
+    fn holder(&self) -> Option<&ControlHolder> {
         self.control.as_ref().map(|control| &control.holder)
     }
 
     fn is_implicit(&self) -> bool {
-        matches!(self.holder(), Some(Holder::Seat(_)))
+        matches!(self.holder(), Some(ControlHolder::Seat(_)))
     }
 
     fn holding_seat(&self) -> Option<SeatId> {
         match self.holder()? {
-            Holder::Seat(seat) => Some(*seat),
-            Holder::Client(id) => self.row(id).map(|at| self.rows[at].seat),
+            ControlHolder::Seat(seat) => Some(*seat),
+            ControlHolder::Client(id) => self.row(id).map(|at| self.rows[at].seat),
         }
     }
 
@@ -352,8 +352,8 @@ impl Roster {
     /// last: a question that nobody sees would hold the turn up until its deadline.
     fn asked_seat(&self) -> Option<SeatId> {
         match self.holder() {
-            Some(Holder::Seat(seat)) => Some(*seat),
-            Some(Holder::Client(id)) => {
+            Some(ControlHolder::Seat(seat)) => Some(*seat),
+            Some(ControlHolder::Client(id)) => {
                 let row = &self.rows[self.row(id)?];
                 row.client.permission_routing.then_some(row.seat)
             }
@@ -366,13 +366,13 @@ impl Roster {
 
     fn controller_id(&self) -> Option<String> {
         match self.holder()? {
-            Holder::Seat(seat) => self.seats.get(seat).map(|it| it.name.to_string()),
-            Holder::Client(id) => Some(id.clone()),
+            ControlHolder::Seat(seat) => self.seats.get(seat).map(|it| it.name.to_string()),
+            ControlHolder::Client(id) => Some(id.clone()),
         }
     }
 
     fn row(&self, client_id: &str) -> Option<usize> {
-        let named = |row: &Row| row.client.client_id == client_id;
+        let named = |row: &RosterClient| row.client.client_id == client_id;
         self.rows.iter().position(named)
     }
 
@@ -385,8 +385,8 @@ impl Roster {
     }
 }
 
-impl Row {
-    fn see(&mut self, metadata: Option<Value>, now: Now) {
+impl RosterClient {
+    fn see(&mut self, metadata: Option<Value>, now: ClockReading) {
         self.client.last_seen_at = seconds(now);
         if let Some(metadata) = metadata {
             self.said = length(&metadata);
@@ -399,6 +399,6 @@ fn length(metadata: &Value) -> usize {
     metadata.to_string().len()
 }
 
-fn seconds(now: Now) -> String {
+fn seconds(now: ClockReading) -> String {
     (now.at / 1000).to_string()
 }

@@ -19,38 +19,38 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     handle::QueuedPrompt,
-    shared::{Shared, or_never},
-    task::Waits,
+    shared::{SharedSession, or_never},
+    task::DaemonWaits,
 };
 use crate::{
     Agent, AgentError, Host, Observer, TurnContext,
     equipment::command_name,
     hitl::OpenHitl,
     permission::{self, PermissionsCommand},
-    turn::{Pipe, TurnItem, TurnParts, Unread},
-    worker::Crew,
+    turn::{TurnItem, TurnParts, TurnPipe, UnreadSteering},
+    worker::WorkerCrew,
 };
 
 pub(crate) struct RunningTurn {
     pub(crate) id: TurnId,
     pub(crate) prompt: Arc<[ContentBlock]>,
-    pub(crate) pipe: Arc<Pipe>,
+    pub(crate) pipe: Arc<TurnPipe>,
     pub(crate) asks: HashMap<AskId, PendingAsk>,
     /// Calls that were asked about and may run: whoever asked begins with them, whatever comes in between.
     pub(crate) allowed: HashSet<ToolCallId>,
     pub(crate) hitl: OpenHitl,
-    pub(crate) waits: Waits,
+    pub(crate) waits: DaemonWaits,
     /// What interrupted the agent since it last looked.
     pub(crate) interrupted: Option<&'static str>,
     /// How often the turn has started an iteration, also under the prompts before this one.
     pub(crate) iteration: Arc<AtomicU64>,
     /// What was delivered to the agent and it has not read.
-    pub(crate) unread: Unread,
+    pub(crate) unread: UnreadSteering,
     agent: JoinHandle<Result<StopReason, AgentError>>,
     /// What came of the agent, once it is gone.
     returned: Option<AgentResult>,
     cancel: CancellationToken,
-    crew: Arc<Crew>,
+    crew: Arc<WorkerCrew>,
     /// How long those who are told to stop may take: a cancelled agent, and once it is gone or given up,
     /// those who work for it.
     deadline: Option<Pin<Box<Sleep>>>,
@@ -64,10 +64,10 @@ pub(crate) struct RunningTurn {
 
 /// What one call of the agent leaves to the next in its turn.
 #[derive(Default)]
-pub(crate) struct Carried {
-    waits: Waits,
+pub(crate) struct TurnCarryover {
+    waits: DaemonWaits,
     iteration: Arc<AtomicU64>,
-    unread: Unread,
+    unread: UnreadSteering,
 }
 
 type AgentResult = Result<Result<StopReason, AgentError>, JoinError>;
@@ -111,10 +111,14 @@ pub(crate) enum TurnWake {
 
 impl RunningTurn {
     /// Starts the agent on a prompt.
-    pub(crate) fn start(shared: &Arc<Shared>, prompt: QueuedPrompt, carried: Carried) -> Self {
-        let pipe = Arc::new(Pipe::default());
+    pub(crate) fn start(
+        shared: &Arc<SharedSession>,
+        prompt: QueuedPrompt,
+        carried: TurnCarryover,
+    ) -> Self {
+        let pipe = Arc::new(TurnPipe::default());
         let cancel = CancellationToken::new();
-        let crew = Arc::new(Crew::new(
+        let crew = Arc::new(WorkerCrew::new(
             shared.clone(),
             prompt.turn.clone(),
             pipe.clone(),
@@ -175,8 +179,8 @@ impl RunningTurn {
     }
 
     /// What is left to the agent's next call.
-    pub(crate) fn carried(&self) -> Carried {
-        Carried {
+    pub(crate) fn carried(&self) -> TurnCarryover {
+        TurnCarryover {
             waits: self.waits.for_the_next_call(),
             iteration: self.iteration.clone(),
             unread: self.unread.clone(),
@@ -324,7 +328,7 @@ pub(crate) async fn first_expired<'a, Id: Clone + 'a>(
 
 /// Who answers a prompt that is a command of every session, or of what this one is equipped with. An agent's
 /// own command of that name is the agent's.
-fn command(shared: &Shared, prompt: &[ContentBlock]) -> Option<Arc<dyn Agent>> {
+fn command(shared: &SharedSession, prompt: &[ContentBlock]) -> Option<Arc<dyn Agent>> {
     if permission::is_meant(prompt) {
         return Some(Arc::new(PermissionsCommand));
     }

@@ -7,26 +7,26 @@ use harn_model::{
     binding_manifest_hash, snippet_hash,
 };
 
-use super::{order::Order, split_sequence::SplitSequence, stamp::Stamper};
-use crate::Ids;
+use super::{order::EventOrder, split_sequence::SplitSequence, stamp::EventStamper};
+use crate::IdSource;
 
 /// See the module. One a session; folds what it enters into the session's view.
-pub(crate) struct Scribe {
+pub(crate) struct EventScribe {
     session: SessionId,
     split: SplitSequence,
-    order: Order,
-    stamper: Stamper,
+    order: EventOrder,
+    stamper: EventStamper,
     /// Whether somebody was told that this session's agent breaks the order.
     told: bool,
 }
 
-impl Scribe {
+impl EventScribe {
     pub(crate) fn new(session: SessionId) -> Self {
         Self {
             session,
             split: SplitSequence::default(),
-            order: Order::default(),
-            stamper: Stamper::default(),
+            order: EventOrder::default(),
+            stamper: EventStamper::default(),
             told: false,
         }
     }
@@ -62,7 +62,7 @@ impl Scribe {
         turn: Option<&TurnId>,
         events: Vec<AgentEvent>,
         at: Timestamp,
-        ids: &dyn Ids,
+        ids: &dyn IdSource,
     ) -> Vec<Envelope> {
         let mut batch = Vec::with_capacity(events.len());
         let events = events.into_iter().flat_map(|event| self.split.pass(event));

@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
-    Controller, Msg, Observer, Submission,
-    control::Controlled,
-    live::{LiveRequest, LiveWanted, Standing},
-    roster::{Act, AttachClient, Claim, SeatId},
+    Controller, Observer, PromptSubmission, TaskRequest,
+    control::AppliedControl,
+    live::{AnsweringState, LiveAction, LiveRequest},
+    roster::{AttachClient, DriverAction, SeatClaim, SeatId},
     shared::lock,
 };
 use crate::{
@@ -26,12 +26,12 @@ use crate::{
 pub struct Seat {
     session: Controller,
     id: SeatId,
-    standing: watch::Receiver<Standing>,
+    standing: watch::Receiver<AnsweringState>,
 }
 
 /// Since when a seat is asked: an answer counts while it still is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term(pub(crate) u64);
+pub struct SeatTerm(pub(crate) u64);
 
 /// What a session looks like to those who look for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Controller {
     /// Takes a place at the session for a connection. `name` is what it is called while it is in control
     /// and has no client that says otherwise; `host` is what it offers then.
     #[must_use]
-    pub fn sit(&self, name: &str, host: Arc<dyn HostPort>, claim: Claim) -> Seat {
+    pub fn sit(&self, name: &str, host: Arc<dyn HostPort>, claim: SeatClaim) -> Seat {
         let standing = self.shared.live.standing();
         let id = self
             .shared
@@ -113,7 +113,11 @@ impl Seat {
     /// The session for somebody who may do this with it: whoever is in control. `client` is who says to do
     /// it; where it is none of the clients that came through here, it is only a label. A connection that
     /// opened the session takes control by this where nobody has it.
-    pub fn drive(&self, act: Act, client: Option<&str>) -> Result<Driver<'_>, NotInControl> {
+    pub fn drive(
+        &self,
+        act: DriverAction,
+        client: Option<&str>,
+    ) -> Result<Driver<'_>, NotInControl> {
         let drive = self
             .shared
             .amend(|roster, now| roster.drive(self.id, act, client, now));
@@ -143,10 +147,10 @@ impl Seat {
     /// Whether questions are put here, and since which change of that; told when what led to it was
     /// published, together with the place it was published at.
     #[must_use]
-    pub fn asked(&self) -> (Option<Term>, Seq) {
+    pub fn asked(&self) -> (Option<SeatTerm>, Seq) {
         let standing = self.standing.borrow();
         let here = standing.asked.filter(|asked| asked.seat == self.id);
-        (here.map(|asked| Term(asked.term)), standing.at)
+        (here.map(|asked| SeatTerm(asked.term)), standing.at)
     }
 
     /// Hears of it when [`Seat::asked`] may say something else, and once at first. Each watcher has its own.
@@ -199,18 +203,22 @@ impl Seat {
     }
 
     /// Answers a question that was put here in this term. Dropped where somebody else is asked by now.
-    pub async fn answer(&self, ask: AskId, decision: Decision, term: Term) {
-        let msg = Msg::Answer(ask, decision, Some(term));
+    pub async fn answer(&self, ask: AskId, decision: Decision, term: SeatTerm) {
+        let msg = TaskRequest::Answer(ask, decision, Some(term));
         self.session.notify(msg).await;
     }
 
     /// Answers what a person was asked here in this term, as [`Controller::hitl_respond`].
-    pub async fn hitl_respond(&self, response: HitlResponse, term: Term) -> Result<Seq, HitlError> {
+    pub async fn hitl_respond(
+        &self,
+        response: HitlResponse,
+        term: SeatTerm,
+    ) -> Result<Seq, HitlError> {
         self.session.respond(response, Some(term)).await
     }
 
     /// As [`Controller::hitl_unavailable`], of what was put here in this term.
-    pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>, term: Term) {
+    pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>, term: SeatTerm) {
         let end = HitlEnd::withdrawn(why);
         self.session
             .end_hitl(request_id, end, true, Some(term))
@@ -218,7 +226,7 @@ impl Seat {
     }
 
     /// As [`Controller::hitl_declined`], of what was put here in this term.
-    pub async fn hitl_declined(&self, request_id: &str, term: Term) {
+    pub async fn hitl_declined(&self, request_id: &str, term: SeatTerm) {
         let end = HitlEnd::declined();
         self.session
             .end_hitl(request_id, end, false, Some(term))
@@ -231,7 +239,7 @@ impl Seat {
         &self,
         client: AttachClient,
     ) -> Result<(LiveClientChange, Seq), LiveClientError> {
-        self.live(LiveWanted::Attach(client)).await
+        self.live(LiveAction::Attach(client)).await
     }
 
     /// A client that came through here leaves; told when this returns.
@@ -246,7 +254,7 @@ impl Seat {
             reason: reason.to_owned(),
             metadata,
         };
-        self.live(LiveWanted::Detach(gone)).await
+        self.live(LiveAction::Detach(gone)).await
     }
 
     /// A client that came through here is still there; told when this returns.
@@ -256,7 +264,7 @@ impl Seat {
         metadata: Option<Value>,
     ) -> Result<(LiveClientChange, Seq), LiveClientError> {
         let client_id = client_id.to_owned();
-        self.live(LiveWanted::Heartbeat(client_id, metadata)).await
+        self.live(LiveAction::Heartbeat(client_id, metadata)).await
     }
 
     /// The connection has ended: its clients are detached, which is told when this returns.
@@ -264,7 +272,7 @@ impl Seat {
         if self.get_up() {
             return;
         }
-        let left = |reply| Msg::Leave(self.id, Some(reply));
+        let left = |reply| TaskRequest::Leave(self.id, Some(reply));
         // Without a reply the session has ended, and has no clients any more.
         let _ = self.session.request(left).await;
     }
@@ -280,7 +288,7 @@ impl Seat {
         })
     }
 
-    async fn live(&self, wanted: LiveWanted) -> Result<(LiveClientChange, Seq), LiveClientError> {
+    async fn live(&self, wanted: LiveAction) -> Result<(LiveClientChange, Seq), LiveClientError> {
         let request = |reply| LiveRequest {
             seat: self.id,
             wanted,
@@ -288,7 +296,7 @@ impl Seat {
         };
         let done = self
             .session
-            .request(|reply| Msg::Live(Box::new(request(reply))));
+            .request(|reply| TaskRequest::Live(Box::new(request(reply))));
         done.await.unwrap_or(Err(LiveClientError::Closed))
     }
 }
@@ -298,7 +306,7 @@ impl Drop for Seat {
         if self.get_up() {
             return;
         }
-        let (session, msg) = (self.session.clone(), Msg::Leave(self.id, None));
+        let (session, msg) = (self.session.clone(), TaskRequest::Leave(self.id, None));
         // Without a runtime the session is gone as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { session.notify(msg).await });
@@ -307,7 +315,7 @@ impl Drop for Seat {
 }
 
 /// Waits for changes of who is asked.
-pub struct ControlWatch(watch::Receiver<Standing>);
+pub struct ControlWatch(watch::Receiver<AnsweringState>);
 
 impl ControlWatch {
     /// Resolves after the next change. Never, once the session is gone.
@@ -351,7 +359,7 @@ impl Driver<'_> {
     /// As [`Controller::prompt`].
     pub async fn prompt(
         self,
-        prompt: impl Into<Submission>,
+        prompt: impl Into<PromptSubmission>,
         registered: impl FnOnce(&TurnId),
     ) -> Result<TurnId, PromptError> {
         let prompt = prompt.into();
@@ -365,7 +373,7 @@ impl Driver<'_> {
         content: Vec<ContentBlock>,
         actor: Actor,
         named: impl FnOnce(&MessageId),
-    ) -> Result<(MessageId, Controlled), ControlError> {
+    ) -> Result<(MessageId, AppliedControl), ControlError> {
         let said = (content, self.author);
         self.session.put(mode, said, actor, named, false).await
     }
@@ -376,7 +384,7 @@ impl Driver<'_> {
         content: Vec<ContentBlock>,
         actor: Actor,
         named: impl FnOnce(&MessageId),
-    ) -> Result<(MessageId, Controlled), ControlError> {
+    ) -> Result<(MessageId, AppliedControl), ControlError> {
         let said = (content, self.author);
         let mode = DeliveryMode::FinishStep;
         self.session.put(mode, said, actor, named, true).await

@@ -4,11 +4,11 @@ use harn_journal::JournalError;
 use harn_model::Seq;
 use harn_policy::SessionMode;
 
-use super::handle::{Controller, Msg, find};
+use super::handle::{Controller, TaskRequest, find};
 use crate::{SettingError, mode};
 
 /// What is set, and to what.
-pub(crate) enum Setting {
+pub(crate) enum SettingChange {
     Mode(String),
     /// An option of the agent, and its value.
     Option(String, String),
@@ -24,7 +24,7 @@ impl Controller {
                 known: join(mode::modes().iter().map(|m| m.id.as_str())),
             });
         }
-        self.set(Setting::Mode(mode.to_owned())).await
+        self.set(SettingChange::Mode(mode.to_owned())).await
     }
 
     /// Sets an option of the agent; written and published when this returns, with the place of its
@@ -44,23 +44,23 @@ impl Controller {
                 known: join(option.choices.iter().map(|c| c.value.as_str())),
             });
         }
-        self.set(Setting::Option(id.to_owned(), value.to_owned()))
+        self.set(SettingChange::Option(id.to_owned(), value.to_owned()))
             .await
     }
 
     /// Gives the session a title, which no title of its agent replaces; written and published when this returns,
     /// with the place of its event.
     pub async fn set_title(&self, title: &str) -> Result<Seq, SettingError> {
-        self.set(Setting::Title(title.to_owned())).await
+        self.set(SettingChange::Title(title.to_owned())).await
     }
 
     /// Has listings show the session again; none where it has ended.
     pub(crate) async fn unarchive(&self) -> Option<Result<(), JournalError>> {
-        self.request(Msg::Unarchive).await
+        self.request(TaskRequest::Unarchive).await
     }
 
-    async fn set(&self, setting: Setting) -> Result<Seq, SettingError> {
-        let set = self.request(|reply| Msg::Set(setting, reply)).await;
+    async fn set(&self, setting: SettingChange) -> Result<Seq, SettingError> {
+        let set = self.request(|reply| TaskRequest::Set(setting, reply)).await;
         set.ok_or(SettingError::Closed)
     }
 }

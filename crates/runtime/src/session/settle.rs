@@ -2,20 +2,20 @@
 
 use harn_model::{
     AgentEvent, AskId, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
-    HitlOutcome, PermissionResolved, Recovered, SessionInfo, SessionView, ToolCallUpdate, TurnId,
-    WorkerCall, WorkerEvent, plain_text,
+    HitlOutcome, PermissionResolved, SessionInfo, SessionView, ToolCallUpdate, TurnId,
+    TurnRecovered, WorkerCall, WorkerEvent, plain_text,
 };
 
 /// How a turn came to leave things open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leftover {
+pub(crate) enum LeftoverCause {
     Cancelled,
     /// The agent returned without ending them.
     Abandoned,
     Crashed,
 }
 
-impl Leftover {
+impl LeftoverCause {
     /// Why a tool call failed that was left open, with the reason for one that was abandoned.
     fn call_failure(self, abandoned: &'static str) -> (&'static str, ErrorCategory) {
         match self {
@@ -40,7 +40,7 @@ pub(crate) fn cancelled_ask(ask_id: AskId) -> AgentEvent {
 
 /// Events that close everything that the turn under way leaves open: asks, calls, compositions,
 /// questions and workers that run.
-pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
+pub(crate) fn settle(view: &SessionView, how: LeftoverCause) -> Vec<AgentEvent> {
     let Some(turn) = &view.open_turn else {
         return Vec::new();
     };
@@ -70,9 +70,11 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
     });
     let runs = turn.runs.keys().map(|run_id| {
         let (error, category) = match how {
-            Leftover::Cancelled => ("the turn was cancelled", FailureCategory::Cancelled),
-            Leftover::Abandoned => ("the turn ended before it did", FailureCategory::Unknown),
-            Leftover::Crashed => ("interrupted: the agent stopped", FailureCategory::Cancelled),
+            LeftoverCause::Cancelled => ("the turn was cancelled", FailureCategory::Cancelled),
+            LeftoverCause::Abandoned => ("the turn ended before it did", FailureCategory::Unknown),
+            LeftoverCause::Crashed => {
+                ("interrupted: the agent stopped", FailureCategory::Cancelled)
+            }
         };
         AgentEvent::CompositionError(Box::new(CompositionRun {
             run_id: run_id.clone(),
@@ -87,12 +89,12 @@ pub(crate) fn settle(view: &SessionView, how: Leftover) -> Vec<AgentEvent> {
         .filter(|worker| worker.event.is_running());
     let workers = running.map(|worker| {
         let (event, error) = match how {
-            Leftover::Cancelled => (WorkerEvent::WorkerCancelled, "the turn was cancelled"),
-            Leftover::Abandoned => (
+            LeftoverCause::Cancelled => (WorkerEvent::WorkerCancelled, "the turn was cancelled"),
+            LeftoverCause::Abandoned => (
                 WorkerEvent::WorkerCancelled,
                 "the turn ended before this worker did",
             ),
-            Leftover::Crashed => (
+            LeftoverCause::Crashed => (
                 WorkerEvent::WorkerFailed,
                 "interrupted: the agent stopped before this worker ended; it may have had effects",
             ),
@@ -111,12 +113,12 @@ pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentE
     if open.is_none() && torn_bytes == 0 {
         return Vec::new();
     }
-    let mut events = settle(view, Leftover::Crashed);
+    let mut events = settle(view, LeftoverCause::Crashed);
     if open.is_some() {
         let aged = view.reminders.age().into_iter().map(Box::new);
         events.extend(aged.map(AgentEvent::ReminderLifecycle));
     }
-    events.push(AgentEvent::Recovered(Box::new(Recovered {
+    events.push(AgentEvent::Recovered(Box::new(TurnRecovered {
         interrupted_calls: open.map_or_else(Vec::new, |t| t.calls.keys().cloned().collect()),
         withdrawn_asks: open.map_or_else(Vec::new, |t| t.asks.keys().cloned().collect()),
         torn_bytes,

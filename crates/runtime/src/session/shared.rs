@@ -9,36 +9,36 @@ use std::{
 
 use harn_journal::SessionMeta;
 use harn_model::{
-    ApprovalLists, ApprovalPolicy, Command, ContentBlock, ExecutionKind, HitlRequest,
-    MutationScope, MutationSession, SessionId, SessionView, TurnId,
+    ApprovalLists, ApprovalPolicy, ContentBlock, ExecutionKind, HitlRequest, MutationScope,
+    MutationSession, SessionId, SessionView, SlashCommand, TurnId,
 };
-use harn_policy::{Policy, Roots, SessionMode};
+use harn_policy::{Policy, SessionMode, SessionRoots};
 use tokio::sync::Semaphore;
 
-use super::live::Live;
+use super::live::LiveRoster;
 use crate::{
-    Agent, AgentProfile, Equipment, HostPort, HubConfig, PromptError, hub::WeakHub, publish::Feed,
-    worker::ChildOf,
+    Agent, AgentProfile, Equipment, HostPort, HubConfig, PromptError, hub::WeakHub,
+    publish::SessionFeed, worker::ParentLink,
 };
 
 /// What the task and its handles share.
-pub(crate) struct Shared {
+pub(crate) struct SharedSession {
     pub(crate) meta: SessionMeta,
     pub(crate) cwd: Arc<Path>,
     /// Its directories, and what in them is never written. A client that opens the session again may name
     /// others beside the first.
-    pub(crate) roots: Mutex<Arc<Roots>>,
+    pub(crate) roots: Mutex<Arc<SessionRoots>>,
     /// The rules that were in force at the last call, as audits tell them.
     pub(crate) rules: Mutex<Option<(Arc<Policy>, ApprovalPolicy)>>,
     pub(crate) view: Mutex<SessionView>,
-    pub(crate) feed: Arc<Feed>,
+    pub(crate) feed: Arc<SessionFeed>,
     /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
     /// moment it is read, so that a late one cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
     /// Who is on it. Of this process, like its clients: a session that is opened again is controlled by
     /// nobody.
-    pub(crate) live: Live,
+    pub(crate) live: LiveRoster,
     /// Tools, skills and servers; a worker's are those of the session at the top.
     pub(crate) equipment: Arc<dyn Equipment>,
     /// What people are being asked: what of the open questions of the view can be answered.
@@ -48,19 +48,19 @@ pub(crate) struct Shared {
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) profile: Arc<AgentProfile>,
     /// Whose worker it is, while it works for somebody.
-    pub(crate) lineage: Option<ChildOf>,
+    pub(crate) lineage: Option<ParentLink>,
     pub(crate) hub: WeakHub,
     /// Places for workers at every depth below it; those of the session at the top count.
     pub(crate) places: Arc<Semaphore>,
 }
 
-impl Shared {
+impl SharedSession {
     pub(crate) fn view(&self) -> MutexGuard<'_, SessionView> {
         lock(&self.view)
     }
 
     /// Its directories as they are now.
-    pub(crate) fn roots(&self) -> Arc<Roots> {
+    pub(crate) fn roots(&self) -> Arc<SessionRoots> {
         lock(&self.roots).clone()
     }
 
@@ -123,13 +123,16 @@ impl Shared {
     }
 
     /// The slash commands of the agent itself.
-    pub(crate) fn own_commands(&self) -> Vec<Command> {
+    pub(crate) fn own_commands(&self) -> Vec<SlashCommand> {
         let own = self.view().commands.clone();
         own.unwrap_or_else(|| self.profile.commands.clone())
     }
 
     /// The same beside those of the equipment, whose names are told too. Workers have none of these.
-    pub(crate) fn with_equipment(&self, mut commands: Vec<Command>) -> (Vec<Command>, Vec<String>) {
+    pub(crate) fn with_equipment(
+        &self,
+        mut commands: Vec<SlashCommand>,
+    ) -> (Vec<SlashCommand>, Vec<String>) {
         let mut equipped = Vec::new();
         if self.lineage.is_none() {
             for command in self.equipment.commands() {

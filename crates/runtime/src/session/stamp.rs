@@ -9,13 +9,13 @@ use harn_model::{
     WorkerEvent, WorkerUpdate, rfc3339,
 };
 
-use crate::{IdKind, Ids, permission::with_command};
+use crate::{IdKind, IdSource, permission::with_command};
 
 /// Completes events just before they are written.
 #[derive(Default)]
-pub(crate) struct Stamper {
+pub(crate) struct EventStamper {
     /// Which message the next chunk belongs to.
-    open: Option<(Channel, MessageId)>,
+    open: Option<(MessageChannel, MessageId)>,
     /// The right the session acts under.
     pub(super) audit: Option<Arc<MutationSession>>,
     /// Whether durations mean nothing.
@@ -23,19 +23,19 @@ pub(crate) struct Stamper {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Channel {
+enum MessageChannel {
     Answer,
     Thought,
 }
 
-impl Stamper {
+impl EventStamper {
     /// Completes an event just before it is written. `view` is the fold of everything before it.
     pub(crate) fn stamp(
         &mut self,
         event: &mut AgentEvent,
         view: &SessionView,
         at: Timestamp,
-        ids: &dyn Ids,
+        ids: &dyn IdSource,
     ) {
         if event.ends_message() {
             self.open = None;
@@ -45,10 +45,10 @@ impl Stamper {
         };
         match stamped {
             StampedEvent::AgentMessageChunk { message_id, .. } => {
-                self.message(Channel::Answer, message_id, ids);
+                self.message(MessageChannel::Answer, message_id, ids);
             }
             StampedEvent::AgentThoughtChunk { message_id, .. } => {
-                self.message(Channel::Thought, message_id, ids);
+                self.message(MessageChannel::Thought, message_id, ids);
             }
             StampedEvent::ToolCall(call) => {
                 call.audit.clone_from(&self.audit);
@@ -112,7 +112,7 @@ impl Stamper {
         }
     }
 
-    fn message(&mut self, channel: Channel, id: &mut Option<MessageId>, ids: &dyn Ids) {
+    fn message(&mut self, channel: MessageChannel, id: &mut Option<MessageId>, ids: &dyn IdSource) {
         if id.is_some() {
             self.open = id.clone().map(|id| (channel, id));
             return;
@@ -234,7 +234,7 @@ fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp)
     };
 }
 
-fn complete_handoff(handoff: &mut HandoffArtifact, at: Timestamp, ids: &dyn Ids) {
+fn complete_handoff(handoff: &mut HandoffArtifact, at: Timestamp, ids: &dyn IdSource) {
     if handoff.id.is_empty() {
         handoff.id = ids.mint(IdKind::Handoff);
     }

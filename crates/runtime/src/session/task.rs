@@ -16,54 +16,58 @@ mod workers;
 
 use std::{collections::VecDeque, pin::pin, sync::Arc};
 
-use harn_journal::{JournalError, Log, MetaChange};
-use harn_model::{AgentEvent, Command, Decision, Durability, Envelope, Seq, TurnId};
+use harn_journal::{JournalError, MetaChange, SessionLog};
+use harn_model::{AgentEvent, Decision, Durability, Envelope, Seq, SlashCommand, TurnId};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep_until,
 };
 
 use controls::withdrawn_by;
-use workers::OnTheWay;
+use workers::WorkerDeliveries;
 
-pub(crate) use daemon::Waits;
+pub(crate) use daemon::DaemonWaits;
 
 use super::{
-    Msg, Shared,
+    SharedSession, TaskRequest,
     handle::QueuedPrompt,
-    running::{Carried, PendingAsk, RunningTurn, TurnWake, expiry},
-    scribe::Scribe,
+    running::{PendingAsk, RunningTurn, TurnCarryover, TurnWake, expiry},
+    scribe::EventScribe,
     settle::cancelled_ask,
     shared::{lock, or_never},
 };
 use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
 
 pub(crate) struct SessionTask {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSession>,
     /// Before the inbox: a session whose inbox is closed has given its journal back.
-    log: Box<dyn Log>,
-    inbox: mpsc::Receiver<Msg>,
+    log: Box<dyn SessionLog>,
+    inbox: mpsc::Receiver<TaskRequest>,
     waiting: VecDeque<QueuedPrompt>,
     turn: Option<RunningTurn>,
-    scribe: Scribe,
-    on_the_way: OnTheWay,
+    scribe: EventScribe,
+    on_the_way: WorkerDeliveries,
     /// The slash commands of its equipment, as they were last told.
-    commands_told: Vec<Command>,
+    commands_told: Vec<SlashCommand>,
     items: Vec<TurnItem>,
     /// Set once the session is over: these wait to hear of it.
     closed: Option<Vec<oneshot::Sender<()>>>,
 }
 
 impl SessionTask {
-    pub(crate) fn new(shared: Arc<Shared>, log: Box<dyn Log>, inbox: mpsc::Receiver<Msg>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<SharedSession>,
+        log: Box<dyn SessionLog>,
+        inbox: mpsc::Receiver<TaskRequest>,
+    ) -> Self {
         Self {
-            scribe: Scribe::new(shared.meta.thread_id.clone()),
+            scribe: EventScribe::new(shared.meta.thread_id.clone()),
             shared,
             log,
             inbox,
             waiting: VecDeque::new(),
             turn: None,
-            on_the_way: OnTheWay::default(),
+            on_the_way: WorkerDeliveries::default(),
             commands_told: Vec::new(),
             items: Vec::new(),
             closed: None,
@@ -123,27 +127,27 @@ impl SessionTask {
         Ok(())
     }
 
-    async fn handle(&mut self, msg: Option<Msg>) -> Result<(), JournalError> {
+    async fn handle(&mut self, msg: Option<TaskRequest>) -> Result<(), JournalError> {
         let Some(msg) = msg else {
             // Every handle is gone.
             return self.wind_up(Vec::new(), false).await;
         };
         match msg {
-            Msg::Prompt(prompt) => self.queue(prompt).await?,
-            Msg::Cancel(turn) => self.cancel(&turn).await?,
-            Msg::Answer(ask, decision, term) => {
+            TaskRequest::Prompt(prompt) => self.queue(prompt).await?,
+            TaskRequest::Cancel(turn) => self.cancel(&turn).await?,
+            TaskRequest::Answer(ask, decision, term) => {
                 if self.counts(term) {
                     self.answer(&ask, decision).await?;
                 }
             }
-            Msg::HitlRespond(response, term, reply) => {
+            TaskRequest::HitlRespond(response, term, reply) => {
                 if self.counts(term) {
                     self.hitl_respond(*response, reply).await?;
                 } else {
                     send_reply(reply, Err(HitlError::Unknown(response.request_id)));
                 }
             }
-            Msg::HitlEnd {
+            TaskRequest::HitlEnd {
                 id,
                 end,
                 said,
@@ -153,7 +157,7 @@ impl SessionTask {
                     self.end_hitl(&id, end, said).await?;
                 }
             }
-            Msg::Routed(route) => {
+            TaskRequest::Routed(route) => {
                 // One that is settled by now was put to nobody.
                 let open = |ask| {
                     self.turn
@@ -165,20 +169,20 @@ impl SessionTask {
                     self.write(vec![routed]).await?;
                 }
             }
-            Msg::Control(request) => self.control(*request).await?,
-            Msg::Live(request) => self.live(*request).await?,
-            Msg::Leave(seat, reply) => self.leave(seat, reply).await?,
-            Msg::Inherit(reminders) => self.inherit(reminders).await?,
-            Msg::Forget(forgotten) => self.forget(forgotten).await?,
-            Msg::Equipped(change) => self.equipped(change).await?,
-            Msg::Resume => self.resume().await?,
-            Msg::Set(setting, reply) => send_reply(reply, self.set(setting).await?),
-            Msg::Unarchive(reply) => {
+            TaskRequest::Control(request) => self.control(*request).await?,
+            TaskRequest::Live(request) => self.live(*request).await?,
+            TaskRequest::Leave(seat, reply) => self.leave(seat, reply).await?,
+            TaskRequest::Inherit(reminders) => self.inherit(reminders).await?,
+            TaskRequest::Forget(forgotten) => self.forget(forgotten).await?,
+            TaskRequest::Equipped(change) => self.equipped(change).await?,
+            TaskRequest::Resume => self.resume().await?,
+            TaskRequest::Set(setting, reply) => send_reply(reply, self.set(setting).await?),
+            TaskRequest::Unarchive(reply) => {
                 send_reply(reply, self.log.amend(MetaChange::Archived(false)));
             }
-            Msg::SetDirectories(additional) => self.set_directories(additional),
-            Msg::DealtWith(reply) => send_reply(reply, self.shared.view().last_seq),
-            Msg::Close { reply, told } => self.wind_up(vec![reply], told).await?,
+            TaskRequest::SetDirectories(additional) => self.set_directories(additional),
+            TaskRequest::DealtWith(reply) => send_reply(reply, self.shared.view().last_seq),
+            TaskRequest::Close { reply, told } => self.wind_up(vec![reply], told).await?,
         }
         Ok(())
     }
@@ -197,7 +201,11 @@ impl SessionTask {
         let started = AgentEvent::TurnStarted(prompt.begins());
         self.write_in(Some(&prompt.turn), vec![started]).await?;
         self.note_rules().await;
-        self.turn = Some(RunningTurn::start(&self.shared, prompt, Carried::default()));
+        self.turn = Some(RunningTurn::start(
+            &self.shared,
+            prompt,
+            TurnCarryover::default(),
+        ));
         self.act_under_mode();
         Ok(())
     }
@@ -395,7 +403,7 @@ impl SessionTask {
         turn: Option<&TurnId>,
         mut events: Vec<AgentEvent>,
     ) -> Result<Vec<Envelope>, JournalError> {
-        Scribe::hash(&mut events);
+        EventScribe::hash(&mut events);
         // What a worker may do is decided above, and may change there at any time.
         if self.shared.lineage.is_some() {
             self.act_in(turn);

@@ -19,12 +19,12 @@ use harn_policy::{PolicyError, SessionMode};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Pipe, ToolBuilder, TurnItem, Unread};
+use super::{ToolBuilder, TurnItem, TurnPipe, UnreadSteering};
 use crate::{
     AgentError, Equipment, Host, IdKind, Observer, Worker, WorkerBuilder, WorkerError,
-    permission::{Act, Judged, judge, options},
-    session::Shared,
-    worker::Crew,
+    permission::{CallJudgement, ProposedCall, judge, options},
+    session::SharedSession,
+    worker::WorkerCrew,
 };
 
 /// A turn, as its agent sees it. Cheap to clone; clones may be used from several tasks, and what each
@@ -41,13 +41,13 @@ pub(crate) struct TurnParts {
     pub(crate) prompt: Arc<[ContentBlock]>,
     pub(crate) host: Host,
     pub(crate) observer: Observer,
-    pub(crate) pipe: Arc<Pipe>,
+    pub(crate) pipe: Arc<TurnPipe>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) crew: Arc<Crew>,
+    pub(crate) crew: Arc<WorkerCrew>,
     /// How often the agent passed the start of an iteration.
     pub(crate) iteration: Arc<AtomicU64>,
     /// What was delivered to it and it has not read.
-    pub(crate) unread: Unread,
+    pub(crate) unread: UnreadSteering,
 }
 
 /// What somebody is asked to decide: whether a call may run.
@@ -233,7 +233,7 @@ impl TurnContext {
     /// through [`TurnContext::tool`] asks by itself where the rules want it.
     pub async fn ask(&self, question: Question) -> Result<Decision, AgentError> {
         let judged = JudgedAct {
-            line: Act::from(&question.tool_call).shown_command(),
+            line: ProposedCall::from(&question.tool_call).shown_command(),
             paths: Vec::new(),
         };
         self.put(question, judged, None, None).await
@@ -243,7 +243,7 @@ impl TurnContext {
     pub(super) async fn put_judged(
         &self,
         tool_call: ToolCall,
-        judged: &Judged,
+        judged: &CallJudgement,
     ) -> Result<Decision, AgentError> {
         let grant = judged.grant.clone();
         let lasting = self.remembers();
@@ -291,7 +291,7 @@ impl TurnContext {
     }
 
     /// Judges what a call would do.
-    pub(super) async fn judge(&self, act: Act) -> Judged {
+    pub(super) async fn judge(&self, act: ProposedCall) -> CallJudgement {
         judge(&self.parts.observer.shared, act).await
     }
 
@@ -354,7 +354,7 @@ impl TurnContext {
     /// Rules are kept in files, so not on this thread.
     async fn at_the_rules<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Shared) -> Result<T, PolicyError> + Send + 'static,
+        work: impl FnOnce(&SharedSession) -> Result<T, PolicyError> + Send + 'static,
     ) -> Result<T, PolicyError> {
         let shared = self.parts.observer.shared.clone();
         let done = tokio::task::spawn_blocking(move || work(&shared)).await;

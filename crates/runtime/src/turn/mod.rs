@@ -7,9 +7,9 @@ mod tool;
 mod unread;
 
 pub use context::{Question, TurnContext};
-pub use steering::{Delivered, Idle, Steering, Wake};
+pub use steering::{IdleOutcome, IdleWait, Steering, SteeringDelivery};
 pub use tool::{ToolBuilder, ToolHandle, ToolOutput};
 
 pub(crate) use context::TurnParts;
-pub(crate) use pipe::{Pipe, TurnItem, Wait};
-pub(crate) use unread::Unread;
+pub(crate) use pipe::{IdleRequest, TurnItem, TurnPipe};
+pub(crate) use unread::UnreadSteering;

@@ -10,7 +10,7 @@ use harn_model::{
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::Delivered;
+use super::SteeringDelivery;
 use crate::{AgentError, hitl::HitlEnd, session::lock};
 
 /// What an agent hands over, in order.
@@ -31,10 +31,10 @@ pub(crate) enum TurnItem {
         seam: Seam,
         iteration: u64,
         after_a_wait: bool,
-        reply: oneshot::Sender<Delivered>,
+        reply: oneshot::Sender<SteeringDelivery>,
     },
     /// It waits for more to do.
-    Idle(Wait),
+    Idle(IdleRequest),
     /// It need not wait any more.
     Wake(WakeReason),
     /// It wants to know what is in force.
@@ -72,7 +72,7 @@ impl TurnItem {
 }
 
 /// An agent's wait for more to do.
-pub(crate) struct Wait {
+pub(crate) struct IdleRequest {
     /// How often the turn has started an iteration.
     pub(crate) iteration: u64,
     /// How often in a row it may wake for nothing, where the agent says so.
@@ -83,7 +83,7 @@ pub(crate) struct Wait {
 }
 
 #[derive(Default)]
-pub(crate) struct Pipe {
+pub(crate) struct TurnPipe {
     state: Mutex<PipeState>,
     /// There is something to take.
     filled: Notify,
@@ -103,7 +103,7 @@ const MAX_ITEMS: usize = 1024;
 /// What a question to a person counts for, beside its text.
 const HITL: usize = 1024;
 
-impl Pipe {
+impl TurnPipe {
     /// Hands an item over, waiting while the pipe is full. Fails once the turn is over.
     pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
         let weight = weight(&item);
@@ -221,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_belongs_together_is_handed_over_whole_or_not_at_all() {
-        let pipe = Pipe::default();
+        let pipe = TurnPipe::default();
         let mut taken = Vec::new();
         pipe.push(said(MAX_BYTES - 10_000)).await.unwrap();
         // One of them would fit.

@@ -6,8 +6,8 @@ use harn_model::{ContentBlock, MessageId, Seam, SystemReminder, WakeReason, plai
 use tokio::sync::oneshot;
 
 use super::{
-    TurnContext, TurnItem, Wait,
-    unread::{Expected, Held},
+    IdleRequest, TurnContext, TurnItem,
+    unread::{AwaitedDelivery, HeldDelivery},
 };
 use crate::{AgentError, session::or_never};
 
@@ -38,12 +38,12 @@ impl Steering {
 
 /// What was delivered at a seam, in the order it came.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Delivered {
+pub struct SteeringDelivery {
     pub(crate) items: Vec<Steering>,
     pub(crate) dispatch_skipped: bool,
 }
 
-impl Delivered {
+impl SteeringDelivery {
     /// Whether the tools that were about to run are not to run: something that interrupts came first. Calls
     /// that were announced and had not begun are settled already.
     #[must_use]
@@ -81,7 +81,7 @@ impl Delivered {
     }
 }
 
-impl Deref for Delivered {
+impl Deref for SteeringDelivery {
     type Target = [Steering];
 
     fn deref(&self) -> &[Steering] {
@@ -89,7 +89,7 @@ impl Deref for Delivered {
     }
 }
 
-impl IntoIterator for Delivered {
+impl IntoIterator for SteeringDelivery {
     type Item = Steering;
     type IntoIter = std::vec::IntoIter<Steering>;
 
@@ -100,23 +100,23 @@ impl IntoIterator for Delivered {
 
 /// Why an agent that waited goes on, and what it was given.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wake {
+pub struct IdleOutcome {
     /// Why.
     pub reason: WakeReason,
     /// What was delivered.
-    pub delivered: Delivered,
+    pub delivered: SteeringDelivery,
 }
 
 /// A wait for more to do; see [`TurnContext::idle`]. Begins when it is awaited.
 #[must_use = "an agent waits only where this is awaited"]
-pub struct Idle<'a> {
+pub struct IdleWait<'a> {
     cx: &'a TurnContext,
     every: Option<Duration>,
     until: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
     watchdog: Option<u64>,
 }
 
-impl<'a> Idle<'a> {
+impl<'a> IdleWait<'a> {
     pub(super) fn new(cx: &'a TurnContext) -> Self {
         Self {
             cx,
@@ -144,14 +144,14 @@ impl<'a> Idle<'a> {
         self
     }
 
-    async fn wait(self) -> Result<Wake, AgentError> {
+    async fn wait(self) -> Result<IdleOutcome, AgentError> {
         let cx = self.cx;
-        let mut held = Held {
+        let mut held = HeldDelivery {
             delivered: cx.pass(Seam::DaemonIdlePre, false).await?,
             unread: &cx.parts().unread,
         };
         let (reply, mut woken) = oneshot::channel();
-        let wait = Wait {
+        let wait = IdleRequest {
             iteration: cx.iteration(),
             watchdog: self.watchdog,
             given: held.delivered.wakes(),
@@ -178,12 +178,12 @@ impl<'a> Idle<'a> {
             held.delivered.extend(cx.pass(seam, after_a_wait).await?);
         }
         let delivered = held.hand_over();
-        Ok(Wake { reason, delivered })
+        Ok(IdleOutcome { reason, delivered })
     }
 }
 
-impl<'a> IntoFuture for Idle<'a> {
-    type Output = Result<Wake, AgentError>;
+impl<'a> IntoFuture for IdleWait<'a> {
+    type Output = Result<IdleOutcome, AgentError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -227,7 +227,7 @@ impl TurnContext {
     ///     }
     /// }
     /// ```
-    pub async fn seam(&self, seam: Seam) -> Result<Delivered, AgentError> {
+    pub async fn seam(&self, seam: Seam) -> Result<SteeringDelivery, AgentError> {
         if seam == Seam::TurnStart {
             let equipment = &self.parts().observer.shared.equipment;
             equipment.boundary(self).await?;
@@ -237,7 +237,7 @@ impl TurnContext {
 
     /// Passes a seam. After a wait, a message that was to be delivered at the end is delivered too: waiting
     /// was the end.
-    async fn pass(&self, seam: Seam, after_a_wait: bool) -> Result<Delivered, AgentError> {
+    async fn pass(&self, seam: Seam, after_a_wait: bool) -> Result<SteeringDelivery, AgentError> {
         let iteration = &self.parts().iteration;
         if seam == Seam::TurnStart {
             iteration.fetch_add(1, Ordering::Relaxed);
@@ -251,7 +251,7 @@ impl TurnContext {
         };
         self.push(item).await?;
         let unread = &self.parts().unread;
-        let mut expected = Expected {
+        let mut expected = AwaitedDelivery {
             reply: delivered,
             unread,
         };
@@ -261,7 +261,7 @@ impl TurnContext {
         if self.is_cancelled() {
             return Err(AgentError::Cancelled);
         }
-        let mut delivered = Delivered {
+        let mut delivered = SteeringDelivery {
             items: unread.take(),
             dispatch_skipped: false,
         };
@@ -270,7 +270,7 @@ impl TurnContext {
     }
 
     /// Waits for more to do, instead of returning: until the user says something, a reminder comes, a host
-    /// resumes the agent, or what [`Idle::until`] and [`Idle::every`] name. Waiting costs nothing; hosts are
+    /// resumes the agent, or what [`IdleWait::until`] and [`IdleWait::every`] name. Waiting costs nothing; hosts are
     /// told that the agent is there, at a pace that slows down.
     ///
     /// An agent that waits in several places at once waits once: what ends one of them ends all, and what
@@ -288,8 +288,8 @@ impl TurnContext {
     ///     }
     /// }
     /// ```
-    pub fn idle(&self) -> Idle<'_> {
-        Idle::new(self)
+    pub fn idle(&self) -> IdleWait<'_> {
+        IdleWait::new(self)
     }
 
     /// The reminders that are in force, the oldest first, for the prompt of a model. Hosts are told of each

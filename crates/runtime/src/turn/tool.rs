@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{TurnContext, TurnItem};
 use crate::{
     AgentError, BoxFuture, Host, IdKind, ToolError,
-    permission::{Act, Declared, Judged, Permit},
+    permission::{CallJudgement, CallPermit, DeclaredCommand, ProposedCall},
 };
 
 /// A tool call that has been described but not announced.
@@ -153,11 +153,11 @@ impl ToolBuilder {
         Ok(error.into())
     }
 
-    fn act(&self) -> Act {
-        Act {
+    fn act(&self) -> ProposedCall {
+        ProposedCall {
             annotations: self.annotations.clone(),
             declared: self.declared.clone(),
-            ..Act::from(&self.call)
+            ..ProposedCall::from(&self.call)
         }
     }
 }
@@ -180,7 +180,7 @@ fn announced(call: ToolCall) -> TurnItem {
 
 fn record(
     call: &ToolCallId,
-    act: &Act,
+    act: &ProposedCall,
     receipt: &PolicyDecision,
     reason: Option<String>,
     escalated: bool,
@@ -222,7 +222,7 @@ impl ToolHandle {
         }
     }
 
-    fn permitted(mut self, act: Act, permit: Permit) -> Self {
+    fn permitted(mut self, act: ProposedCall, permit: CallPermit) -> Self {
         self.host = self.host.permitted(permit);
         self.input = act.input;
         self
@@ -237,8 +237,8 @@ impl ToolHandle {
     /// What a decision comes to. Arguments that were put in the place of the agent's are judged again.
     async fn decided(
         self,
-        mut act: Act,
-        judged: Judged,
+        mut act: ProposedCall,
+        judged: CallJudgement,
         decision: Decision,
     ) -> Result<Self, AgentError> {
         let (receipt, refusal) = match decision {
@@ -284,10 +284,10 @@ impl ToolHandle {
     }
 
     /// The title of a call with other arguments than it was announced with: that of the old ones would lie.
-    fn title_of(&self, act: &Act) -> String {
+    fn title_of(&self, act: &ProposedCall) -> String {
         match act.command() {
-            Some(Declared::Line(line)) => line.into_owned(),
-            Some(Declared::Unreadable) | None => {
+            Some(DeclaredCommand::Line(line)) => line.into_owned(),
+            Some(DeclaredCommand::Unreadable) | None => {
                 let paths = act.paths().join(" ");
                 format!("{} {paths}", self.tool).trim_end().to_owned()
             }
@@ -297,7 +297,7 @@ impl ToolHandle {
     /// Records what came of a question: a refusal, or that the call may run.
     async fn tell(
         &self,
-        act: &Act,
+        act: &ProposedCall,
         receipt: &PolicyDecision,
         refusal: Option<String>,
     ) -> Result<(), AgentError> {

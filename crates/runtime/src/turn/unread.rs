@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use harn_model::{ContentBlock, MessageId};
 use tokio::sync::oneshot;
 
-use super::{Delivered, Steering};
+use super::{Steering, SteeringDelivery};
 use crate::session::lock;
 
 /// See the module. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Unread(Arc<Mutex<Vec<Steering>>>);
+pub(crate) struct UnreadSteering(Arc<Mutex<Vec<Steering>>>);
 
-impl Unread {
+impl UnreadSteering {
     /// Keeps these, after those that are kept already.
     pub(crate) fn keep(&self, mut items: Vec<Steering>) {
         lock(&self.0).append(&mut items);
@@ -37,12 +37,12 @@ impl Unread {
 }
 
 /// What is on its way to an agent; kept if whoever waits for it is dropped.
-pub(super) struct Expected<'a> {
-    pub(super) reply: oneshot::Receiver<Delivered>,
-    pub(super) unread: &'a Unread,
+pub(super) struct AwaitedDelivery<'a> {
+    pub(super) reply: oneshot::Receiver<SteeringDelivery>,
+    pub(super) unread: &'a UnreadSteering,
 }
 
-impl Drop for Expected<'_> {
+impl Drop for AwaitedDelivery<'_> {
     fn drop(&mut self) {
         // From here on whoever delivers keeps it; what came before is here.
         self.reply.close();
@@ -53,18 +53,18 @@ impl Drop for Expected<'_> {
 }
 
 /// What an agent has been given on the way to something more; kept if it never gets there.
-pub(super) struct Held<'a> {
-    pub(super) delivered: Delivered,
-    pub(super) unread: &'a Unread,
+pub(super) struct HeldDelivery<'a> {
+    pub(super) delivered: SteeringDelivery,
+    pub(super) unread: &'a UnreadSteering,
 }
 
-impl Held<'_> {
-    pub(super) fn hand_over(mut self) -> Delivered {
+impl HeldDelivery<'_> {
+    pub(super) fn hand_over(mut self) -> SteeringDelivery {
         std::mem::take(&mut self.delivered)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldDelivery<'_> {
     fn drop(&mut self) {
         self.unread.keep(std::mem::take(&mut self.delivered.items));
     }

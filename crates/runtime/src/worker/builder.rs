@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use harn_model::{SessionId, WorkerEvent, WorkerId, WorkerMetadata, WorkerUpdate};
 
-use super::{Crew, Worker, cycle::Run};
+use super::{Worker, WorkerCrew, cycle::CycleRun};
 use crate::{Agent, IdKind, NewSession, WorkerError};
 
 /// A worker that has been described but not started.
@@ -29,7 +29,7 @@ use crate::{Agent, IdKind, NewSession, WorkerError};
 /// ```
 #[must_use = "a worker begins with `start`"]
 pub struct WorkerBuilder {
-    crew: Arc<Crew>,
+    crew: Arc<WorkerCrew>,
     name: String,
     task: String,
     mode: String,
@@ -39,7 +39,7 @@ pub struct WorkerBuilder {
 }
 
 impl WorkerBuilder {
-    pub(crate) fn new(crew: Arc<Crew>, name: String) -> Self {
+    pub(crate) fn new(crew: Arc<WorkerCrew>, name: String) -> Self {
         let cwd = crew.session.cwd.to_path_buf();
         Self {
             crew,
@@ -128,7 +128,7 @@ impl WorkerBuilder {
         let (id, agent) = (claim.id.clone(), self.agent.clone());
         let worker = Worker::new(self.crew, id, session.clone(), agent);
         worker
-            .run(Run {
+            .run(CycleRun {
                 claim,
                 session,
                 new: Some(new),

@@ -7,30 +7,30 @@
 use std::{collections::HashMap, sync::Arc};
 
 use harn_model::{
-    AgentEvent, ErrorCategory, Lineage, ToolCallId, ToolCallStatus, ToolContent, WorkerCall,
+    AgentEvent, ErrorCategory, LineageEntry, ToolCallId, ToolCallStatus, ToolContent, WorkerCall,
     WorkerCallStep,
 };
 
-use super::Crew;
+use super::WorkerCrew;
 use crate::{AgentError, Subscription, turn::TurnItem};
 
 /// The calls of one cycle that have not ended.
 pub(super) struct CallRelay {
-    crew: Arc<Crew>,
+    crew: Arc<WorkerCrew>,
     /// The worker.
-    worker: Lineage,
+    worker: LineageEntry,
     open: HashMap<ToolCallId, RelayedCall>,
 }
 
 struct RelayedCall {
-    lineage: Vec<Lineage>,
+    lineage: Vec<LineageEntry>,
     tool_name: String,
     title: Option<String>,
     status: ToolCallStatus,
 }
 
 impl CallRelay {
-    pub(super) fn new(crew: Arc<Crew>, worker: Lineage) -> Self {
+    pub(super) fn new(crew: Arc<WorkerCrew>, worker: LineageEntry) -> Self {
         Self {
             crew,
             worker,

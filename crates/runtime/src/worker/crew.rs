@@ -14,29 +14,29 @@ use tokio_util::sync::CancellationToken;
 use super::{WorkerReport, cycle::CycleEnd};
 use crate::{
     AgentError, WorkerError,
-    session::{Shared, lock},
-    turn::{Pipe, TurnItem},
+    session::{SharedSession, lock},
+    turn::{TurnItem, TurnPipe},
 };
 
-pub(crate) struct Crew {
+pub(crate) struct WorkerCrew {
     /// The session the workers work for.
-    pub(super) session: Arc<Shared>,
+    pub(super) session: Arc<SharedSession>,
     pub(super) turn: TurnId,
-    pub(super) pipe: Arc<Pipe>,
+    pub(super) pipe: Arc<TurnPipe>,
     /// The turn's own: it was cancelled.
     cancel: CancellationToken,
     /// Over when the turn is cancelled or ends: what runs belongs to the turn.
     stop: CancellationToken,
-    busy: Mutex<Busy>,
+    busy: Mutex<BusyWorkers>,
     /// A worker was given back.
     freed: Notify,
 }
 
 /// Those who are claimed.
-type Busy = BTreeMap<WorkerId, Arc<Cycle>>;
+type BusyWorkers = BTreeMap<WorkerId, Arc<WorkerCycle>>;
 
 /// A cycle of a worker, from the outside.
-pub(super) struct Cycle {
+pub(super) struct WorkerCycle {
     /// Which one it is; that of the last where only the end of a worker is written.
     pub(super) number: u64,
     /// Whether it takes one of the places there are.
@@ -47,7 +47,7 @@ pub(super) struct Cycle {
     pub(super) report: watch::Receiver<Option<WorkerReport>>,
 }
 
-impl Cycle {
+impl WorkerCycle {
     /// Ends it like this; the first wish counts.
     pub(super) fn end(&self, how: CycleEnd) {
         lock(&self.ending).get_or_insert(how);
@@ -66,11 +66,11 @@ impl Cycle {
     }
 }
 
-impl Crew {
+impl WorkerCrew {
     pub(crate) fn new(
-        session: Arc<Shared>,
+        session: Arc<SharedSession>,
         turn: TurnId,
-        pipe: Arc<Pipe>,
+        pipe: Arc<TurnPipe>,
         cancel: CancellationToken,
     ) -> Self {
         Self {
@@ -118,12 +118,12 @@ impl Crew {
         view.workers.get(id).map(|last| (**last).clone())
     }
 
-    pub(super) fn cycle(&self, id: &WorkerId) -> Option<Arc<Cycle>> {
+    pub(super) fn cycle(&self, id: &WorkerId) -> Option<Arc<WorkerCycle>> {
         lock(&self.busy).get(id).cloned()
     }
 
     /// Claims a worker nobody has heard of yet.
-    pub(super) fn claim_new(self: &Arc<Self>, id: WorkerId) -> Result<Claim, WorkerError> {
+    pub(super) fn claim_new(self: &Arc<Self>, id: WorkerId) -> Result<WorkerClaim, WorkerError> {
         let limit = self.session.config.max_worker_depth;
         if self.session.depth() >= limit {
             return Err(WorkerError::TooDeep { limit });
@@ -138,7 +138,7 @@ impl Crew {
         self: &Arc<Self>,
         id: &WorkerId,
         for_cycle: bool,
-    ) -> Result<(Claim, WorkerUpdate), WorkerError> {
+    ) -> Result<(WorkerClaim, WorkerUpdate), WorkerError> {
         let mut busy = self.claims()?;
         let last = self.waits(&busy, id)?;
         let place = for_cycle.then(|| self.place(&busy)).transpose()?;
@@ -148,7 +148,7 @@ impl Crew {
     }
 
     /// Those who are claimed, while somebody may be.
-    fn claims(&self) -> Result<MutexGuard<'_, Busy>, WorkerError> {
+    fn claims(&self) -> Result<MutexGuard<'_, BusyWorkers>, WorkerError> {
         let busy = lock(&self.busy);
         if self.stop.is_cancelled() {
             return Err(WorkerError::TurnOver);
@@ -157,7 +157,7 @@ impl Crew {
     }
 
     /// The last word on a worker that waits and that nobody holds.
-    fn waits(&self, busy: &Busy, id: &WorkerId) -> Result<WorkerUpdate, WorkerError> {
+    fn waits(&self, busy: &BusyWorkers, id: &WorkerId) -> Result<WorkerUpdate, WorkerError> {
         let last = self.last(id);
         let last = last.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
         if last.event.is_terminal() {
@@ -173,7 +173,7 @@ impl Crew {
     }
 
     /// A place to work, among those of the session and those below the session at the top.
-    fn place(&self, busy: &Busy) -> Result<OwnedSemaphorePermit, WorkerError> {
+    fn place(&self, busy: &BusyWorkers) -> Result<OwnedSemaphorePermit, WorkerError> {
         let config = &self.session.config;
         let limit = config.max_workers;
         if busy.values().filter(|cycle| cycle.at_work).count() >= limit {
@@ -187,13 +187,13 @@ impl Crew {
 
     fn claim(
         self: &Arc<Self>,
-        busy: &mut Busy,
+        busy: &mut BusyWorkers,
         id: WorkerId,
         number: u64,
         place: Option<OwnedSemaphorePermit>,
-    ) -> Claim {
+    ) -> WorkerClaim {
         let (done, report) = watch::channel(None);
-        let cycle = Arc::new(Cycle {
+        let cycle = Arc::new(WorkerCycle {
             number,
             at_work: place.is_some(),
             stop: self.stop.child_token(),
@@ -201,7 +201,7 @@ impl Crew {
             report,
         });
         busy.insert(id.clone(), cycle.clone());
-        Claim {
+        WorkerClaim {
             crew: self.clone(),
             id,
             cycle,
@@ -222,15 +222,15 @@ impl Crew {
 }
 
 /// The right to do something with a worker. Given back when it is dropped.
-pub(super) struct Claim {
-    pub(super) crew: Arc<Crew>,
+pub(super) struct WorkerClaim {
+    pub(super) crew: Arc<WorkerCrew>,
     pub(super) id: WorkerId,
-    pub(super) cycle: Arc<Cycle>,
+    pub(super) cycle: Arc<WorkerCycle>,
     done: watch::Sender<Option<WorkerReport>>,
     place: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
-impl Claim {
+impl WorkerClaim {
     /// Gives the worker back and tells everyone who waits what became of the cycle.
     pub(super) fn finish(self, report: WorkerReport) {
         self.release();
@@ -252,7 +252,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for WorkerClaim {
     fn drop(&mut self) {
         self.release();
     }

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use harn_model::{
-    AgentEvent, ContentBlock, HandoffArtifact, Lineage, Pending, Seam, SessionId, StopReason,
-    SystemReminder, TurnId, TurnOutcome, WorkerEvent, WorkerUpdate,
+    AgentEvent, ContentBlock, HandoffArtifact, LineageEntry, PendingDelivery, Seam, SessionId,
+    StopReason, SystemReminder, TurnId, TurnOutcome, WorkerEvent, WorkerUpdate,
 };
 use tokio::sync::oneshot;
 
 use super::{
-    ChildOf, Crew, WorkerReport,
+    ParentLink, WorkerCrew, WorkerReport,
     calls::CallRelay,
-    crew::{Claim, Cycle},
+    crew::{WorkerClaim, WorkerCycle},
     hitl::HitlRelay,
     relay::AskRelay,
-    said::Said,
+    said::ReplyTail,
 };
 use crate::{
     Agent, Controller, IdKind, NewSession, Observer, PromptError, SessionEnd, Subscription,
@@ -23,8 +23,8 @@ use crate::{
 };
 
 /// A cycle that is to run.
-pub(super) struct Run {
-    pub(super) claim: Claim,
+pub(super) struct CycleRun {
+    pub(super) claim: WorkerClaim,
     /// The worker's own session.
     pub(super) session: SessionId,
     /// The session to be created; none where the cycle runs in that of the one before.
@@ -43,7 +43,7 @@ pub(super) enum CycleEnd {
     Stopped(Box<HandoffArtifact>),
 }
 
-impl Run {
+impl CycleRun {
     /// Runs the cycle in a task of its own; the receiver gets a result when it has begun, or could not. Not async,
     /// so that the task is compiled in this crate and not in each that starts a worker.
     pub(super) fn spawn(self) -> oneshot::Receiver<Result<(), WorkerError>> {
@@ -64,7 +64,7 @@ impl Run {
         };
         // Whoever started it may have stopped waiting; it runs all the same.
         let _ = begun.send(Ok(()));
-        let entry = Lineage {
+        let entry = LineageEntry {
             worker_id: self.claim.id.clone(),
             worker_name: self.update.worker_name.clone(),
             session_id: self.session.clone(),
@@ -92,7 +92,7 @@ impl Run {
     async fn open(&self) -> Result<Controller, WorkerError> {
         let crew = &self.claim.crew;
         let hub = crew.session.hub.upgrade().ok_or(WorkerError::TurnOver)?;
-        let child_of = ChildOf {
+        let child_of = ParentLink {
             worker_id: self.claim.id.clone(),
             worker_name: self.update.worker_name.clone(),
             parent: Observer {
@@ -135,8 +135,8 @@ impl Run {
         let in_force = view.reminders.iter().map(|active| active.reminder.clone());
         let waiting = view.pending.of(Seam::TurnStart.delivers());
         let waiting = waiting.into_iter().filter_map(|row| match row {
-            Pending::Reminder(pending) => Some(pending.reminder.clone()),
-            Pending::Message(_) => None,
+            PendingDelivery::Reminder(pending) => Some(pending.reminder.clone()),
+            PendingDelivery::Message(_) => None,
         });
         let session = above.meta.thread_id.as_str();
         let all = in_force.chain(waiting);
@@ -147,11 +147,11 @@ impl Run {
     async fn follow(
         &self,
         child: &Controller,
-        entry: Lineage,
+        entry: LineageEntry,
         events: &mut Subscription,
         calls: &mut CallRelay,
-    ) -> (CycleEnd, Said) {
-        let mut said = Said::default();
+    ) -> (CycleEnd, ReplyTail) {
+        let mut said = ReplyTail::default();
         let (crew, cycle) = (&self.claim.crew, &self.claim.cycle);
         // Stopped while its session was opened: its agent need not begin.
         if cycle.stop.is_cancelled() {
@@ -185,7 +185,7 @@ async fn listen(
     turn: &TurnId,
     events: &mut Subscription,
     (relay, hitl, calls): (&mut AskRelay, &mut HitlRelay, &mut CallRelay),
-    said: &mut Said,
+    said: &mut ReplyTail,
 ) -> Option<CycleEnd> {
     loop {
         let delivery = tokio::select! {
@@ -261,14 +261,14 @@ fn outcome(outcome: &TurnOutcome) -> CycleEnd {
 }
 
 /// Why a cycle was stopped from outside.
-fn stopped(crew: &Crew, cycle: &Cycle) -> CycleEnd {
+fn stopped(crew: &WorkerCrew, cycle: &WorkerCycle) -> CycleEnd {
     let ending = cycle.ending();
     ending.unwrap_or_else(|| CycleEnd::Cancelled(crew.why_over()))
 }
 
 /// The events that end a cycle, or a worker that waits, and what is reported of it.
 pub(super) fn ended(
-    crew: &Crew,
+    crew: &WorkerCrew,
     update: &WorkerUpdate,
     end: CycleEnd,
 ) -> (Vec<AgentEvent>, WorkerReport) {
@@ -300,7 +300,7 @@ fn step(update: WorkerUpdate) -> AgentEvent {
 
 /// The handoff of a worker; what its author left out is what is known of the worker.
 fn handed_over(
-    crew: &Crew,
+    crew: &WorkerCrew,
     update: &WorkerUpdate,
     mut handoff: Box<HandoffArtifact>,
 ) -> AgentEvent {

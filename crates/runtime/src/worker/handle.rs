@@ -7,9 +7,9 @@ use harn_model::{
 };
 
 use super::{
-    Crew,
-    crew::{Claim, Cycle},
-    cycle::{self, CycleEnd, Run},
+    WorkerCrew,
+    crew::{WorkerClaim, WorkerCycle},
+    cycle::{self, CycleEnd, CycleRun},
 };
 use crate::{Agent, WorkerError, session::lock};
 
@@ -17,12 +17,12 @@ use crate::{Agent, WorkerError, session::lock};
 /// is done or the turn ends, and one that waits can be [found](crate::TurnContext::find_worker) again.
 #[derive(Clone)]
 pub struct Worker {
-    crew: Arc<Crew>,
+    crew: Arc<WorkerCrew>,
     id: WorkerId,
     session: SessionId,
     agent: Option<Arc<dyn Agent>>,
     /// The cycle this handle saw last.
-    seen: Arc<Mutex<Option<Arc<Cycle>>>>,
+    seen: Arc<Mutex<Option<Arc<WorkerCycle>>>>,
 }
 
 /// What became of a cycle.
@@ -56,7 +56,7 @@ impl WorkerReport {
 
 impl Worker {
     pub(super) fn new(
-        crew: Arc<Crew>,
+        crew: Arc<WorkerCrew>,
         id: WorkerId,
         session: SessionId,
         agent: Option<Arc<dyn Agent>>,
@@ -70,7 +70,7 @@ impl Worker {
         }
     }
 
-    pub(crate) fn find(crew: Arc<Crew>, id: &WorkerId) -> Result<Self, WorkerError> {
+    pub(crate) fn find(crew: Arc<WorkerCrew>, id: &WorkerId) -> Result<Self, WorkerError> {
         let last = crew.last(id);
         let session = last.and_then(|last| last.metadata.child_run_id);
         // One without a session was announced by the agent itself; there is nothing to hold.
@@ -142,7 +142,7 @@ impl Worker {
         // Journals of earlier versions have the path of the session above here.
         let own = self.crew.session.config.store.place(&self.session);
         update.metadata.snapshot_path = own.map(|place| place.events);
-        self.run(Run {
+        self.run(CycleRun {
             claim,
             session: self.session.clone(),
             new: None,
@@ -168,7 +168,7 @@ impl Worker {
 
     /// Runs a cycle beside the agent; returns when it has begun, or could not. In a task of its own, so
     /// that whoever stops waiting cannot leave a worker half started.
-    pub(super) async fn run(&self, run: Run) -> Result<(), WorkerError> {
+    pub(super) async fn run(&self, run: CycleRun) -> Result<(), WorkerError> {
         let cycle = run.claim.cycle.clone();
         run.spawn().await.unwrap_or(Err(WorkerError::TurnOver))?;
         *lock(&self.seen) = Some(cycle);
@@ -206,7 +206,7 @@ impl Worker {
     /// Written in a task of its own, so that the claim is held until it is.
     async fn end_waiting(
         &self,
-        claim: Claim,
+        claim: WorkerClaim,
         last: WorkerUpdate,
         how: CycleEnd,
     ) -> Result<(), WorkerError> {

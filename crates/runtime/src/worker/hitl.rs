@@ -3,11 +3,11 @@
 use harn_model::{HitlRequest, HitlResponse};
 use tokio::sync::oneshot;
 
-use super::relay::Relay;
+use super::relay::QuestionRelay;
 use crate::{AgentError, IdKind, hitl::HitlEnd, turn::TurnItem};
 
 /// What is open of one cycle of a worker.
-pub(super) type HitlRelay = Relay<String, HitlEnd>;
+pub(super) type HitlRelay = QuestionRelay<String, HitlEnd>;
 
 impl HitlRelay {
     /// Puts what the worker asks to the session above.

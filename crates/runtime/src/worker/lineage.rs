@@ -7,7 +7,7 @@ use crate::Observer;
 
 /// What a worker's session knows of where it comes from.
 #[derive(Clone)]
-pub(crate) struct ChildOf {
+pub(crate) struct ParentLink {
     pub(crate) worker_id: WorkerId,
     pub(crate) worker_name: String,
     /// The session it works for.
@@ -16,7 +16,7 @@ pub(crate) struct ChildOf {
     pub(crate) turn: TurnId,
 }
 
-impl ChildOf {
+impl ParentLink {
     /// Whether this is the session of that worker.
     pub(crate) fn owns(&self, meta: &SessionMeta) -> bool {
         meta.worker.as_ref() == Some(&self.worker_id)

@@ -17,5 +17,5 @@ mod said;
 pub use builder::WorkerBuilder;
 pub use handle::{Worker, WorkerReport};
 
-pub(crate) use crew::Crew;
-pub(crate) use lineage::ChildOf;
+pub(crate) use crew::WorkerCrew;
+pub(crate) use lineage::ParentLink;

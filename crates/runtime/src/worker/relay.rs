@@ -4,17 +4,17 @@
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
-use harn_model::{AgentEvent, AskId, Decision, Lineage, PermissionAsked, WorkerCall};
+use harn_model::{AgentEvent, AskId, Decision, LineageEntry, PermissionAsked, WorkerCall};
 use tokio::{sync::oneshot, task::JoinSet};
 
-use super::Crew;
+use super::WorkerCrew;
 use crate::{AgentError, IdKind, turn::TurnItem};
 
 /// The open questions of one kind of one cycle: how they are named, and what answers them.
-pub(super) struct Relay<Id, Answer> {
-    pub(super) crew: Arc<Crew>,
+pub(super) struct QuestionRelay<Id, Answer> {
+    pub(super) crew: Arc<WorkerCrew>,
     /// The worker.
-    pub(super) entry: Lineage,
+    pub(super) entry: LineageEntry,
     /// The worker's questions that are open above, with their names there.
     open: HashMap<Id, Id>,
     /// Which question was answered: its names below and above, and the answer.
@@ -23,11 +23,15 @@ pub(super) struct Relay<Id, Answer> {
 }
 
 /// The questions about tool calls.
-pub(super) type AskRelay = Relay<AskId, Decision>;
+pub(super) type AskRelay = QuestionRelay<AskId, Decision>;
 
-impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> Relay<Id, Answer> {
+impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRelay<Id, Answer> {
     /// Nothing is open yet; `withdraw` takes a question back.
-    pub(super) fn new(crew: Arc<Crew>, entry: Lineage, withdraw: fn(Id) -> TurnItem) -> Self {
+    pub(super) fn new(
+        crew: Arc<WorkerCrew>,
+        entry: LineageEntry,
+        withdraw: fn(Id) -> TurnItem,
+    ) -> Self {
         Self {
             crew,
             entry,

@@ -7,13 +7,13 @@ const KEPT: usize = 256 * 1024;
 
 /// The end of what was said, messages apart.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ReplyTail {
     text: String,
     message: Option<MessageId>,
     cut: bool,
 }
 
-impl Said {
+impl ReplyTail {
     pub(super) fn add(&mut self, chunk: &str, message: Option<&MessageId>) {
         if self.message.as_ref() != message {
             if !self.text.is_empty() {
@@ -53,14 +53,14 @@ mod tests {
 
     #[test]
     fn messages_stand_apart_and_the_end_is_kept() {
-        let mut said = Said::default();
+        let mut said = ReplyTail::default();
         let (one, two) = (MessageId::from("m1"), MessageId::from("m2"));
         said.add("Hel", Some(&one));
         said.add("lo.", Some(&one));
         said.add("Done.", Some(&two));
         assert_eq!(said.finish(), ("Hello.\n\nDone.".to_owned(), false));
 
-        let mut said = Said::default();
+        let mut said = ReplyTail::default();
         for _ in 0..5 {
             said.add(&"é".repeat(KEPT / 4), Some(&one));
         }

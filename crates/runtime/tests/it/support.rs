@@ -19,8 +19,8 @@ use harn_model::{
     TurnId,
 };
 use harn_runtime::{
-    Agent, AgentError, AgentProfile, Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession,
-    NoDisk, NoHost, Subscription, TurnContext, async_trait,
+    Agent, AgentError, AgentProfile, Clock, Controller, Hub, HubConfig, IdKind, IdSource,
+    NewSession, NoDisk, NoHost, Subscription, TurnContext, async_trait,
 };
 use tempfile::TempDir;
 
@@ -85,7 +85,7 @@ impl Clock for TickingClock {
 #[derive(Default)]
 pub struct CountedIds(Mutex<HashMap<&'static str, u64>>);
 
-impl Ids for CountedIds {
+impl IdSource for CountedIds {
     fn mint(&self, kind: IdKind) -> String {
         let word = match kind {
             IdKind::Session => "session",

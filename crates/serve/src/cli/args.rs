@@ -10,8 +10,8 @@ use harn_policy::SessionMode;
 #[cfg(feature = "terminal")]
 use harn_terminal::attach::AttachArgs;
 use harn_tools::{
-    skills::Strategy,
-    tool_search::{self, Ranking, Switch, ToolSearchOptions},
+    skills::SkillMatchStrategy,
+    tool_search::{self, ToolRanking, ToolSearchOptions, ToolSearchSwitch},
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -29,14 +29,14 @@ use crate::options::ASK_TIMEOUT;
 /// Serves an agent to editors and other hosts over the Agent Client Protocol, over three others, and to browsers
 #[derive(Debug, Parser)]
 #[command(name = "harn-serve", version, max_term_width = 100)]
-pub(super) struct Args {
+pub(super) struct CliArgs {
     #[command(flatten)]
     pub(super) log: LogArgs,
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: CliCommand,
 }
 
-impl Args {
+impl CliArgs {
     /// `harn-serve acp`, all defaults.
     pub(super) fn just_acp() -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Args {
                 log_level: LevelFilter::WARN,
                 log_file: None,
             },
-            command: Command::Acp(AcpArgs::default()),
+            command: CliCommand::Acp(AcpArgs::default()),
         }
     }
 }
@@ -66,7 +66,7 @@ fn log_level() -> impl TypedValueParser<Value = LevelFilter> {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum CliCommand {
     /// Serve one ACP client on stdin and stdout; this is what an editor runs
     Acp(AcpArgs),
     /// Serve threads and turns as JSON-RPC on stdin and stdout
@@ -77,7 +77,7 @@ pub(super) enum Command {
     #[command(visible_alias = "harness")]
     Threads {
         #[command(flatten)]
-        serve: Serve,
+        serve: AgentArgs,
         /// Directory to work in, instead of this one
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
@@ -103,7 +103,7 @@ pub(super) enum Command {
     #[cfg(feature = "terminal")]
     Run {
         #[command(flatten)]
-        serve: Serve,
+        serve: AgentArgs,
         #[command(flatten)]
         dialect: DialectFlags,
         #[command(flatten)]
@@ -125,7 +125,7 @@ pub(super) enum Command {
     /// List, show or delete sessions
     Sessions {
         #[command(flatten)]
-        places: Places,
+        places: StorageArgs,
         #[command(subcommand)]
         command: SessionsCommand,
     },
@@ -167,7 +167,7 @@ pub(super) enum Command {
     /// Check the installation: one line for each thing looked at
     Doctor {
         #[command(flatten)]
-        places: Places,
+        places: StorageArgs,
     },
 }
 
@@ -177,7 +177,7 @@ pub(super) enum Command {
 #[command(mut_args(needs_listen))]
 pub(super) struct AcpArgs {
     #[command(flatten)]
-    pub(super) serve: Serve,
+    pub(super) serve: AgentArgs,
     #[command(flatten)]
     pub(super) dialect: DialectFlags,
     #[command(flatten)]
@@ -187,7 +187,7 @@ pub(super) struct AcpArgs {
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
     #[command(flatten)]
-    pub(super) network: Network,
+    pub(super) network: NetworkArgs,
     /// Check the installation instead, like the command doctor: editors append it to run that in a terminal
     #[arg(long)]
     pub(super) doctor: bool,
@@ -198,7 +198,7 @@ pub(super) struct AcpArgs {
 #[group(skip)]
 pub(super) struct ServeArgs {
     #[command(flatten)]
-    pub(super) serve: Serve,
+    pub(super) serve: AgentArgs,
     #[command(flatten)]
     pub(super) dialect: DialectFlags,
     #[command(flatten)]
@@ -214,7 +214,7 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     pub(super) open: bool,
     #[command(flatten)]
-    pub(super) network: Network,
+    pub(super) network: NetworkArgs,
 }
 
 /// Where our own things are kept.
@@ -229,7 +229,7 @@ pub(super) struct StateDir {
 /// Where our own things are kept, and where sessions are.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
-pub(super) struct Places {
+pub(super) struct StorageArgs {
     #[command(flatten)]
     pub(super) state: StateDir,
     /// Where sessions are kept when not in the state directory, such as DIR/.harness for the threads of a
@@ -241,44 +241,44 @@ pub(super) struct Places {
 /// What to serve, and how.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
-pub(super) struct Serve {
+pub(super) struct AgentArgs {
     /// The agent: explore answers questions about a workspace, script:FILE plays a scenario
     #[arg(long, value_name = "explore|script:FILE", default_value = "explore")]
     pub(super) engine: EngineChoice,
     #[command(flatten)]
-    pub(super) places: Places,
+    pub(super) places: StorageArgs,
     #[command(flatten)]
-    pub(super) permissions: Permissions,
+    pub(super) permissions: PermissionArgs,
     #[command(flatten)]
-    pub(super) tools: Tools,
+    pub(super) tools: ToolArgs,
 }
 
 /// What sessions have beside the host's files and terminals.
 #[derive(Debug, clap::Args)]
-pub(super) struct Tools {
+pub(super) struct ToolArgs {
     /// A folder of skills that counts before all others; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub(super) skill_dir: Vec<PathBuf>,
     /// Who chooses skills for a prompt: metadata by their own words, host or embedding the host
     #[arg(long, value_name = "metadata|host|embedding", default_value = "metadata", value_parser = skill_match)]
-    pub(super) skill_match: Strategy,
+    pub(super) skill_match: SkillMatchStrategy,
     /// Have models search for tools: auto when there are many, off never, or by a way to search, always
     #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = tool_search)]
     pub(super) tool_search: ToolSearchOptions,
 }
 
-impl Default for Tools {
+impl Default for ToolArgs {
     fn default() -> Self {
         Self {
             skill_dir: Vec::new(),
-            skill_match: Strategy::Metadata,
+            skill_match: SkillMatchStrategy::Metadata,
             tool_search: ToolSearchOptions::default(),
         }
     }
 }
 
-fn skill_match(word: &str) -> Result<Strategy, String> {
-    match Strategy::named(word) {
+fn skill_match(word: &str) -> Result<SkillMatchStrategy, String> {
+    match SkillMatchStrategy::named(word) {
         (strategy, None) => Ok(strategy),
         (_, Some(_)) => Err("the ways are metadata, host and embedding".to_owned()),
     }
@@ -289,16 +289,16 @@ fn tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
     let always_by = match word {
         "auto" => return Ok(options),
         "off" => {
-            options.switch = Switch::Off;
+            options.switch = ToolSearchSwitch::Off;
             return Ok(options);
         }
-        "bm25" => Ranking::Bm25,
-        "regex" => Ranking::Regex,
-        "hybrid" => Ranking::Hybrid,
+        "bm25" => ToolRanking::Bm25,
+        "regex" => ToolRanking::Regex,
+        "hybrid" => ToolRanking::Hybrid,
         _ => return Err("say auto, off, bm25, regex or hybrid"),
     };
-    options.switch = Switch::On;
-    options.strategy = tool_search::Strategy::Ranked(always_by);
+    options.switch = ToolSearchSwitch::On;
+    options.strategy = tool_search::ToolSearchStrategy::Ranked(always_by);
     Ok(options)
 }
 
@@ -306,7 +306,7 @@ fn tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 #[command(next_help_heading = "Network")]
-pub(super) struct Network {
+pub(super) struct NetworkArgs {
     /// Speak TLS with this certificate, in PEM, with those it was signed by
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(super) tls_cert: Option<PathBuf>,
@@ -343,7 +343,7 @@ fn needs_listen(arg: clap::Arg) -> clap::Arg {
 
 /// What runs unasked, what asks and what is refused.
 #[derive(Debug, clap::Args)]
-pub(super) struct Permissions {
+pub(super) struct PermissionArgs {
     /// The mode a session begins in: ask before anything that changes something, read-only,
     /// accept-edits of the workspace's files, or auto for what stays in the workspace [default: ask]
     #[arg(long, value_name = "ask|read-only|accept-edits|auto", value_parser = mode)]
@@ -356,7 +356,7 @@ pub(super) struct Permissions {
     pub(super) ask_timeout: Duration,
 }
 
-impl Default for Permissions {
+impl Default for PermissionArgs {
     fn default() -> Self {
         Self {
             mode: None,
@@ -461,13 +461,13 @@ mod tests {
 
     #[test]
     fn the_short_way_says_what_the_parser_says() {
-        let parsed = Args::try_parse_from(["harn-serve", "acp"]).unwrap();
-        assert_eq!(format!("{parsed:?}"), format!("{:?}", Args::just_acp()));
+        let parsed = CliArgs::try_parse_from(["harn-serve", "acp"]).unwrap();
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", CliArgs::just_acp()));
     }
 
     #[test]
     fn the_command_line_is_consistent() {
-        Args::command().debug_assert();
+        CliArgs::command().debug_assert();
     }
 
     #[test]
@@ -481,7 +481,7 @@ mod tests {
         for flags in flags {
             let parse = |before: &[&str]| {
                 let line = ["harn-serve"].iter().chain(before).chain(flags);
-                Args::try_parse_from(line).is_ok()
+                CliArgs::try_parse_from(line).is_ok()
             };
             assert!(parse(&["serve"]), "{flags:?}");
             assert!(parse(&["acp", "--listen", "127.0.0.1:0"]), "{flags:?}");
@@ -491,9 +491,9 @@ mod tests {
 
     #[test]
     fn defaults_need_no_flags() {
-        let args = Args::parse_from(["harn-serve", "acp"]);
+        let args = CliArgs::parse_from(["harn-serve", "acp"]);
         assert_eq!(args.log.log_level, LevelFilter::WARN);
-        let Command::Acp(acp) = args.command else {
+        let CliCommand::Acp(acp) = args.command else {
             panic!("not acp: {args:?}");
         };
         assert_eq!(acp.serve.engine, EngineChoice::Explore);
@@ -510,7 +510,7 @@ mod tests {
             [&["harn-serve", "sessions"], &places[..], &["list"]].concat(),
             [&["harn-serve", "sessions", "list"], &places[..]].concat(),
         ] {
-            let Command::Sessions { places, .. } = Args::parse_from(line).command else {
+            let CliCommand::Sessions { places, .. } = CliArgs::parse_from(line).command else {
                 panic!("not sessions");
             };
             assert_eq!(places.state.state_dir, Some("/s".into()));
@@ -521,10 +521,10 @@ mod tests {
     #[cfg(feature = "threads")]
     #[test]
     fn threads_have_no_dialect_and_go_by_two_names() {
-        let parse = |words: &[&str]| Args::try_parse_from([&["harn-serve"], words].concat());
+        let parse = |words: &[&str]| CliArgs::try_parse_from([&["harn-serve"], words].concat());
         for name in ["threads", "harness"] {
             let parsed = parse(&[name, "--cwd", "/w"]).unwrap().command;
-            assert!(matches!(parsed, Command::Threads { .. }), "{name}");
+            assert!(matches!(parsed, CliCommand::Threads { .. }), "{name}");
             assert!(parse(&[name, "--profile", "acp"]).is_err(), "{name}");
             assert!(parse(&[name, "--listen", "127.0.0.1:0"]).is_err(), "{name}");
         }

@@ -9,26 +9,26 @@ use std::{
 
 use anyhow::Result;
 use harn_acp::ProtocolVersion;
-use harn_journal::{FORMAT_VERSION, JournalError, Listing};
+use harn_journal::{FORMAT_VERSION, JournalError, StoreListing};
 use harn_terminal::{console::print, text};
 
 use crate::{
-    Options, TerminalAuth, default_config_dir, net,
+    ServeOptions, TerminalAuth, default_config_dir, net,
     options::environment,
-    rules::{self, Grants},
+    rules::{self, GrantStore},
     session_store,
-    trust::Trusted,
+    trust::WorkspaceTrustStore,
 };
 
 /// What became of a check.
-enum Finding {
+enum DoctorFinding {
     Sound(String),
     /// Missing, and not needed.
     Note(String),
     Wrong(String),
 }
 
-impl<T: ToString, E: ToString> From<Result<T, E>> for Finding {
+impl<T: ToString, E: ToString> From<Result<T, E>> for DoctorFinding {
     fn from(checked: Result<T, E>) -> Self {
         match checked {
             Ok(found) => Self::Sound(found.to_string()),
@@ -55,33 +55,33 @@ pub(super) fn as_terminal_auth() -> Option<TerminalAuth> {
     })
 }
 
-pub(super) fn run(options: &Options) -> Result<ExitCode> {
+pub(super) fn run(options: &ServeOptions) -> Result<ExitCode> {
     let state_dir = &*options.state_dir;
     let path = environment("PATH").unwrap_or_default();
     let mut findings = vec![
-        ("version", Finding::Sound(version())),
+        ("version", DoctorFinding::Sound(version())),
         ("state dir", state(state_dir).into()),
     ];
     findings.extend(sessions(options).into_iter().map(|it| ("sessions", it)));
     findings.extend(policies().into_iter().map(|it| ("policy", it)));
-    let grants = Grants::new(state_dir).all().map(|all| all.len());
+    let grants = GrantStore::new(state_dir).all().map(|all| all.len());
     findings.push(("grants", grants.into()));
     findings.push(("trust", trusted(state_dir)));
     findings.push(("token", tokens(state_dir)));
     findings.push(("shell", shell(&path)));
     findings.push(("git", git(&path)));
-    let row = |(what, finding): &(&'static str, Finding)| {
+    let row = |(what, finding): &(&'static str, DoctorFinding)| {
         let (grade, found) = match finding {
-            Finding::Sound(found) => ("ok", found),
-            Finding::Note(found) => ("note", found),
-            Finding::Wrong(found) => ("wrong", found),
+            DoctorFinding::Sound(found) => ("ok", found),
+            DoctorFinding::Note(found) => ("note", found),
+            DoctorFinding::Wrong(found) => ("wrong", found),
         };
         [grade.into(), (*what).into(), found.clone().into()]
     };
     let rows: Vec<_> = findings.iter().map(row).collect();
     print(&text::columns(&rows))?;
     let mut findings = findings.iter();
-    let wrong = findings.any(|(_, finding)| matches!(finding, Finding::Wrong(_)));
+    let wrong = findings.any(|(_, finding)| matches!(finding, DoctorFinding::Wrong(_)));
     Ok(ExitCode::from(u8::from(wrong)))
 }
 
@@ -118,11 +118,11 @@ fn may_write(dir: &Path) -> bool {
 }
 
 /// How many there are, and each that cannot be read.
-fn sessions(options: &Options) -> Vec<Finding> {
+fn sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
     let store = session_store::of(options).store;
-    let Listing { sessions, problems } = match store.list() {
+    let StoreListing { sessions, problems } = match store.list() {
         Ok(listing) => listing,
-        Err(error) => return vec![Finding::Wrong(error.to_string())],
+        Err(error) => return vec![DoctorFinding::Wrong(error.to_string())],
     };
     let count = sessions.len() + problems.len();
     // A listing does not read the events.
@@ -133,13 +133,13 @@ fn sessions(options: &Options) -> Vec<Finding> {
             .filter(|e| !matches!(e, JournalError::NotFound(_)))
     });
     let wrong = problems.into_iter().chain(damaged);
-    std::iter::once(Finding::Sound(count.to_string()))
-        .chain(wrong.map(|error| Finding::Wrong(error.to_string())))
+    std::iter::once(DoctorFinding::Sound(count.to_string()))
+        .chain(wrong.map(|error| DoctorFinding::Wrong(error.to_string())))
         .collect()
 }
 
 /// The person's rules and those of the directory we stand in.
-fn policies() -> Vec<Finding> {
+fn policies() -> Vec<DoctorFinding> {
     let user = default_config_dir().map(|dir| rules::of_user(&dir));
     let here = env::current_dir().map(|dir| rules::of_workspace(&dir));
     let user = user.map(|file| (rules::check_named(&file), file));
@@ -150,14 +150,16 @@ fn policies() -> Vec<Finding> {
         .map(|(usable, file)| usable.map(|()| file.display().to_string()).into())
         .collect();
     match findings.is_empty() {
-        true => vec![Finding::Sound("no rules beyond the mode's".to_owned())],
+        true => vec![DoctorFinding::Sound(
+            "no rules beyond the mode's".to_owned(),
+        )],
         false => findings,
     }
 }
 
 /// How many workspaces may have things run.
-fn trusted(state_dir: &Path) -> Finding {
-    let all = Trusted::new(state_dir).all();
+fn trusted(state_dir: &Path) -> DoctorFinding {
+    let all = WorkspaceTrustStore::new(state_dir).all();
     let counted = all.map(|all| match all.len() {
         0 => "no workspace".to_owned(),
         count => format!("{count} of them"),
@@ -166,18 +168,18 @@ fn trusted(state_dir: &Path) -> Finding {
 }
 
 /// Who may come in over the network, if anybody may.
-fn tokens(state_dir: &Path) -> Finding {
+fn tokens(state_dir: &Path) -> DoctorFinding {
     let file = net::token_file(state_dir);
     let shown = file.display();
     match net::check_tokens(&file) {
-        Ok(Some(1)) => Finding::Sound(shown.to_string()),
-        Ok(Some(count)) => Finding::Sound(format!("{shown}, {count} of them")),
-        Ok(None) => Finding::Sound("none; made when something listens".to_owned()),
-        Err(error) => Finding::Wrong(format!("{error:#}")),
+        Ok(Some(1)) => DoctorFinding::Sound(shown.to_string()),
+        Ok(Some(count)) => DoctorFinding::Sound(format!("{shown}, {count} of them")),
+        Ok(None) => DoctorFinding::Sound("none; made when something listens".to_owned()),
+        Err(error) => DoctorFinding::Wrong(format!("{error:#}")),
     }
 }
 
-fn shell(path: &OsStr) -> Finding {
+fn shell(path: &OsStr) -> DoctorFinding {
     let name = if cfg!(windows) { "cmd.exe" } else { "sh" };
     let found = find(name, path).map(|found| found.display().to_string());
     found
@@ -185,11 +187,11 @@ fn shell(path: &OsStr) -> Finding {
         .into()
 }
 
-fn git(path: &OsStr) -> Finding {
+fn git(path: &OsStr) -> DoctorFinding {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     match find(name, path) {
-        Some(found) => Finding::Sound(found.display().to_string()),
-        None => Finding::Note("not in PATH; nothing needs it".to_owned()),
+        Some(found) => DoctorFinding::Sound(found.display().to_string()),
+        None => DoctorFinding::Note("not in PATH; nothing needs it".to_owned()),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::{io, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, anyhow};
-use harn_conformance::{Rule, find_fixture, fixtures, verify};
+use harn_conformance::{ConformanceRule, find_fixture, fixtures, verify};
 use harn_terminal::{
     console::{complain, print, wrong_use},
     text,
@@ -24,7 +24,7 @@ pub(super) fn run(command: FixturesCommand) -> Result<ExitCode> {
         }
         FixturesCommand::Show { name } => print(fixture(&name)?)?,
         FixturesCommand::Rules => {
-            let rows: Vec<_> = Rule::ALL
+            let rows: Vec<_> = ConformanceRule::ALL
                 .iter()
                 .map(|rule| [rule.name().into(), rule.sentence().into()])
                 .collect();

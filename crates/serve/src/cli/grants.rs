@@ -17,10 +17,10 @@ use harn_terminal::{
 use serde::Serialize;
 
 use super::{absolute, args::GrantsCommand, one_line, print_json, session_ids::same_dir};
-use crate::{SystemClock, rules::Grants};
+use crate::{SystemClock, rules::GrantStore};
 
 pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> {
-    let grants = Grants::new(state_dir);
+    let grants = GrantStore::new(state_dir);
     match command {
         GrantsCommand::List {
             json,
@@ -37,7 +37,7 @@ pub(super) fn run(state_dir: &Path, command: GrantsCommand) -> Result<ExitCode> 
     }
 }
 
-fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
+fn list(grants: &GrantStore, place: Option<&Path>, json: bool) -> Result<ExitCode> {
     let everywhere = grants.all()?;
     let place = place.map(|dir| absolute("--workspace", dir)).transpose()?;
     let place: Option<PathBuf> = place.map(|dir| dir.components().collect());
@@ -51,7 +51,7 @@ fn list(grants: &Grants, place: Option<&Path>, json: bool) -> Result<ExitCode> {
         })
         .collect();
     if json {
-        let shown: Vec<_> = shown.iter().map(Listed::of).collect();
+        let shown: Vec<_> = shown.iter().map(GrantListRow::of).collect();
         return print_json(&shown);
     }
     let elsewhere = count - shown.len();
@@ -96,14 +96,14 @@ fn word(effect: GrantEffect) -> &'static str {
 
 /// A grant as a program reads it.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct GrantListRow<'a> {
     #[serde(flatten)]
     grant: &'a Grant,
     description: String,
     granted_at: String,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> GrantListRow<'a> {
     fn of((grant, at): &'a (Grant, Timestamp)) -> Self {
         Self {
             grant,
@@ -113,7 +113,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-fn revoke(grants: &Grants, ids: &[String], all: bool) -> Result<ExitCode> {
+fn revoke(grants: &GrantStore, ids: &[String], all: bool) -> Result<ExitCode> {
     // One wrong id and nothing is forgotten: somebody meant another.
     let known = grants.all()?;
     let unknown = ids

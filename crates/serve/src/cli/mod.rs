@@ -32,15 +32,17 @@ use harn_runtime::Agent;
 #[cfg(feature = "terminal")]
 use harn_terminal::attach;
 use harn_terminal::{
-    console::{WrongUse, complain, note, print, wrong_use},
+    console::{CommandLineError, complain, note, print, wrong_use},
     paint::visible,
 };
 use harn_tools::skills::SkillMatching;
 use serde::Serialize;
 
-use self::args::{AcpArgs, Args, Command, Network, Places, Serve, ServeArgs, StateDir};
+use self::args::{
+    AcpArgs, AgentArgs, CliArgs, CliCommand, NetworkArgs, ServeArgs, StateDir, StorageArgs,
+};
 use crate::{
-    Listen, Options, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
+    ListenOptions, ServeOptions, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
     default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, options::environment,
     rules, skill_places::skill_places,
 };
@@ -51,49 +53,49 @@ pub fn main() -> ExitCode {
     let args = args();
     let done = logging::start(&args.log).and_then(|()| dispatch(args.command));
     done.unwrap_or_else(|error| {
-        let wrong = error.is::<WrongUse>();
+        let wrong = error.is::<CommandLineError>();
         complain(format_args!("{error:#}"));
         ExitCode::from(if wrong { 2 } else { 1 })
     })
 }
 
 /// The command line. What editors run is recognised without the parser: that spares the start some 400 KB.
-fn args() -> Args {
+fn args() -> CliArgs {
     let mut words = std::env::args_os().skip(1);
     match (words.next(), words.next()) {
-        (Some(word), None) if word == "acp" => Args::just_acp(),
-        _ => Args::parse(),
+        (Some(word), None) if word == "acp" => CliArgs::just_acp(),
+        _ => CliArgs::parse(),
     }
 }
 
-fn dispatch(command: Command) -> Result<ExitCode> {
+fn dispatch(command: CliCommand) -> Result<ExitCode> {
     match command {
-        Command::Acp(args) if args.doctor => doctor::run(&args.serve.places.options()?),
-        Command::Acp(args) => acp(args),
+        CliCommand::Acp(args) if args.doctor => doctor::run(&args.serve.places.options()?),
+        CliCommand::Acp(args) => acp(args),
         #[cfg(feature = "threads")]
-        Command::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
-        Command::Serve(args) => serve_network(args),
+        CliCommand::Threads { serve, cwd } => threads(serve, cwd.as_deref()),
+        CliCommand::Serve(args) => serve_network(args),
         #[cfg(feature = "terminal")]
-        Command::Run {
+        CliCommand::Run {
             serve,
             dialect,
             run,
         } => run::run(serve, &dialect, run),
         #[cfg(feature = "terminal")]
-        Command::Attach { state, attach } => {
+        CliCommand::Attach { state, attach } => {
             let token = environment(TOKEN_VARIABLE).and_then(|token| token.into_string().ok());
             let clock = Arc::new(crate::SystemClock::new());
             let attached = attach::run(state.dir()?, attach, token, clock);
             crate::workshop::waiting_room()?.block_on(attached)
         }
-        Command::Sessions { places, command } => sessions::run(&places.options()?, command),
-        Command::Grants { state, command } => grants::run(&state.dir()?, command),
-        Command::Trust { state, trust } => trust::run(&state.dir()?, trust),
-        Command::Skills(args) => skills::run(args),
+        CliCommand::Sessions { places, command } => sessions::run(&places.options()?, command),
+        CliCommand::Grants { state, command } => grants::run(&state.dir()?, command),
+        CliCommand::Trust { state, trust } => trust::run(&state.dir()?, trust),
+        CliCommand::Skills(args) => skills::run(args),
         #[cfg(feature = "conformance")]
-        Command::Fixtures { command } => fixtures::run(command),
-        Command::Schema { name, out } => schema::run(name, out),
-        Command::Doctor { places } => doctor::run(&places.options()?),
+        CliCommand::Fixtures { command } => fixtures::run(command),
+        CliCommand::Schema { name, out } => schema::run(name, out),
+        CliCommand::Doctor { places } => doctor::run(&places.options()?),
     }
 }
 
@@ -115,7 +117,7 @@ fn acp(args: AcpArgs) -> Result<ExitCode> {
 }
 
 #[cfg(feature = "threads")]
-fn threads(serve: Serve, cwd: Option<&Path>) -> Result<ExitCode> {
+fn threads(serve: AgentArgs, cwd: Option<&Path>) -> Result<ExitCode> {
     if io::stdin().is_terminal() {
         let hint = "speaking threads and turns on stdin and stdout, a JSON-RPC message a line; \
                     to talk to the agent here: harn-serve run \"your question\"";
@@ -134,7 +136,7 @@ fn serve_network(args: ServeArgs) -> Result<ExitCode> {
     options.profile = args.dialect.profile;
     options.host_bridge = args.bridge.host_bridge;
     options.directory = Some(directory);
-    let at = Listen {
+    let at = ListenOptions {
         #[cfg(feature = "page")]
         open: args.open,
         ..args.network.listen(args.listen)
@@ -155,25 +157,25 @@ fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
     Ok(absolute.components().collect())
 }
 
-impl Network {
+impl NetworkArgs {
     /// Where and for whom to listen, with the token of the environment if it has one.
-    fn listen(self, address: String) -> Listen {
-        Listen {
+    fn listen(self, address: String) -> ListenOptions {
+        ListenOptions {
             tls: self.tls_cert.zip(self.tls_key),
             hosts: self.allow_host,
             origins: self.allow_origin,
             insecure: self.insecure_listen,
             // One that is no text is refused like any other that makes no sense.
             token: environment(TOKEN_VARIABLE).map(|token| token.to_string_lossy().into_owned()),
-            ..Listen::new(address)
+            ..ListenOptions::new(address)
         }
     }
 }
 
 /// The engine and the options that a command line asks for.
-fn load(serve: Serve) -> Result<(Arc<dyn Agent>, Options)> {
+fn load(serve: AgentArgs) -> Result<(Arc<dyn Agent>, ServeOptions)> {
     let permissions = serve.permissions;
-    let options = Options {
+    let options = ServeOptions {
         policy_files: named_policies(permissions.policy)?,
         config_dir: default_config_dir(),
         mode: permissions.mode.unwrap_or_default(),
@@ -216,14 +218,14 @@ fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     files.map_err(wrong_use)
 }
 
-impl Places {
+impl StorageArgs {
     /// Options that say where things are kept, and nothing else.
-    fn options(self) -> Result<Options> {
+    fn options(self) -> Result<ServeOptions> {
         let sessions = self.sessions_dir.as_deref();
         let sessions = sessions.map(|dir| absolute("--sessions-dir", dir));
-        Ok(Options {
+        Ok(ServeOptions {
             sessions_dir: sessions.transpose().map_err(wrong_use)?,
-            ..Options::new(self.state.dir()?)
+            ..ServeOptions::new(self.state.dir()?)
         })
     }
 }

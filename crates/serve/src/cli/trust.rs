@@ -11,7 +11,7 @@ use harn_runtime::Clock;
 use harn_terminal::console::{complain, print};
 use harn_tools::skills::workspace_root;
 
-use crate::{SystemClock, options::home_dir, trust::Trusted};
+use crate::{SystemClock, options::home_dir, trust::WorkspaceTrustStore};
 
 /// Which workspace, and what to do about it.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(super) struct TrustArgs {
 }
 
 pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
-    let trusted = Trusted::new(state_dir);
+    let trusted = WorkspaceTrustStore::new(state_dir);
     if args.list {
         return list(&trusted);
     }
@@ -51,7 +51,7 @@ pub(super) fn run(state_dir: &Path, args: TrustArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn revoke(trusted: &Trusted, workspace: &Path) -> Result<ExitCode> {
+fn revoke(trusted: &WorkspaceTrustStore, workspace: &Path) -> Result<ExitCode> {
     if trusted.revoke(workspace)? {
         print(&format!(
             "{} is not trusted any more\n",
@@ -70,7 +70,7 @@ fn revoke(trusted: &Trusted, workspace: &Path) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-fn list(trusted: &Trusted) -> Result<ExitCode> {
+fn list(trusted: &WorkspaceTrustStore) -> Result<ExitCode> {
     let all = trusted.all()?;
     if all.is_empty() {
         print(&format!("nothing in {}\n", trusted.path().display()))?;

@@ -3,18 +3,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use harn_lines::pace::{Member, Shares};
+use harn_lines::pace::{ClientQuotas, ClientSlot};
 use harn_model::Principal;
 
 /// One connection. Comes with each of its requests, as an extension.
 #[derive(Clone)]
-pub(super) struct Caller {
-    shares: Arc<Shares<Principal>>,
-    seat: Arc<OnceLock<Member>>,
+pub(super) struct PortConnection {
+    shares: Arc<ClientQuotas<Principal>>,
+    seat: Arc<OnceLock<ClientSlot>>,
 }
 
-impl Caller {
-    pub(super) fn new(shares: Arc<Shares<Principal>>) -> Self {
+impl PortConnection {
+    pub(super) fn new(shares: Arc<ClientQuotas<Principal>>) -> Self {
         Self {
             shares,
             seat: Arc::default(),
@@ -43,9 +43,9 @@ mod tests {
     #[test]
     fn nobody_takes_all() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
-        let shares = Arc::new(Shares::of(8));
+        let shares = Arc::new(ClientQuotas::of(8));
         let call = |principal: &Principal| {
-            let caller = Caller::new(shares.clone());
+            let caller = PortConnection::new(shares.clone());
             caller.is(principal).then_some(caller)
         };
         let mut of_ada: Vec<_> = std::iter::from_fn(|| call(&ada)).collect();

@@ -21,14 +21,14 @@ use axum::{
 use harn_model::Principal;
 
 use super::{
-    caller::Caller,
+    caller::PortConnection,
     listener,
-    login::{Code, Cookies},
+    login::{LoginCode, LoginCookies},
     optional::refusal,
-    token::Tokens,
+    token::AccessTokens,
 };
 
-pub(super) use authority::Authorities;
+pub(super) use authority::AllowedAuthorities;
 
 /// Before a token that is offered as a WebSocket protocol.
 const BEARER_PROTOCOL: &str = "harn.bearer.";
@@ -37,40 +37,41 @@ const BEARER_PROTOCOL: &str = "harn.bearer.";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Who is let in.
-pub(crate) struct Guard {
-    pub(crate) tokens: Tokens,
-    pub(crate) authorities: Authorities,
-    pub(super) code: Code,
-    pub(super) cookies: Cookies,
+pub(crate) struct PortGuard {
+    pub(crate) tokens: AccessTokens,
+    pub(crate) authorities: AllowedAuthorities,
+    pub(super) code: LoginCode,
+    pub(super) cookies: LoginCookies,
 }
 
 /// Why somebody is not let in. Nothing of the request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Refused(StatusCode, &'static str);
+struct AccessRefusal(StatusCode, &'static str);
 
-const HOST_MISSING: Refused = Refused(
+const HOST_MISSING: AccessRefusal = AccessRefusal(
     StatusCode::BAD_REQUEST,
     "the request does not say which host it is for",
 );
-const WRONG_HOST: Refused = Refused(
+const WRONG_HOST: AccessRefusal = AccessRefusal(
     StatusCode::MISDIRECTED_REQUEST,
     "this server does not go by that name; --allow-host names others",
 );
-const WRONG_ORIGIN: Refused = Refused(
+const WRONG_ORIGIN: AccessRefusal = AccessRefusal(
     StatusCode::FORBIDDEN,
     "pages of that origin may not come in; --allow-origin names those that may",
 );
-const TOKEN_MISSING: Refused = Refused(
+const TOKEN_MISSING: AccessRefusal = AccessRefusal(
     StatusCode::UNAUTHORIZED,
     "a token is needed: Authorization: Bearer, or for a WebSocket the protocol harn.bearer.TOKEN \
      beside acp or harn.state.v1; in a browser, sign in at /",
 );
-const WRONG_TOKEN: Refused = Refused(StatusCode::UNAUTHORIZED, "the token is not right");
-const WRONG_COOKIE: Refused = Refused(
+const WRONG_TOKEN: AccessRefusal =
+    AccessRefusal(StatusCode::UNAUTHORIZED, "the token is not right");
+const WRONG_COOKIE: AccessRefusal = AccessRefusal(
     StatusCode::UNAUTHORIZED,
     "you are not signed in any more; sign in again at /, or send a token",
 );
-const COOKIE_ELSEWHERE: Refused = Refused(
+const COOKIE_ELSEWHERE: AccessRefusal = AccessRefusal(
     StatusCode::UNAUTHORIZED,
     "who is signed in is so for this server's own page only, which says its origin; others send a \
      token",
@@ -78,7 +79,7 @@ const COOKIE_ELSEWHERE: Refused = Refused(
 
 /// Lets a request pass with its [`Principal`], or answers it. What is public passes also without.
 pub(crate) async fn check(
-    State(guard): State<Arc<Guard>>,
+    State(guard): State<Arc<PortGuard>>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -112,13 +113,13 @@ pub(crate) async fn check(
 
 /// Whether there is a seat for whoever was let in.
 fn seated(request: &Request, principal: &Principal) -> bool {
-    let caller = request.extensions().get::<Caller>();
+    let caller = request.extensions().get::<PortConnection>();
     caller.is_none_or(|caller| caller.is(principal))
 }
 
-impl Guard {
+impl PortGuard {
     /// Whether host and origin are known; the origin, if it is another page's.
-    fn meant_for_us(&self, request: &Request) -> Result<Option<HeaderValue>, Refused> {
+    fn meant_for_us(&self, request: &Request) -> Result<Option<HeaderValue>, AccessRefusal> {
         let headers = request.headers();
         // HTTP/2 has the name in the URI, and may repeat it in the header; HTTP/1 the other way round.
         let in_uri = request.uri().authority().map(|name| name.as_str());
@@ -143,7 +144,7 @@ impl Guard {
     }
 
     /// Whose request it is.
-    fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
+    fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         let given = headers.get_all(header::AUTHORIZATION).iter();
         let offered = protocols(headers)
             .filter_map(|name| name.strip_prefix(BEARER_PROTOCOL))
@@ -160,7 +161,7 @@ impl Guard {
     }
 
     /// Whose request it is by its cookie.
-    fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refused> {
+    fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         // Another port of this host may have added one.
         let cookie = at_most_one(self.cookies.given(headers), WRONG_COOKIE)?;
         let cookie = cookie.ok_or(TOKEN_MISSING)?;
@@ -193,8 +194,8 @@ impl Guard {
 /// What a request says at most once. Which of two would be meant is not ours to guess.
 fn at_most_one<T>(
     mut values: impl Iterator<Item = T>,
-    refused: Refused,
-) -> Result<Option<T>, Refused> {
+    refused: AccessRefusal,
+) -> Result<Option<T>, AccessRefusal> {
     let first = values.next();
     match values.next() {
         None => Ok(first),
@@ -243,7 +244,7 @@ fn hide_protocol(headers: &mut HeaderMap) {
     }
 }
 
-impl Refused {
+impl AccessRefusal {
     fn answer(self, request: &Request) -> Response {
         let Self(status, words) = self;
         challenge(refusal(request, status, words))

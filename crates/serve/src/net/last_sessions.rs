@@ -7,7 +7,7 @@ use harn_policy::PolicyError;
 use harn_state::SessionMemory;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::kept::{Form, Kept};
+use crate::rules::kept::{StateFile, StateFileFormat};
 
 /// Its name in the state directory.
 const FILE: &str = "last-sessions.toml";
@@ -17,11 +17,11 @@ const FILE: &str = "last-sessions.toml";
 const MOST: usize = 128;
 
 /// The file of last sessions.
-pub(super) struct LastSessionFile(Kept<LastSessionTable>);
+pub(super) struct LastSessionFile(StateFile<LastSessionTable>);
 
 /// The session that a principal last had in a directory without naming it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct LastSession {
+struct LastSessionRow {
     /// Nobody for the owner of the process, as in the files of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     principal: Option<String>,
@@ -33,10 +33,10 @@ struct LastSession {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct LastSessionTable {
     #[serde(default)]
-    last: Vec<LastSession>,
+    last: Vec<LastSessionRow>,
 }
 
-impl Form for LastSessionTable {
+impl StateFileFormat for LastSessionTable {
     const FULL: &'static str = "its paths are too long; remove the file";
 
     /// Nothing depends on this file but which session is shown, so one that is damaged is begun anew.
@@ -57,7 +57,7 @@ impl Form for LastSessionTable {
 impl LastSessionFile {
     /// The file in a state directory. Touches nothing.
     pub(super) fn new(state_dir: &Path) -> Self {
-        Self(Kept::new(state_dir.join(FILE)))
+        Self(StateFile::new(state_dir.join(FILE)))
     }
 }
 
@@ -77,7 +77,7 @@ impl SessionMemory for LastSessionFile {
     fn remember(&self, principal: &Principal, directory: &Path, session: &SessionId) {
         let remembered = self.0.change(|table| {
             table.last.retain(|row| !row.is_of(principal, directory));
-            table.last.push(LastSession {
+            table.last.push(LastSessionRow {
                 principal: principal.recorded(),
                 directory: directory.to_owned(),
                 session: session.clone(),
@@ -91,7 +91,7 @@ impl SessionMemory for LastSessionFile {
     }
 }
 
-impl LastSession {
+impl LastSessionRow {
     fn is_of(&self, principal: &Principal, directory: &Path) -> bool {
         principal.owns(self.principal.as_deref()) && self.directory == directory
     }

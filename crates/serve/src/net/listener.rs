@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use harn_lines::pace::Shares;
+use harn_lines::pace::ClientQuotas;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -23,7 +23,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{caller::Caller, optional::refusal};
+use super::{caller::PortConnection, optional::refusal};
 
 /// How many clients may be connected. Each request of a client that came beyond is refused with words.
 pub(super) const CONNECTIONS: usize = 4096;
@@ -55,7 +55,7 @@ pub(super) async fn serve(
     let room = Arc::new(Semaphore::new(connections));
     let spare = Arc::new(Semaphore::new(TURNED_AWAY));
     let full = Router::new().fallback(async |request: Request| too_many(&request));
-    let shares = Arc::new(Shares::of(connections));
+    let shares = Arc::new(ClientQuotas::of(connections));
     let served = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -77,7 +77,7 @@ pub(super) async fn serve(
                 Err(_) => continue,
             },
         };
-        let (tls, caller) = (tls.clone(), Caller::new(shares.clone()));
+        let (tls, caller) = (tls.clone(), PortConnection::new(shares.clone()));
         let ending = ending.clone();
         served.spawn(async move {
             let _seat = seat;
@@ -95,7 +95,7 @@ async fn connection(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     router: Router,
-    caller: Caller,
+    caller: PortConnection,
     ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
@@ -112,7 +112,7 @@ async fn connection(
 async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
-    caller: Caller,
+    caller: PortConnection,
     ending: CancellationToken,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let router = router.layer(Extension(caller.clone()));

@@ -19,9 +19,9 @@ use axum::{
 use harn_model::Principal;
 use serde::{Deserialize, Serialize};
 
-use super::guard::{Guard, challenge};
+use super::guard::{PortGuard, challenge};
 
-pub(super) use self::{code::Code, cookie::Cookies};
+pub(super) use self::{code::LoginCode, cookie::LoginCookies};
 
 /// Where one signs in.
 pub(super) const LOGIN: &str = "/login";
@@ -43,63 +43,63 @@ enum Credential {
 
 /// Who is signed in.
 #[derive(Serialize)]
-struct SignedIn<'a> {
+struct LoginStatus<'a> {
     principal: &'a str,
 }
 
 #[derive(Serialize)]
-struct Told {
+struct RefusalBody {
     error: &'static str,
 }
 
 /// Why somebody is not signed in. Nothing of what was posted is repeated.
-struct Wrong(StatusCode, &'static str);
+struct LoginRefusal(StatusCode, &'static str);
 
-const NOBODY: Wrong = Wrong(
+const NOBODY: LoginRefusal = LoginRefusal(
     StatusCode::UNAUTHORIZED,
     "nobody is signed in; post {\"code\":\"…\"} with the code that the server showed at its \
      start, or {\"token\":\"…\"}",
 );
-const WRONG_CODE: Wrong = Wrong(
+const WRONG_CODE: LoginRefusal = LoginRefusal(
     StatusCode::UNAUTHORIZED,
     "the code is not right, or not any more: it works once, and for 10 minutes after the start; \
      sign in with the token",
 );
-const WRONG_TOKEN: Wrong = Wrong(
+const WRONG_TOKEN: LoginRefusal = LoginRefusal(
     StatusCode::UNAUTHORIZED,
     "the token is not right; the server says at its start where it is kept",
 );
-const WRONG_SHAPE: Wrong = Wrong(
+const WRONG_SHAPE: LoginRefusal = LoginRefusal(
     StatusCode::BAD_REQUEST,
     "post {\"code\":\"…\"} or {\"token\":\"…\"}, one of them and nothing else",
 );
-const TOO_LONG: Wrong = Wrong(
+const TOO_LONG: LoginRefusal = LoginRefusal(
     StatusCode::PAYLOAD_TOO_LARGE,
     "the body is longer than 4096 bytes, the most that is read",
 );
-const WRONG_CONTENT_TYPE: Wrong = Wrong(
+const WRONG_CONTENT_TYPE: LoginRefusal = LoginRefusal(
     StatusCode::UNSUPPORTED_MEDIA_TYPE,
     "Content-Type must be application/json",
 );
-const WRONG_METHOD: Wrong = Wrong(
+const WRONG_METHOD: LoginRefusal = LoginRefusal(
     StatusCode::METHOD_NOT_ALLOWED,
     "post to sign in or out; GET /login says who is signed in",
 );
 /// Cannot happen with names that tokens have.
-const WRONG_NAME: Wrong = Wrong(
+const WRONG_NAME: LoginRefusal = LoginRefusal(
     StatusCode::INTERNAL_SERVER_ERROR,
     "this name cannot sign in; send its token with each request",
 );
 
 /// `/login` and `/logout`, behind the guard.
-pub(super) fn routes(guard: Arc<Guard>) -> Router {
+pub(super) fn routes(guard: Arc<PortGuard>) -> Router {
     Router::new()
         .route(LOGIN, any(handle_login))
         .route(LOGOUT, any(handle_logout))
         .with_state(guard)
 }
 
-async fn handle_login(State(guard): State<Arc<Guard>>, request: Request) -> Response {
+async fn handle_login(State(guard): State<Arc<PortGuard>>, request: Request) -> Response {
     let done = match *request.method() {
         Method::GET | Method::HEAD => who(request.extensions().get()),
         Method::POST => sign_in(&guard, request).await,
@@ -108,7 +108,7 @@ async fn handle_login(State(guard): State<Arc<Guard>>, request: Request) -> Resp
     answer(done, "GET, POST")
 }
 
-async fn handle_logout(State(guard): State<Arc<Guard>>, request: Request) -> Response {
+async fn handle_logout(State(guard): State<Arc<PortGuard>>, request: Request) -> Response {
     let done = match *request.method() {
         Method::POST => with_cookie(guard.cookies.clear()),
         _ => Err(WRONG_METHOD),
@@ -116,12 +116,12 @@ async fn handle_logout(State(guard): State<Arc<Guard>>, request: Request) -> Res
     answer(done, "POST")
 }
 
-fn who(principal: Option<&Principal>) -> Result<Response, Wrong> {
+fn who(principal: Option<&Principal>) -> Result<Response, LoginRefusal> {
     let principal = principal.ok_or(NOBODY)?.as_str();
-    Ok(json(StatusCode::OK, &SignedIn { principal }))
+    Ok(json(StatusCode::OK, &LoginStatus { principal }))
 }
 
-async fn sign_in(guard: &Guard, request: Request) -> Result<Response, Wrong> {
+async fn sign_in(guard: &PortGuard, request: Request) -> Result<Response, LoginRefusal> {
     let (parts, body) = request.into_parts();
     let principal = match read(&parts.headers, body).await? {
         Credential::Code(code) if guard.code.take(code.trim()) => Principal::owner(),
@@ -134,7 +134,7 @@ async fn sign_in(guard: &Guard, request: Request) -> Result<Response, Wrong> {
     with_cookie(guard.cookies.give(&principal))
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, Wrong> {
+async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, LoginRefusal> {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -148,14 +148,14 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, Wrong> {
     serde_json::from_slice(&body).map_err(|_| WRONG_SHAPE)
 }
 
-fn with_cookie(cookie: Option<HeaderValue>) -> Result<Response, Wrong> {
+fn with_cookie(cookie: Option<HeaderValue>) -> Result<Response, LoginRefusal> {
     let cookie = cookie.ok_or(WRONG_NAME)?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
 /// What is true of one is not of the next, so none is kept. `allow` are the methods there are.
-fn answer(done: Result<Response, Wrong>, allow: &'static str) -> Response {
-    let refused = |Wrong(status, words)| challenge(refusal(status, words));
+fn answer(done: Result<Response, LoginRefusal>, allow: &'static str) -> Response {
+    let refused = |LoginRefusal(status, words)| challenge(refusal(status, words));
     let mut response = done.unwrap_or_else(refused);
     let wrong_method = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
@@ -168,7 +168,7 @@ fn answer(done: Result<Response, Wrong>, allow: &'static str) -> Response {
 
 /// A refusal as pages read it.
 pub(super) fn refusal(status: StatusCode, words: &'static str) -> Response {
-    json(status, &Told { error: words })
+    json(status, &RefusalBody { error: words })
 }
 
 fn json(status: StatusCode, body: &impl Serialize) -> Response {

@@ -36,14 +36,14 @@ use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    guard::{Authorities, Guard},
-    login::{Code, Cookies},
-    optional::{Sessions, refusal},
-    token::Tokens,
+    guard::{AllowedAuthorities, PortGuard},
+    login::{LoginCode, LoginCookies},
+    optional::{RouteContext, refusal},
+    token::AccessTokens,
 };
 use crate::{
-    Options, SystemClock, limits,
-    workshop::{Workshop, waiting_room},
+    ServeOptions, SystemClock, limits,
+    workshop::{ServerRuntime, waiting_room},
 };
 
 pub(crate) use self::token::VARIABLE as TOKEN_VARIABLE;
@@ -52,7 +52,7 @@ pub(crate) use self::token::{check as check_tokens, file_in as token_file};
 
 /// Where to listen, and who may come in.
 #[derive(Clone, Debug, Default)]
-pub struct Listen {
+pub struct ListenOptions {
     /// `IP:PORT`, or `localhost:PORT`; port 0 takes a free one.
     pub address: String,
     /// A certificate and its key, in PEM files; without them there is no TLS.
@@ -69,7 +69,7 @@ pub struct Listen {
     pub open: bool,
 }
 
-impl Listen {
+impl ListenOptions {
     /// On this address, with the token of the state directory.
     pub fn new(address: impl Into<String>) -> Self {
         Self {
@@ -81,17 +81,17 @@ impl Listen {
 
 /// Serves an agent to whoever comes with a token, until a signal asks for the end. All of it ends within a
 /// second then. Says on stderr where it listens. Starts a runtime of its own: not to be called from async code.
-pub fn listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result<()> {
+pub fn listen(agent: Arc<dyn Agent>, options: ServeOptions, listen: ListenOptions) -> Result<()> {
     ensure!(
         tokio::runtime::Handle::try_current().is_err(),
         "listen starts a runtime of its own; call it outside of async code",
     );
     limits::raise_open_files();
-    let workshop = Workshop::open(agent, &options)?;
+    let workshop = ServerRuntime::open(agent, &options)?;
     let waiting = waiting_room()?;
     waiting.block_on(async {
         let mut signals = Signals::listen().context("listening for signals")?;
-        let mut door = Door::open(&workshop, &options, listen).await?;
+        let mut door = OpenPort::open(&workshop, &options, listen).await?;
         door.announce();
         signals.next().await;
         door.close();
@@ -105,7 +105,7 @@ pub fn listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result
 const LAST_ANSWERS: Duration = Duration::from_millis(150);
 
 /// A port and a socket, open until this is closed or dropped.
-pub(crate) struct Door {
+pub(crate) struct OpenPort {
     serving: JoinHandle<()>,
     address: SocketAddr,
     secure: bool,
@@ -114,23 +114,23 @@ pub(crate) struct Door {
     code: Option<String>,
     open: bool,
     #[cfg(unix)]
-    socket: unix::SocketPlace,
+    socket: unix::SocketFile,
     ending: CancellationToken,
 }
 
-impl Door {
+impl OpenPort {
     /// Opens both, and serves on the workshop's threads.
     pub(crate) async fn open(
-        workshop: &Workshop,
-        options: &Options,
-        listen: Listen,
+        workshop: &ServerRuntime,
+        options: &ServeOptions,
+        listen: ListenOptions,
     ) -> Result<Self> {
         let (hub, options) = (workshop.hub().clone(), options.clone());
         let open = workshop.spawn(async move { Self::open_here(hub, &options, listen).await });
         open.await.context("opening the port panicked")?
     }
 
-    async fn open_here(hub: Hub, options: &Options, listen: Listen) -> Result<Self> {
+    async fn open_here(hub: Hub, options: &ServeOptions, listen: ListenOptions) -> Result<Self> {
         let address = address(&listen.address)?;
         let tls = listen.tls.as_ref();
         let tls = tls
@@ -143,7 +143,7 @@ impl Door {
         );
         let hosts = parse("--allow-host", &listen.hosts)?;
         let origins = parse("--allow-origin", &listen.origins)?;
-        let tokens = Tokens::load(listen.token.as_deref(), &options.state_dir)?;
+        let tokens = AccessTokens::load(listen.token.as_deref(), &options.state_dir)?;
         let token = tokens.place().to_owned();
         let bound = TcpListener::bind(address).await;
         let bound = bound.with_context(|| format!("--listen {address}"))?;
@@ -164,20 +164,20 @@ impl Door {
             ending: ending.clone(),
             ..HttpConfig::new(hub.clone(), new_id)
         };
-        let (code, shown) = Code::make()?;
+        let (code, shown) = LoginCode::make()?;
         let clock = Arc::new(SystemClock::new());
-        let guard = Guard {
-            cookies: Cookies::new(&tokens, address.port(), secure, clock),
+        let guard = PortGuard {
+            cookies: LoginCookies::new(&tokens, address.port(), secure, clock),
             code,
             tokens,
-            authorities: Authorities {
+            authorities: AllowedAuthorities {
                 listens: address,
                 secure,
                 hosts,
                 origins,
             },
         };
-        let sessions = Sessions {
+        let sessions = RouteContext {
             hub,
             state_dir: &options.state_dir,
             directory: options.work_dir()?,
@@ -259,14 +259,14 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for OpenPort {
     fn drop(&mut self) {
         self.ending.cancel();
     }
 }
 
 /// Routes that nobody reaches but through the guard, what is not found included.
-fn guarded(routes: Router, guard: Guard) -> Router {
+fn guarded(routes: Router, guard: PortGuard) -> Router {
     let guard = Arc::new(guard);
     routes
         .merge(login::routes(guard.clone()))

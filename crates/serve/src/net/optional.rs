@@ -29,7 +29,7 @@ pub(super) const NOTHING_HERE: &str = match (cfg!(feature = "page"), cfg!(featur
     not(any(feature = "page", feature = "openharness")),
     allow(dead_code, reason = "nothing of it is served")
 )]
-pub(super) struct Sessions<'a> {
+pub(super) struct RouteContext<'a> {
     pub(super) hub: Hub,
     pub(super) state_dir: &'a Path,
     pub(super) directory: PathBuf,
@@ -41,7 +41,7 @@ pub(super) struct Sessions<'a> {
     not(any(feature = "page", feature = "openharness")),
     allow(unused_variables, reason = "nothing of it is served")
 )]
-pub(super) fn routes(sessions: &Sessions<'_>) -> Router {
+pub(super) fn routes(sessions: &RouteContext<'_>) -> Router {
     let routes = Router::new();
     #[cfg(feature = "page")]
     let routes = {

@@ -25,14 +25,14 @@ const LONGEST: usize = 512;
 const FILE_LIMIT: u64 = 64 * 1024;
 
 /// The tokens that open the door, and for whom.
-pub(crate) struct Tokens {
-    all: Vec<(Sum, Principal)>,
+pub(crate) struct AccessTokens {
+    all: Vec<(TokenHash, Principal)>,
     place: String,
 }
 
-type Sum = [u8; 32];
+type TokenHash = [u8; 32];
 
-impl Tokens {
+impl AccessTokens {
     /// The token of the environment, else those of `<state>/token`, which is made when there is none.
     pub(crate) fn load(variable: Option<&str>, state_dir: &Path) -> Result<Self> {
         if let Some(token) = variable {
@@ -59,7 +59,7 @@ impl Tokens {
 
     /// Whose token this is. Takes as long whether it is one or not.
     pub(crate) fn principal(&self, token: &[u8]) -> Option<&Principal> {
-        let sum: Sum = Sha256::digest(token).into();
+        let sum: TokenHash = Sha256::digest(token).into();
         let mut found = u32::MAX;
         for (index, (known, _)) in (0_u32..).zip(&self.all) {
             found.conditional_assign(&index, known[..].ct_eq(&sum[..]));
@@ -77,7 +77,7 @@ impl Tokens {
     }
 
     /// A key that is another where a token or its name is, whatever their order.
-    pub(super) fn key(&self, purpose: &[u8]) -> Sum {
+    pub(super) fn key(&self, purpose: &[u8]) -> TokenHash {
         let mut all: Vec<_> = self.all.iter().collect();
         all.sort();
         let mut key = Sha256::new_with_prefix(purpose);
@@ -146,7 +146,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The tokens of a file: one by itself, or a name and a token on each line.
-fn read(file: &Path) -> Result<Vec<(Sum, Principal)>> {
+fn read(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
     let shown = file.display();
     let open = open(file).with_context(|| format!("the token file {shown}"))?;
     let mut text = String::new();
@@ -158,7 +158,7 @@ fn read(file: &Path) -> Result<Vec<(Sum, Principal)>> {
         text.len() as u64 <= FILE_LIMIT,
         "the token file {shown} is longer than {FILE_LIMIT} bytes, the most that is read"
     );
-    let mut all: Vec<(Sum, Principal)> = Vec::new();
+    let mut all: Vec<(TokenHash, Principal)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut words = line.split_whitespace();
         let (name, token) = match (words.next(), words.next(), words.next()) {
@@ -233,7 +233,7 @@ fn principal_of(name: &str) -> Result<Principal> {
 }
 
 /// The hash of a token that can be used. Says what is wrong without repeating any of it.
-fn sum_of(token: &str) -> Result<Sum> {
+fn sum_of(token: &str) -> Result<TokenHash> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     ensure!(
         (SHORTEST..=LONGEST).contains(&token.len()),

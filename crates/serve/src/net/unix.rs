@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use harn_acp::{
     AcpConfig, serve_connection,
-    transport::{self, Limits},
+    transport::{self, OutgoingLimits},
 };
 use harn_runtime::Hub;
 use tokio::{
@@ -35,15 +35,15 @@ const BUFFER: usize = 8 * 1024;
 const EXTENSION: &str = "sock";
 
 /// Where a socket is. Removed when dropped.
-pub(super) struct SocketPlace(PathBuf);
+pub(super) struct SocketFile(PathBuf);
 
-impl SocketPlace {
+impl SocketFile {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 }
 
-impl Drop for SocketPlace {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // Whoever comes next sweeps what is left.
         let _ = fs::remove_file(&self.0);
@@ -56,20 +56,20 @@ pub(crate) fn folder(state_dir: &Path) -> PathBuf {
 }
 
 /// Makes a socket for this process. Must be called on a runtime.
-pub(super) fn bind(state_dir: &Path) -> Result<(UnixListener, SocketPlace)> {
+pub(super) fn bind(state_dir: &Path) -> Result<(UnixListener, SocketFile)> {
     let folder = folder(state_dir);
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
     bind_at(&folder, path.clone()).with_context(|| format!("the socket {}", path.display()))
 }
 
-fn bind_at(folder: &Path, path: PathBuf) -> Result<(UnixListener, SocketPlace)> {
+fn bind_at(folder: &Path, path: PathBuf) -> Result<(UnixListener, SocketFile)> {
     private::make_folder(folder)?;
     own(folder)?;
     sweep(folder);
     // Of a process that had our number and died.
     let _ = fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
-    let place = SocketPlace(path);
+    let place = SocketFile(path);
     // The folder has kept others away until here.
     fs::set_permissions(place.path(), permissions(0o600))?;
     Ok((listener, place))
@@ -114,10 +114,10 @@ pub(super) async fn serve(
 
 async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     let (lines, incoming) = mpsc::channel(WAITING_LINES);
-    let (outgoing, queue) = transport::outgoing_of(Limits {
+    let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
         bytes: 64 * 1024,
         chunks: 16,
-        ..Limits::default()
+        ..OutgoingLimits::default()
     });
     let (reader, writer) = stream.into_split();
     let reader = BufReader::with_capacity(BUFFER, reader);
@@ -214,7 +214,7 @@ mod tests {
     async fn a_tool_that_leaves_without_reading_is_not_waited_for() {
         use tokio::io::AsyncWriteExt;
         let dir = tempfile::tempdir().unwrap();
-        let options = crate::Options::new(dir.path());
+        let options = crate::ServeOptions::new(dir.path());
         let hub = crate::hub(harn_engines::ExploreAgent::new(), &options);
         let (near, mut far) = UnixStream::pair().unwrap();
         let served = tokio::spawn(client(near, hub, AcpConfig::default()));

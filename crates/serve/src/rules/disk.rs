@@ -8,7 +8,7 @@ use std::{
 };
 
 use harn_policy::PolicyError;
-use harn_tools::Stamp;
+use harn_tools::FileStamp;
 
 use super::{now, unusable};
 use crate::private;
@@ -17,7 +17,7 @@ use crate::private;
 pub(super) const LARGEST: u64 = 1024 * 1024;
 /// What to do about a link in the place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Links {
+pub(super) enum LinkPolicy {
     /// Whoever named the file may have named a link.
     Follow,
     /// The file could be anywhere, so that somebody else decides what it says.
@@ -25,20 +25,20 @@ pub(super) enum Links {
 }
 
 /// The stamp of a file; none where there is no file.
-pub(super) fn stamp(path: &Path, links: Links) -> io::Result<Option<Stamp>> {
+pub(super) fn stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<FileStamp>> {
     let found = match links {
-        Links::Follow => fs::metadata(path),
-        Links::Refuse => fs::symlink_metadata(path),
+        LinkPolicy::Follow => fs::metadata(path),
+        LinkPolicy::Refuse => fs::symlink_metadata(path),
     };
     match found {
-        Ok(found) => Ok(Some(Stamp::of(&found))),
+        Ok(found) => Ok(Some(FileStamp::of(&found))),
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// What a file says, and its stamp when it was read; none where there is no file.
-pub(super) fn read(path: &Path, links: Links) -> io::Result<Option<(String, Stamp)>> {
+pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String, FileStamp)>> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, links: Links) -> io::Result<Option<(String, Stam
         use std::os::unix::fs::OpenOptionsExt;
         // A pipe must not keep us waiting for a writer.
         let mut flags = OFlags::NONBLOCK;
-        if links == Links::Refuse {
+        if links == LinkPolicy::Refuse {
             flags |= OFlags::NOFOLLOW;
         }
         options.custom_flags(flags.bits().cast_signed());
@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path, links: Links) -> io::Result<Option<(String, Stam
     let file = match options.open(path) {
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(_) if links == Links::Refuse && path.is_symlink() => {
+        Err(_) if links == LinkPolicy::Refuse && path.is_symlink() => {
             return Err(io::Error::other("it is a link; put the file itself there"));
         }
         Err(error) => return Err(error),
@@ -70,13 +70,13 @@ pub(super) fn read(path: &Path, links: Links) -> io::Result<Option<(String, Stam
     if text.len() as u64 > LARGEST {
         return Err(io::Error::other("it holds more than 1 MiB"));
     }
-    Ok(Some((text, Stamp::of(&found))))
+    Ok(Some((text, FileStamp::of(&found))))
 }
 
 /// A file as it was last read, and what was made of its text.
 #[derive(Debug)]
 pub(super) struct KnownFile<T> {
-    stamp: Stamp,
+    stamp: FileStamp,
     /// Whether the stamp tells of every change.
     settled: bool,
     text: String,
@@ -87,7 +87,7 @@ pub(super) struct KnownFile<T> {
 pub(super) fn look<'k, T>(
     known: &'k mut Option<KnownFile<T>>,
     path: &Path,
-    links: Links,
+    links: LinkPolicy,
     parse: impl FnOnce(&str) -> Result<T, PolicyError>,
 ) -> Result<Option<&'k T>, PolicyError> {
     let failed = |error| unusable(path, error);

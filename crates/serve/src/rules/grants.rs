@@ -5,15 +5,15 @@ use std::path::Path;
 use harn_model::{Grant, Timestamp};
 use harn_policy::{GrantFile, PolicyError};
 
-use super::kept::{Form, Kept};
+use super::kept::{StateFile, StateFileFormat};
 
 /// Its name in the state directory.
 const FILE: &str = "grants.toml";
 
 #[derive(Debug)]
-pub(crate) struct Grants(Kept<GrantFile>);
+pub(crate) struct GrantStore(StateFile<GrantFile>);
 
-impl Form for GrantFile {
+impl StateFileFormat for GrantFile {
     const FULL: &'static str = "it is full; forget some with `harn-serve grants revoke`";
 
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
@@ -25,10 +25,10 @@ impl Form for GrantFile {
     }
 }
 
-impl Grants {
+impl GrantStore {
     /// Those in a state directory. Touches nothing.
     pub(crate) fn new(state_dir: &Path) -> Self {
-        Self(Kept::new(state_dir.join(FILE)))
+        Self(StateFile::new(state_dir.join(FILE)))
     }
 
     /// Where they are kept.

@@ -12,7 +12,7 @@ use std::{
 use harn_policy::PolicyError;
 
 use super::{
-    disk::{self, KnownFile, Links},
+    disk::{self, KnownFile, LinkPolicy},
     in_a_line, place, unusable,
 };
 use crate::private;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// What such a file holds.
-pub(crate) trait Form: Clone + Default + PartialEq {
+pub(crate) trait StateFileFormat: Clone + Default + PartialEq {
     /// What to say when there is no room for more.
     const FULL: &'static str;
 
@@ -33,12 +33,12 @@ pub(crate) trait Form: Clone + Default + PartialEq {
 }
 
 #[derive(Debug)]
-pub(crate) struct Kept<T> {
+pub(crate) struct StateFile<T> {
     path: PathBuf,
     known: Mutex<Option<KnownFile<T>>>,
 }
 
-impl<T: Form> Kept<T> {
+impl<T: StateFileFormat> StateFile<T> {
     /// The file at a path. Touches nothing.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl<T: Form> Kept<T> {
     /// Looks at what it says now.
     pub(crate) fn look<R>(&self, see: impl FnOnce(&T) -> R) -> Result<R, PolicyError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = disk::look(&mut known, &self.path, Links::Refuse, |text| {
+        let file = disk::look(&mut known, &self.path, LinkPolicy::Refuse, |text| {
             self.parse(text)
         })?;
         Ok(match file {
@@ -70,7 +70,7 @@ impl<T: Form> Kept<T> {
     /// Changes the file as it is now, not as it was last seen.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> Result<R, PolicyError> {
         let _lock = self.lock()?;
-        let read = disk::read(&self.path, Links::Refuse);
+        let read = disk::read(&self.path, LinkPolicy::Refuse);
         let read = read.map_err(|error| unusable(&self.path, error))?;
         let before = read.map(|(text, _)| self.parse(&text)).transpose()?;
         let before = before.unwrap_or_default();

@@ -10,7 +10,7 @@ use std::{
 use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
 
 use super::{
-    disk::{self, KnownFile, Links},
+    disk::{self, KnownFile, LinkPolicy},
     in_a_line, place, unusable,
 };
 
@@ -22,24 +22,24 @@ const MOST_KEPT: usize = 256;
 
 /// The layers of every workspace.
 #[derive(Debug)]
-pub(super) struct Layers {
+pub(super) struct RuleLayers {
     /// Of whoever made this program.
     own: Arc<ToolApprovalPolicy>,
     /// Named on the command line: they have to be there.
     named: Vec<PathBuf>,
     /// The person's own, where there is one.
     user: Option<PathBuf>,
-    kept: Mutex<Kept>,
+    kept: Mutex<RuleCache>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct RuleCache {
     files: HashMap<PathBuf, Option<KnownFile<Arc<ToolApprovalPolicy>>>>,
     /// By workspace: of which policies it is made, and what came of them.
     ready: HashMap<PathBuf, (Vec<Arc<ToolApprovalPolicy>>, Arc<Policy>)>,
 }
 
-impl Layers {
+impl RuleLayers {
     pub(super) fn new(own: ToolApprovalPolicy, named: Vec<PathBuf>, user: Option<PathBuf>) -> Self {
         Self {
             own: Arc::new(own),
@@ -54,14 +54,14 @@ impl Layers {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut layers = vec![self.own.clone()];
         for path in &self.named {
-            let found = kept.file(path, Links::Follow, |policy| named_by(path, policy))?;
+            let found = kept.file(path, LinkPolicy::Follow, |policy| named_by(path, policy))?;
             layers.push(found.ok_or_else(|| unusable(path, "it is gone"))?);
         }
         if let Some(path) = &self.user {
             layers.extend(of_user(&mut kept, path)?);
         }
         let own = workspace.join(OF_WORKSPACE);
-        layers.extend(kept.file(&own, Links::Refuse, |mut policy| {
+        layers.extend(kept.file(&own, LinkPolicy::Refuse, |mut policy| {
             name_rules(OF_WORKSPACE, &mut policy);
             policy.tightening()
         })?);
@@ -71,8 +71,11 @@ impl Layers {
 
 /// The person's own rules, where there are any. Their file may be a link, as those are that a program keeps
 /// for them; one that leads nowhere is not the same as no rules.
-fn of_user(kept: &mut Kept, path: &Path) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
-    let found = kept.file(path, Links::Follow, |policy| named_by(path, policy))?;
+fn of_user(
+    kept: &mut RuleCache,
+    path: &Path,
+) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
+    let found = kept.file(path, LinkPolicy::Follow, |policy| named_by(path, policy))?;
     if found.is_none() && path.is_symlink() {
         return Err(unusable(path, "it is a link that leads nowhere"));
     }
@@ -96,12 +99,12 @@ fn name_rules(place: &str, policy: &mut ToolApprovalPolicy) {
     }
 }
 
-impl Kept {
+impl RuleCache {
     /// What a file says, made ready by `treat`; none where there is no file.
     fn file(
         &mut self,
         path: &Path,
-        links: Links,
+        links: LinkPolicy,
         treat: impl FnOnce(ToolApprovalPolicy) -> ToolApprovalPolicy,
     ) -> Result<Option<Arc<ToolApprovalPolicy>>, PolicyError> {
         let mut known = self.files.remove(path).unwrap_or_default();
@@ -155,7 +158,7 @@ fn says_nothing(policy: &ToolApprovalPolicy) -> bool {
 }
 
 /// Reads a policy that must be there, to find out whether it can be used.
-pub(super) fn check(path: &Path, links: Links) -> Result<(), PolicyError> {
+pub(super) fn check(path: &Path, links: LinkPolicy) -> Result<(), PolicyError> {
     match disk::read(path, links) {
         Ok(Some((text, _))) => parse(path, &text).map(drop),
         Ok(None) if path.is_symlink() => Err(unusable(path, "it is a link that leads nowhere")),

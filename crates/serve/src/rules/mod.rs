@@ -21,27 +21,27 @@ use harn_model::{Grant, Timestamp};
 use harn_policy::{Policy, PolicyError};
 use harn_runtime::RuleBook;
 
-use self::{disk::Links, layers::Layers};
-use crate::Options;
+use self::{disk::LinkPolicy, layers::RuleLayers};
+use crate::ServeOptions;
 
-pub(crate) use grants::Grants;
+pub(crate) use grants::GrantStore;
 
 /// The person's own policy, in their configuration directory.
 const OF_USER: &str = "policy.toml";
 
 #[derive(Debug)]
 pub(crate) struct FileRules {
-    layers: Layers,
-    grants: Grants,
+    layers: RuleLayers,
+    grants: GrantStore,
 }
 
 impl FileRules {
     /// The rules that options ask for. Touches nothing.
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &ServeOptions) -> Self {
         let user = options.config_dir.as_deref().map(of_user);
         Self {
-            layers: Layers::new(options.policy.clone(), options.policy_files.clone(), user),
-            grants: Grants::new(&options.state_dir),
+            layers: RuleLayers::new(options.policy.clone(), options.policy_files.clone(), user),
+            grants: GrantStore::new(&options.state_dir),
         }
     }
 }
@@ -81,16 +81,16 @@ pub(crate) fn of_workspace(workspace: &Path) -> PathBuf {
 
 /// Whether a file that somebody named, or keeps as their own, can be used as a policy.
 pub(crate) fn check_named(path: &Path) -> Result<(), PolicyError> {
-    layers::check(path, Links::Follow)
+    layers::check(path, LinkPolicy::Follow)
 }
 
 /// Whether the file of a workspace can be, which whoever made the workspace put there.
 pub(crate) fn check_found(path: &Path) -> Result<(), PolicyError> {
-    layers::check(path, Links::Refuse)
+    layers::check(path, LinkPolicy::Refuse)
 }
 
 /// Places that no tool writes: what is decided there would decide about the tool.
-pub(crate) fn protected(options: &Options) -> Vec<PathBuf> {
+pub(crate) fn protected(options: &ServeOptions) -> Vec<PathBuf> {
     let mut places = vec![options.state_dir.clone()];
     places.extend(options.sessions_dir.clone());
     places.extend(options.config_dir.clone());

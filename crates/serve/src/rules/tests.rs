@@ -3,7 +3,7 @@
 use std::{fs, path::Path, thread};
 
 use harn_model::{Grant, GrantEffect, GrantSubject, PolicyAction, PolicyDecision, ToolKind};
-use harn_policy::{Call, Policy, SessionMode, ToolApprovalPolicy};
+use harn_policy::{Policy, PolicyCall, SessionMode, ToolApprovalPolicy};
 use harn_runtime::RuleBook;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -11,11 +11,11 @@ use tempfile::TempDir;
 use super::*;
 
 /// A person's machine: their configuration, their state, a workspace.
-struct Machine {
+struct TestMachine {
     dir: TempDir,
 }
 
-impl Machine {
+impl TestMachine {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["config", "state", "work"] {
@@ -35,10 +35,10 @@ impl Machine {
         path
     }
 
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> ServeOptions {
+        ServeOptions {
             config_dir: Some(self.at("config")),
-            ..Options::new(self.at("state"))
+            ..ServeOptions::new(self.at("state"))
         }
     }
 
@@ -56,7 +56,7 @@ impl Machine {
 }
 
 fn decide(policy: &Policy, tool: &str) -> PolicyDecision {
-    policy.decide(&Call {
+    policy.decide(&PolicyCall {
         tool,
         kind: Some(ToolKind::Other),
         side_effect: None,
@@ -76,7 +76,7 @@ const WORKSPACE: &str = "work/.harn/policy.toml";
 
 #[test]
 fn without_files_only_the_mode_speaks_and_nothing_is_made() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
     assert_eq!(rules.grants(&machine.at("work")).unwrap(), []);
@@ -85,7 +85,7 @@ fn without_files_only_the_mode_speaks_and_nothing_is_made() {
 
 #[test]
 fn files_that_say_nothing_are_no_rules() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let source = || {
         let policy = rules.policy(&machine.at("work")).unwrap();
@@ -103,7 +103,7 @@ fn files_that_say_nothing_are_no_rules() {
 
 #[test]
 fn rules_without_a_name_are_called_by_their_file() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let reason = |tool: &str| {
         let policy = rules.policy(&machine.at("work")).unwrap();
@@ -129,7 +129,7 @@ fn rules_without_a_name_are_called_by_their_file() {
 
 #[test]
 fn a_change_counts_from_the_next_call_on() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     machine.put(USER, "auto_approve = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
@@ -144,7 +144,7 @@ fn a_change_counts_from_the_next_call_on() {
 
 #[test]
 fn what_has_not_changed_is_not_made_again() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     machine.put(USER, "auto_approve = [\"deploy\"]\n");
     machine.put(WORKSPACE, "auto_deny = [\"rm_*\"]\n");
     let rules = machine.rules();
@@ -160,7 +160,7 @@ fn what_has_not_changed_is_not_made_again() {
 
 #[test]
 fn a_workspace_can_only_take_away() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     machine.put(WORKSPACE, "auto_approve = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
@@ -182,13 +182,13 @@ fn a_workspace_can_only_take_away() {
 
 #[test]
 fn named_files_and_the_programs_own_rules_count_as_well() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let named = machine.put("named.toml", "auto_approve = [\"deploy\"]\n");
     let own = ToolApprovalPolicy {
         auto_deny: vec!["drop_*".to_owned()],
         ..ToolApprovalPolicy::default()
     };
-    let rules = FileRules::new(&Options {
+    let rules = FileRules::new(&ServeOptions {
         policy: own,
         policy_files: vec![named.clone()],
         ..machine.options()
@@ -205,7 +205,7 @@ fn named_files_and_the_programs_own_rules_count_as_well() {
 
 #[test]
 fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let table = [
         ("\nauto_deny = [\n", ": line 2, column 14: "),
@@ -233,7 +233,7 @@ fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
 #[cfg(unix)]
 #[test]
 fn links_and_what_is_no_small_file_are_refused() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let real = machine.put("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
     let refused = "it is a link; put the file itself there";
@@ -302,7 +302,7 @@ fn grant(workspace: &Path, words: &[&str]) -> Grant {
 
 #[test]
 fn grants_are_kept_for_their_workspace_and_forgotten_by_name() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let work = machine.at("work");
     let (one, other) = (grant(&work, &["make"]), grant(Path::new("/x"), &["make"]));
     let rules = machine.rules();
@@ -329,7 +329,7 @@ fn grants_are_kept_for_their_workspace_and_forgotten_by_name() {
 
 #[test]
 fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let file = machine.put("state/grants.toml", "[[grant]]\nnonsense\n");
     let work = machine.at("work");
@@ -349,9 +349,9 @@ fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
 
 #[test]
 fn what_cannot_be_kept_is_an_error() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     // A file where the folder should be: nobody may write there, whoever they are.
-    let rules = FileRules::new(&Options::new(machine.put("blocked", "")));
+    let rules = FileRules::new(&ServeOptions::new(machine.put("blocked", "")));
     let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
     assert!(error.unwrap_err().to_string().contains("blocked"));
     let rules = machine.rules();
@@ -373,7 +373,7 @@ fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
 
 #[test]
 fn who_holds_the_file_for_long_is_not_waited_for() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let file = machine.put("state/grants.lock", "");
     let lock = fs::File::options().write(true).open(file).unwrap();
@@ -387,7 +387,7 @@ fn who_holds_the_file_for_long_is_not_waited_for() {
 
 #[test]
 fn two_grants_of_one_id_are_both_kept() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let rules = machine.rules();
     let work = machine.at("work");
     let one = grant(&work, &["make"]);
@@ -405,7 +405,7 @@ fn two_grants_of_one_id_are_both_kept() {
 #[test]
 fn two_at_once_lose_nothing() {
     const EACH: usize = 10;
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     let work = machine.at("work");
     thread::scope(|scope| {
         for who in ["a", "b", "c", "d"] {
@@ -428,8 +428,8 @@ fn two_at_once_lose_nothing() {
 
 #[test]
 fn what_decides_about_tools_is_out_of_their_reach() {
-    let machine = Machine::new();
-    let options = Options {
+    let machine = TestMachine::new();
+    let options = ServeOptions {
         policy_files: vec![machine.at("named.toml")],
         ..machine.options()
     };

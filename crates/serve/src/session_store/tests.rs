@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn kept(dir: &TempDir) -> (Options, Kept) {
-    let options = Options {
+fn kept(dir: &TempDir) -> (ServeOptions, SessionStorage) {
+    let options = ServeOptions {
         sessions_dir: Some(dir.path().join("work/.harness")),
-        ..Options::new(dir.path().join("state"))
+        ..ServeOptions::new(dir.path().join("state"))
     };
     fs::create_dir_all(dir.path().join("work")).unwrap();
     let kept = of(&options);
@@ -42,7 +42,7 @@ fn refused<T>(done: Result<T, JournalError>) -> String {
 #[test]
 fn the_first_session_makes_the_folder_and_hides_it_from_version_control() {
     let dir = TempDir::new().unwrap();
-    let (options, Kept { store, believed }) = kept(&dir);
+    let (options, SessionStorage { store, believed }) = kept(&dir);
     let root = dir.path().join("work/.harness");
     assert!(!believed);
     check(&options).unwrap();
@@ -77,7 +77,7 @@ fn a_folder_that_is_a_link_or_none_is_refused_before_anything_is_read() {
     for broken in [".harness", ".harness/threads"] {
         for link in [true, false] {
             let dir = TempDir::new().unwrap();
-            let (options, Kept { store, .. }) = kept(&dir);
+            let (options, SessionStorage { store, .. }) = kept(&dir);
             let elsewhere = dir.path().join("elsewhere");
             fs::create_dir(&elsewhere).unwrap();
             let place = dir.path().join("work").join(broken);
@@ -125,7 +125,7 @@ fn a_slash_behind_a_link_does_not_hide_it() {
 fn a_link_in_a_session_leads_nowhere() {
     for name in ["events.jsonl", "meta.json", "meta.tmp", "files", ""] {
         let dir = TempDir::new().unwrap();
-        let (_, Kept { store, .. }) = kept(&dir);
+        let (_, SessionStorage { store, .. }) = kept(&dir);
         drop(store.create(meta("s1")).unwrap());
         let folder = dir.path().join("work/.harness/threads/s1");
         // One line without an end: what follows a torn line would be cut off.
@@ -161,9 +161,9 @@ fn the_state_directory_by_another_name_is_believed() {
     let dir = TempDir::new().unwrap();
     let state = dir.path().join("state");
     let named = |sessions: PathBuf| {
-        let options = Options {
+        let options = ServeOptions {
             sessions_dir: Some(sessions),
-            ..Options::new(&state)
+            ..ServeOptions::new(&state)
         };
         of(&options).believed
     };
@@ -175,5 +175,5 @@ fn the_state_directory_by_another_name_is_believed() {
     for link in ["link", "link/", "link/."] {
         assert!(!named(dir.path().join(link)), "{link}");
     }
-    assert!(of(&Options::new(&state)).believed);
+    assert!(of(&ServeOptions::new(&state)).believed);
 }

@@ -9,12 +9,13 @@ mod threads;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use harn_acp::{AcpConfig, ConnectionError, transport::Piece};
+use harn_acp::{AcpConfig, ConnectionError, transport::OutgoingPiece};
 use harn_runtime::Agent;
 
-use self::pipes::{EndDeadlines, LAST_WORDS, Pipes};
+use self::pipes::{EndDeadlines, LAST_WORDS, StdioServer};
 use crate::{
-    Options, chosen_host_call_timeout, default_config_dir, default_state_dir, net::Listen,
+    ServeOptions, chosen_host_call_timeout, default_config_dir, default_state_dir,
+    net::ListenOptions,
 };
 
 #[cfg(feature = "threads")]
@@ -31,14 +32,18 @@ pub fn acp_stdio(agent: impl Agent) -> Result<()> {
 }
 
 /// The same, with options.
-pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: Options) -> Result<()> {
+pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: ServeOptions) -> Result<()> {
     acp(agent, options, None)
 }
 
 /// The same, and to whoever else comes with a token, as [`listen`](crate::listen) does. It ends for all of them
 /// when the client on stdin leaves.
 #[cfg(feature = "port")]
-pub fn acp_stdio_and_listen(agent: Arc<dyn Agent>, options: Options, listen: Listen) -> Result<()> {
+pub fn acp_stdio_and_listen(
+    agent: Arc<dyn Agent>,
+    options: ServeOptions,
+    listen: ListenOptions,
+) -> Result<()> {
     acp(agent, options, Some(listen))
 }
 
@@ -48,15 +53,15 @@ const PROMPT_END: EndDeadlines = EndDeadlines {
     last_words: LAST_WORDS,
 };
 
-fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Result<()> {
+fn acp(agent: Arc<dyn Agent>, options: ServeOptions, listen: Option<ListenOptions>) -> Result<()> {
     outside_of_async("acp_stdio")?;
     let config = AcpConfig {
         on_this_machine: true,
         terminal_auth: options.terminal_auth.clone(),
         ..options.acp()
     };
-    let pipes = Pipes::open(agent, options, listen)?;
-    pipes.serve::<_, Piece, _>(PROMPT_END, |hub, incoming, outgoing| async {
+    let pipes = StdioServer::open(agent, options, listen)?;
+    pipes.serve::<_, OutgoingPiece, _>(PROMPT_END, |hub, incoming, outgoing| async {
         match harn_acp::serve_connection(hub, config, incoming, outgoing).await {
             // Whom nobody listens to any more is done.
             Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),
@@ -66,11 +71,11 @@ fn acp(agent: Arc<dyn Agent>, options: Options, listen: Option<Listen>) -> Resul
 }
 
 /// What is chosen where nobody chooses.
-fn usual() -> Result<Options> {
-    Ok(Options {
+fn usual() -> Result<ServeOptions> {
+    Ok(ServeOptions {
         config_dir: default_config_dir(),
         host_call_timeout: chosen_host_call_timeout()?,
-        ..Options::new(default_state_dir()?)
+        ..ServeOptions::new(default_state_dir()?)
     })
 }
 

@@ -8,7 +8,8 @@ use std::{future::Future, io, sync::Arc, thread, time::Duration};
 
 use anyhow::{Context, Result};
 use harn_lines::{
-    Line, Outgoing, OutgoingReceiver, Parcel, STDIO_LINE_LIMIT, read_lines, write_chunks,
+    IncomingLine, OutgoingReceiver, OutgoingSender, Parcel, STDIO_LINE_LIMIT, read_lines,
+    write_chunks,
 };
 use harn_runtime::{Agent, Hub};
 use harn_terminal::signals::Signals;
@@ -20,9 +21,9 @@ use tokio::{
 
 use super::stdout::{self, RealStdout};
 use crate::{
-    Options, limits,
-    net::{Door, Listen},
-    workshop::{Workshop, waiting_room},
+    ServeOptions, limits,
+    net::{ListenOptions, OpenPort},
+    workshop::{ServerRuntime, waiting_room},
 };
 
 /// Lines that may wait to be understood. Few, because a line may be large.
@@ -42,22 +43,22 @@ pub(super) struct EndDeadlines {
 }
 
 /// An agent that is ready to be served, and a stdout that nobody else prints to.
-pub(super) struct Pipes {
-    workshop: Workshop,
-    options: Options,
-    listen: Option<Listen>,
+pub(super) struct StdioServer {
+    workshop: ServerRuntime,
+    options: ServeOptions,
+    listen: Option<ListenOptions>,
     stdout: RealStdout,
 }
 
-impl Pipes {
+impl StdioServer {
     pub(super) fn open(
         agent: Arc<dyn Agent>,
-        options: Options,
-        listen: Option<Listen>,
+        options: ServeOptions,
+        listen: Option<ListenOptions>,
     ) -> Result<Self> {
         let stdout = stdout::move_aside().context("moving stdout aside")?;
         limits::raise_open_files();
-        let workshop = Workshop::open(agent, &options)?;
+        let workshop = ServerRuntime::open(agent, &options)?;
         Ok(Self {
             workshop,
             options,
@@ -71,10 +72,10 @@ impl Pipes {
     pub(super) fn serve<T, P, F>(
         self,
         deadlines: EndDeadlines,
-        connect: impl FnOnce(Hub, mpsc::Receiver<T>, Outgoing<P>) -> F,
+        connect: impl FnOnce(Hub, mpsc::Receiver<T>, OutgoingSender<P>) -> F,
     ) -> Result<()>
     where
-        T: From<Line> + Send + 'static,
+        T: From<IncomingLine> + Send + 'static,
         P: Parcel,
         F: Future<Output = Result<()>> + Send + 'static,
     {
@@ -88,7 +89,7 @@ impl Pipes {
             let mut last_words = LAST_WORDS;
             let mut signals = Signals::listen().context("listening for signals")?;
             let mut door = match listen {
-                Some(listen) => Some(Door::open(&workshop, &options, listen).await?),
+                Some(listen) => Some(OpenPort::open(&workshop, &options, listen).await?),
                 None => None,
             };
             if let Some(door) = &mut door {
@@ -139,7 +140,7 @@ impl Pipes {
 /// What becomes of a connection when nothing more is asked of it; nothing where that takes too long, or where
 /// the workers are too busy to get to it.
 async fn last<T>(
-    workshop: &Workshop,
+    workshop: &ServerRuntime,
     connection: &mut JoinHandle<T>,
     answers: Duration,
 ) -> Option<Result<T, JoinError>> {
@@ -151,7 +152,7 @@ async fn last<T>(
     timeout(answers, connection).await.ok()
 }
 
-fn read<T: From<Line>>(lines: mpsc::Sender<T>) {
+fn read<T: From<IncomingLine>>(lines: mpsc::Sender<T>) {
     if let Err(error) = read_lines(io::stdin().lock(), STDIO_LINE_LIMIT, lines) {
         tracing::warn!(%error, "stdin could not be read; taking it as its end");
     }

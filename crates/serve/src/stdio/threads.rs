@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use harn_runtime::Agent;
-use harn_threads::{Line, ThreadsConfig};
+use harn_threads::{IncomingLine, ThreadsConfig};
 
 use super::{
     outside_of_async,
-    pipes::{EndDeadlines, Pipes},
+    pipes::{EndDeadlines, StdioServer},
     usual,
 };
-use crate::{Options, session_store};
+use crate::{ServeOptions, session_store};
 
 /// Serves an agent as threads and turns on stdin and stdout: JSON-RPC, a line a message. Threads work in the
 /// current directory and are kept in its folder `.harness`, which the first of them makes; the person's own
@@ -37,9 +37,9 @@ pub fn threads_stdio(agent: impl Agent) -> Result<()> {
     threads_stdio_with(Arc::new(agent), usual()?)
 }
 
-/// The same, with options: threads work in [`Options::directory`], and are kept in its folder `.harness` unless
-/// [`Options::sessions_dir`] says otherwise.
-pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result<()> {
+/// The same, with options: threads work in [`ServeOptions::directory`], and are kept in its folder `.harness` unless
+/// [`ServeOptions::sessions_dir`] says otherwise.
+pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: ServeOptions) -> Result<()> {
     let directory = options.work_dir()?;
     let own = || directory.join(session_store::OF_WORKSPACE);
     options.sessions_dir.get_or_insert_with(own);
@@ -49,8 +49,8 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: Options) -> Result
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     outside_of_async("threads_stdio")?;
-    let pipes = Pipes::open(agent, options, None)?;
-    pipes.serve::<Line, _, _>(PATIENT_END, |hub, incoming, outgoing| async {
+    let pipes = StdioServer::open(agent, options, None)?;
+    pipes.serve::<IncomingLine, _, _>(PATIENT_END, |hub, incoming, outgoing| async {
         // Whom nobody listens to any more is done.
         let _ = harn_threads::serve_connection(hub, config, incoming, outgoing).await;
         Ok(())

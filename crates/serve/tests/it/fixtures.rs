@@ -8,7 +8,7 @@ use std::{
 };
 
 use expect_test::expect;
-use harn_conformance::Rule;
+use harn_conformance::ConformanceRule;
 
 fn harn_serve(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
@@ -340,7 +340,7 @@ fn bare_messages_of_the_agent_break_no_rule() {
 fn every_rule_is_listed_and_explained() {
     let rules = stdout(&harn_serve(&["fixtures", "rules"]));
     let page = fs::read_to_string(repository("docs/kit.md")).unwrap();
-    for rule in Rule::ALL {
+    for rule in ConformanceRule::ALL {
         assert!(rules.contains(rule.sentence()), "{rule}");
         let row = format!("| `{rule}` | {} |", rule.sentence());
         assert!(page.contains(&row), "docs/kit.md lacks this row:\n{row}");

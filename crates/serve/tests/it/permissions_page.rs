@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use harn_model::{PolicyAction, ToolKind};
-use harn_policy::{Call, Policy, Roots, SessionMode, ToolApprovalPolicy, locate_all, shell};
+use harn_policy::{
+    Policy, PolicyCall, SessionMode, SessionRoots, ToolApprovalPolicy, locate_all, shell,
+};
 use harn_tools::DiskProbe;
 use serde_json::Value;
 
@@ -27,11 +29,11 @@ struct Case<'a> {
 }
 
 fn decide(policy: &Policy, workspace: &Path, case: &Case<'_>) -> PolicyAction {
-    let roots = Roots::new(vec![workspace.to_owned()], Vec::new());
+    let roots = SessionRoots::new(vec![workspace.to_owned()], Vec::new());
     let given: Vec<_> = case.path.into_iter().map(str::to_owned).collect();
     let paths = locate_all(&roots, &given, &DiskProbe);
     let line = case.command.map(|text| (text, shell::read(text)));
-    let decision = policy.decide(&Call {
+    let decision = policy.decide(&PolicyCall {
         tool: case.tool,
         kind: Some(case.kind),
         side_effect: None,

@@ -4,21 +4,21 @@
 //! has no other way to stop a run than to leave, so that is what it means, unless it says otherwise.
 
 use harn_model::TurnId;
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 use tokio::runtime::Handle;
 
-use crate::{client::Client, commands, refused::Refused, wire::Command};
+use crate::{client::DocumentClient, commands, refused::ClientCommandError, wire::ClientCommand};
 
-pub(super) struct Attendance {
+pub(super) struct AssistantClient {
     /// Taken when it leaves.
-    client: Option<Client>,
+    client: Option<DocumentClient>,
     /// What it began, or let go on by an answer; nothing else is its own to stop.
     turns: Vec<TurnId>,
     detached: bool,
 }
 
-impl Attendance {
-    pub(super) fn new(client: Client, detached: bool) -> Self {
+impl AssistantClient {
+    pub(super) fn new(client: DocumentClient, detached: bool) -> Self {
         Self {
             client: Some(client),
             turns: Vec::new(),
@@ -26,7 +26,10 @@ impl Attendance {
         }
     }
 
-    pub(super) async fn carry_out(&mut self, command: Command) -> Result<(), Refused> {
+    pub(super) async fn carry_out(
+        &mut self,
+        command: ClientCommand,
+    ) -> Result<(), ClientCommandError> {
         if let Some(client) = &mut self.client {
             self.turns.extend(commands::handle(client, command).await?);
         }
@@ -39,7 +42,7 @@ impl Attendance {
     }
 }
 
-impl Drop for Attendance {
+impl Drop for AssistantClient {
     fn drop(&mut self) {
         let turns = std::mem::take(&mut self.turns);
         if turns.is_empty() || self.detached {
@@ -53,10 +56,10 @@ impl Drop for Attendance {
 }
 
 /// Stops runs. Who is not in control any more has nothing to stop: others go on with what it began.
-async fn stop(client: Client, turns: Vec<TurnId>) {
+async fn stop(client: DocumentClient, turns: Vec<TurnId>) {
     // The last first, or what waits would begin when what it waits for ends.
     for turn in turns.into_iter().rev() {
-        if let Ok(driver) = client.drive(Act::Steer).await {
+        if let Ok(driver) = client.drive(DriverAction::Steer).await {
             driver.cancel(turn).await;
         }
     }

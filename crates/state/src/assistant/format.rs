@@ -9,11 +9,11 @@ use axum::{
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::{room, to_wire::whole, wire::State};
+use crate::{room, to_wire::whole, wire::DocumentState};
 
 /// What a response is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum StreamFormat {
     /// Lines, each with what it is in front: `data-stream`.
     Lines,
     /// Server-sent events: `assistant-transport`.
@@ -28,7 +28,7 @@ struct ErrorEvent<'a> {
     error: &'a str,
 }
 
-impl Format {
+impl StreamFormat {
     /// What a client can read.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let mut accepts = headers.get_all(header::ACCEPT).iter();
@@ -68,7 +68,7 @@ impl Format {
     }
 
     /// The document, in place of whatever the client has.
-    pub(super) fn whole(self, state: State) -> Box<dyn Iterator<Item = Bytes> + Send> {
+    pub(super) fn whole(self, state: DocumentState) -> Box<dyn Iterator<Item = Bytes> + Send> {
         let (before, behind) = match self {
             Self::Lines => (r#"aui-state:[{"type":"set","path":[],"value":"#, "}]\n"),
             Self::Events => (
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::{to_wire::Document, wire::SessionFacts};
 
-    fn check(format: Format, expect: Expect) {
+    fn check(format: StreamFormat, expect: Expect) {
         let state = Document::new(SessionFacts::default()).state().clone();
         let mut told: Vec<u8> = format.whole(state).flatten().collect();
         let operations = [
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn lines() {
         check(
-            Format::Lines,
+            StreamFormat::Lines,
             expect![[r#"
             aui-state:[{"type":"set","path":[],"value":{"status":"idle","messages":[],"session":{"id":"","title":null,"cwd":"","agent":"","createdAt":0,"mode":"","modes":[],"options":[],"commands":[]},"plan":[],"workers":[],"skills":[],"usage":null,"approvals":[],"questions":[],"clients":[],"controller":null}}]
             aui-state:[{"type":"set","path":["status"],"value":"running"},{"type":"append-text","path":["messages","1","content"],"value":"a\n\"é"}]
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn events() {
         check(
-            Format::Events,
+            StreamFormat::Events,
             expect![[r#"
             data: {"type":"update-state","path":[],"operations":[{"type":"set","path":[],"value":{"status":"idle","messages":[],"session":{"id":"","title":null,"cwd":"","agent":"","createdAt":0,"mode":"","modes":[],"options":[],"commands":[]},"plan":[],"workers":[],"skills":[],"usage":null,"approvals":[],"questions":[],"clients":[],"controller":null}}]}
 
@@ -203,14 +203,17 @@ mod tests {
     #[test]
     fn events_have_to_be_asked_for() {
         for (accept, format) in [
-            (None, Format::Lines),
-            (Some("*/*"), Format::Lines),
-            (Some("text/event-stream"), Format::Events),
-            (Some("text/plain, Text/Event-Stream;q=0.9"), Format::Events),
+            (None, StreamFormat::Lines),
+            (Some("*/*"), StreamFormat::Lines),
+            (Some("text/event-stream"), StreamFormat::Events),
+            (
+                Some("text/plain, Text/Event-Stream;q=0.9"),
+                StreamFormat::Events,
+            ),
         ] {
             let accept = accept.map(|accept| (header::ACCEPT, accept.parse().unwrap()));
             let headers: HeaderMap = accept.into_iter().collect();
-            assert_eq!(Format::of(&headers), format, "{headers:?}");
+            assert_eq!(StreamFormat::of(&headers), format, "{headers:?}");
         }
     }
 

@@ -8,40 +8,40 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use axum::body::Body;
 use bytes::Bytes;
 use futures::stream;
-use harn_lines::pace::Member;
+use harn_lines::pace::ClientSlot;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{attendance::Attendance, format::Format};
+use super::{attendance::AssistantClient, format::StreamFormat};
 use crate::{
-    refused::Refused,
-    room::{Next, Room, Told},
-    wire::{MessageStatus, State, Status},
+    refused::ClientCommandError,
+    room::{NextFrame, Room, RoomProgress},
+    wire::{DocumentState, DocumentStatus, MessageStatus},
 };
 
 /// How often a client that is told nothing is shown that somebody is there.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-pub(super) struct Reply {
-    format: Format,
+pub(super) struct AssistantResponse {
+    format: StreamFormat,
     room: Arc<Room>,
-    told: watch::Receiver<Told>,
+    told: watch::Receiver<RoomProgress>,
     cursor: Option<u64>,
     /// What is left to say of the document.
     pieces: Option<Box<dyn Iterator<Item = Bytes> + Send>>,
     /// What is said behind the first document, and then nothing more.
-    refused: Option<Refused>,
-    attendance: Attendance,
+    refused: Option<ClientCommandError>,
+    attendance: AssistantClient,
     ending: CancellationToken,
     over: bool,
 }
 
-impl Reply {
+impl AssistantResponse {
     pub(super) fn new(
-        format: Format,
+        format: StreamFormat,
         room: Arc<Room>,
-        attendance: Attendance,
-        refused: Option<Refused>,
+        attendance: AssistantClient,
+        refused: Option<ClientCommandError>,
         ending: CancellationToken,
     ) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Reply {
     }
 
     /// The body, and a place that is held until it has ended.
-    pub(super) fn body(self, member: Member) -> Body {
+    pub(super) fn body(self, member: ClientSlot) -> Body {
         let pieces = stream::unfold((self, member), |(mut reply, member)| async move {
             let piece = reply.next().await?;
             Some((Ok::<_, Infallible>(piece), (reply, member)))
@@ -83,9 +83,9 @@ impl Reply {
                 return Some(self.format.error(&refused.to_string()));
             }
             match self.room.next_and(&mut self.cursor, goes_on) {
-                (Next::Whole(state), _) => self.pieces = Some(self.format.whole(*state)),
-                (Next::Delta(operations), _) => return Some(self.format.delta(&operations)),
-                (Next::Nothing, true) => {
+                (NextFrame::Whole(state), _) => self.pieces = Some(self.format.whole(*state)),
+                (NextFrame::Delta(operations), _) => return Some(self.format.delta(&operations)),
+                (NextFrame::Nothing, true) => {
                     let changed = tokio::select! {
                         () = self.ending.cancelled() => return self.last_word(),
                         // An error means that the room is gone, which it is not before this is.
@@ -95,7 +95,7 @@ impl Reply {
                         return Some(self.format.alive());
                     }
                 }
-                (Next::Nothing, false) | (Next::Ended, _) => return self.last_word(),
+                (NextFrame::Nothing, false) | (NextFrame::Ended, _) => return self.last_word(),
             }
         }
     }
@@ -113,14 +113,16 @@ impl Reply {
 
 /// Whether something happens in a session without anybody doing anything: it runs, or what waits is about to,
 /// and nobody is asked.
-fn goes_on(state: &State) -> bool {
+fn goes_on(state: &DocumentState) -> bool {
     let asks = !state.approvals.is_empty() || !state.questions.is_empty();
     // What waits is last. What is said in the middle of a run is not waited for: it begins none.
     let waiting = state.messages.iter().rev();
     let mut waiting = waiting.take_while(|message| message.status == MessageStatus::Pending);
     let runs = match state.status {
-        Status::Running => true,
-        Status::Idle | Status::Error => waiting.any(|message| message.steer == Some(false)),
+        DocumentStatus::Running => true,
+        DocumentStatus::Idle | DocumentStatus::Error => {
+            waiting.any(|message| message.steer == Some(false))
+        }
     };
     runs && !asks
 }

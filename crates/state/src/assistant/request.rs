@@ -5,22 +5,23 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    error::StateError, from_wire, refused::Refused, session_choice::SessionChoice, wire::Command,
+    error::StateError, from_wire, refused::ClientCommandError, session_choice::SessionChoice,
+    wire::ClientCommand,
 };
 
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct AssistantRequest {
     /// The session it is about, where it says.
     pub(super) session: Option<SessionChoice>,
     /// Whether what it begins goes on when it leaves.
     pub(super) detached: bool,
     /// What is wanted, or why that makes no sense.
-    pub(super) commands: Result<Vec<Command>, Refused>,
+    pub(super) commands: Result<Vec<ClientCommand>, ClientCommandError>,
 }
 
 /// The body, as far as it matters. What is null is as good as missing.
 #[derive(Deserialize)]
-struct Body<'a> {
+struct AssistantBody<'a> {
     commands: Vec<Value>,
     #[serde(default)]
     session: Option<Value>,
@@ -33,18 +34,19 @@ struct Body<'a> {
 
 /// What is looked for in a document that a client sends back.
 #[derive(Deserialize)]
-struct Echo {
-    session: Echoed,
+struct EchoedDocument {
+    session: EchoedSession,
 }
 
 #[derive(Deserialize)]
-struct Echoed {
+struct EchoedSession {
     id: String,
 }
 
-impl Asked {
+impl AssistantRequest {
     pub(super) fn read(body: &[u8]) -> Result<Self, StateError> {
-        let body: Body<'_> = serde_json::from_slice(body).map_err(|_| StateError::NoBody)?;
+        let body: AssistantBody<'_> =
+            serde_json::from_slice(body).map_err(|_| StateError::NoBody)?;
         let named = match body.session {
             None | Some(Value::Null) => None,
             Some(Value::String(id)) => Some(id),
@@ -62,7 +64,7 @@ impl Asked {
             }
         };
         let echoed = || {
-            let echo = serde_json::from_str::<Echo>(body.state?.get());
+            let echo = serde_json::from_str::<EchoedDocument>(body.state?.get());
             Some(echo.ok()?.session.id)
         };
         let named = named.filter(|id| !id.is_empty());
@@ -77,26 +79,26 @@ impl Asked {
 }
 
 /// The commands, if all of them make sense: who is told of one that does not was told nothing of the others.
-fn commands(given: &[Value]) -> Result<Vec<Command>, Refused> {
+fn commands(given: &[Value]) -> Result<Vec<ClientCommand>, ClientCommandError> {
     if given.len() > from_wire::MOST {
         let most = from_wire::MOST;
-        return Err(Refused::bad(format!(
+        return Err(ClientCommandError::bad(format!(
             "these are more than {most} commands; send them in several requests"
         )));
     }
     given.iter().map(command).collect()
 }
 
-fn command(given: &Value) -> Result<Command, Refused> {
+fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
     match given.get("type").and_then(Value::as_str) {
         Some("add-message") => {
             let prompt = message(given)?;
-            Ok(Command::Submit { prompt })
+            Ok(ClientCommand::Submit { prompt })
         }
-        Some("add-tool-result") => Err(Refused::bad(
+        Some("add-tool-result") => Err(ClientCommandError::bad(
             "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny",
         )),
-        Some("resume") => Err(Refused::bad(
+        Some("resume") => Err(ClientCommandError::bad(
             "resume is not taken here; name the session in the URL, as in /assistant?session=ID",
         )),
         Some(_) | None => from_wire::command(given),
@@ -104,20 +106,20 @@ fn command(given: &Value) -> Result<Command, Refused> {
 }
 
 /// What a message says.
-fn message(given: &Value) -> Result<String, Refused> {
+fn message(given: &Value) -> Result<String, ClientCommandError> {
     let is_new = given.get("sourceId").is_none_or(Value::is_null);
     if !is_new {
         let words = "what was said cannot be edited; send another message";
-        return Err(Refused::bad(words));
+        return Err(ClientCommandError::bad(words));
     }
     let message = &given["message"];
     if message["role"] != "user" {
         let words = "add-message takes messages of the user; the role must be user";
-        return Err(Refused::bad(words));
+        return Err(ClientCommandError::bad(words));
     }
     let Some(parts) = message["parts"].as_array() else {
         let words = "the message of add-message has no parts; they must be a list";
-        return Err(Refused::bad(words));
+        return Err(ClientCommandError::bad(words));
     };
     let text = |part: &Value| match part["type"].as_str() {
         Some("text") => part["text"].as_str().map(str::to_owned),
@@ -125,7 +127,9 @@ fn message(given: &Value) -> Result<String, Refused> {
     };
     let texts: Option<Vec<_>> = parts.iter().map(text).collect();
     let texts = texts.ok_or_else(|| {
-        Refused::bad("only text can be sent this way; leave images and files out of the message")
+        ClientCommandError::bad(
+            "only text can be sent this way; leave images and files out of the message",
+        )
     })?;
     Ok(texts.join("\n\n"))
 }
@@ -136,8 +140,8 @@ mod tests {
 
     use super::*;
 
-    fn read(body: Value) -> Result<Asked, StateError> {
-        Asked::read(body.to_string().as_bytes())
+    fn read(body: Value) -> Result<AssistantRequest, StateError> {
+        AssistantRequest::read(body.to_string().as_bytes())
     }
 
     fn refusal(command: Value) -> String {
@@ -161,13 +165,13 @@ mod tests {
         }));
         let asked = asked.unwrap();
         let prompt = "hello\n\nthere".to_owned();
-        let approve = Command::Approve {
+        let approve = ClientCommand::Approve {
             tool_call_id: "t1".to_owned(),
             option_id: None,
         };
         assert_eq!(
             asked.commands.unwrap(),
-            [Command::Submit { prompt }, approve]
+            [ClientCommand::Submit { prompt }, approve]
         );
         assert_eq!(asked.session, Some(SessionChoice::Named("s1".into())));
         assert!(!asked.detached);
@@ -210,7 +214,7 @@ mod tests {
             assert_eq!(error.status(), 400, "{body}");
             assert!(!error.to_string().contains("secret"), "{body}");
         }
-        assert!(Asked::read(b"{\"commands\":[").is_err());
+        assert!(AssistantRequest::read(b"{\"commands\":[").is_err());
     }
 
     #[test]

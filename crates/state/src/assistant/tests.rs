@@ -5,16 +5,16 @@ mod stage;
 
 use axum::http::header;
 use harn_model::Principal;
-use harn_runtime::{AttachClient, Claim, NoHost};
+use harn_runtime::{AttachClient, NoHost, SeatClaim};
 use serde_json::json;
 
-use super::format::Format;
-use stage::{BOTH, Stage, Told, lasting, says};
+use super::format::StreamFormat;
+use stage::{AssistantStage, BOTH, ReceivedReply, lasting, says};
 
 #[tokio::test]
 async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
     for format in BOTH {
-        let stage = Stage::new();
+        let stage = AssistantStage::new();
         let told = stage.told("", format, json!([says("hello")])).await;
         assert_eq!((told.status, &told.error), (200, &None));
         let first = [
@@ -29,7 +29,7 @@ async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
 
         // The page knows the session from what it was told, and from nothing else.
         let again = json!({"commands": [says("more")], "state": told.document});
-        let told = Told::read(stage.post("", format, again).await, format).await;
+        let told = ReceivedReply::read(stage.post("", format, again).await, format).await;
         assert_eq!(told.id(), id);
         let second = ["user complete: more", "assistant complete: You said more."];
         assert_eq!(told.said(), [first, second].concat());
@@ -39,13 +39,13 @@ async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
 
 #[tokio::test]
 async fn the_formats_have_their_headers() {
-    let stage = Stage::new();
-    let told = stage.told("", Format::Lines, json!([])).await;
+    let stage = AssistantStage::new();
+    let told = stage.told("", StreamFormat::Lines, json!([])).await;
     let headers = &told.headers;
     assert_eq!(headers[header::CONTENT_TYPE], "text/plain; charset=utf-8");
     assert_eq!(headers["x-vercel-ai-data-stream"], "v1");
     assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
-    let told = stage.told("", Format::Events, json!([])).await;
+    let told = stage.told("", StreamFormat::Events, json!([])).await;
     let headers = &told.headers;
     assert_eq!(headers[header::CONTENT_TYPE], "text/event-stream");
     assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
@@ -54,10 +54,14 @@ async fn the_formats_have_their_headers() {
 /// Whether the first look is before or behind the end of the run, the message is in it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_document_has_what_was_said_in_it() {
-    let stage = Stage::new();
+    let stage = AssistantStage::new();
     for round in 1..=20 {
         let query = if round == 1 { "" } else { "session=session-1" };
-        let response = stage.post(query, Format::Lines, json!({"commands": [says("hello")]}));
+        let response = stage.post(
+            query,
+            StreamFormat::Lines,
+            json!({"commands": [says("hello")]}),
+        );
         let mut body = response.await.into_body().into_data_stream();
         let first = futures::StreamExt::next(&mut body).await.unwrap().unwrap();
         let first = std::str::from_utf8(&first).unwrap();
@@ -71,7 +75,7 @@ async fn the_first_document_has_what_was_said_in_it() {
 #[tokio::test]
 async fn a_question_ends_the_response_and_the_answer_goes_on() {
     for format in BOTH {
-        let stage = Stage::new();
+        let stage = AssistantStage::new();
         let told = stage.told("", format, json!([says("write")])).await;
         assert_eq!(told.error, None);
         assert_eq!(told.document["status"], "running");
@@ -102,22 +106,24 @@ async fn a_question_ends_the_response_and_the_answer_goes_on() {
 
 #[tokio::test]
 async fn a_person_is_asked_and_answers() {
-    let stage = Stage::new();
-    let told = stage.told("", Format::Lines, json!([says("choose")])).await;
+    let stage = AssistantStage::new();
+    let told = stage
+        .told("", StreamFormat::Lines, json!([says("choose")]))
+        .await;
     let question = &told.document["questions"][0];
     assert_eq!(question["subject"], "Which port?");
     let query = format!("session={}", told.id());
     let answer = json!([{"type": "answer", "questionId": question["id"], "answer": "9090"}]);
-    let told = stage.told(&query, Format::Lines, answer).await;
+    let told = stage.told(&query, StreamFormat::Lines, answer).await;
     assert_eq!(told.said()[1], "assistant complete: Port 9090.");
     assert_eq!(told.document["questions"], json!([]));
 }
 
 #[tokio::test]
 async fn everything_that_waits_is_waited_for() {
-    let stage = Stage::new();
+    let stage = AssistantStage::new();
     let commands = json!([says("one"), says("fail"), says("three")]);
-    let told = stage.told("", Format::Events, commands).await;
+    let told = stage.told("", StreamFormat::Events, commands).await;
     let said = told.said();
     assert_eq!(said.len(), 6, "{said:?}");
     assert_eq!(said[3], "assistant error: ");
@@ -126,7 +132,7 @@ async fn everything_that_waits_is_waited_for() {
     // A run that fails is told by the document, and no error of the transport.
     let query = format!("session={}", told.id());
     let told = stage
-        .told(&query, Format::Events, json!([says("fail")]))
+        .told(&query, StreamFormat::Events, json!([says("fail")]))
         .await;
     assert_eq!(told.error, None);
     assert_eq!(told.document["error"], "the model is out of reach");
@@ -134,15 +140,19 @@ async fn everything_that_waits_is_waited_for() {
 
 #[tokio::test]
 async fn what_runs_is_joined_and_followed_to_its_end() {
-    let stage = Stage::new();
+    let stage = AssistantStage::new();
     let begun = json!({"commands": [says("wait")]});
-    let begun = stage.post("", Format::Lines, begun).await;
+    let begun = stage.post("", StreamFormat::Lines, begun).await;
     stage.agent.waits().await;
-    let joined = stage.post("session=session-1", Format::Events, json!({"commands": []}));
+    let joined = stage.post(
+        "session=session-1",
+        StreamFormat::Events,
+        json!({"commands": []}),
+    );
     let joined = joined.await;
     stage.agent.go_on();
-    let joined = Told::read(joined, Format::Events).await;
-    let begun = Told::read(begun, Format::Lines).await;
+    let joined = ReceivedReply::read(joined, StreamFormat::Events).await;
+    let begun = ReceivedReply::read(begun, StreamFormat::Lines).await;
     assert_eq!(begun.said()[1], "assistant complete: Working. Done.");
     assert_eq!(lasting(joined.document), lasting(begun.document));
 }
@@ -150,7 +160,7 @@ async fn what_runs_is_joined_and_followed_to_its_end() {
 #[tokio::test]
 async fn what_is_refused_is_told_behind_the_document() {
     for format in BOTH {
-        let stage = Stage::new();
+        let stage = AssistantStage::new();
         let result = json!({"type": "add-tool-result", "toolCallId": "t", "result": 1});
         // Nothing of it is done where one of it makes no sense.
         let told = stage.told("", format, json!([says("hello"), result])).await;
@@ -180,14 +190,14 @@ async fn what_is_refused_is_told_behind_the_document() {
 
 #[tokio::test]
 async fn who_is_not_in_control_is_told_who_is() {
-    let stage = Stage::new();
-    let told = stage.told("", Format::Lines, json!([])).await;
+    let stage = AssistantStage::new();
+    let told = stage.told("", StreamFormat::Lines, json!([])).await;
     let (id, session) = (told.id().to_owned(), stage.session(told.id()));
-    let seat = session.sit("ada", std::sync::Arc::new(NoHost), Claim::Never);
+    let seat = session.sit("ada", std::sync::Arc::new(NoHost), SeatClaim::Never);
     seat.attach(AttachClient::controller("ada")).await.unwrap();
     let query = format!("session={id}");
     let told = stage
-        .told(&query, Format::Lines, json!([says("hello")]))
+        .told(&query, StreamFormat::Lines, json!([says("hello")]))
         .await;
     let words = told.error.clone().unwrap();
     assert!(words.contains("ada"), "{words}");
@@ -196,7 +206,7 @@ async fn who_is_not_in_control_is_told_who_is() {
     // By a name of its own it may take over, and is in control while it is there.
     let query = format!("{query}&client=bob");
     let taken = json!([{"type": "takeover"}, says("hello")]);
-    let told = stage.told(&query, Format::Lines, taken).await;
+    let told = stage.told(&query, StreamFormat::Lines, taken).await;
     assert_eq!(told.error, None);
     assert_eq!(told.document["messages"][0]["author"], "bob");
     assert_eq!(told.document["controller"], "bob");
@@ -204,20 +214,30 @@ async fn who_is_not_in_control_is_told_who_is() {
 
 #[tokio::test]
 async fn who_has_no_business_here_is_turned_away() {
-    let stage = Stage::new();
-    let told = stage.told("", Format::Lines, json!([says("hello")])).await;
+    let stage = AssistantStage::new();
+    let told = stage
+        .told("", StreamFormat::Lines, json!([says("hello")]))
+        .await;
     let query = format!("session={}", told.id());
-    let nowhere = stage.told("session=nowhere", Format::Lines, json!([says("hello")]));
+    let nowhere = stage.told(
+        "session=nowhere",
+        StreamFormat::Lines,
+        json!([says("hello")]),
+    );
     let nowhere = nowhere.await;
     let words = "there is no such session; /ws/sessions has them all";
     assert_eq!((nowhere.status, nowhere.refusal().as_str()), (404, words));
 
     let empty = || json!({"commands": []}).to_string();
     let mallory = Some(Principal::new("mallory"));
-    let foreign = stage.post_as(mallory, &query, Format::Lines, empty()).await;
-    let foreign = Told::read(foreign, Format::Lines).await;
+    let foreign = stage
+        .post_as(mallory, &query, StreamFormat::Lines, empty())
+        .await;
+    let foreign = ReceivedReply::read(foreign, StreamFormat::Lines).await;
     assert_eq!((foreign.status, foreign.refusal().as_str()), (404, words));
-    let nobody = stage.post_as(None, &query, Format::Lines, empty()).await;
+    let nobody = stage
+        .post_as(None, &query, StreamFormat::Lines, empty())
+        .await;
     assert_eq!(nobody.status(), 401);
 
     let (owner, limit) = (Some(Principal::owner()), stage.config.message_bytes);
@@ -229,7 +249,7 @@ async fn who_has_no_business_here_is_turned_away() {
         ("cwd=not/absolute", empty(), 400),
         (query.as_str(), " ".repeat(limit + 1), 413),
     ] {
-        let answer = stage.post_as(owner.clone(), query, Format::Lines, body);
+        let answer = stage.post_as(owner.clone(), query, StreamFormat::Lines, body);
         assert_eq!(answer.await.status(), status, "{query}");
     }
 }

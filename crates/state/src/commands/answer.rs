@@ -2,13 +2,13 @@
 
 use harn_model::{HitlResponse, TurnId};
 
-use crate::{client::Client, refused::Refused};
+use crate::{client::DocumentClient, refused::ClientCommandError};
 
 /// The turn that goes on by it.
 pub(super) async fn handle(
-    client: &Client,
+    client: &DocumentClient,
     mut response: HitlResponse,
-) -> Result<Option<TurnId>, Refused> {
+) -> Result<Option<TurnId>, ClientCommandError> {
     let (term, turn) = client.asked().await?;
     // Clients choose their names, so that one person could be two.
     response.reviewer = Some(client.principal().to_string());

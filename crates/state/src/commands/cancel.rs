@@ -1,13 +1,13 @@
 //! `cancel`: stops what runs. Where nothing does there is nothing to do, which is fine.
 
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 
-use crate::{client::Client, refused::Refused};
+use crate::{client::DocumentClient, refused::ClientCommandError};
 
-pub(super) async fn handle(client: &Client) -> Result<(), Refused> {
+pub(super) async fn handle(client: &DocumentClient) -> Result<(), ClientCommandError> {
     // Bound to the turn that is there now: a late cancel must not reach the next one.
     if let Some(turn) = client.seat().cancel_target() {
-        let driver = client.drive(Act::Steer).await?;
+        let driver = client.drive(DriverAction::Steer).await?;
         driver.cancel(turn).await;
     }
     Ok(())

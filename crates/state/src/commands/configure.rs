@@ -1,13 +1,16 @@
 //! `configure`: the session's mode and title, and the options of its agent. What is refused changes nothing of
 //! what comes behind it.
 
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 use serde_json::Value;
 
-use crate::{client::Client, from_wire, refused::Refused, wire::Configure};
+use crate::{client::DocumentClient, from_wire, refused::ClientCommandError, wire::SettingChanges};
 
-pub(super) async fn handle(client: &Client, config: Configure) -> Result<(), Refused> {
-    let driver = client.drive(Act::Steer).await?;
+pub(super) async fn handle(
+    client: &DocumentClient,
+    config: SettingChanges,
+) -> Result<(), ClientCommandError> {
+    let driver = client.drive(DriverAction::Steer).await?;
     if let Some(mode) = config.permission_mode {
         driver.set_mode(&mode).await?;
     }
@@ -22,7 +25,7 @@ pub(super) async fn handle(client: &Client, config: Configure) -> Result<(), Ref
             Value::Null => continue,
             Value::Array(_) | Value::Object(_) => {
                 let words = "the values of config are texts, numbers, true and false";
-                return Err(Refused::bad(words));
+                return Err(ClientCommandError::bad(words));
             }
         };
         driver.set_option(&id, &value).await?;

@@ -3,13 +3,13 @@
 use harn_model::TurnId;
 
 use super::submit;
-use crate::{client::Client, refused::Refused};
+use crate::{client::DocumentClient, refused::ClientCommandError};
 
 pub(super) async fn handle(
-    client: &mut Client,
+    client: &mut DocumentClient,
     session: String,
     prompt: Option<String>,
-) -> Result<Option<TurnId>, Refused> {
+) -> Result<Option<TurnId>, ClientCommandError> {
     client.go(&session.into()).await?;
     // It has gone, whatever comes of the prompt; the socket finds out by itself.
     match prompt.filter(|prompt| !prompt.trim().is_empty()) {

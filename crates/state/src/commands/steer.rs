@@ -1,20 +1,23 @@
 //! `steer`: a word in the middle of a run. Where nothing runs it is a prompt: nothing that is said is lost.
 
 use harn_model::{ContentBlock, ControlResult, TurnId};
-use harn_runtime::{Act, ControlError};
+use harn_runtime::{ControlError, DriverAction};
 
-use crate::{client::Client, from_wire, refused::Refused};
+use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
 
 /// The turn that it is, where nothing runs.
-pub(super) async fn handle(client: &Client, message: String) -> Result<Option<TurnId>, Refused> {
+pub(super) async fn handle(
+    client: &DocumentClient,
+    message: String,
+) -> Result<Option<TurnId>, ClientCommandError> {
     let blocks = vec![ContentBlock::text(from_wire::words("message", message)?)];
-    let driver = client.drive(Act::Speak).await?;
+    let driver = client.drive(DriverAction::Speak).await?;
     match driver.steer(blocks.clone(), client.actor(), |_| ()).await {
         Err(ControlError::Refused {
             result: ControlResult::NoActivePrompt,
             ..
         }) => {
-            let driver = client.drive(Act::Speak).await?;
+            let driver = client.drive(DriverAction::Speak).await?;
             Ok(Some(driver.prompt(blocks, |_| ()).await?))
         }
         steered => {

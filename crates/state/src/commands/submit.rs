@@ -1,13 +1,16 @@
 //! `submit`: a prompt. It runs, or waits for those before it.
 
 use harn_model::{ContentBlock, TurnId};
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 
-use crate::{client::Client, from_wire, refused::Refused};
+use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
 
 /// The turn that it is, or will be.
-pub(super) async fn handle(client: &Client, prompt: String) -> Result<TurnId, Refused> {
+pub(super) async fn handle(
+    client: &DocumentClient,
+    prompt: String,
+) -> Result<TurnId, ClientCommandError> {
     let blocks = vec![ContentBlock::text(from_wire::words("prompt", prompt)?)];
-    let driver = client.drive(Act::Speak).await?;
+    let driver = client.drive(DriverAction::Speak).await?;
     Ok(driver.prompt(blocks, |_| ()).await?)
 }

@@ -1,15 +1,15 @@
 //! `withdraw`: takes a message back that waits, whether for its turn or for the agent to look.
 
 use harn_model::MessageId;
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 
-use crate::{client::Client, refused::Refused};
+use crate::{client::DocumentClient, refused::ClientCommandError};
 
-pub(super) async fn handle(client: &Client, id: &str) -> Result<(), Refused> {
+pub(super) async fn handle(client: &DocumentClient, id: &str) -> Result<(), ClientCommandError> {
     let view = client.seat().view();
     let queued = view.queued.iter();
     let mut queued = queued.filter(|queued| queued.prompt.message_id.as_str() == id);
-    let driver = client.drive(Act::Steer).await?;
+    let driver = client.drive(DriverAction::Steer).await?;
     match queued.next() {
         Some(queued) => driver.cancel(queued.id.clone()).await,
         None => {

@@ -63,8 +63,8 @@ fn every_command() {
             Approve { tool_call_id: "c", option_id: Some("o") }
             Deny { tool_call_id: "c", reason: Some("no"), option_id: None }
             Resume { session_id: "s", prompt: Some("go") }
-            Configure { config: Configure { permission_mode: Some("auto"), title: Some("t"), options: {"effort": Number(1)} } }
-            Configure { config: Configure { permission_mode: None, title: None, options: {} } }
+            Configure { config: SettingChanges { permission_mode: Some("auto"), title: Some("t"), options: {"effort": Number(1)} } }
+            Configure { config: SettingChanges { permission_mode: None, title: None, options: {} } }
             Answer { question_id: "q", answer: Some("80"), approved: None, accepted: None, reason: None }
             Answer { question_id: "q", answer: None, approved: Some(true), accepted: None, reason: Some("fine") }
             Answer { question_id: "q", answer: None, approved: None, accepted: Some(false), reason: None }
@@ -183,7 +183,7 @@ fn names_of_settings_are_only_names() {
     let given = frame(
         r#"{"type":"configure","config":{"__proto__":{"title":"t"},"constructor":"c","toString":1}}"#,
     );
-    let [Ok(Command::Configure { config })] = &commands(&given).unwrap()[..] else {
+    let [Ok(ClientCommand::Configure { config })] = &commands(&given).unwrap()[..] else {
         panic!();
     };
     assert_eq!((&config.title, &config.permission_mode), (&None, &None));
@@ -244,7 +244,7 @@ fn decisions() {
     let all = ask(&[AllowAlways, AllowOnce, RejectAlways, RejectOnce]);
     let narrow = ask(&[AllowAlways]);
     let mut told = String::new();
-    let mut tell = |what: &str, decision: Result<Decision, Refused>| match decision {
+    let mut tell = |what: &str, decision: Result<Decision, ClientCommandError>| match decision {
         Ok(decision) => told.push_str(&format!("{what}: {decision:?}\n")),
         Err(refused) => told.push_str(&format!("{what}: refused: {refused}\n")),
     };

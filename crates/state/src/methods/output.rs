@@ -4,12 +4,12 @@ use axum::response::Response;
 use harn_model::{AgentEvent, CallOutput, Envelope, Seq, SessionId, ToolCallId};
 use harn_runtime::Hub;
 
-use super::{foreign_text, observe, query::Given};
+use super::{foreign_text, observe, query::QueryParams};
 use crate::{error::StateError, to_wire::output::whole_text};
 
 /// Answers a request with this query.
 pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateError> {
-    let given = Given::parse(query)?;
+    let given = QueryParams::parse(query)?;
     let session = given.required("session", "the id of a session")?.into();
     let call = given.required("call", "the id of a tool call")?.into();
     Ok(foreign_text(output(&hub, &session, &call).await?))
@@ -24,7 +24,7 @@ pub(crate) async fn output(
     let session = observe(hub, session).await?;
     let mut past = session.subscribe(Seq::ZERO);
     let head = past.head();
-    let mut found = Found::default();
+    let mut found = LoggedCall::default();
     while past.position() < head && !found.ended {
         let delivery = past.next().await?;
         let events = delivery.events().iter();
@@ -41,13 +41,13 @@ pub(crate) async fn output(
 
 /// What is known of the call.
 #[derive(Default)]
-struct Found {
+struct LoggedCall {
     known: bool,
     ended: bool,
     output: CallOutput,
 }
 
-impl Found {
+impl LoggedCall {
     fn add(&mut self, envelope: &Envelope, call: &ToolCallId) {
         // A selection, no translation: whatever else happens is not about this call.
         if let AgentEvent::ToolCall(told) = &envelope.event

@@ -6,9 +6,9 @@ use percent_encoding::percent_decode_str;
 
 use crate::error::StateError;
 
-pub(crate) struct Given(Vec<(String, String)>);
+pub(crate) struct QueryParams(Vec<(String, String)>);
 
-impl Given {
+impl QueryParams {
     /// Reads a query as it stands behind the question mark.
     pub(crate) fn parse(query: &str) -> Result<Self, StateError> {
         // What is decoded below would be patched up, and so be a name that nobody gave. What separates names and
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn values_are_decoded() {
-        let given = Given::parse("call=a%2Fb%26c&q=caf%C3%A9+au%20lait&empty=&bare&x=1&x=2");
+        let given = QueryParams::parse("call=a%2Fb%26c&q=caf%C3%A9+au%20lait&empty=&bare&x=1&x=2");
         let given = given.unwrap();
         assert_eq!(given.optional("call").unwrap(), Some("a/b&c"));
         assert_eq!(given.optional("q").unwrap(), Some("café au lait"));
@@ -61,12 +61,21 @@ mod tests {
             given.required("empty", "something"),
             Err(StateError::BadQuery { name: "empty", .. })
         ));
-        assert!(Given::parse("").unwrap().optional("q").unwrap().is_none());
+        assert!(
+            QueryParams::parse("")
+                .unwrap()
+                .optional("q")
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]
     fn what_is_no_query_is_refused() {
-        assert!(matches!(Given::parse("q=a b\n"), Err(StateError::NoQuery)));
+        assert!(matches!(
+            QueryParams::parse("q=a b\n"),
+            Err(StateError::NoQuery)
+        ));
         for bytes in [
             "q=%ff",
             "q=caf%C3",
@@ -75,7 +84,7 @@ mod tests {
             "q=%ED%A0%80",
             "a=1&b=%Fe&c=2",
         ] {
-            let refused = Given::parse(bytes);
+            let refused = QueryParams::parse(bytes);
             assert!(matches!(refused, Err(StateError::NoQuery)), "{bytes}");
         }
         // A replacement character that was meant is one, and what is no escape is itself.
@@ -84,7 +93,7 @@ mod tests {
             ("q=100%", "100%"),
             ("q=%zz", "%zz"),
         ] {
-            let given = Given::parse(query).unwrap();
+            let given = QueryParams::parse(query).unwrap();
             assert_eq!(given.optional("q").unwrap(), Some(value), "{query}");
         }
     }

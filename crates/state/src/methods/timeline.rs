@@ -7,10 +7,10 @@ use axum::response::Response;
 use harn_model::{Seq, SessionId};
 use harn_runtime::Hub;
 
-use super::{json, observe, query::Given};
+use super::{json, observe, query::QueryParams};
 use crate::{
     error::StateError,
-    timeline::{Page, Search},
+    timeline::{TimelinePageBuilder, TimelineSearch},
     wire::TimelinePage,
 };
 
@@ -35,7 +35,7 @@ pub(crate) struct TimelineQuery {
 
 impl TimelineQuery {
     fn parse(query: &str) -> Result<Self, StateError> {
-        let given = Given::parse(query)?;
+        let given = QueryParams::parse(query)?;
         let session = given.required("session", "the id of a session")?.into();
         let after = match given.optional("after")? {
             None => Seq::ZERO,
@@ -73,8 +73,8 @@ pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateErro
 /// Reads a page. It lets others run however long the log is, and stops when it is dropped.
 pub(crate) async fn timeline(hub: &Hub, query: TimelineQuery) -> Result<TimelinePage, StateError> {
     let session = observe(hub, &query.session).await?;
-    let search = Search::new(&query.q);
-    let mut page = Page::new(query.after, query.limit, search);
+    let search = TimelineSearch::new(&query.q);
+    let mut page = TimelinePageBuilder::new(query.after, query.limit, search);
     let mut past = session.subscribe(page.read_after());
     let head = past.head();
     if query.after >= head {

@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 use super::*;
 use crate::{rooms::Rooms, wire::SessionFacts};
 
-fn shown() -> Shown {
-    Shown {
+fn shown() -> RoomDocument {
+    RoomDocument {
         document: Document::new(SessionFacts::default()),
         last: 0,
         frames: VecDeque::new(),
@@ -29,7 +29,7 @@ fn text(operations: Option<Vec<Bytes>>) -> Option<String> {
 fn what_was_told_since_is_told_together() {
     let mut shown = shown();
     for operations in ["1", "2,3", "4"] {
-        shown.keep(Frame::Delta(Bytes::from_static(operations.as_bytes())));
+        shown.keep(RoomFrame::Delta(Bytes::from_static(operations.as_bytes())));
     }
     let told = |operations: &str| Some(operations.to_owned());
     assert_eq!(text(shown.since(3)), told(""));
@@ -37,8 +37,8 @@ fn what_was_told_since_is_told_together() {
     assert_eq!(text(shown.since(0)), told("1,2,3,4"));
     // Nobody is ahead.
     assert_eq!(shown.since(4), None);
-    shown.keep(Frame::Anew);
-    shown.keep(Frame::Delta(Bytes::from_static(b"6")));
+    shown.keep(RoomFrame::Anew);
+    shown.keep(RoomFrame::Delta(Bytes::from_static(b"6")));
     assert_eq!(text(shown.since(4)), told("6"));
     assert_eq!(shown.since(3), None, "only the document tells it");
 }
@@ -46,7 +46,7 @@ fn what_was_told_since_is_told_together() {
 #[test]
 fn no_more_is_kept_than_fits() {
     let mut shown = shown();
-    let frame = |bytes: usize| Frame::Delta(vec![b'x'; bytes].into());
+    let frame = |bytes: usize| RoomFrame::Delta(vec![b'x'; bytes].into());
     for _ in 0..100 {
         shown.keep(frame(KEPT_BYTES / 10));
         assert!(shown.kept <= KEPT_BYTES);
@@ -110,10 +110,10 @@ async fn a_session_that_is_opened_again_has_another_room() {
     let rooms = Rooms::default();
     let room = rooms.enter(test.hub(), session.clone()).await.unwrap();
     let mut cursor = None;
-    assert!(matches!(room.next(&mut cursor), Next::Whole(_)));
+    assert!(matches!(room.next(&mut cursor), NextFrame::Whole(_)));
     let mut told = room.watch();
     test.hub().close(session.id()).await;
-    while !matches!(room.next(&mut cursor), Next::Ended) {
+    while !matches!(room.next(&mut cursor), NextFrame::Ended) {
         told.changed().await.unwrap();
     }
     let again = test.hub().open(session.id(), None).await.unwrap();
@@ -135,24 +135,24 @@ async fn a_cursor_is_all_that_a_reader_costs() {
     let rooms = Rooms::default();
     let room = rooms.enter(test.hub(), session.clone()).await.unwrap();
     let (mut fast, mut slow) = (None, None);
-    assert!(matches!(room.next(&mut fast), Next::Whole(_)));
-    assert!(matches!(room.next(&mut slow), Next::Whole(_)));
+    assert!(matches!(room.next(&mut fast), NextFrame::Whole(_)));
+    assert!(matches!(room.next(&mut slow), NextFrame::Whole(_)));
     for _ in 0..10 {
         let prompt = vec![ContentBlock::text("x".repeat(KEPT_BYTES / 20))];
         session.prompt(prompt, |_| ()).await.unwrap();
         sleep(Duration::from_secs(1)).await;
-        assert!(matches!(room.next(&mut fast), Next::Delta(_)));
-        assert!(matches!(room.next(&mut fast), Next::Nothing));
+        assert!(matches!(room.next(&mut fast), NextFrame::Delta(_)));
+        assert!(matches!(room.next(&mut fast), NextFrame::Nothing));
     }
-    assert!(matches!(room.next(&mut slow.clone()), Next::Delta(_)));
+    assert!(matches!(room.next(&mut slow.clone()), NextFrame::Delta(_)));
     for _ in 0..20 {
         let prompt = vec![ContentBlock::text("x".repeat(KEPT_BYTES / 10))];
         session.prompt(prompt, |_| ()).await.unwrap();
         sleep(Duration::from_secs(1)).await;
     }
-    let Next::Whole(state) = room.next(&mut slow) else {
+    let NextFrame::Whole(state) = room.next(&mut slow) else {
         panic!("the backlog is gone");
     };
     assert_eq!(state.messages.len(), 60);
-    assert!(matches!(room.next(&mut slow), Next::Nothing));
+    assert!(matches!(room.next(&mut slow), NextFrame::Nothing));
 }

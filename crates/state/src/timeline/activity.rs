@@ -2,13 +2,14 @@
 
 use harn_model::{
     Artifact, ExpiryReason, FsWatchEvent, HandoffArtifact, LogRecord, Plan, Progress,
-    ProgressReport, Reminder, ReminderChange, SkillMatch, SkillNarrow, WorkerStatus, WorkerUpdate,
+    ProgressReport, ReminderChange, RenderedReminder, SkillMatch, SkillNarrow, WorkerStatus,
+    WorkerUpdate,
 };
 
-use super::{Draft, words};
+use super::{RowDraft, words};
 use crate::wire::TimelineKind;
 
-pub(super) fn plan(plan: &Plan) -> Draft {
+pub(super) fn plan(plan: &Plan) -> RowDraft {
     let entries = plan.entries();
     let title = format!("Plan: {}", words::done(&entries));
     let checklist = words::checklist(&entries);
@@ -20,10 +21,10 @@ pub(super) fn plan(plan: &Plan) -> Draft {
             Some(checklist),
         ]),
     };
-    Draft::new(TimelineKind::Plan, title).text(text)
+    RowDraft::new(TimelineKind::Plan, title).text(text)
 }
 
-pub(super) fn report(report: &ProgressReport) -> Draft {
+pub(super) fn report(report: &ProgressReport) -> RowDraft {
     let done = (!report.entries.is_empty()).then(|| words::done(&report.entries));
     let title = match (report.message.as_deref().map(words::line), done) {
         (Some(message), Some(done)) => format!("Progress: {message} ({done})"),
@@ -36,10 +37,10 @@ pub(super) fn report(report: &ProgressReport) -> Draft {
         Some(words::checklist(&report.entries)),
         words::json(&report.metadata),
     ]);
-    Draft::new(TimelineKind::Plan, title).text(text)
+    RowDraft::new(TimelineKind::Plan, title).text(text)
 }
 
-pub(super) fn progress(progress: &Progress) -> Draft {
+pub(super) fn progress(progress: &Progress) -> RowDraft {
     let said = words::line_or(&progress.message, &progress.phase);
     let title = match (progress.progress, progress.total) {
         (Some(done), Some(total)) => format!("{said}: {done} of {total}"),
@@ -50,26 +51,26 @@ pub(super) fn progress(progress: &Progress) -> Draft {
         Some(progress.message.clone()),
         progress.data.as_ref().and_then(words::json),
     ]);
-    Draft::new(TimelineKind::Other, title).text(text)
+    RowDraft::new(TimelineKind::Other, title).text(text)
 }
 
-pub(super) fn log(record: &LogRecord) -> Draft {
+pub(super) fn log(record: &LogRecord) -> RowDraft {
     let title = format!("Log, {}: {}", record.level, words::line(&record.message));
     let text = words::lines([
         Some(record.message.clone()),
         record.fields.as_ref().and_then(words::json),
     ]);
-    Draft::new(TimelineKind::Other, title).text(text)
+    RowDraft::new(TimelineKind::Other, title).text(text)
 }
 
-pub(super) fn artifact(artifact: &Artifact) -> Draft {
+pub(super) fn artifact(artifact: &Artifact) -> RowDraft {
     let name = artifact.title.as_deref().unwrap_or(&artifact.artifact_id);
     let title = format!("Made: {name} ({})", artifact.kind);
     let text = words::lines([Some(artifact.fallback.clone()), words::json(&artifact.spec)]);
-    Draft::new(TimelineKind::Other, title).text(text)
+    RowDraft::new(TimelineKind::Other, title).text(text)
 }
 
-pub(super) fn files(events: &[FsWatchEvent]) -> Draft {
+pub(super) fn files(events: &[FsWatchEvent]) -> RowDraft {
     let paths = |event: &FsWatchEvent| match event.relative_paths[..] {
         [] => event.paths.clone(),
         _ => event.relative_paths.clone(),
@@ -91,10 +92,10 @@ pub(super) fn files(events: &[FsWatchEvent]) -> Draft {
         told.join(" ")
     };
     let text: Vec<_> = events.iter().map(line).collect();
-    Draft::new(TimelineKind::Other, title).text(text.join("\n"))
+    RowDraft::new(TimelineKind::Other, title).text(text.join("\n"))
 }
 
-pub(super) fn handoff(handoff: &HandoffArtifact) -> Draft {
+pub(super) fn handoff(handoff: &HandoffArtifact) -> RowDraft {
     let target = &handoff.target_persona_or_human;
     let to = target.label.as_deref().or(target.id.as_deref());
     let to = to.or(Some(&*target.kind)).filter(|to| !to.is_empty());
@@ -109,10 +110,10 @@ pub(super) fn handoff(handoff: &HandoffArtifact) -> Draft {
         words::labelled("Open", &handoff.open_questions.join("; ")),
         words::labelled("Blocked on", &handoff.blocked_on.join("; ")),
     ]);
-    Draft::new(TimelineKind::Other, title).text(text)
+    RowDraft::new(TimelineKind::Other, title).text(text)
 }
 
-pub(super) fn worker(update: &WorkerUpdate) -> Draft {
+pub(super) fn worker(update: &WorkerUpdate) -> RowDraft {
     let status = match update.event.status() {
         WorkerStatus::Running => "at work",
         WorkerStatus::Progressed => "goes on",
@@ -127,26 +128,26 @@ pub(super) fn worker(update: &WorkerUpdate) -> Draft {
         Some(update.worker_task.clone()),
         update.metadata.error.clone(),
     ]);
-    Draft::new(TimelineKind::Worker, title).text(text)
+    RowDraft::new(TimelineKind::Worker, title).text(text)
 }
 
-pub(super) fn skill_came(name: &str, reason: &str) -> Draft {
-    Draft::new(TimelineKind::Skill, format!("Skill in use: {name}")).text(reason)
+pub(super) fn skill_came(name: &str, reason: &str) -> RowDraft {
+    RowDraft::new(TimelineKind::Skill, format!("Skill in use: {name}")).text(reason)
 }
 
-pub(super) fn skill_went(name: &str) -> Draft {
-    Draft::new(
+pub(super) fn skill_went(name: &str) -> RowDraft {
+    RowDraft::new(
         TimelineKind::Skill,
         format!("Skill no longer in use: {name}"),
     )
 }
 
-pub(super) fn skill_scope(name: &str, tools: &[String]) -> Draft {
+pub(super) fn skill_scope(name: &str, tools: &[String]) -> RowDraft {
     let title = format!("Skill {name} keeps to: {}", words::list(tools));
-    Draft::new(TimelineKind::Skill, title)
+    RowDraft::new(TimelineKind::Skill, title)
 }
 
-pub(super) fn skill_narrow(narrow: &SkillNarrow) -> Draft {
+pub(super) fn skill_narrow(narrow: &SkillNarrow) -> RowDraft {
     let left = words::len(narrow.remaining_tools.len(), "tool is", "tools are");
     let title = format!("Fewer tools: {left} left");
     let text = words::lines([
@@ -154,24 +155,24 @@ pub(super) fn skill_narrow(narrow: &SkillNarrow) -> Draft {
         words::labelled("Gone", &narrow.removed_tools.join(", ")),
         words::labelled("Left", &narrow.remaining_tools.join(", ")),
     ]);
-    Draft::new(TimelineKind::Skill, title).text(text)
+    RowDraft::new(TimelineKind::Skill, title).text(text)
 }
 
-pub(super) fn skill_match(matched: &SkillMatch) -> Draft {
+pub(super) fn skill_match(matched: &SkillMatch) -> RowDraft {
     let names = matched.candidates.iter().map(|it| &it.name);
     let title = format!("Skills that fit: {}", words::list(names));
     let why = matched.candidates.iter();
     let why = why.map(|it| format!("{} ({}): {}", it.name, it.score, it.reason));
     let text = why.collect::<Vec<_>>().join("\n");
-    Draft::new(TimelineKind::Skill, title).text(text)
+    RowDraft::new(TimelineKind::Skill, title).text(text)
 }
 
-pub(super) fn reminded(reminder: &Reminder) -> Draft {
+pub(super) fn reminded(reminder: &RenderedReminder) -> RowDraft {
     let title = format!("Reminded: {}", words::line(&reminder.body));
-    Draft::new(TimelineKind::Reminder, title).text(&reminder.body)
+    RowDraft::new(TimelineKind::Reminder, title).text(&reminder.body)
 }
 
-pub(super) fn reminder(change: &ReminderChange) -> Draft {
+pub(super) fn reminder(change: &ReminderChange) -> RowDraft {
     let (title, text) = match change {
         ReminderChange::Injected { reminder, .. } => {
             let title = format!("Reminder delivered: {}", words::line(&reminder.body));
@@ -198,5 +199,5 @@ pub(super) fn reminder(change: &ReminderChange) -> Draft {
             (format!("A reminder is over: {why}"), &**reminder_id)
         }
     };
-    Draft::new(TimelineKind::Reminder, title).text(text)
+    RowDraft::new(TimelineKind::Reminder, title).text(text)
 }

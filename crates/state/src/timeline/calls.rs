@@ -6,10 +6,10 @@ use harn_model::{
 };
 use serde_json::Value;
 
-use super::{Draft, Joins, memory::Memory, words};
+use super::{RowDraft, RowJoin, memory::TimelineMemory, words};
 use crate::{to_wire::output, wire::TimelineKind};
 
-pub(super) fn announced(seq: Seq, call: &ToolCall, memory: &mut Memory) -> Draft {
+pub(super) fn announced(seq: Seq, call: &ToolCall, memory: &mut TimelineMemory) -> RowDraft {
     let id = &call.tool_call_id;
     if may_execute(call.kind) {
         memory.executes.insert(seq, id.clone(), ());
@@ -24,10 +24,10 @@ pub(super) fn announced(seq: Seq, call: &ToolCall, memory: &mut Memory) -> Draft
     };
     let shown = output::text(&call.content, None);
     let text = words::lines([words::json(&call.raw_input), Some(shown)]);
-    Draft::new(TimelineKind::Tool, title).text(text)
+    RowDraft::new(TimelineKind::Tool, title).text(text)
 }
 
-pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut Memory) -> Draft {
+pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut TimelineMemory) -> RowDraft {
     let id = &update.tool_call_id;
     if let Some(input) = &update.raw_input {
         remember_command(seq, id, input, memory);
@@ -49,10 +49,10 @@ pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut Memory) ->
     let input = update.raw_input.as_ref().and_then(words::json);
     let input = input.or_else(|| update.raw_input_partial.clone());
     let text = words::lines([input, update.error.clone(), Some(output)]);
-    let draft = Draft::new(TimelineKind::Tool, title).text(text);
+    let draft = RowDraft::new(TimelineKind::Tool, title).text(text);
     match update.status.is_terminal() {
         true => draft,
-        false => draft.joins(Joins::Call(id.clone())),
+        false => draft.joins(RowJoin::Call(id.clone())),
     }
 }
 
@@ -94,32 +94,32 @@ pub(super) fn command(input: &Value) -> Option<&str> {
     (!command.trim().is_empty()).then_some(command)
 }
 
-fn remember_command(seq: Seq, id: &ToolCallId, input: &Value, memory: &mut Memory) {
+fn remember_command(seq: Seq, id: &ToolCallId, input: &Value, memory: &mut TimelineMemory) {
     if !input.is_null() {
         let command = command(input).map(str::to_owned);
         memory.commands.insert(seq, id.clone(), command);
     }
 }
 
-pub(super) fn search(query: &ToolSearchQuery) -> Draft {
+pub(super) fn search(query: &ToolSearchQuery) -> RowDraft {
     let wanted = query.query.get("query").unwrap_or(&query.query);
     let wanted = words::json(wanted).unwrap_or_default();
     let title = format!("Looked for tools: {}", words::line(&wanted));
     let text = words::json(&query.query).unwrap_or_default();
-    Draft::new(TimelineKind::Tool, title).text(text)
+    RowDraft::new(TimelineKind::Tool, title).text(text)
 }
 
-pub(super) fn found(result: &ToolSearchResult) -> Draft {
+pub(super) fn found(result: &ToolSearchResult) -> RowDraft {
     let title = format!("Tools found: {}", words::list(&result.promoted));
-    Draft::new(TimelineKind::Tool, title)
+    RowDraft::new(TimelineKind::Tool, title)
 }
 
-pub(super) fn run_began(run: &CompositionRun) -> Draft {
+pub(super) fn run_began(run: &CompositionRun) -> RowDraft {
     let title = format!("Snippet began{}", language(run));
-    Draft::new(TimelineKind::Tool, title).text(&run.snippet)
+    RowDraft::new(TimelineKind::Tool, title).text(&run.snippet)
 }
 
-pub(super) fn run_ended(how: &str, run: &CompositionRun) -> Draft {
+pub(super) fn run_ended(how: &str, run: &CompositionRun) -> RowDraft {
     let took = words::took(run.duration_ms);
     let title = format!("Snippet {how}{}{took}", language(run));
     let text = words::lines([
@@ -128,7 +128,7 @@ pub(super) fn run_ended(how: &str, run: &CompositionRun) -> Draft {
         run.stdout.clone(),
         run.stderr.clone(),
     ]);
-    Draft::new(TimelineKind::Tool, title).text(text)
+    RowDraft::new(TimelineKind::Tool, title).text(text)
 }
 
 fn language(run: &CompositionRun) -> String {
@@ -138,13 +138,13 @@ fn language(run: &CompositionRun) -> String {
     }
 }
 
-pub(super) fn child_began(child: &ChildCall) -> Draft {
+pub(super) fn child_began(child: &ChildCall) -> RowDraft {
     let title = format!("{} of the snippet: called", child.tool_name);
     let text = words::json(&child.raw_input).unwrap_or_default();
-    Draft::new(TimelineKind::Tool, title).text(text)
+    RowDraft::new(TimelineKind::Tool, title).text(text)
 }
 
-pub(super) fn child_ended(child: &ChildResult) -> Draft {
+pub(super) fn child_ended(child: &ChildResult) -> RowDraft {
     let how = match child.status {
         ToolCallStatus::Completed => "done",
         ToolCallStatus::Failed => "failed",
@@ -154,5 +154,5 @@ pub(super) fn child_ended(child: &ChildResult) -> Draft {
     let title = format!("{} of the snippet: {how}{took}", child.tool_name);
     let output = child.raw_output.as_ref().and_then(words::json);
     let text = words::lines([child.error.clone(), output]);
-    Draft::new(TimelineKind::Tool, title).text(text)
+    RowDraft::new(TimelineKind::Tool, title).text(text)
 }

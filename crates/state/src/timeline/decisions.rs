@@ -7,13 +7,13 @@ use harn_model::{
 use serde_json::Value;
 
 use super::{
-    Draft, calls,
-    memory::{Ask, Memory},
+    RowDraft, calls,
+    memory::{TimelineAsk, TimelineMemory},
     words,
 };
 use crate::{to_wire::output, wire::TimelineKind};
 
-pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut Memory) -> Draft {
+pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut TimelineMemory) -> RowDraft {
     let call = &ask.tool_call;
     let subject = calls::subject(call);
     let doing = match (calls::command(&call.raw_input), &call.title) {
@@ -37,8 +37,10 @@ pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut Memory) -> Dra
     ]);
     let options = ask.options.clone();
     let ask_id = ask.ask_id.clone();
-    memory.asks.insert(seq, ask_id, Ask { subject, options });
-    Draft::new(TimelineKind::Permission, title).text(text)
+    memory
+        .asks
+        .insert(seq, ask_id, TimelineAsk { subject, options });
+    RowDraft::new(TimelineKind::Permission, title).text(text)
 }
 
 /// `Write NOTES.md` goes on in a sentence as `write NOTES.md`; names keep their letters.
@@ -53,16 +55,20 @@ fn in_a_sentence(title: &str) -> String {
     }
 }
 
-pub(super) fn routed(seq: Seq, route: &PermissionRoute, memory: &mut Memory) -> Draft {
+pub(super) fn routed(seq: Seq, route: &PermissionRoute, memory: &mut TimelineMemory) -> RowDraft {
     let client = route.client.client_id.clone();
     let title = format!("{client} was asked");
     if let Some(ask) = &route.ask_id {
         memory.asked.insert(seq, ask.clone(), client);
     }
-    Draft::new(TimelineKind::Permission, title).text(&route.request_id)
+    RowDraft::new(TimelineKind::Permission, title).text(&route.request_id)
 }
 
-pub(super) fn resolved(seq: Seq, resolved: &PermissionResolved, memory: &Memory) -> Draft {
+pub(super) fn resolved(
+    seq: Seq,
+    resolved: &PermissionResolved,
+    memory: &TimelineMemory,
+) -> RowDraft {
     let ask = memory.asks.get(seq, resolved.ask_id.as_str());
     let client = memory.asked.get(seq, resolved.ask_id.as_str());
     let by = client.map(|client| format!(" by {client}"));
@@ -106,18 +112,18 @@ pub(super) fn resolved(seq: Seq, resolved: &PermissionResolved, memory: &Memory)
         }
     };
     let text = words::lines([ask.map(|ask| ask.subject.clone()), why]);
-    Draft::new(TimelineKind::Permission, title).text(text)
+    RowDraft::new(TimelineKind::Permission, title).text(text)
 }
 
-pub(super) fn record(how: &str, record: &PermissionRecord) -> Draft {
+pub(super) fn record(how: &str, record: &PermissionRecord) -> RowDraft {
     let command = calls::command(&record.arguments).map(calls::quoted);
     let subject = command.as_deref().unwrap_or(&record.tool_name);
     let text = words::lines([Some(record.reason.clone()), words::json(&record.arguments)]);
-    Draft::new(TimelineKind::Permission, format!("{subject} {how}")).text(text)
+    RowDraft::new(TimelineKind::Permission, format!("{subject} {how}")).text(text)
 }
 
-pub(super) fn revoked(grant_id: &str) -> Draft {
-    Draft::new(
+pub(super) fn revoked(grant_id: &str) -> RowDraft {
+    RowDraft::new(
         TimelineKind::Permission,
         "A remembered answer was taken from the session",
     )
@@ -129,8 +135,8 @@ pub(super) fn question(
     request_id: &str,
     kind: &str,
     payload: &Value,
-    memory: &mut Memory,
-) -> Draft {
+    memory: &mut TimelineMemory,
+) -> RowDraft {
     let subject = hitl_subject(payload).unwrap_or_default().to_owned();
     // The contract's words; an agent of our own time may know others.
     let asked = match kind {
@@ -146,10 +152,10 @@ pub(super) fn question(
     };
     memory.questions.insert(seq, request_id.to_owned(), subject);
     let text = words::json(payload).unwrap_or_default();
-    Draft::new(TimelineKind::Question, title).text(text)
+    RowDraft::new(TimelineKind::Question, title).text(text)
 }
 
-pub(super) fn answer(response: &HitlResponse) -> Draft {
+pub(super) fn answer(response: &HitlResponse) -> RowDraft {
     let who = response.reviewer.as_deref().unwrap_or("Somebody");
     let answer = response.answer.as_ref().and_then(words::json);
     let title = match (answer, response.approved, response.accepted) {
@@ -164,16 +170,21 @@ pub(super) fn answer(response: &HitlResponse) -> Draft {
         response.answer.as_ref().and_then(words::json),
         response.reason.clone(),
     ]);
-    Draft::new(TimelineKind::Question, title).text(text)
+    RowDraft::new(TimelineKind::Question, title).text(text)
 }
 
-pub(super) fn settled(seq: Seq, request_id: &str, outcome: HitlOutcome, memory: &Memory) -> Draft {
+pub(super) fn settled(
+    seq: Seq,
+    request_id: &str,
+    outcome: HitlOutcome,
+    memory: &TimelineMemory,
+) -> RowDraft {
     let how = match outcome {
         HitlOutcome::Answered => "The question is answered",
         HitlOutcome::Timeout => "Nobody answered in time",
         HitlOutcome::Cancelled => "The question was withdrawn",
     };
     let subject = memory.questions.get(seq, request_id);
-    let draft = Draft::new(TimelineKind::Question, how);
+    let draft = RowDraft::new(TimelineKind::Question, how);
     draft.text(subject.map_or("", String::as_str))
 }

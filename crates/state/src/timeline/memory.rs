@@ -14,20 +14,20 @@ use harn_model::{AskId, PermissionOption, Seq, ToolCallId};
 pub(crate) const WINDOW: u64 = 2048;
 
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct TimelineMemory {
     /// Calls that may run commands.
-    pub(super) executes: Recent<ToolCallId, ()>,
+    pub(super) executes: RecentMap<ToolCallId, ()>,
     /// The command lines of calls, as their arguments said last; nothing where they say none.
-    pub(super) commands: Recent<ToolCallId, Option<String>>,
-    pub(super) asks: Recent<AskId, Ask>,
+    pub(super) commands: RecentMap<ToolCallId, Option<String>>,
+    pub(super) asks: RecentMap<AskId, TimelineAsk>,
     /// Whom they were put to.
-    pub(super) asked: Recent<AskId, String>,
+    pub(super) asked: RecentMap<AskId, String>,
     /// What people were asked, by request.
-    pub(super) questions: Recent<String, String>,
+    pub(super) questions: RecentMap<String, String>,
 }
 
 /// A question about a call.
-pub(super) struct Ask {
+pub(super) struct TimelineAsk {
     /// What is asked about, in words.
     pub(super) subject: String,
     /// What may be answered.
@@ -36,12 +36,12 @@ pub(super) struct Ask {
 
 /// What was said last of each, as long as that is in the window. What is kept of one depends on a single event:
 /// who began to read in between knows the same or has no use for it.
-pub(super) struct Recent<K, V> {
+pub(super) struct RecentMap<K, V> {
     rows: HashMap<K, (Seq, V)>,
     order: VecDeque<(Seq, K)>,
 }
 
-impl<K, V> Default for Recent<K, V> {
+impl<K, V> Default for RecentMap<K, V> {
     fn default() -> Self {
         Self {
             rows: HashMap::new(),
@@ -50,7 +50,7 @@ impl<K, V> Default for Recent<K, V> {
     }
 }
 
-impl<K: Clone + Eq + Hash, V> Recent<K, V> {
+impl<K: Clone + Eq + Hash, V> RecentMap<K, V> {
     pub(super) fn insert(&mut self, seq: Seq, key: K, value: V) {
         while let Some((oldest, _)) = self.order.front()
             && is_past(*oldest, seq)
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_was_said_last_is_remembered_for_a_while() {
-        let mut recent: Recent<String, u32> = Recent::default();
+        let mut recent: RecentMap<String, u32> = RecentMap::default();
         recent.insert(Seq(1), "a".to_owned(), 1);
         recent.insert(Seq(2), "b".to_owned(), 2);
         recent.insert(Seq(3), "a".to_owned(), 3);

@@ -4,19 +4,19 @@ use std::ops::ControlFlow;
 
 use harn_model::{Envelope, Seq};
 
-use super::{Timeline, WINDOW, Whole};
+use super::{FullRow, Timeline, WINDOW};
 use crate::wire::{TimelinePage, TimelineRow};
 
 /// What rows have to contain.
-pub(crate) struct Search(Option<String>);
+pub(crate) struct TimelineSearch(Option<String>);
 
-impl Search {
+impl TimelineSearch {
     /// These words, in upper or lower case; everything is found where there are none.
     pub(crate) fn new(words: &str) -> Self {
         Self((!words.is_empty()).then(|| words.to_lowercase()))
     }
 
-    fn finds(&self, Whole(row): &Whole) -> bool {
+    fn finds(&self, FullRow(row): &FullRow) -> bool {
         let Some(words) = &self.0 else { return true };
         let has = |text: &str| text.to_lowercase().contains(words);
         has(&row.title) || has(&row.text)
@@ -28,18 +28,18 @@ impl Search {
 /// A row ends where the next one begins, and a page ends with a row: whoever goes on from `next` begins with a
 /// whole one. Whoever asks for what came after `last` may have had the beginning of a message that went on
 /// since; the rest of it is a row of its own then, which begins where they stood.
-pub(crate) struct Page {
+pub(crate) struct TimelinePageBuilder {
     after: Seq,
     limit: usize,
-    search: Search,
+    search: TimelineSearch,
     timeline: Timeline,
     rows: Vec<TimelineRow>,
     seen: Seq,
 }
 
-impl Page {
+impl TimelinePageBuilder {
     /// An empty page of what came after `after`, with room for `limit` rows, which is at least one.
-    pub(crate) fn new(after: Seq, limit: usize, search: Search) -> Self {
+    pub(crate) fn new(after: Seq, limit: usize, search: TimelineSearch) -> Self {
         Self {
             after,
             limit: limit.max(1),
@@ -88,7 +88,7 @@ impl Page {
         }
     }
 
-    fn put(&mut self, row: Whole) {
+    fn put(&mut self, row: FullRow) {
         if self.search.finds(&row) {
             self.rows.push(row.cut());
         }

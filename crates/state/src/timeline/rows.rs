@@ -2,11 +2,11 @@
 
 use harn_model::{AgentEvent, Envelope, LiveClientAction};
 
-use super::{Draft, Joins, activity, calls, decisions, memory::Memory, said, session};
+use super::{RowDraft, RowJoin, activity, calls, decisions, memory::TimelineMemory, said, session};
 use crate::wire::TimelineKind;
 
 /// What an event says, if it has a row.
-pub(super) fn draft(envelope: &Envelope, memory: &mut Memory) -> Option<Draft> {
+pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<RowDraft> {
     let seq = envelope.seq;
     let draft = match &envelope.event {
         AgentEvent::TurnStarted(turn) => said::prompt("Prompt", turn),
@@ -23,7 +23,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut Memory) -> Option<Draft> {
         } => said::chunk(
             TimelineKind::Text,
             content,
-            Joins::Message(message_id.clone()),
+            RowJoin::Message(message_id.clone()),
         ),
         AgentEvent::AgentThoughtChunk {
             content,
@@ -31,7 +31,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut Memory) -> Option<Draft> {
         } => said::chunk(
             TimelineKind::Thought,
             content,
-            Joins::Thought(message_id.clone()),
+            RowJoin::Thought(message_id.clone()),
         ),
         AgentEvent::Pending(change) => said::pending(change),
 

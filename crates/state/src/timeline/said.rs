@@ -2,28 +2,28 @@
 
 use harn_model::{ContentBlock, LiveAuthor, PendingChange, TurnStarted, plain_text};
 
-use super::{Draft, Joins, words};
+use super::{RowDraft, RowJoin, words};
 use crate::wire::TimelineKind;
 
-pub(super) fn prompt(what: &str, turn: &TurnStarted) -> Draft {
+pub(super) fn prompt(what: &str, turn: &TurnStarted) -> RowDraft {
     message(what, &turn.prompt, turn.live_session.as_deref())
 }
 
-pub(super) fn message(what: &str, content: &[ContentBlock], by: Option<&LiveAuthor>) -> Draft {
+pub(super) fn message(what: &str, content: &[ContentBlock], by: Option<&LiveAuthor>) -> RowDraft {
     let headline = words::headline(content);
     let title = match by {
         Some(author) => format!("{what} by {}: {headline}", author.client_id),
         None => format!("{what}: {headline}"),
     };
-    Draft::new(TimelineKind::Prompt, title).text(plain_text(content))
+    RowDraft::new(TimelineKind::Prompt, title).text(plain_text(content))
 }
 
 /// Its title is how the whole message begins, and that is known when it is whole.
-pub(super) fn chunk(kind: TimelineKind, content: &str, joins: Joins) -> Draft {
-    Draft::new(kind, "").text(content).joins(joins)
+pub(super) fn chunk(kind: TimelineKind, content: &str, joins: RowJoin) -> RowDraft {
+    RowDraft::new(kind, "").text(content).joins(joins)
 }
 
-pub(super) fn pending(change: &PendingChange) -> Draft {
+pub(super) fn pending(change: &PendingChange) -> RowDraft {
     match change {
         PendingChange::MessageQueued(pending) => {
             let author = pending.live_session.as_deref();
@@ -33,20 +33,20 @@ pub(super) fn pending(change: &PendingChange) -> Draft {
             message("Changed while it waited", content, None)
         }
         PendingChange::MessageRevoked { message_id } => {
-            Draft::new(TimelineKind::Prompt, "A waiting message was taken back")
+            RowDraft::new(TimelineKind::Prompt, "A waiting message was taken back")
                 .text(message_id.as_str())
         }
         PendingChange::ReminderQueued(pending) => {
             let body = &pending.reminder.body;
             let title = format!("Reminder waits for the agent: {}", words::line(body));
-            Draft::new(TimelineKind::Reminder, title).text(body)
+            RowDraft::new(TimelineKind::Reminder, title).text(body)
         }
         PendingChange::ReminderRevoked { reminder_id } => {
-            Draft::new(TimelineKind::Reminder, "A waiting reminder was taken back")
+            RowDraft::new(TimelineKind::Reminder, "A waiting reminder was taken back")
                 .text(reminder_id)
         }
         PendingChange::Cleared => {
-            Draft::new(TimelineKind::Prompt, "Nothing waits for the agent any more")
+            RowDraft::new(TimelineKind::Prompt, "Nothing waits for the agent any more")
         }
     }
 }

@@ -1,20 +1,19 @@
 //! The session around the conversation: who is there, what is set, and how its turns end.
 
 use harn_model::{
-    Command, Control, ControlOutcome, ControlResult, DaemonChange, LiveClientAction,
-    LiveClientChange, LiveClientLeft, McpServerStatus, McpState, Recovered, SessionInfo,
-    StopReason, ToolsChange, TranscriptCompacted, TranscriptProjected, TurnOutcome, Usage,
-    WakeReason,
+    ControlKind, ControlOutcome, ControlResult, DaemonChange, LiveClientAction, LiveClientChange,
+    LiveClientLeft, McpServerStatus, McpState, SessionInfo, SlashCommand, StopReason, ToolsChange,
+    TranscriptCompacted, TranscriptProjected, TurnOutcome, TurnRecovered, Usage, WakeReason,
 };
 
-use super::{Draft, words};
+use super::{RowDraft, words};
 use crate::wire::TimelineKind;
 
 pub(super) fn client(
     action: LiveClientAction,
     state: &LiveClientChange,
     left: Option<&LiveClientLeft>,
-) -> Draft {
+) -> RowDraft {
     let who = state.client.as_ref().map(|client| &*client.client_id);
     let who = who.or(left.map(|left| &*left.client_id));
     let who = who.unwrap_or("Somebody");
@@ -32,17 +31,17 @@ pub(super) fn client(
         left.and_then(|left| words::labelled("Reason", &left.reason)),
         controller.and_then(|controller| words::labelled("In control", controller)),
     ]);
-    Draft::new(TimelineKind::Client, title).text(text)
+    RowDraft::new(TimelineKind::Client, title).text(text)
 }
 
-pub(super) fn control(outcome: &ControlOutcome) -> Draft {
+pub(super) fn control(outcome: &ControlOutcome) -> RowDraft {
     let wanted = match outcome.control {
-        Control::Inject => "to tell the agent something",
-        Control::RevokeInject => "to take a message back",
-        Control::ReplaceInject => "to change a message",
-        Control::Remind => "to remind the agent",
-        Control::RevokeReminder => "to take a reminder back",
-        Control::Cancel => "to stop the turn",
+        ControlKind::Inject => "to tell the agent something",
+        ControlKind::RevokeInject => "to take a message back",
+        ControlKind::ReplaceInject => "to change a message",
+        ControlKind::Remind => "to remind the agent",
+        ControlKind::RevokeReminder => "to take a reminder back",
+        ControlKind::Cancel => "to stop the turn",
     };
     let came = match outcome.result {
         ControlResult::Accepted
@@ -63,10 +62,10 @@ pub(super) fn control(outcome: &ControlOutcome) -> Draft {
     let title = format!("{who} wanted {wanted}: {came}");
     let target = outcome.target.message_id.as_ref().map(|id| id.as_str());
     let target = target.or(outcome.target.reminder_id.as_deref());
-    Draft::new(TimelineKind::Control, title).text(target.unwrap_or_default())
+    RowDraft::new(TimelineKind::Control, title).text(target.unwrap_or_default())
 }
 
-pub(super) fn daemon(change: DaemonChange) -> Draft {
+pub(super) fn daemon(change: DaemonChange) -> RowDraft {
     let title = match change {
         DaemonChange::Idle { .. } => "The agent waits for more to do".to_owned(),
         DaemonChange::Woke { reason } => {
@@ -88,11 +87,11 @@ pub(super) fn daemon(change: DaemonChange) -> Draft {
             format!("The agent was woken {times} in {while_} and did nothing")
         }
     };
-    Draft::new(TimelineKind::Session, title)
+    RowDraft::new(TimelineKind::Session, title)
 }
 
-pub(super) fn turn_ended(outcome: &TurnOutcome) -> Draft {
-    let draft = |title: &str| Draft::new(TimelineKind::Session, title);
+pub(super) fn turn_ended(outcome: &TurnOutcome) -> RowDraft {
+    let draft = |title: &str| RowDraft::new(TimelineKind::Session, title);
     match outcome {
         TurnOutcome::Stopped { stop_reason } => draft(match stop_reason {
             StopReason::EndTurn => "The turn ended",
@@ -107,26 +106,26 @@ pub(super) fn turn_ended(outcome: &TurnOutcome) -> Draft {
     }
 }
 
-pub(super) fn commands(commands: &[Command]) -> Draft {
+pub(super) fn commands(commands: &[SlashCommand]) -> RowDraft {
     let names = commands.iter().map(|command| format!("/{}", command.name));
     let title = format!("Commands on offer: {}", words::list(names));
     let told = commands.iter();
     let told = told.map(|it| format!("/{}: {}", it.name, it.description));
     let text = told.collect::<Vec<_>>().join("\n");
-    Draft::new(TimelineKind::Setting, title).text(text)
+    RowDraft::new(TimelineKind::Setting, title).text(text)
 }
 
-pub(super) fn tools(change: &ToolsChange) -> Draft {
+pub(super) fn tools(change: &ToolsChange) -> RowDraft {
     let total = words::count(change.total, "tool", "tools");
     let text = words::lines([
         words::labelled("Came", &change.added.join(", ")),
         words::labelled("Went", &change.removed.join(", ")),
         words::labelled("Changed", &change.changed.join(", ")),
     ]);
-    Draft::new(TimelineKind::Setting, format!("There are {total} now")).text(text)
+    RowDraft::new(TimelineKind::Setting, format!("There are {total} now")).text(text)
 }
 
-pub(super) fn servers(servers: &[McpServerStatus]) -> Draft {
+pub(super) fn servers(servers: &[McpServerStatus]) -> RowDraft {
     let is_ready = |server: &&McpServerStatus| server.state == McpState::Ready;
     let ready = servers.iter().filter(is_ready).count();
     let title = format!("MCP servers: {ready} of {} ready", servers.len());
@@ -143,14 +142,14 @@ pub(super) fn servers(servers: &[McpServerStatus]) -> Draft {
         }
     };
     let text: Vec<_> = servers.iter().map(line).collect();
-    Draft::new(TimelineKind::Setting, title).text(text.join("\n"))
+    RowDraft::new(TimelineKind::Setting, title).text(text.join("\n"))
 }
 
-pub(super) fn setting(name: &str, value: &str) -> Draft {
-    Draft::new(TimelineKind::Setting, format!("{name}: {value}"))
+pub(super) fn setting(name: &str, value: &str) -> RowDraft {
+    RowDraft::new(TimelineKind::Setting, format!("{name}: {value}"))
 }
 
-pub(super) fn compacted(compacted: &TranscriptCompacted) -> Draft {
+pub(super) fn compacted(compacted: &TranscriptCompacted) -> RowDraft {
     let messages = words::count(compacted.archived_messages, "message", "messages");
     let title = format!("Folded away {messages}");
     let (before, after) = (
@@ -161,40 +160,40 @@ pub(super) fn compacted(compacted: &TranscriptCompacted) -> Draft {
         Some(compacted.reason.clone()),
         Some(format!("About {before} tokens before, {after} after")),
     ]);
-    Draft::new(TimelineKind::Session, title).text(text)
+    RowDraft::new(TimelineKind::Session, title).text(text)
 }
 
-pub(super) fn projected(projected: &TranscriptProjected) -> Draft {
+pub(super) fn projected(projected: &TranscriptProjected) -> RowDraft {
     let (kept, left_out) = (projected.kept_count, projected.dropped_count);
     let kept = words::count(kept, "message", "messages");
     let title = format!("The model was shown {kept}, {left_out} left out");
-    Draft::new(TimelineKind::Session, title).text(&projected.reason)
+    RowDraft::new(TimelineKind::Session, title).text(&projected.reason)
 }
 
-pub(super) fn usage(usage: &Usage) -> Draft {
+pub(super) fn usage(usage: &Usage) -> RowDraft {
     let title = format!("Context: {} of {} tokens", usage.used, usage.size);
     let cost = usage.cost.as_ref();
     let cost = cost.map(|cost| format!("Cost so far: {} {}", cost.amount, cost.currency));
-    Draft::new(TimelineKind::Session, title).text(cost.unwrap_or_default())
+    RowDraft::new(TimelineKind::Session, title).text(cost.unwrap_or_default())
 }
 
-pub(super) fn info(info: &SessionInfo) -> Draft {
+pub(super) fn info(info: &SessionInfo) -> RowDraft {
     let title = match &info.title {
         Some(title) => format!("Title: {title}"),
         None => "What is known of the session changed".to_owned(),
     };
-    Draft::new(TimelineKind::Session, title)
+    RowDraft::new(TimelineKind::Session, title)
 }
 
-pub(super) fn recovered(recovered: &Recovered) -> Draft {
+pub(super) fn recovered(recovered: &TurnRecovered) -> RowDraft {
     let calls = recovered.interrupted_calls.len();
     let interrupted = words::len(calls, "call was", "calls were");
     let title = format!("Recovered after a crash: {interrupted} interrupted");
     let names = recovered.interrupted_calls.iter().map(|id| id.as_str());
     let text = names.collect::<Vec<_>>().join("\n");
-    Draft::new(TimelineKind::Session, title).text(text)
+    RowDraft::new(TimelineKind::Session, title).text(text)
 }
 
-pub(super) fn closed(reason: &str) -> Draft {
-    Draft::new(TimelineKind::Session, "The session was closed").text(reason)
+pub(super) fn closed(reason: &str) -> RowDraft {
+    RowDraft::new(TimelineKind::Session, "The session was closed").text(reason)
 }

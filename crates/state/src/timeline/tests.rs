@@ -12,7 +12,7 @@ use crate::wire::TimelinePage;
 
 /// A page, as it is read from a log.
 fn page(events: &[Envelope], after: u64, limit: usize, q: &str) -> TimelinePage {
-    let mut page = Page::new(Seq(after), limit, Search::new(q));
+    let mut page = TimelinePageBuilder::new(Seq(after), limit, TimelineSearch::new(q));
     let head = events.last().map_or(Seq::ZERO, |last| last.seq);
     let from = page.read_after();
     for envelope in events.iter().filter(|envelope| envelope.seq > from) {
@@ -87,7 +87,7 @@ fn everything_has_a_title_that_a_person_understands() {
 /// What has no row of its own is named here, and nothing else is.
 #[test]
 fn only_what_says_nothing_is_left_out() {
-    let mut memory = Memory::default();
+    let mut memory = TimelineMemory::default();
     let events = every_event();
     let left_out = events
         .iter()

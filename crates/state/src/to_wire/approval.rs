@@ -4,18 +4,23 @@ use harn_model::{Decision, OpenItems, PermissionAsked, TaggedItem};
 
 use super::{
     Document,
-    call::{Place, diffs},
+    call::{CallPosition, diffs},
     output,
 };
 use crate::{
-    changes::{Changes, at},
-    wire::{Approval, ApprovalChoice, ApprovalStatus},
+    changes::{DocumentChanges, at},
+    wire::{ApprovalChoice, ApprovalStatus, PendingApproval},
 };
 
-type Ask = TaggedItem<Box<PermissionAsked>, Option<Place>>;
+type TaggedAsk = TaggedItem<Box<PermissionAsked>, Option<CallPosition>>;
 
 impl Document {
-    pub(super) fn ask(&mut self, ask: &PermissionAsked, before: Option<Ask>, out: &mut Changes) {
+    pub(super) fn ask(
+        &mut self,
+        ask: &PermissionAsked,
+        before: Option<TaggedAsk>,
+        out: &mut DocumentChanges,
+    ) {
         // One that has this id already will not be answered any more.
         if let Some(before) = before {
             self.close(&before, ApprovalStatus::Denied, out);
@@ -34,7 +39,11 @@ impl Document {
     }
 
     /// Questions that are left when their turn ends. The runtime leaves none; a log may have been cut.
-    pub(super) fn settle_asks(&mut self, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+    pub(super) fn settle_asks(
+        &mut self,
+        left: &OpenItems<Option<CallPosition>>,
+        out: &mut DocumentChanges,
+    ) {
         let open = self.state.approvals.iter();
         let open = open.filter_map(|it| left.asks.get(it.id.as_str()));
         for ask in open.collect::<Vec<_>>() {
@@ -43,7 +52,12 @@ impl Document {
     }
 
     /// Somebody decided, or nobody will.
-    pub(super) fn close(&mut self, ask: &Ask, how: ApprovalStatus, out: &mut Changes) {
+    pub(super) fn close(
+        &mut self,
+        ask: &TaggedAsk,
+        how: ApprovalStatus,
+        out: &mut DocumentChanges,
+    ) {
         if let Some(call) = ask.tag {
             self.decided(call, how, out);
         }
@@ -60,7 +74,7 @@ pub(super) fn status(decision: &Decision) -> ApprovalStatus {
     }
 }
 
-fn approval(ask: &PermissionAsked) -> Approval {
+fn approval(ask: &PermissionAsked) -> PendingApproval {
     let call = &ask.tool_call;
     let receipt = ask.policy_decision.as_ref();
     let workers = ask.lineage.iter().map(|above| above.worker_name.as_str());
@@ -72,7 +86,7 @@ fn approval(ask: &PermissionAsked) -> Approval {
         kind: option.kind,
         scope: option.scope,
     });
-    Approval {
+    PendingApproval {
         id: ask.ask_id.to_string(),
         tool_call_id: call.tool_call_id.to_string(),
         name: call.tool_name.clone(),

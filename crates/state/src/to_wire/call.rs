@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{Document, output};
 use crate::{
-    changes::{Changes, at},
-    wire::{ApprovalStatus, CallStatus, Diff, MessageStatus, ToolCall},
+    changes::{DocumentChanges, at},
+    wire::{ApprovalStatus, CallDiff, CallStatus, DocumentToolCall, MessageStatus},
 };
 
 /// How much of what a call puts out is in the document; all of it is in the log.
@@ -19,20 +19,20 @@ pub(super) const PRINTED_BYTES: usize = 48 * 1024;
 
 /// Where a call is, for good: the place of its message, and its place there.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct CallPosition {
     message: usize,
     index: usize,
 }
 
-type Call = TaggedItem<ShownCall, Option<Place>>;
+type TaggedCall = TaggedItem<ShownCall, Option<CallPosition>>;
 
 impl Document {
     pub(super) fn announce(
         &mut self,
         call: &harn_model::ToolCall,
-        before: Option<Call>,
+        before: Option<TaggedCall>,
         at: Timestamp,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) {
         let message = match &self.open {
             Some(open) => open.index,
@@ -49,7 +49,7 @@ impl Document {
         let mut call_output = CallOutput::default();
         call_output.show(&call.content, PRINTED_BYTES);
         let (output, cut) = cut_output(&call_output);
-        let shown = ToolCall {
+        let shown = DocumentToolCall {
             id: call.tool_call_id.to_string(),
             name: call.tool_name.clone(),
             status: status(call.status),
@@ -73,7 +73,7 @@ impl Document {
         let index = calls.len();
         calls.push(shown);
         if let Some(open) = self.transcript.open.calls.get_mut(&call.tool_call_id) {
-            open.tag = Some(Place { message, index });
+            open.tag = Some(CallPosition { message, index });
         }
         if let Some(shown) = self.shown(message, index) {
             out.set(at!["messages", message, "toolCalls", index], shown);
@@ -84,8 +84,8 @@ impl Document {
     pub(super) fn update(
         &mut self,
         update: &ToolCallUpdate,
-        ended: Option<Call>,
-        out: &mut Changes,
+        ended: Option<TaggedCall>,
+        out: &mut DocumentChanges,
     ) {
         let open = self.transcript.open.calls.get(&update.tool_call_id);
         let Some((call, place)) = ended.as_ref().or(open).and_then(|it| Some((it, it.tag?))) else {
@@ -124,13 +124,22 @@ impl Document {
     }
 
     /// How a decision about a call stands.
-    pub(super) fn decided(&mut self, call: Place, how: ApprovalStatus, out: &mut Changes) {
+    pub(super) fn decided(
+        &mut self,
+        call: CallPosition,
+        how: ApprovalStatus,
+        out: &mut DocumentChanges,
+    ) {
         let mut edit = self.edit(call, out);
         edit.field("approval", |call| &mut call.approval, Some(how));
     }
 
     /// Calls that are left when their turn ends. The runtime leaves none; a log may have been cut.
-    pub(super) fn settle_calls(&mut self, left: &OpenItems<Option<Place>>, out: &mut Changes) {
+    pub(super) fn settle_calls(
+        &mut self,
+        left: &OpenItems<Option<CallPosition>>,
+        out: &mut DocumentChanges,
+    ) {
         let mut left: Vec<_> = left.calls.values().filter_map(|call| call.tag).collect();
         left.sort_by_key(|place| (place.message, place.index));
         for place in left {
@@ -138,47 +147,47 @@ impl Document {
         }
     }
 
-    fn settle_call(&mut self, place: Place, out: &mut Changes) {
+    fn settle_call(&mut self, place: CallPosition, out: &mut DocumentChanges) {
         let mut edit = self.edit(place, out);
         edit.field("status", |call| &mut call.status, CallStatus::Error);
     }
 
-    fn edit<'a>(&'a mut self, place: Place, out: &'a mut Changes) -> Edit<'a> {
-        Edit {
+    fn edit<'a>(&'a mut self, place: CallPosition, out: &'a mut DocumentChanges) -> CallEdit<'a> {
+        CallEdit {
             document: self,
             place,
             out,
         }
     }
 
-    fn shown(&self, message: usize, index: usize) -> Option<&ToolCall> {
+    fn shown(&self, message: usize, index: usize) -> Option<&DocumentToolCall> {
         self.state.messages[message].tool_calls.as_ref()?.get(index)
     }
 }
 
 /// A call that is being changed, and where it is.
-struct Edit<'a> {
+struct CallEdit<'a> {
     document: &'a mut Document,
-    place: Place,
-    out: &'a mut Changes,
+    place: CallPosition,
+    out: &'a mut DocumentChanges,
 }
 
-impl Edit<'_> {
-    fn call(&mut self) -> Option<&mut ToolCall> {
-        let Place { message, index } = self.place;
+impl CallEdit<'_> {
+    fn call(&mut self) -> Option<&mut DocumentToolCall> {
+        let CallPosition { message, index } = self.place;
         let calls = self.document.message(message).tool_calls.as_mut()?;
         calls.get_mut(index)
     }
 
     fn path(&self, field: &str) -> Vec<String> {
-        let Place { message, index } = self.place;
+        let CallPosition { message, index } = self.place;
         at!["messages", message, "toolCalls", index, field]
     }
 
     fn field<T: PartialEq + Serialize>(
         &mut self,
         name: &str,
-        of: impl FnOnce(&mut ToolCall) -> &mut T,
+        of: impl FnOnce(&mut DocumentToolCall) -> &mut T,
         value: T,
     ) {
         let path = self.path(name);
@@ -220,9 +229,9 @@ fn status(status: ToolCallStatus) -> CallStatus {
 }
 
 /// What a call changes, whole.
-pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
+pub(super) fn diffs(content: &[ToolContent]) -> Vec<CallDiff> {
     let diffs = content.iter().filter_map(ToolContent::diff);
-    let diffs = diffs.map(|(path, old_text, new_text)| Diff {
+    let diffs = diffs.map(|(path, old_text, new_text)| CallDiff {
         path: path.to_owned(),
         old_text: old_text.map(str::to_owned),
         new_text: new_text.to_owned(),

@@ -7,10 +7,10 @@ use harn_runtime::{Observer, modes};
 
 use super::Document;
 use crate::{
-    changes::{Changes, at},
+    changes::{DocumentChanges, at},
     wire::{
-        Choice, Client, ClientMode, Hint, ModeInfo, OptionInfo, PlanItem, Question, SessionFacts,
-        UsageFacts, WorkerFacts,
+        ClientFacts, ClientMode, CommandHint, ModeInfo, OptionChoice, OptionInfo, PendingQuestion,
+        PlanItem, SessionFacts, UsageFacts, WorkerFacts,
     },
 };
 
@@ -18,13 +18,13 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Presence {
     /// The clients under a name.
-    pub clients: Vec<Client>,
+    pub clients: Vec<ClientFacts>,
     /// Who controls the session.
     pub controller: Option<String>,
 }
 
 impl Document {
-    pub(super) fn plan(&mut self, plan: &Plan, out: &mut Changes) {
+    pub(super) fn plan(&mut self, plan: &Plan, out: &mut DocumentChanges) {
         let entries = plan.entries().into_iter();
         let items = entries.map(|entry| PlanItem {
             content: entry.content,
@@ -35,7 +35,7 @@ impl Document {
         out.set(at!["plan"], &self.state.plan);
     }
 
-    pub(super) fn worker(&mut self, update: &WorkerUpdate, out: &mut Changes) {
+    pub(super) fn worker(&mut self, update: &WorkerUpdate, out: &mut DocumentChanges) {
         let worker = worker(update);
         let workers = &mut self.state.workers;
         let known = workers.iter().position(|known| known.id == worker.id);
@@ -47,7 +47,7 @@ impl Document {
         out.set(at!["workers", index], &self.state.workers[index]);
     }
 
-    pub(super) fn usage(&mut self, usage: &Usage, out: &mut Changes) {
+    pub(super) fn usage(&mut self, usage: &Usage, out: &mut DocumentChanges) {
         self.state.usage = Some(UsageFacts {
             used: usage.used,
             size: usage.size,
@@ -59,7 +59,7 @@ impl Document {
     pub(super) fn skills(
         &mut self,
         change: impl FnOnce(&mut BTreeSet<String>) -> bool,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) {
         if change(&mut self.state.skills) {
             out.set(at!["skills"], &self.state.skills);
@@ -91,7 +91,7 @@ pub(crate) fn session(session: &Observer, agent: &str) -> SessionFacts {
         description: mode.description,
     });
     let options = session.options().into_iter().map(|(option, value)| {
-        let choices = option.choices.into_iter().map(|choice| Choice {
+        let choices = option.choices.into_iter().map(|choice| OptionChoice {
             value: choice.value,
             name: choice.name,
         });
@@ -103,7 +103,7 @@ pub(crate) fn session(session: &Observer, agent: &str) -> SessionFacts {
             choices: choices.collect(),
         }
     });
-    let commands = session.commands().into_iter().map(|command| Hint {
+    let commands = session.commands().into_iter().map(|command| CommandHint {
         name: command.name,
         description: command.description,
         hint: command.input.map(|input| input.hint),
@@ -130,8 +130,8 @@ pub(crate) fn presence(session: &Observer) -> Presence {
     }
 }
 
-fn client(client: LiveClient) -> Client {
-    Client {
+fn client(client: LiveClient) -> ClientFacts {
+    ClientFacts {
         id: client.client_id,
         mode: match client.mode {
             LiveClientMode::Observer => ClientMode::Observer,
@@ -143,14 +143,14 @@ fn client(client: LiveClient) -> Client {
 }
 
 /// What people are asked in a session.
-pub(crate) fn questions(session: &Observer) -> Vec<Question> {
+pub(crate) fn questions(session: &Observer) -> Vec<PendingQuestion> {
     let mut open: Vec<_> = session.open_hitl();
     open.sort_by_key(|request| request.requested_at);
     open.iter().map(|request| question(request)).collect()
 }
 
-fn question(request: &HitlRequest) -> Question {
-    Question {
+fn question(request: &HitlRequest) -> PendingQuestion {
+    PendingQuestion {
         id: request.request_id.clone(),
         kind: request.kind,
         subject: request.subject.clone(),

@@ -4,8 +4,8 @@ use harn_model::{Artifact, Timestamp};
 
 use super::{Document, call::cut};
 use crate::{
-    changes::{Changes, at},
-    wire::{Note, NoteKind},
+    changes::{DocumentChanges, at},
+    wire::{MessageNote, NoteKind},
 };
 
 /// How many a message has; the timeline has all of them.
@@ -13,12 +13,18 @@ const MOST: usize = 256;
 
 impl Document {
     /// Adds a line to the last message that does not wait. Before the first there is nobody to read it.
-    pub(super) fn note(&mut self, kind: NoteKind, text: String, at: Timestamp, out: &mut Changes) {
+    pub(super) fn note(
+        &mut self,
+        kind: NoteKind,
+        text: String,
+        at: Timestamp,
+        out: &mut DocumentChanges,
+    ) {
         let Some(index) = self.settled.checked_sub(1) else {
             return;
         };
         let notes = &mut self.message(index).notes;
-        let note = Note { kind, text, at };
+        let note = MessageNote { kind, text, at };
         let goes_on = notes.last().is_some_and(|last| {
             // How far something is counts until the next word of it.
             (last.kind, kind) == (NoteKind::Progress, NoteKind::Progress)

@@ -6,13 +6,13 @@ use harn_model::{ContentBlock, LiveAuthor, MessageId, Timestamp, TurnStarted, pl
 
 use super::Document;
 use crate::{
-    changes::{Changes, at},
-    wire::{Message, MessageStatus, Role},
+    changes::{DocumentChanges, at},
+    wire::{DocumentMessage, MessageRole, MessageStatus},
 };
 
 /// A message of the agent that is under way: one for each step, so that a call belongs to the text before it.
 #[derive(Clone)]
-pub(super) struct Spoken {
+pub(super) struct OpenMessage {
     pub(super) index: usize,
     /// The ids that its thought and its text have in the log.
     thought: Option<MessageId>,
@@ -64,7 +64,7 @@ impl Document {
         text: &str,
         is_thought: bool,
         at: Timestamp,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) {
         let goes_on = self.open.as_ref().is_some_and(|open| {
             let before = if is_thought {
@@ -78,7 +78,7 @@ impl Document {
             !open.acted && fits && same
         });
         let index = self.spoken(goes_on, id, at, out);
-        if let Some(Spoken { thought, text, .. }) = &mut self.open {
+        if let Some(OpenMessage { thought, text, .. }) = &mut self.open {
             let known = if is_thought { thought } else { text };
             *known = known.take().or_else(|| id.cloned());
         }
@@ -97,7 +97,7 @@ impl Document {
         goes_on: bool,
         id: Option<&MessageId>,
         at: Timestamp,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) -> usize {
         match &self.open {
             Some(open) if goes_on => {
@@ -118,12 +118,12 @@ impl Document {
         name: &str,
         status: MessageStatus,
         at: Timestamp,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) -> usize {
         self.end_message(MessageStatus::Complete, out);
-        let message = Message {
+        let message = DocumentMessage {
             id: self.unique(name),
-            role: Role::Assistant,
+            role: MessageRole::Assistant,
             content: String::new(),
             status,
             tool_calls: Some(Vec::new()),
@@ -134,7 +134,7 @@ impl Document {
             author: None,
         };
         let index = self.insert(message, out);
-        self.open = Some(Spoken {
+        self.open = Some(OpenMessage {
             index,
             thought: None,
             text: None,
@@ -144,7 +144,7 @@ impl Document {
     }
 
     /// The message under way is over.
-    pub(super) fn end_message(&mut self, status: MessageStatus, out: &mut Changes) {
+    pub(super) fn end_message(&mut self, status: MessageStatus, out: &mut DocumentChanges) {
         if let Some(open) = self.open.take() {
             self.set_message_status(open.index, status, out);
         }
@@ -156,7 +156,7 @@ impl Document {
         words: UserWords<'_>,
         status: MessageStatus,
         at: Timestamp,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) {
         if !self.settle(words.id.as_str(), status, out) {
             let message = self.user(&words, status, at);
@@ -165,14 +165,14 @@ impl Document {
     }
 
     /// Something that has not reached the agent yet.
-    pub(super) fn wait(&mut self, words: UserWords<'_>, at: Timestamp, out: &mut Changes) {
+    pub(super) fn wait(&mut self, words: UserWords<'_>, at: Timestamp, out: &mut DocumentChanges) {
         let message = self.user(&words, MessageStatus::Pending, at);
         self.state.messages.push(Arc::new(message));
         self.tell_from(self.state.messages.len() - 1, out);
     }
 
     /// Something that waits says something else now.
-    pub(super) fn reword(&mut self, id: &str, text: String, out: &mut Changes) {
+    pub(super) fn reword(&mut self, id: &str, text: String, out: &mut DocumentChanges) {
         if let Some(index) = self.waiting(id) {
             let message = self.message(index);
             message.content = text;
@@ -185,7 +185,12 @@ impl Document {
 
     /// Something that waited does not any more: it takes its place behind what was said. Whether there was
     /// such a thing.
-    pub(super) fn settle(&mut self, id: &str, status: MessageStatus, out: &mut Changes) -> bool {
+    pub(super) fn settle(
+        &mut self,
+        id: &str,
+        status: MessageStatus,
+        out: &mut DocumentChanges,
+    ) -> bool {
         let Some(index) = self.waiting(id) else {
             return false;
         };
@@ -204,7 +209,7 @@ impl Document {
     }
 
     /// What was said in the middle of a run and waits will never reach the agent.
-    pub(super) fn settle_steers(&mut self, out: &mut Changes) {
+    pub(super) fn settle_steers(&mut self, out: &mut DocumentChanges) {
         let waiting = self.state.messages[self.settled..].iter();
         let steers = waiting.filter(|message| message.steer == Some(true));
         let steers: Vec<_> = steers.map(|message| message.id.clone()).collect();
@@ -213,12 +218,12 @@ impl Document {
         }
     }
 
-    pub(super) fn message(&mut self, index: usize) -> &mut Message {
+    pub(super) fn message(&mut self, index: usize) -> &mut DocumentMessage {
         Arc::make_mut(&mut self.state.messages[index])
     }
 
     /// Puts a message behind what was said and before what waits.
-    fn insert(&mut self, message: Message, out: &mut Changes) -> usize {
+    fn insert(&mut self, message: DocumentMessage, out: &mut DocumentChanges) -> usize {
         let index = self.settled;
         self.state.messages.insert(index, Arc::new(message));
         self.settled += 1;
@@ -226,11 +231,11 @@ impl Document {
         index
     }
 
-    fn tell_from(&self, first: usize, out: &mut Changes) {
+    fn tell_from(&self, first: usize, out: &mut DocumentChanges) {
         self.tell_between(first, self.state.messages.len(), out);
     }
 
-    fn tell_between(&self, first: usize, end: usize, out: &mut Changes) {
+    fn tell_between(&self, first: usize, end: usize, out: &mut DocumentChanges) {
         for (index, message) in self.state.messages[..end].iter().enumerate().skip(first) {
             out.set(at!["messages", index], message);
         }
@@ -240,7 +245,7 @@ impl Document {
         &mut self,
         index: usize,
         status: MessageStatus,
-        out: &mut Changes,
+        out: &mut DocumentChanges,
     ) {
         if self.state.messages[index].status != status {
             self.message(index).status = status;
@@ -255,10 +260,15 @@ impl Document {
         found.map(|at| self.settled + at)
     }
 
-    fn user(&mut self, words: &UserWords<'_>, status: MessageStatus, at: Timestamp) -> Message {
-        Message {
+    fn user(
+        &mut self,
+        words: &UserWords<'_>,
+        status: MessageStatus,
+        at: Timestamp,
+    ) -> DocumentMessage {
+        DocumentMessage {
             id: self.unique(words.id.as_str()),
-            role: Role::User,
+            role: MessageRole::User,
             content: plain_text(words.content),
             status,
             tool_calls: None,

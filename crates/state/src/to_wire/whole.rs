@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::wire::State;
+use crate::wire::DocumentState;
 
 /// How long a piece gets before it is handed out.
 const PIECE_BYTES: usize = 16 * 1024;
@@ -14,7 +14,7 @@ const MESSAGES: &[u8] = br#""messages":["#;
 
 /// The pieces of a document, between what comes before and behind it in a message.
 pub(crate) fn pieces(
-    mut state: State,
+    mut state: DocumentState,
     before: &'static str,
     behind: &'static str,
 ) -> impl Iterator<Item = Bytes> {
@@ -56,9 +56,9 @@ mod tests {
     use harn_testkit::every_event;
 
     use super::*;
-    use crate::{changes::Changes, to_wire::Document, wire::SessionFacts};
+    use crate::{changes::DocumentChanges, to_wire::Document, wire::SessionFacts};
 
-    fn joined(state: &State) -> (usize, String) {
+    fn joined(state: &DocumentState) -> (usize, String) {
         let mut text = Vec::new();
         let mut count = 0;
         for piece in pieces(state.clone(), "<", ">") {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(state: &State) -> usize {
+    fn check(state: &DocumentState) -> usize {
         let (count, text) = joined(state);
         assert_eq!(text, format!("<{}>", serde_json::to_string(state).unwrap()));
         count
@@ -80,10 +80,10 @@ mod tests {
         let mut document = Document::new(SessionFacts::default());
         assert_eq!(check(document.state()), 1);
         for envelope in every_event() {
-            document.apply(&envelope, &mut Changes::default());
+            document.apply(&envelope, &mut DocumentChanges::default());
             check(document.state());
         }
-        document.fail("the disk is full", &mut Changes::default());
+        document.fail("the disk is full", &mut DocumentChanges::default());
         let pieces = check(document.state());
         let bytes = serde_json::to_string(document.state()).unwrap().len();
         assert!(
@@ -107,7 +107,7 @@ mod tests {
                 turn: None,
                 event,
             };
-            document.apply(&envelope, &mut Changes::default());
+            document.apply(&envelope, &mut DocumentChanges::default());
         }
         check(document.state());
         let state = document.state().clone();

@@ -13,7 +13,8 @@ use serde_json::Value;
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
-pub enum Command {
+#[schemars(rename = "Command")]
+pub enum ClientCommand {
     /// Says something to the agent: now, or when what runs has ended.
     Submit {
         /// What.
@@ -56,7 +57,7 @@ pub enum Command {
     /// Changes settings of the session.
     Configure {
         /// Which, and to what.
-        config: Configure,
+        config: SettingChanges,
     },
     /// Answers what a person is asked.
     Answer {
@@ -89,7 +90,8 @@ pub enum Command {
 /// Settings, by name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Configure {
+#[schemars(rename = "Configure")]
+pub struct SettingChanges {
     /// The session's mode.
     #[serde(default)]
     pub permission_mode: Option<String>,

@@ -14,11 +14,12 @@ use serde_json::Value;
 /// A session, as its clients see it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct State {
+#[schemars(rename = "State")]
+pub struct DocumentState {
     /// Whether the agent is at work.
-    pub status: Status,
+    pub status: DocumentStatus,
     /// What was said, oldest first; what still waits comes last.
-    pub messages: Vec<Arc<Message>>,
+    pub messages: Vec<Arc<DocumentMessage>>,
     /// What went wrong, while `status` is `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -33,11 +34,11 @@ pub struct State {
     /// How full the context is, where known.
     pub usage: Option<UsageFacts>,
     /// Tool calls that wait for a decision, oldest first.
-    pub approvals: Vec<Approval>,
+    pub approvals: Vec<PendingApproval>,
     /// What people are asked, oldest first.
-    pub questions: Vec<Question>,
+    pub questions: Vec<PendingQuestion>,
     /// The clients that are there under a name.
-    pub clients: Vec<Client>,
+    pub clients: Vec<ClientFacts>,
     /// Who controls the session, if anybody does.
     pub controller: Option<String>,
 }
@@ -45,7 +46,8 @@ pub struct State {
 /// Whether an agent is at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+#[schemars(rename = "Status")]
+pub enum DocumentStatus {
     /// It is not.
     #[default]
     Idle,
@@ -58,24 +60,25 @@ pub enum Status {
 /// Something that was said.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Message {
+#[schemars(rename = "Message")]
+pub struct DocumentMessage {
     /// Its id, which it keeps.
     pub id: String,
     /// By whom.
-    pub role: Role,
+    pub role: MessageRole,
     /// What.
     pub content: String,
     /// How far it is.
     pub status: MessageStatus,
     /// What the agent did beside saying it; there on messages of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<Vec<ToolCall>>,
+    pub tool_calls: Option<Vec<DocumentToolCall>>,
     /// When it began.
     pub at: Timestamp,
     /// What the agent thought before it said it.
     pub thought: String,
     /// What else happened since.
-    pub notes: Vec<Note>,
+    pub notes: Vec<MessageNote>,
     /// Whether it was said while the agent was at work; there on messages of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steer: Option<bool>,
@@ -87,7 +90,8 @@ pub struct Message {
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+#[schemars(rename = "Role")]
+pub enum MessageRole {
     /// A person.
     User,
     /// The agent.
@@ -111,7 +115,8 @@ pub enum MessageStatus {
 /// Something the agent did.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCall {
+#[schemars(rename = "ToolCall")]
+pub struct DocumentToolCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -135,7 +140,7 @@ pub struct ToolCall {
     /// Whether there is more of that than is shown here.
     pub cut: bool,
     /// What it changes.
-    pub diffs: Vec<Diff>,
+    pub diffs: Vec<CallDiff>,
     /// What went wrong.
     pub error: Option<String>,
     /// Whether somebody had to decide, and how they did.
@@ -169,7 +174,8 @@ pub enum ApprovalStatus {
 /// A change of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Diff {
+#[schemars(rename = "Diff")]
+pub struct CallDiff {
     /// Which file.
     pub path: String,
     /// What was there; nothing where the file is new.
@@ -180,7 +186,8 @@ pub struct Diff {
 
 /// Something that happened beside what was said.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Note {
+#[schemars(rename = "Note")]
+pub struct MessageNote {
     /// What sort of thing.
     pub kind: NoteKind,
     /// What, for people.
@@ -234,7 +241,7 @@ pub struct SessionFacts {
     /// The options of its agent.
     pub options: Vec<OptionInfo>,
     /// The slash commands on offer.
-    pub commands: Vec<Hint>,
+    pub commands: Vec<CommandHint>,
 }
 
 /// A mode.
@@ -260,12 +267,13 @@ pub struct OptionInfo {
     /// What it is.
     pub value: String,
     /// What it may be.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<OptionChoice>,
 }
 
 /// A value of an option.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Choice {
+#[schemars(rename = "Choice")]
+pub struct OptionChoice {
     /// The value.
     pub value: String,
     /// Its name.
@@ -274,7 +282,8 @@ pub struct Choice {
 
 /// A slash command.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Hint {
+#[schemars(rename = "Hint")]
+pub struct CommandHint {
     /// Its name, without the slash.
     pub name: String,
     /// What it does.
@@ -332,7 +341,8 @@ pub struct UsageFacts {
 /// A tool call that waits for a decision, with all that a decision needs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Approval {
+#[schemars(rename = "Approval")]
+pub struct PendingApproval {
     /// The question's id.
     pub id: String,
     /// The call's id, by which it is answered.
@@ -350,7 +360,7 @@ pub struct Approval {
     /// Places that it would touch.
     pub locations: Vec<harn_model::Location>,
     /// What it would change, whole.
-    pub diffs: Vec<Diff>,
+    pub diffs: Vec<CallDiff>,
     /// What it says beside that.
     pub output: String,
     /// Why somebody is asked.
@@ -385,7 +395,8 @@ pub struct ApprovalChoice {
 /// What a person is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Question {
+#[schemars(rename = "Question")]
+pub struct PendingQuestion {
     /// Its id, by which it is answered.
     pub id: String,
     /// What sort of thing.
@@ -415,7 +426,8 @@ pub struct Question {
 /// A client that is there under a name.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Client {
+#[schemars(rename = "Client")]
+pub struct ClientFacts {
     /// Its name.
     pub id: String,
     /// What it may do.

@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Command, State};
+use super::{ClientCommand, DocumentState};
 
 /// What a client sends.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ pub enum ClientMessage {
     /// What it wants, in order.
     Commands {
         /// One or more.
-        commands: Vec<Command>,
+        commands: Vec<ClientCommand>,
     },
 }
 
@@ -24,12 +24,12 @@ pub enum ServerMessage<'a> {
     /// The whole document; takes the place of whatever the client had.
     State {
         /// The document.
-        state: &'a State,
+        state: &'a DocumentState,
     },
     /// What changed since the last frame; all of it, or none where an operation does not fit.
     Delta {
         /// To be applied in order.
-        operations: &'a [Operation],
+        operations: &'a [DocumentOperation],
     },
     /// Something the client sent was wrong.
     Error {
@@ -41,7 +41,8 @@ pub enum ServerMessage<'a> {
 /// A change of a document. There is none that removes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Operation {
+#[schemars(rename = "Operation")]
+pub enum DocumentOperation {
     /// Puts a value in a place; one behind the last of a list makes the list longer.
     Set {
         /// Where: keys of objects, and places in lists written as digits.

@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use harn_model::Timestamp;
 use serde::Serialize;
 
-use super::Operation;
+use super::DocumentOperation;
 
 /// What a client of that document is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -13,18 +13,19 @@ pub enum ListingMessage<'a> {
     /// The whole document; takes the place of whatever the client had.
     State {
         /// The document.
-        state: &'a Listing,
+        state: &'a SessionListing,
     },
     /// What changed since the last frame; all of it, or none where an operation does not fit.
     Delta {
         /// To be applied in order.
-        operations: &'a [Operation],
+        operations: &'a [DocumentOperation],
     },
 }
 
 /// The sessions there are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Listing {
+#[schemars(rename = "Listing")]
+pub struct SessionListing {
     /// The most recently changed first.
     pub sessions: Vec<SessionRow>,
     /// The directory of a new session whose client names none.

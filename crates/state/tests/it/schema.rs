@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use harn_state::{
-    Changes, Document,
+    Document, DocumentChanges,
     published::SCHEMAS,
     wire::{ClientMessage, ListingMessage, ServerMessage, SessionFacts, TimelinePage},
 };
@@ -114,7 +114,7 @@ fn every_document_is_what_the_schema_says() {
     let frames = validator("state-frames.schema.json");
     let mut document = Document::new(SessionFacts::default());
     for envelope in every_event() {
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         document.apply(&envelope, &mut changes);
         let state = json!({"type": "state", "state": document.state()});
         frames.validate(&state).unwrap();

@@ -4,60 +4,64 @@ use serde_json::Value;
 
 use super::{
     draw,
-    keys::Action,
-    state::{Link, Screen, View},
-    talk::Talk,
+    keys::KeyAction,
+    state::{AttachScreen, ConnectionStatus, ScrollPosition},
+    talk::AttachProtocol,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum KeyOutcome {
     Stay,
     Leave,
 }
 
-pub(super) fn act(screen: &mut Screen, talk: &mut Talk, action: Action) -> Flow {
-    if action == Action::Nothing {
-        return Flow::Stay;
+pub(super) fn act(
+    screen: &mut AttachScreen,
+    talk: &mut AttachProtocol,
+    action: KeyAction,
+) -> KeyOutcome {
+    if action == KeyAction::Nothing {
+        return KeyOutcome::Stay;
     }
     screen.notice = None;
     screen.notice_stays = false;
     let leaving = std::mem::take(&mut screen.leaving);
     match action {
-        Action::Leave => return Flow::Leave,
-        Action::Interrupt if leaving => return Flow::Leave,
-        Action::Interrupt => interrupt(screen, talk),
-        Action::Send => send(screen, talk, false),
-        Action::Steer => send(screen, talk, true),
-        Action::Cancel => cancel(screen, talk),
-        Action::TakeOver => take_over(screen, talk),
-        Action::HandBack => hand_back(screen, talk),
-        Action::Answer(at) => answer(screen, talk, at),
-        Action::AnswerText => answer_text(screen, talk),
-        Action::NoAnswer(key) => {
+        KeyAction::Leave => return KeyOutcome::Leave,
+        KeyAction::Interrupt if leaving => return KeyOutcome::Leave,
+        KeyAction::Interrupt => interrupt(screen, talk),
+        KeyAction::Send => send(screen, talk, false),
+        KeyAction::Steer => send(screen, talk, true),
+        KeyAction::Cancel => cancel(screen, talk),
+        KeyAction::TakeOver => take_over(screen, talk),
+        KeyAction::HandBack => hand_back(screen, talk),
+        KeyAction::Answer(at) => answer(screen, talk, at),
+        KeyAction::AnswerText => answer_text(screen, talk),
+        KeyAction::NoAnswer(key) => {
             let question = screen.questions.front();
             screen.notice = question.map(|it| it.not_an_answer(&key));
         }
-        Action::SwitchFocus => screen.answering = !screen.answering,
-        Action::ScrollQuestion(by) => {
+        KeyAction::SwitchFocus => screen.answering = !screen.answering,
+        KeyAction::ScrollQuestion(by) => {
             let last = draw::sight(screen).last;
             screen.question_from = screen.question_from.saturating_add_signed(by).min(last);
         }
-        Action::Page(by) => page(screen, by),
-        Action::Line(by) => screen.scroll(by, height(screen)),
-        Action::ToEnd => screen.view = View::End,
-        Action::Unfold => screen.unfold(),
-        Action::Help => screen.help = screen.help.is_none().then_some(0),
+        KeyAction::Page(by) => page(screen, by),
+        KeyAction::Line(by) => screen.scroll(by, height(screen)),
+        KeyAction::ToEnd => screen.view = ScrollPosition::End,
+        KeyAction::Unfold => screen.unfold(),
+        KeyAction::Help => screen.help = screen.help.is_none().then_some(0),
         other => {
             // Whoever types has read enough.
             screen.help = None;
             edit(screen, other);
         }
     }
-    Flow::Stay
+    KeyOutcome::Stay
 }
 
 /// Takes in a paste, and says where it went when that is not where keys go.
-pub(super) fn paste(screen: &mut Screen, text: &str) {
+pub(super) fn paste(screen: &mut AttachScreen, text: &str) {
     if screen.ended.is_some() || !screen.in_control() {
         return screen.notify("nothing was pasted: you only watch");
     }
@@ -72,31 +76,31 @@ pub(super) fn paste(screen: &mut Screen, text: &str) {
     }
 }
 
-fn edit(screen: &mut Screen, action: Action) {
+fn edit(screen: &mut AttachScreen, action: KeyAction) {
     let prompt = &mut screen.prompt;
     match action {
-        Action::Type(c) => {
+        KeyAction::Type(c) => {
             prompt.insert(c.encode_utf8(&mut [0; 4]));
         }
-        Action::Backspace => prompt.backspace(),
-        Action::BackspaceWord => prompt.backspace_word(),
-        Action::Delete => prompt.delete(),
-        Action::Clear => {
+        KeyAction::Backspace => prompt.backspace(),
+        KeyAction::BackspaceWord => prompt.backspace_word(),
+        KeyAction::Delete => prompt.delete(),
+        KeyAction::Clear => {
             prompt.take();
         }
-        Action::Move(by) => prompt.go(by),
-        Action::Home => prompt.home(),
-        Action::End => prompt.end(),
+        KeyAction::Move(by) => prompt.go(by),
+        KeyAction::Home => prompt.home(),
+        KeyAction::End => prompt.end(),
         // All others were done above.
         _ => {}
     }
 }
 
-fn height(screen: &Screen) -> usize {
+fn height(screen: &AttachScreen) -> usize {
     usize::from(draw::areas(screen).transcript.height)
 }
 
-fn page(screen: &mut Screen, by: isize) {
+fn page(screen: &mut AttachScreen, by: isize) {
     let height = height(screen);
     // A line of the last page stays in sight.
     let lines = by * isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1);
@@ -109,10 +113,10 @@ fn page(screen: &mut Screen, by: isize) {
     }
 }
 
-fn interrupt(screen: &mut Screen, talk: &mut Talk) {
+fn interrupt(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     screen.leaving = true;
     screen.notify(match screen.turn.is_some() && screen.in_control() {
-        true if screen.link == Link::Up => {
+        true if screen.link == ConnectionStatus::Up => {
             talk.cancel();
             "cancelling; Ctrl-C again leaves"
         }
@@ -121,26 +125,26 @@ fn interrupt(screen: &mut Screen, talk: &mut Talk) {
     });
 }
 
-fn cancel(screen: &mut Screen, talk: &mut Talk) {
+fn cancel(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     match screen.turn.is_some() && screen.in_control() {
-        true if screen.link == Link::Up => {
+        true if screen.link == ConnectionStatus::Up => {
             talk.cancel();
             screen.notify("cancelling");
         }
         true => screen.notify("there is no connection; the turn goes on"),
-        false => screen.view = View::End,
+        false => screen.view = ScrollPosition::End,
     }
 }
 
-fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
+fn send(screen: &mut AttachScreen, talk: &mut AttachProtocol, steer: bool) {
     if screen.prompt.text().trim().is_empty() {
         return;
     }
-    if screen.link != Link::Up {
+    if screen.link != ConnectionStatus::Up {
         return screen.notify("there is no connection; send it when it is back");
     }
     let text = screen.prompt.take();
-    screen.view = View::End;
+    screen.view = ScrollPosition::End;
     if screen.turn.is_some() {
         talk.inject(steer, &text);
     } else {
@@ -150,7 +154,7 @@ fn send(screen: &mut Screen, talk: &mut Talk, steer: bool) {
 }
 
 /// Answers with an option, if whoever pressed the key can read it.
-fn answer(screen: &mut Screen, talk: &mut Talk, at: usize) {
+fn answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, at: usize) {
     let sight = draw::sight(screen);
     if sight.too_small {
         screen.notify(TOO_SMALL);
@@ -161,7 +165,7 @@ fn answer(screen: &mut Screen, talk: &mut Talk, at: usize) {
     }
 }
 
-fn send_answer(screen: &mut Screen, talk: &mut Talk, answer: &Value) {
+fn send_answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, answer: &Value) {
     if let Some(question) = screen.questions.pop_front() {
         talk.answer(&question.id, answer);
         screen.next_question();
@@ -170,7 +174,7 @@ fn send_answer(screen: &mut Screen, talk: &mut Talk, answer: &Value) {
 
 const TOO_SMALL: &str = "make the window larger to read the question";
 
-fn answer_text(screen: &mut Screen, talk: &mut Talk) {
+fn answer_text(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     if draw::sight(screen).too_small {
         return screen.notify(TOO_SMALL);
     }
@@ -184,20 +188,20 @@ fn answer_text(screen: &mut Screen, talk: &mut Talk) {
     }
 }
 
-fn take_over(screen: &mut Screen, talk: &mut Talk) {
+fn take_over(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     screen.notify(match screen.in_control() {
         _ if screen.ended.is_some() => ENDED,
         _ if screen.observe => "this client only watches: it was started with --observe",
-        _ if screen.link != Link::Up => "there is no connection",
+        _ if screen.link != ConnectionStatus::Up => "there is no connection",
         true => "you control it already",
         false => return talk.take_over(),
     });
 }
 
-fn hand_back(screen: &mut Screen, talk: &mut Talk) {
+fn hand_back(screen: &mut AttachScreen, talk: &mut AttachProtocol) {
     screen.notify(match screen.in_control() {
         _ if screen.ended.is_some() => ENDED,
-        _ if screen.link != Link::Up => "there is no connection",
+        _ if screen.link != ConnectionStatus::Up => "there is no connection",
         true => return talk.hand_back(),
         false => "you do not control it",
     });

@@ -9,13 +9,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use tokio_tungstenite::tungstenite::http::Uri;
 
 #[derive(Clone, Debug)]
-pub(super) enum Address {
+pub(super) enum ServerAddress {
     Socket(PathBuf),
-    Url(Remote),
+    Url(RemoteAddress),
 }
 
 #[derive(Clone)]
-pub(super) struct Remote {
+pub(super) struct RemoteAddress {
     pub(super) url: Uri,
     pub(super) token: String,
     /// Authorities to trust beside the system's.
@@ -23,13 +23,13 @@ pub(super) struct Remote {
 }
 
 // The token is not for logs.
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.url)
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket(path) => write!(f, "{}", path.display()),
@@ -39,7 +39,7 @@ impl fmt::Display for Address {
 }
 
 /// The sockets in a state directory. Some may be left from a server that was killed.
-pub(super) fn sockets(state_dir: &Path) -> Vec<Address> {
+pub(super) fn sockets(state_dir: &Path) -> Vec<ServerAddress> {
     let Ok(files) = fs::read_dir(state_dir.join("live")) else {
         return Vec::new();
     };
@@ -49,7 +49,7 @@ pub(super) fn sockets(state_dir: &Path) -> Vec<Address> {
         .filter(is_socket)
         .collect();
     paths.sort();
-    paths.into_iter().map(Address::Socket).collect()
+    paths.into_iter().map(ServerAddress::Socket).collect()
 }
 
 /// A URL as it was given, with what was left out.

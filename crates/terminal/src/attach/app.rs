@@ -14,15 +14,15 @@ use ratatui::DefaultTerminal;
 use tokio::time::sleep;
 
 use super::{
-    act::{Flow, act, paste},
+    act::{KeyOutcome, act, paste},
     draw,
-    find::Found,
-    keys::{self, Pick},
-    link::{Link, Step},
+    find::AttachDestination,
+    keys::{self, PickerAction},
+    link::{LinkEvent, SessionLink},
     picker::Picker,
     question::declined,
-    servers::Server,
-    state::{self, Screen},
+    servers::RunningServer,
+    state::{self, AttachScreen},
 };
 use crate::signals::Signals;
 
@@ -32,7 +32,7 @@ const FRAME: Duration = Duration::from_millis(33);
 const AT_ONCE: usize = 256;
 
 /// A terminal that is ours until this is dropped.
-pub(super) struct Terminal {
+pub(super) struct AttachTerminal {
     inner: DefaultTerminal,
     events: EventStream,
     signals: Signals,
@@ -42,7 +42,7 @@ pub(super) struct Terminal {
     stale: bool,
 }
 
-impl Drop for Terminal {
+impl Drop for AttachTerminal {
     fn drop(&mut self) {
         // Whatever cannot be set right was not set.
         let _ = execute!(io::stdout(), DisableBracketedPaste);
@@ -50,7 +50,7 @@ impl Drop for Terminal {
     }
 }
 
-impl Terminal {
+impl AttachTerminal {
     /// Must be called on a runtime.
     pub(super) fn open(clock: Arc<dyn Clock>) -> Result<Self> {
         let signals = Signals::listen().context("listening for signals")?;
@@ -74,7 +74,7 @@ impl Terminal {
         self.stale.then(|| due.saturating_sub(self.clock.elapsed()))
     }
 
-    fn tell_time(&self, screen: &mut Screen) {
+    fn tell_time(&self, screen: &mut AttachScreen) {
         screen.now = self.clock.elapsed();
         screen.time = self.clock.now();
     }
@@ -88,8 +88,8 @@ impl Terminal {
     pub(super) async fn choose(
         &mut self,
         picker: &mut Picker,
-        refresh: impl AsyncFn() -> Vec<Server>,
-    ) -> Result<Option<Found>> {
+        refresh: impl AsyncFn() -> Vec<RunningServer>,
+    ) -> Result<Option<AttachDestination>> {
         const EVERY: Duration = Duration::from_secs(2);
         self.stale = true;
         let again = async || {
@@ -108,16 +108,16 @@ impl Terminal {
                         None => return Ok(None),
                         Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                             match keys::pick(picker, key) {
-                                Pick::Leave => return Ok(None),
-                                Pick::New => {
+                                PickerAction::Leave => return Ok(None),
+                                PickerAction::New => {
                                     let server = picker.servers.first().cloned();
-                                    return server.map(Found::begun_here).transpose();
+                                    return server.map(AttachDestination::begun_here).transpose();
                                 }
-                                Pick::Open => if let Some(row) = picker.marked() {
-                                    return Ok(Some(Found::of(row.server.clone(), &row.session)));
+                                PickerAction::Open => if let Some(row) = picker.marked() {
+                                    return Ok(Some(AttachDestination::of(row.server.clone(), &row.session)));
                                 },
-                                Pick::Move(by) => picker.go(by),
-                                Pick::Nothing => {}
+                                PickerAction::Move(by) => picker.go(by),
+                                PickerAction::Nothing => {}
                             }
                         }
                         Some(_) => {}
@@ -138,7 +138,11 @@ impl Terminal {
     }
 
     /// Shows a session until somebody leaves. An error where it could not be joined.
-    pub(super) async fn follow(&mut self, screen: &mut Screen, link: &mut Link) -> Result<()> {
+    pub(super) async fn follow(
+        &mut self,
+        screen: &mut AttachScreen,
+        link: &mut SessionLink,
+    ) -> Result<()> {
         self.stale = true;
         screen.size = self.inner.size().unwrap_or_default().into();
         loop {
@@ -152,10 +156,10 @@ impl Terminal {
                     let Some(event) = event.transpose().context("reading keys")? else {
                         return Ok(());
                     };
-                    if self.event(event, screen, link) == Flow::Leave {
+                    if self.event(event, screen, link) == KeyOutcome::Leave {
                         return Ok(());
                     }
-                    if let lost @ Step::Lost { .. } = link.flush() {
+                    if let lost @ LinkEvent::Lost { .. } = link.flush() {
                         step(screen, link, lost)?;
                     }
                 }
@@ -166,7 +170,7 @@ impl Terminal {
                 }
                 first = link.next() => {
                     self.tell_time(screen);
-                    self.stale |= !matches!(first, Step::Nothing);
+                    self.stale |= !matches!(first, LinkEvent::Nothing);
                     step(screen, link, first)?;
                     for _ in 0..AT_ONCE {
                         match link.try_next() {
@@ -176,7 +180,7 @@ impl Terminal {
                     }
                     // What was closed is not opened again for having been ours.
                     let mine = screen.in_control() && screen.ended.is_none();
-                    if screen.link == state::Link::Up {
+                    if screen.link == state::ConnectionStatus::Up {
                         link.control = mine;
                         link.reopen = mine.then(|| screen.transcript.cwd.clone());
                     }
@@ -190,19 +194,19 @@ impl Terminal {
     }
 
     /// How long until the screen changes by itself: a clock in it, or a question that can be answered.
-    fn tick(&self, screen: &Screen) -> Duration {
+    fn tick(&self, screen: &AttachScreen) -> Duration {
         const SECOND: Duration = Duration::from_secs(1);
         const LONG: Duration = Duration::from_secs(3600);
         let now = self.clock.elapsed();
         let counts = screen.turn.is_some()
             || !screen.questions.is_empty()
-            || matches!(screen.link, state::Link::Lost { .. });
+            || matches!(screen.link, state::ConnectionStatus::Lost { .. });
         let question = screen.answerable_at().map(|at| at.saturating_sub(now));
         let clock = if counts { SECOND } else { LONG };
         question.map_or(clock, |question| question.min(clock))
     }
 
-    fn event(&self, event: Event, screen: &mut Screen, link: &mut Link) -> Flow {
+    fn event(&self, event: Event, screen: &mut AttachScreen, link: &mut SessionLink) -> KeyOutcome {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 let action = keys::action(screen, key);
@@ -212,25 +216,25 @@ impl Terminal {
             Event::Resize(columns, rows) => screen.size = (columns, rows),
             _ => {}
         }
-        Flow::Stay
+        KeyOutcome::Stay
     }
 }
 
-fn step(screen: &mut Screen, link: &mut Link, step: Step) -> Result<()> {
+fn step(screen: &mut AttachScreen, link: &mut SessionLink, step: LinkEvent) -> Result<()> {
     match step {
-        Step::Heard(heard) => {
+        LinkEvent::Heard(heard) => {
             if let Some(asked) = screen.hear(heard).filter(|asked| asked.form)
                 && let Some(answer) = declined()
             {
                 link.talk.answer(&asked.id, &answer);
-                if let lost @ Step::Lost { .. } = link.flush() {
+                if let lost @ LinkEvent::Lost { .. } = link.flush() {
                     return self::step(screen, link, lost);
                 }
             }
         }
-        Step::Lost { again, unsure, why } => screen.lost(again, unsure, why),
-        Step::Failed(why) => return Err(why),
-        Step::Nothing => {}
+        LinkEvent::Lost { again, unsure, why } => screen.lost(again, unsure, why),
+        LinkEvent::Failed(why) => return Err(why),
+        LinkEvent::Nothing => {}
     }
     Ok(())
 }

@@ -6,13 +6,13 @@ use super::measure::{tame, width, wrap};
 const LONGEST: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Editor {
+pub(super) struct PromptEditor {
     text: String,
     /// A byte in `text`, between two characters.
     at: usize,
 }
 
-impl Editor {
+impl PromptEditor {
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -112,8 +112,8 @@ impl Editor {
 mod tests {
     use super::*;
 
-    fn typed(text: &str) -> Editor {
-        let mut editor = Editor::default();
+    fn typed(text: &str) -> PromptEditor {
+        let mut editor = PromptEditor::default();
         editor.insert(text);
         editor
     }
@@ -152,7 +152,7 @@ mod tests {
     fn a_paste_is_made_harmless_and_ends_somewhere() {
         assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb\tc[2J");
         assert_eq!(typed("a\tb").shown(20).1, (6, 0));
-        let mut long = Editor::default();
+        let mut long = PromptEditor::default();
         assert!(long.insert(&"ü".repeat(LONGEST / 2)));
         assert!(!long.insert("x"), "what is cut is told");
         assert_eq!(long.text().len(), LONGEST);

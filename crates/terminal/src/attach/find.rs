@@ -5,32 +5,32 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::{
-    address::{Address, Remote, sockets},
-    servers::{self, ListedSession, Server, Which},
-    talk::Target,
+    address::{RemoteAddress, ServerAddress, sockets},
+    servers::{self, ListScope, RunningServer, ServerSession},
+    talk::SessionTarget,
 };
 use crate::{
     session_ids::{is_begun, named},
     text::did_you_mean,
 };
 
-pub(super) struct Find {
+pub(super) struct SessionFinder {
     pub(super) state_dir: PathBuf,
-    pub(super) remote: Option<Remote>,
+    pub(super) remote: Option<RemoteAddress>,
 }
 
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) address: Address,
-    pub(super) target: Target,
+pub(super) struct AttachDestination {
+    pub(super) address: ServerAddress,
+    pub(super) target: SessionTarget,
     pub(super) cwd: PathBuf,
 }
 
-impl Found {
+impl AttachDestination {
     /// A session to begin in this directory.
-    pub(super) fn begun_here(address: Address) -> Result<Self> {
+    pub(super) fn begun_here(address: ServerAddress) -> Result<Self> {
         let cwd = std::env::current_dir().context("this directory has no name")?;
-        let target = Target::New(cwd.clone());
+        let target = SessionTarget::New(cwd.clone());
         Ok(Self {
             address,
             target,
@@ -38,11 +38,11 @@ impl Found {
         })
     }
 
-    pub(super) fn of(address: Address, session: &ListedSession) -> Self {
+    pub(super) fn of(address: ServerAddress, session: &ServerSession) -> Self {
         let (id, cwd) = (session.id.clone(), session.cwd.clone());
         let target = match session.live {
-            true => Target::Live(id),
-            false => Target::Stored(id, cwd.clone()),
+            true => SessionTarget::Live(id),
+            false => SessionTarget::Stored(id, cwd.clone()),
         };
         Self {
             address,
@@ -52,11 +52,11 @@ impl Found {
     }
 }
 
-impl Find {
+impl SessionFinder {
     /// The servers there are, with their sessions. An error where there is none.
-    pub(super) async fn servers(&self, which: Which) -> Result<Vec<Server>> {
+    pub(super) async fn servers(&self, which: ListScope) -> Result<Vec<RunningServer>> {
         if let Some(remote) = &self.remote {
-            let asked = servers::ask(vec![Address::Url(remote.clone())], which).await;
+            let asked = servers::ask(vec![ServerAddress::Url(remote.clone())], which).await;
             return Ok(asked.into_iter().collect::<Result<_, _>>()?);
         }
         // Sockets that a killed server left behind do not answer.
@@ -72,33 +72,33 @@ impl Find {
         Ok(servers)
     }
 
-    pub(super) async fn any_server(&self) -> Result<Address> {
-        let servers = self.servers(Which::Live).await?;
+    pub(super) async fn any_server(&self) -> Result<ServerAddress> {
+        let servers = self.servers(ListScope::Live).await?;
         let server = servers.into_iter().next().context("no server runs")?;
         Ok(server.address)
     }
 
     /// The session that is live, where there is just one.
-    pub(super) async fn only_one(&self) -> Result<Found> {
-        let servers = self.servers(Which::Live).await?;
+    pub(super) async fn only_one(&self) -> Result<AttachDestination> {
+        let servers = self.servers(ListScope::Live).await?;
         let found = matches(&servers, "", true);
         match found.as_slice() {
             [] => bail!("no session is live; name a stored one and open it with --open"),
-            [one] => Ok(Found::of(one.0.clone(), one.1)),
+            [one] => Ok(AttachDestination::of(one.0.clone(), one.1)),
             several => bail!("several sessions are live, name one: {}", names(several)),
         }
     }
 
     /// The session of this id, or the only one whose id begins with it. A stored one is opened if `open`.
-    pub(super) async fn session(&self, wanted: &str, open: bool) -> Result<Found> {
-        let servers = self.servers(Which::Live).await?;
+    pub(super) async fn session(&self, wanted: &str, open: bool) -> Result<AttachDestination> {
+        let servers = self.servers(ListScope::Live).await?;
         if let Some(found) = one(&matches(&servers, wanted, true), wanted)? {
             return Ok(found);
         }
-        let servers = self.servers(Which::All).await?;
+        let servers = self.servers(ListScope::All).await?;
         match one(&matches(&servers, wanted, false), wanted)? {
-            Some(Found {
-                target: Target::Stored(id, _),
+            Some(AttachDestination {
+                target: SessionTarget::Stored(id, _),
                 ..
             }) if !open => bail!(
                 "session {id} is stored, and not live; `harn-serve attach --open {id}` opens it"
@@ -117,10 +117,10 @@ impl Find {
     }
 }
 
-type Match<'a> = (Address, &'a ListedSession);
+type SessionMatch<'a> = (ServerAddress, &'a ServerSession);
 
-fn matches<'a>(servers: &'a [Server], wanted: &str, live: bool) -> Vec<Match<'a>> {
-    let mut found: Vec<Match<'a>> = Vec::new();
+fn matches<'a>(servers: &'a [RunningServer], wanted: &str, live: bool) -> Vec<SessionMatch<'a>> {
+    let mut found: Vec<SessionMatch<'a>> = Vec::new();
     for server in servers {
         for session in &server.sessions {
             let known = found.iter().any(|(_, known)| known.id == session.id);
@@ -137,15 +137,15 @@ fn matches<'a>(servers: &'a [Server], wanted: &str, live: bool) -> Vec<Match<'a>
     found
 }
 
-fn one(found: &[Match<'_>], wanted: &str) -> Result<Option<Found>> {
+fn one(found: &[SessionMatch<'_>], wanted: &str) -> Result<Option<AttachDestination>> {
     match found {
         [] => Ok(None),
-        [(address, session)] => Ok(Some(Found::of(address.clone(), session))),
+        [(address, session)] => Ok(Some(AttachDestination::of(address.clone(), session))),
         several => bail!("several sessions begin with {wanted}: {}", names(several)),
     }
 }
 
-fn names(found: &[Match<'_>]) -> String {
+fn names(found: &[SessionMatch<'_>]) -> String {
     named(found.iter().map(|(_, session)| session.id.as_str()))
 }
 
@@ -153,8 +153,8 @@ fn names(found: &[Match<'_>]) -> String {
 mod tests {
     use super::*;
 
-    fn listed(id: &str, live: bool) -> ListedSession {
-        ListedSession {
+    fn listed(id: &str, live: bool) -> ServerSession {
+        ServerSession {
             id: id.to_owned(),
             title: String::new(),
             cwd: "/w".into(),
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    fn found(wanted: &str, live: bool) -> Result<Option<Target>> {
+    fn found(wanted: &str, live: bool) -> Result<Option<SessionTarget>> {
         let sessions = [
             ("ab1", true),
             ("ab2", false),
@@ -176,25 +176,25 @@ mod tests {
             ("ses_0198", true),
         ];
         let sessions = sessions.map(|(id, live)| listed(id, live)).to_vec();
-        let address = Address::Socket("/s".into());
-        let servers = [Server { address, sessions }];
+        let address = ServerAddress::Socket("/s".into());
+        let servers = [RunningServer { address, sessions }];
         Ok(one(&matches(&servers, wanted, live), wanted)?.map(|found| found.target))
     }
 
     #[test]
     fn where_a_session_works_is_known_before_it_is_joined() {
-        let address = Address::Socket("/s".into());
-        let found = Found::of(address, &listed("a", true));
+        let address = ServerAddress::Socket("/s".into());
+        let found = AttachDestination::of(address, &listed("a", true));
         assert_eq!(found.cwd, PathBuf::from("/w"));
     }
 
     #[test]
     fn the_beginning_of_an_id_is_enough_where_it_is_the_only_one() {
-        let live = |id: &str| Some(Target::Live(id.to_owned()));
+        let live = |id: &str| Some(SessionTarget::Live(id.to_owned()));
         assert_eq!(found("ab1", true).unwrap(), live("ab1"));
         assert_eq!(found("ab", true).unwrap(), live("ab"));
         assert_eq!(found("ab2", true).unwrap(), None);
-        let stored = Target::Stored("ab2".to_owned(), "/w".into());
+        let stored = SessionTarget::Stored("ab2".to_owned(), "/w".into());
         assert_eq!(found("ab2", false).unwrap(), Some(stored));
         assert_eq!(found("x", false).unwrap(), None);
         assert_eq!(found("019", true).unwrap(), live("ses_0198"));

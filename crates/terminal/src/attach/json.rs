@@ -10,8 +10,8 @@ use harn_acp::client::HarnEvent;
 use serde_json::value::RawValue;
 
 use super::{
-    link::{Link, Step},
-    talk::Heard,
+    link::{LinkEvent, SessionLink},
+    talk::AttachEvent,
 };
 use crate::{console::note, signals::Signals};
 
@@ -19,7 +19,7 @@ use crate::{console::note, signals::Signals};
 const ATTEMPTS: u32 = 16;
 
 /// Prints until the session ends, somebody interrupts, or nobody reads any more.
-pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
+pub(super) async fn follow(mut link: SessionLink) -> Result<ExitCode> {
     let mut signals = Signals::listen().context("listening for signals")?;
     // What was said about it, once it is lost.
     let mut lost: Option<String> = None;
@@ -29,21 +29,21 @@ pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
             step = link.next() => step,
         };
         match step {
-            Step::Heard(Heard::Update(params) | Heard::Replaced(params)) => {
+            LinkEvent::Heard(AttachEvent::Update(params) | AttachEvent::Replaced(params)) => {
                 if !print(&params)? {
                     break;
                 }
             }
-            Step::Heard(Heard::Event(params)) => {
+            LinkEvent::Heard(AttachEvent::Event(params)) => {
                 if !print(&params)? || is_end(&params) {
                     break;
                 }
             }
-            Step::Heard(Heard::Joined(_)) if lost.take().is_some() => {
+            LinkEvent::Heard(AttachEvent::Joined(_)) if lost.take().is_some() => {
                 note("back again, nothing was missed");
             }
-            Step::Heard(_) | Step::Nothing => {}
-            Step::Lost { why, .. } => {
+            LinkEvent::Heard(_) | LinkEvent::Nothing => {}
+            LinkEvent::Lost { why, .. } => {
                 if link.failed > ATTEMPTS {
                     bail!(why.unwrap_or_else(|| "the server is gone".to_owned()));
                 }
@@ -53,7 +53,7 @@ pub(super) async fn follow(mut link: Link) -> Result<ExitCode> {
                     lost = Some(words);
                 }
             }
-            Step::Failed(why) => return Err(why),
+            LinkEvent::Failed(why) => return Err(why),
         }
     }
     link.close().await;

@@ -2,10 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{picker::Picker, state::Screen};
+use super::{picker::Picker, state::AttachScreen};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum KeyAction {
     Nothing,
     Type(char),
     Backspace,
@@ -45,7 +45,7 @@ pub(super) enum Action {
 
 /// What is to be done with the list of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Pick {
+pub(super) enum PickerAction {
     Nothing,
     Move(isize),
     Open,
@@ -53,24 +53,24 @@ pub(super) enum Pick {
     Leave,
 }
 
-pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
+pub(super) fn action(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let other = key.modifiers.contains(KeyModifiers::ALT);
     let anywhere = match key.code {
-        KeyCode::Char('c') if control => Action::Interrupt,
-        KeyCode::Char('t') if control => Action::TakeOver,
-        KeyCode::Char('r') if control => Action::HandBack,
-        KeyCode::Char('o') if control => Action::Unfold,
-        KeyCode::Char('d') if control && screen.prompt.is_empty() => Action::Leave,
-        KeyCode::PageUp => Action::Page(-1),
-        KeyCode::PageDown => Action::Page(1),
-        KeyCode::F(1) => Action::Help,
-        KeyCode::Esc if screen.help.is_some() => Action::Help,
-        KeyCode::Esc => Action::Cancel,
-        KeyCode::Tab if !screen.questions.is_empty() => Action::SwitchFocus,
-        _ => Action::Nothing,
+        KeyCode::Char('c') if control => KeyAction::Interrupt,
+        KeyCode::Char('t') if control => KeyAction::TakeOver,
+        KeyCode::Char('r') if control => KeyAction::HandBack,
+        KeyCode::Char('o') if control => KeyAction::Unfold,
+        KeyCode::Char('d') if control && screen.prompt.is_empty() => KeyAction::Leave,
+        KeyCode::PageUp => KeyAction::Page(-1),
+        KeyCode::PageDown => KeyAction::Page(1),
+        KeyCode::F(1) => KeyAction::Help,
+        KeyCode::Esc if screen.help.is_some() => KeyAction::Help,
+        KeyCode::Esc => KeyAction::Cancel,
+        KeyCode::Tab if !screen.questions.is_empty() => KeyAction::SwitchFocus,
+        _ => KeyAction::Nothing,
     };
-    if anywhere != Action::Nothing {
+    if anywhere != KeyAction::Nothing {
         return anywhere;
     }
     if screen.ended.is_some() || !screen.in_control() {
@@ -80,25 +80,25 @@ pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
         && screen.answering
     {
         let asked = match key.code {
-            KeyCode::Up => Action::ScrollQuestion(-1),
-            KeyCode::Down => Action::ScrollQuestion(1),
-            KeyCode::Enter if question.takes_text && answerable => Action::AnswerText,
-            KeyCode::Char('?') if !question.takes_text => Action::Help,
+            KeyCode::Up => KeyAction::ScrollQuestion(-1),
+            KeyCode::Down => KeyAction::ScrollQuestion(1),
+            KeyCode::Enter if question.takes_text && answerable => KeyAction::AnswerText,
+            KeyCode::Char('?') if !question.takes_text => KeyAction::Help,
             // What is typed to a question that takes no text would be sent to the agent later.
             KeyCode::Char(_) | KeyCode::Enter if !question.takes_text => match key.code {
                 // Somebody who was typing when it came has not read it.
-                _ if !answerable || control || other => Action::Nothing,
+                _ if !answerable || control || other => KeyAction::Nothing,
                 KeyCode::Char(c) => {
                     let key = c.to_string();
                     let at = question.position(&key);
-                    at.map_or(Action::NoAnswer(key), Action::Answer)
+                    at.map_or(KeyAction::NoAnswer(key), KeyAction::Answer)
                 }
-                _ => Action::NoAnswer("Enter".to_owned()),
+                _ => KeyAction::NoAnswer("Enter".to_owned()),
             },
             _ => editing(screen, key.code, control, other),
         };
         return match asked {
-            Action::Send | Action::Steer => Action::Nothing,
+            KeyAction::Send | KeyAction::Steer => KeyAction::Nothing,
             asked => asked,
         };
     }
@@ -106,61 +106,61 @@ pub(super) fn action(screen: &Screen, key: KeyEvent) -> Action {
 }
 
 /// Without control there is nothing to type.
-fn watching(code: KeyCode, modified: bool) -> Action {
+fn watching(code: KeyCode, modified: bool) -> KeyAction {
     match code {
-        KeyCode::Char('q') if !modified => Action::Leave,
-        KeyCode::Char('t') if !modified => Action::TakeOver,
-        KeyCode::Char('?') if !modified => Action::Help,
-        KeyCode::Char('k') if !modified => Action::Line(-1),
-        KeyCode::Char('j') if !modified => Action::Line(1),
-        KeyCode::Up => Action::Line(-1),
-        KeyCode::Down => Action::Line(1),
-        KeyCode::End => Action::ToEnd,
-        _ => Action::Nothing,
+        KeyCode::Char('q') if !modified => KeyAction::Leave,
+        KeyCode::Char('t') if !modified => KeyAction::TakeOver,
+        KeyCode::Char('?') if !modified => KeyAction::Help,
+        KeyCode::Char('k') if !modified => KeyAction::Line(-1),
+        KeyCode::Char('j') if !modified => KeyAction::Line(1),
+        KeyCode::Up => KeyAction::Line(-1),
+        KeyCode::Down => KeyAction::Line(1),
+        KeyCode::End => KeyAction::ToEnd,
+        _ => KeyAction::Nothing,
     }
 }
 
-fn editing(screen: &Screen, code: KeyCode, control: bool, other: bool) -> Action {
+fn editing(screen: &AttachScreen, code: KeyCode, control: bool, other: bool) -> KeyAction {
     let empty = screen.prompt.is_empty();
     match code {
-        KeyCode::Char('s') if control => Action::Steer,
-        KeyCode::Char('j') if control => Action::Type('\n'),
-        KeyCode::Char('w') if control => Action::BackspaceWord,
-        KeyCode::Char('u') if control => Action::Clear,
-        KeyCode::Char('a') if control => Action::Home,
-        KeyCode::Char('e') if control => Action::End,
-        KeyCode::Char(_) if control => Action::Nothing,
-        KeyCode::Enter if other => Action::Type('\n'),
-        KeyCode::Enter => Action::Send,
-        KeyCode::Char('?') if empty => Action::Help,
-        KeyCode::Char(c) if !other => Action::Type(c),
-        KeyCode::Backspace if other => Action::BackspaceWord,
-        KeyCode::Backspace => Action::Backspace,
-        KeyCode::Delete => Action::Delete,
-        KeyCode::Left => Action::Move(-1),
-        KeyCode::Right => Action::Move(1),
-        KeyCode::Up if empty => Action::Line(-1),
-        KeyCode::Down if empty => Action::Line(1),
-        KeyCode::End if empty => Action::ToEnd,
-        KeyCode::Home => Action::Home,
-        KeyCode::End => Action::End,
-        _ => Action::Nothing,
+        KeyCode::Char('s') if control => KeyAction::Steer,
+        KeyCode::Char('j') if control => KeyAction::Type('\n'),
+        KeyCode::Char('w') if control => KeyAction::BackspaceWord,
+        KeyCode::Char('u') if control => KeyAction::Clear,
+        KeyCode::Char('a') if control => KeyAction::Home,
+        KeyCode::Char('e') if control => KeyAction::End,
+        KeyCode::Char(_) if control => KeyAction::Nothing,
+        KeyCode::Enter if other => KeyAction::Type('\n'),
+        KeyCode::Enter => KeyAction::Send,
+        KeyCode::Char('?') if empty => KeyAction::Help,
+        KeyCode::Char(c) if !other => KeyAction::Type(c),
+        KeyCode::Backspace if other => KeyAction::BackspaceWord,
+        KeyCode::Backspace => KeyAction::Backspace,
+        KeyCode::Delete => KeyAction::Delete,
+        KeyCode::Left => KeyAction::Move(-1),
+        KeyCode::Right => KeyAction::Move(1),
+        KeyCode::Up if empty => KeyAction::Line(-1),
+        KeyCode::Down if empty => KeyAction::Line(1),
+        KeyCode::End if empty => KeyAction::ToEnd,
+        KeyCode::Home => KeyAction::Home,
+        KeyCode::End => KeyAction::End,
+        _ => KeyAction::Nothing,
     }
 }
 
 /// What a key means in the list of sessions.
-pub(super) fn pick(picker: &Picker, key: KeyEvent) -> Pick {
+pub(super) fn pick(picker: &Picker, key: KeyEvent) -> PickerAction {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('c' | 'd') if control => Pick::Leave,
-        KeyCode::Char('q') | KeyCode::Esc => Pick::Leave,
-        KeyCode::Char('n') if picker.can_begin() => Pick::New,
-        KeyCode::Up | KeyCode::Char('k') => Pick::Move(-1),
-        KeyCode::Down | KeyCode::Char('j') => Pick::Move(1),
-        KeyCode::PageUp => Pick::Move(-10),
-        KeyCode::PageDown => Pick::Move(10),
-        KeyCode::Enter => Pick::Open,
-        _ => Pick::Nothing,
+        KeyCode::Char('c' | 'd') if control => PickerAction::Leave,
+        KeyCode::Char('q') | KeyCode::Esc => PickerAction::Leave,
+        KeyCode::Char('n') if picker.can_begin() => PickerAction::New,
+        KeyCode::Up | KeyCode::Char('k') => PickerAction::Move(-1),
+        KeyCode::Down | KeyCode::Char('j') => PickerAction::Move(1),
+        KeyCode::PageUp => PickerAction::Move(-10),
+        KeyCode::PageDown => PickerAction::Move(10),
+        KeyCode::Enter => PickerAction::Open,
+        _ => PickerAction::Nothing,
     }
 }
 

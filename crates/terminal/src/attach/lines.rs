@@ -9,10 +9,12 @@ use ratatui::{
 
 use super::{
     measure::{tame, tame_line, width, wrap},
-    transcript::{Call, Entry, Mark, Said, Transcript, Who},
+    transcript::{
+        MessageAuthor, MessageEntry, NoteLevel, ToolCallEntry, TranscriptEntry, TranscriptWindow,
+    },
 };
 use crate::{
-    paint::Style,
+    paint::PaintStyle,
     reading::{
         activity::{Job, JobState},
         call::symbol,
@@ -25,23 +27,23 @@ use crate::{
 const FOLDED_OUTPUT: usize = 3;
 const FOLDED_DIFF: usize = 12;
 
-impl From<Style> for style::Style {
-    fn from(style: Style) -> Self {
+impl From<PaintStyle> for style::Style {
+    fn from(style: PaintStyle) -> Self {
         match style {
-            Style::Plain => Self::new(),
-            Style::Dim => Modifier::DIM.into(),
-            Style::Bold => Modifier::BOLD.into(),
-            Style::Green => Color::Green.into(),
-            Style::Red => Color::Red.into(),
-            Style::Yellow => Color::Yellow.into(),
-            Style::Cyan => Color::Cyan.into(),
+            PaintStyle::Plain => Self::new(),
+            PaintStyle::Dim => Modifier::DIM.into(),
+            PaintStyle::Bold => Modifier::BOLD.into(),
+            PaintStyle::Green => Color::Green.into(),
+            PaintStyle::Red => Color::Red.into(),
+            PaintStyle::Yellow => Color::Yellow.into(),
+            PaintStyle::Cyan => Color::Cyan.into(),
         }
     }
 }
 
 /// The lines of an entry, with the blank one before it where it stands apart.
 pub(super) fn of_entry(
-    transcript: &Transcript,
+    transcript: &TranscriptWindow,
     number: u64,
     columns: usize,
     unfolded: bool,
@@ -60,24 +62,28 @@ pub(super) fn of_entry(
                 "… {} earlier entries are no longer kept here; `harn-serve sessions show` has all",
                 transcript.first
             );
-            lines.hang(Style::Dim, "", &gone);
+            lines.hang(PaintStyle::Dim, "", &gone);
             lines.lines.push(Line::default());
         }
         Some(before) if entry.stands_apart(before) => lines.lines.push(Line::default()),
         _ => {}
     }
     match entry {
-        Entry::Said(words) => lines.said(words),
-        Entry::Call(it) => lines.call(it, unfolded),
-        Entry::Plan(steps) => {
+        TranscriptEntry::Said(words) => lines.said(words),
+        TranscriptEntry::Call(it) => lines.call(it, unfolded),
+        TranscriptEntry::Plan(steps) => {
             for step in steps {
                 let (look, mark) = plan_mark(&step.status);
                 lines.hang(look, mark, &tame_line(&step.content));
             }
         }
-        Entry::Job(it) => lines.job(it),
-        Entry::Note(Mark::Note, text) => lines.hang(Style::Dim, "· ", &tame_line(text)),
-        Entry::Note(Mark::Warning, text) => lines.hang(Style::Yellow, "! ", &tame_line(text)),
+        TranscriptEntry::Job(it) => lines.job(it),
+        TranscriptEntry::Note(NoteLevel::Note, text) => {
+            lines.hang(PaintStyle::Dim, "· ", &tame_line(text))
+        }
+        TranscriptEntry::Note(NoteLevel::Warning, text) => {
+            lines.hang(PaintStyle::Yellow, "! ", &tame_line(text))
+        }
     }
     lines.lines
 }
@@ -90,7 +96,7 @@ struct EntryLines {
 
 impl EntryLines {
     /// A text behind a sign, its further lines under its first.
-    fn hang(&mut self, look: Style, sign: &str, text: &str) {
+    fn hang(&mut self, look: PaintStyle, sign: &str, text: &str) {
         let indent = width(sign);
         let lines = wrap(text, self.columns.saturating_sub(indent));
         for (at, line) in lines.into_iter().enumerate() {
@@ -103,7 +109,7 @@ impl EntryLines {
         }
     }
 
-    fn indented(&mut self, look: Style, text: &str) {
+    fn indented(&mut self, look: PaintStyle, text: &str) {
         self.hang(look, "  ", &tame(text));
     }
 
@@ -119,7 +125,7 @@ impl EntryLines {
         }
     }
 
-    fn said(&mut self, said: &Said) {
+    fn said(&mut self, said: &MessageEntry) {
         // The blank lines around a message are ours to set.
         let text = match said.goes_on {
             true => said.text.trim_end_matches('\n'),
@@ -127,18 +133,18 @@ impl EntryLines {
         };
         let text = tame(text);
         match &said.who {
-            Who::Person(by) => {
+            MessageAuthor::Person(by) => {
                 let sign = if said.goes_on { "  " } else { "> " };
-                self.hang(Style::Bold, sign, &text);
+                self.hang(PaintStyle::Bold, sign, &text);
                 if let (Some(by), false) = (by, said.goes_on) {
                     let by = format!("  ({})", tame_line(by));
-                    self.append([Span::styled(by, Style::Dim)]);
+                    self.append([Span::styled(by, PaintStyle::Dim)]);
                 }
             }
-            Who::Agent => self.hang(Style::Plain, "", &text),
-            Who::Thought => {
+            MessageAuthor::Agent => self.hang(PaintStyle::Plain, "", &text),
+            MessageAuthor::Thought => {
                 let from = self.lines.len();
-                self.hang(Style::Dim, "", &text);
+                self.hang(PaintStyle::Dim, "", &text);
                 for line in &mut self.lines[from..] {
                     *line = std::mem::take(line).patch_style(Modifier::ITALIC);
                 }
@@ -146,25 +152,32 @@ impl EntryLines {
         }
     }
 
-    fn call(&mut self, call: &Call, unfolded: bool) {
+    fn call(&mut self, call: &ToolCallEntry, unfolded: bool) {
         let failed = call.status == ToolCallStatus::Failed;
         let executes = call.kind == ToolKind::Execute;
         let (look, mark) = match call.status {
-            ToolCallStatus::Completed => (Style::Green, "  ✓"),
-            ToolCallStatus::Failed => (Style::Red, "  ✗"),
-            ToolCallStatus::InProgress => (Style::Yellow, "  …"),
-            ToolCallStatus::Pending => (Style::Dim, "  waits"),
+            ToolCallStatus::Completed => (PaintStyle::Green, "  ✓"),
+            ToolCallStatus::Failed => (PaintStyle::Red, "  ✗"),
+            ToolCallStatus::InProgress => (PaintStyle::Yellow, "  …"),
+            ToolCallStatus::Pending => (PaintStyle::Dim, "  waits"),
         };
-        self.hang(Style::Plain, symbol(call.kind), &tame_line(&call.title));
+        self.hang(
+            PaintStyle::Plain,
+            symbol(call.kind),
+            &tame_line(&call.title),
+        );
         let took = call.took.map(|took| text::duration(took.into()));
         let took = took.map(|took| format!(" {took}")).unwrap_or_default();
-        let end = [Span::styled(mark, look), Span::styled(took, Style::Dim)];
+        let end = [
+            Span::styled(mark, look),
+            Span::styled(took, PaintStyle::Dim),
+        ];
         // What became of it is told, however long its name.
         if let Some(end) = self.append(end) {
             self.lines.push(Line::from(end.to_vec()));
         }
         if unfolded && !call.input.is_empty() {
-            self.indented(Style::Dim, &call.input);
+            self.indented(PaintStyle::Dim, &call.input);
         }
         let shown = if unfolded { usize::MAX } else { FOLDED_DIFF };
         for (look, line) in call.diff.iter().take(shown) {
@@ -187,10 +200,14 @@ impl EntryLines {
         if executes {
             self.more(above, "lines above");
         }
-        let look = if failed { Style::Red } else { Style::Dim };
+        let look = if failed {
+            PaintStyle::Red
+        } else {
+            PaintStyle::Dim
+        };
         part.iter().for_each(|line| self.indented(look, line));
         if let (true, true, Some(error)) = (failed, output.is_empty(), &call.error) {
-            self.indented(Style::Red, error);
+            self.indented(PaintStyle::Red, error);
         }
     }
 
@@ -198,18 +215,18 @@ impl EntryLines {
     fn more(&mut self, count: usize, what: &str) {
         if count > 0 {
             let more = format!("… {count} {what}, Ctrl-O shows them");
-            self.hang(Style::Dim, "  ", &more);
+            self.hang(PaintStyle::Dim, "  ", &more);
         }
     }
 
     fn job(&mut self, job: &Job) {
         let (look, mark, words) = match &job.state {
-            JobState::Running => (Style::Yellow, "  …", ""),
-            JobState::Done(words) => (Style::Green, "  ✓ ", *words),
-            JobState::Cancelled => (Style::Red, "  ✗ ", "cancelled"),
-            JobState::Failed(reason) => (Style::Red, "  ✗ ", reason.as_str()),
+            JobState::Running => (PaintStyle::Yellow, "  …", ""),
+            JobState::Done(words) => (PaintStyle::Green, "  ✓ ", *words),
+            JobState::Cancelled => (PaintStyle::Red, "  ✗ ", "cancelled"),
+            JobState::Failed(reason) => (PaintStyle::Red, "  ✗ ", reason.as_str()),
         };
-        self.hang(Style::Plain, "» ", &tame_line(&job.title()));
+        self.hang(PaintStyle::Plain, "» ", &tame_line(&job.title()));
         let took = job.took.map(|took| text::duration(took.into()));
         let words = took.into_iter().chain([tame_line(words)]);
         let words: Vec<_> = words.filter(|it| !it.is_empty()).collect();

@@ -7,18 +7,18 @@ use harn_runtime::Clock;
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::{
-    address::{self, Address},
-    talk::{HEARTBEAT, Heard, Talk},
-    wire::{NoConnection, Wire},
+    address::{self, ServerAddress},
+    talk::{AttachEvent, AttachProtocol, HEARTBEAT},
+    wire::{AttachConnection, NoConnection},
 };
 
-pub(super) struct Link {
-    pub(super) talk: Talk,
-    address: Address,
+pub(super) struct SessionLink {
+    pub(super) talk: AttachProtocol,
+    address: ServerAddress,
     /// Where else a server may be found that has the session now.
     state_dir: PathBuf,
     clock: Arc<dyn Clock>,
-    state: State,
+    state: ConnectionPhase,
     /// How often in a row there was no connection.
     pub(super) failed: u32,
     /// Whether to control the session when it is joined.
@@ -27,20 +27,20 @@ pub(super) struct Link {
     beat: Duration,
     was_joined: bool,
     /// What happened besides the last thing that was told.
-    untold: Option<Step>,
+    untold: Option<LinkEvent>,
     /// Where to open the session again if no server has it open.
     pub(super) reopen: Option<PathBuf>,
 }
 
-enum State {
+enum ConnectionPhase {
     Down { again: Duration },
-    Connecting(JoinHandle<Result<Wire, NoConnection>>),
-    Up(Wire),
+    Connecting(JoinHandle<Result<AttachConnection, NoConnection>>),
+    Up(AttachConnection),
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
-    Heard(Heard),
+pub(super) enum LinkEvent {
+    Heard(AttachEvent),
     /// It is lost, and tried again then; with the words that may not have arrived, and with what the server
     /// says, if one is there.
     Lost {
@@ -54,22 +54,22 @@ pub(super) enum Step {
     Nothing,
 }
 
-impl Link {
+impl SessionLink {
     pub(super) fn new(
-        mut talk: Talk,
-        address: Address,
+        mut talk: AttachProtocol,
+        address: ServerAddress,
         state_dir: PathBuf,
         clock: Arc<dyn Clock>,
         control: bool,
     ) -> Self {
         // The end of a socket is noticed on both sides at once.
-        talk.promises = matches!(address, Address::Url(_));
+        talk.promises = matches!(address, ServerAddress::Url(_));
         Self {
             talk,
             address,
             state_dir,
             clock,
-            state: State::Down {
+            state: ConnectionPhase::Down {
                 again: Duration::ZERO,
             },
             failed: 0,
@@ -82,32 +82,32 @@ impl Link {
     }
 
     /// What happens next. Cancel safe.
-    pub(super) async fn next(&mut self) -> Step {
+    pub(super) async fn next(&mut self) -> LinkEvent {
         if let Some(step) = self.untold.take() {
             return step;
         }
         match &mut self.state {
-            State::Down { again } => {
+            ConnectionPhase::Down { again } => {
                 let left = again.saturating_sub(self.clock.elapsed());
                 sleep(left).await;
                 self.connect();
-                Step::Nothing
+                LinkEvent::Nothing
             }
-            State::Connecting(connecting) => {
+            ConnectionPhase::Connecting(connecting) => {
                 let connected = connecting.await;
                 match connected {
                     Ok(Ok(wire)) => {
-                        self.state = State::Up(wire);
+                        self.state = ConnectionPhase::Up(wire);
                         self.talk.begin(self.control);
                         self.flush()
                     }
-                    Ok(Err(why)) if !self.was_there() => Step::Failed(why.into()),
+                    Ok(Err(why)) if !self.was_there() => LinkEvent::Failed(why.into()),
                     // A token that is refused now is refused later.
-                    Ok(Err(why @ NoConnection::Token(_))) => Step::Failed(why.into()),
+                    Ok(Err(why @ NoConnection::Token(_))) => LinkEvent::Failed(why.into()),
                     _ => self.lost(None),
                 }
             }
-            State::Up(wire) => {
+            ConnectionPhase::Up(wire) => {
                 let beat = self.beat.saturating_sub(self.clock.elapsed());
                 tokio::select! {
                     line = wire.next() => match line {
@@ -124,40 +124,40 @@ impl Link {
         }
     }
 
-    pub(super) fn try_next(&mut self) -> Option<Step> {
-        let State::Up(wire) = &mut self.state else {
+    pub(super) fn try_next(&mut self) -> Option<LinkEvent> {
+        let ConnectionPhase::Up(wire) = &mut self.state else {
             return None;
         };
         let line = wire.try_next()?;
         Some(self.heard(&line))
     }
 
-    fn heard(&mut self, line: &str) -> Step {
+    fn heard(&mut self, line: &str) -> LinkEvent {
         let Some(heard) = self.talk.hear(line) else {
             return self.flush();
         };
         match heard {
-            Heard::Joined(_) => {
+            AttachEvent::Joined(_) => {
                 self.was_joined = true;
                 self.failed = 0;
                 self.beat = self.next_beat();
             }
-            Heard::Failed(why) => return self.refused(why),
+            AttachEvent::Failed(why) => return self.refused(why),
             _ => {}
         }
         // What was heard counts, also when it was the last thing.
         match self.flush() {
-            Step::Nothing => {}
+            LinkEvent::Nothing => {}
             lost => self.untold = Some(lost),
         }
-        Step::Heard(heard)
+        LinkEvent::Heard(heard)
     }
 
     /// There is no joining, here and now.
-    fn refused(&mut self, why: String) -> Step {
+    fn refused(&mut self, why: String) -> LinkEvent {
         // The server was started again, or it is another one.
         match &self.reopen {
-            _ if !self.was_joined => Step::Failed(anyhow::Error::msg(why)),
+            _ if !self.was_joined => LinkEvent::Failed(anyhow::Error::msg(why)),
             Some(cwd) => {
                 self.talk.reopen(cwd.clone());
                 self.lost(None)
@@ -178,7 +178,7 @@ impl Link {
     fn connect(&mut self) {
         // The server may have been started again, and has another socket then.
         let mut addresses = vec![self.address.clone()];
-        if let (Address::Socket(_), true) = (&self.address, self.was_there()) {
+        if let (ServerAddress::Socket(_), true) = (&self.address, self.was_there()) {
             addresses.extend(address::sockets(&self.state_dir));
         }
         // One that answers need not be the one that has it; one that is dead only takes time.
@@ -188,40 +188,40 @@ impl Link {
         let connecting = tokio::spawn(async move {
             let mut found = Err(nobody);
             for address in addresses {
-                found = Wire::connect(&address).await;
+                found = AttachConnection::connect(&address).await;
                 if found.is_ok() {
                     break;
                 }
             }
             found
         });
-        self.state = State::Connecting(connecting);
+        self.state = ConnectionPhase::Connecting(connecting);
     }
 
-    fn lost(&mut self, why: Option<String>) -> Step {
+    fn lost(&mut self, why: Option<String>) -> LinkEvent {
         const FIRST: Duration = Duration::from_millis(100);
         const LONGEST: Duration = Duration::from_secs(5);
         let wait = FIRST.saturating_mul(1 << self.failed.min(10)).min(LONGEST);
         self.failed = self.failed.saturating_add(1);
         let again = self.clock.elapsed() + wait;
-        self.state = State::Down { again };
+        self.state = ConnectionPhase::Down { again };
         self.beat = Duration::MAX;
         if !self.was_there() {
             let gone = NoConnection::Nobody(self.address.to_string());
-            return Step::Failed(gone.into());
+            return LinkEvent::Failed(gone.into());
         }
         let unsure = self.talk.forget_sent();
-        Step::Lost { again, unsure, why }
+        LinkEvent::Lost { again, unsure, why }
     }
 
     /// Sends what is to be sent.
-    pub(super) fn flush(&mut self) -> Step {
+    pub(super) fn flush(&mut self) -> LinkEvent {
         let lines = self.talk.take_lines();
-        let State::Up(wire) = &self.state else {
-            return Step::Nothing;
+        let ConnectionPhase::Up(wire) = &self.state else {
+            return LinkEvent::Nothing;
         };
         match lines.into_iter().all(|line| wire.send(line)) {
-            true => Step::Nothing,
+            true => LinkEvent::Nothing,
             false => self.lost(None),
         }
     }
@@ -232,7 +232,7 @@ impl Link {
             self.talk.detach();
             self.flush();
         }
-        if let State::Up(wire) = self.state {
+        if let ConnectionPhase::Up(wire) = self.state {
             wire.close().await;
         }
     }

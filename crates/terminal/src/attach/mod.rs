@@ -38,14 +38,14 @@ use futures::future::LocalBoxFuture;
 use harn_runtime::Clock;
 
 use self::{
-    address::Remote,
-    app::Terminal,
-    find::{Find, Found},
-    link::Link,
+    address::RemoteAddress,
+    app::AttachTerminal,
+    find::{AttachDestination, SessionFinder},
+    link::SessionLink,
     picker::Picker,
-    servers::Which,
-    state::Screen,
-    talk::Talk,
+    servers::ListScope,
+    state::AttachScreen,
+    talk::AttachProtocol,
 };
 use crate::console::{note, wrong_use};
 
@@ -67,18 +67,20 @@ pub fn run(
             let error = "there is no terminal to show a session in; --json prints a line an update";
             return Err(wrong_use(anyhow!(error)));
         }
-        Attach::new(state_dir, args, token, clock)?.run().await
+        AttachCommand::new(state_dir, args, token, clock)?
+            .run()
+            .await
     })
 }
 
-struct Attach {
+struct AttachCommand {
     args: AttachArgs,
-    find: Find,
+    find: SessionFinder,
     me: String,
     clock: Arc<dyn Clock>,
 }
 
-impl Attach {
+impl AttachCommand {
     fn new(
         state_dir: PathBuf,
         args: AttachArgs,
@@ -98,7 +100,7 @@ impl Attach {
             None => name()?,
         };
         Ok(Self {
-            find: Find { state_dir, remote },
+            find: SessionFinder { state_dir, remote },
             args,
             me,
             clock,
@@ -108,7 +110,9 @@ impl Attach {
     async fn run(self) -> Result<ExitCode> {
         let found = match (&self.args.session, self.args.new) {
             (Some(session), _) => Some(self.find.session(session, self.args.open).await?),
-            (None, true) => Some(Found::begun_here(self.find.any_server().await?)?),
+            (None, true) => Some(AttachDestination::begun_here(
+                self.find.any_server().await?,
+            )?),
             (None, false) if self.args.json => Some(self.find.only_one().await?),
             // Somebody chooses; but there must be something to choose from.
             (None, false) => {
@@ -125,8 +129,8 @@ impl Attach {
         }
     }
 
-    async fn show(self, found: Option<Found>) -> Result<ExitCode> {
-        let mut terminal = Terminal::open(self.clock.clone())?;
+    async fn show(self, found: Option<AttachDestination>) -> Result<ExitCode> {
+        let mut terminal = AttachTerminal::open(self.clock.clone())?;
         let found = match found {
             None => self.choose(&mut terminal).await?,
             found => found,
@@ -134,7 +138,7 @@ impl Attach {
         let Some(found) = found else {
             return Ok(ExitCode::SUCCESS);
         };
-        let mut screen = Screen::new(&self.me, self.args.observe);
+        let mut screen = AttachScreen::new(&self.me, self.args.observe);
         // What was done before we came is told before we are told where.
         screen.transcript.cwd = found.cwd.clone();
         let mut link = self.link(found, !self.args.observe);
@@ -150,31 +154,36 @@ impl Attach {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn choose(&self, terminal: &mut Terminal) -> Result<Option<Found>> {
+    async fn choose(&self, terminal: &mut AttachTerminal) -> Result<Option<AttachDestination>> {
         let mut picker = Picker::default();
-        let refresh = async || self.find.servers(Which::All).await.unwrap_or_default();
+        let refresh = async || self.find.servers(ListScope::All).await.unwrap_or_default();
         picker.set(refresh().await);
         terminal.choose(&mut picker, refresh).await
     }
 
-    fn link(&self, found: Found, control: bool) -> Link {
+    fn link(&self, found: AttachDestination, control: bool) -> SessionLink {
         let after = self.args.after.clone();
-        let mut talk = Talk::new(self.me.clone(), found.target, after);
+        let mut talk = AttachProtocol::new(self.me.clone(), found.target, after);
         talk.worker_calls = self.args.json;
         let dir = self.find.state_dir.clone();
-        Link::new(talk, found.address, dir, self.clock.clone(), control)
+        SessionLink::new(talk, found.address, dir, self.clock.clone(), control)
     }
 }
 
 /// What a server at a URL wants to know of us.
-fn remote(url: &str, state_dir: &Path, args: &AttachArgs, given: Option<String>) -> Result<Remote> {
+fn remote(
+    url: &str,
+    state_dir: &Path,
+    args: &AttachArgs,
+    given: Option<String>,
+) -> Result<RemoteAddress> {
     let url = address::url(url).map_err(wrong_use)?;
     if address::is_exposed(&url) {
         note("without TLS, the token and everything said can be read on the way; wss:// is safe");
     }
     let given = given.filter(|token| !token.trim().is_empty());
     let token = address::token(given, args.token_file.as_deref(), &state_dir.join("token"))?;
-    Ok(Remote {
+    Ok(RemoteAddress {
         url,
         token,
         ca: args.ca.clone(),

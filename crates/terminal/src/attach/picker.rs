@@ -1,31 +1,31 @@
 //! The list of sessions to choose from.
 
-use super::address::Address;
-use super::servers::{ListedSession, Server};
+use super::address::ServerAddress;
+use super::servers::{RunningServer, ServerSession};
 
 #[derive(Debug, Default)]
 pub(super) struct Picker {
-    pub(super) rows: Vec<Row>,
-    pub(super) servers: Vec<Address>,
+    pub(super) rows: Vec<PickerRow>,
+    pub(super) servers: Vec<ServerAddress>,
     /// The session that is marked; the first where it is gone.
     marked: Option<String>,
     pub(super) notice: Option<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) server: Address,
-    pub(super) session: ListedSession,
+pub(super) struct PickerRow {
+    pub(super) server: ServerAddress,
+    pub(super) session: ServerSession,
 }
 
 impl Picker {
     /// Takes in what servers have: live sessions first, and the latest first among them.
-    pub(super) fn set(&mut self, servers: Vec<Server>) {
+    pub(super) fn set(&mut self, servers: Vec<RunningServer>) {
         self.servers = servers.iter().map(|it| it.address.clone()).collect();
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<PickerRow> = Vec::new();
         for server in servers {
             for session in server.sessions {
-                let row = Row {
+                let row = PickerRow {
                     server: server.address.clone(),
                     session,
                 };
@@ -54,7 +54,7 @@ impl Picker {
         at.unwrap_or(0)
     }
 
-    pub(super) fn marked(&self) -> Option<&Row> {
+    pub(super) fn marked(&self) -> Option<&PickerRow> {
         self.rows.get(self.at())
     }
 

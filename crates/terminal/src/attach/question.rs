@@ -11,32 +11,32 @@ use harn_model::{GrantScope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{measure::tame_line, talk::Asked};
+use super::{measure::tame_line, talk::QuestionRequest};
 use crate::{
-    paint::Style,
+    paint::PaintStyle,
     reading::{
         activity::{asked_by, deadline, permission},
         call::{block_text, input_lines, symbol},
         diff::unified,
-        form::{self, Field},
+        form::{self, FormField},
         permission_keys::{keyed, not_an_answer, position},
     },
 };
 
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct ShownQuestion {
     pub(super) id: Value,
     /// What is asked, in a line.
     pub(super) title: String,
     /// Exactly what would be done, and why it is asked.
-    pub(super) body: Vec<(Style, String)>,
+    pub(super) body: Vec<(PaintStyle, String)>,
     /// The answers that have a key.
     pub(super) options: Vec<AnswerOption>,
     /// Whether an answer is typed, as a text or as its number, rather than given with one key.
     pub(super) takes_text: bool,
     pub(super) deadline: Option<Timestamp>,
     pub(super) since: Duration,
-    about: About,
+    about: AttachQuestionKind,
 }
 
 #[derive(Debug)]
@@ -49,14 +49,14 @@ pub(super) struct AnswerOption {
 }
 
 #[derive(Debug)]
-enum About {
+enum AttachQuestionKind {
     Permission(Vec<String>),
     Form(Box<CreateElicitationRequest>),
 }
 
-impl Question {
+impl ShownQuestion {
     /// Reads a question; none where nobody could answer it here.
-    pub(super) fn read(asked: &Asked, cwd: &Path, since: Duration) -> Option<Self> {
+    pub(super) fn read(asked: &QuestionRequest, cwd: &Path, since: Duration) -> Option<Self> {
         let (id, params) = (asked.id.clone(), asked.params.get());
         if asked.form {
             return Self::form(id, serde_json::from_str(params).ok()?, since);
@@ -88,7 +88,7 @@ impl Question {
             takes_text: keyed.iter().any(|(key, _)| key.len() > 1),
             deadline: deadline(request.meta.as_ref()),
             since,
-            about: About::Permission(ids.collect()),
+            about: AttachQuestionKind::Permission(ids.collect()),
         })
     }
 
@@ -100,21 +100,21 @@ impl Question {
             scope: None,
         };
         let (options, takes_text) = match field {
-            Field::Decision => {
+            FormField::Decision => {
                 let options = [("y", "Yes"), ("n", "No")];
                 let options = options.map(|(key, it)| plain(key.to_owned(), it));
                 (options.into(), false)
             }
-            Field::Choice(choices, _) => {
+            FormField::Choice(choices, _) => {
                 let numbered = (1..).zip(&choices);
                 let option = |(number, it): (usize, &String)| plain(number.to_string(), it);
                 (numbered.map(option).collect(), true)
             }
-            Field::Text(_) => (Vec::new(), true),
+            FormField::Text(_) => (Vec::new(), true),
         };
         let mut lines = request.message.lines();
         let title = tame_line(lines.next().unwrap_or_default());
-        let mut body = styled_lines(Style::Plain, lines).collect();
+        let mut body = styled_lines(PaintStyle::Plain, lines).collect();
         bound(&mut body);
         Some(Self {
             id,
@@ -124,7 +124,7 @@ impl Question {
             takes_text,
             deadline: None,
             since,
-            about: About::Form(Box::new(request)),
+            about: AttachQuestionKind::Form(Box::new(request)),
         })
     }
 
@@ -145,19 +145,19 @@ impl Question {
     /// The answer that an option stands for, by its place.
     pub(super) fn choose(&self, at: usize) -> Option<Value> {
         match &self.about {
-            About::Permission(ids) => {
+            AttachQuestionKind::Permission(ids) => {
                 let chosen = SelectedPermissionOutcome::new(ids.get(at)?.clone());
                 let outcome = RequestPermissionOutcome::Selected(chosen);
                 value(RequestPermissionResponse::new(outcome))
             }
             // Only a decision has keys; a choice is typed.
-            About::Form(_) => self.typed(&self.options.get(at)?.key),
+            AttachQuestionKind::Form(_) => self.typed(&self.options.get(at)?.key),
         }
     }
 
     /// The answer that a text stands for, if it is one.
     pub(super) fn typed(&self, text: &str) -> Option<Value> {
-        let About::Form(request) = &self.about else {
+        let AttachQuestionKind::Form(request) = &self.about else {
             return self.choose(self.position(text.trim())?);
         };
         let action = form::understand(Some(text), request)?;
@@ -185,9 +185,9 @@ const LINES: usize = 4000;
 const BYTES: usize = 256 * 1024;
 
 /// Leaves out what is too much, and says so.
-fn bound(lines: &mut Vec<(Style, String)>) {
+fn bound(lines: &mut Vec<(PaintStyle, String)>) {
     let mut bytes = 0;
-    let mut fits = |(_, line): &(Style, String)| {
+    let mut fits = |(_, line): &(PaintStyle, String)| {
         bytes += line.len();
         bytes <= BYTES
     };
@@ -197,16 +197,16 @@ fn bound(lines: &mut Vec<(Style, String)>) {
         lines.truncate(kept);
         let words =
             format!("… and {more} more lines, too many to be shown: who is not sure rejects it");
-        lines.push((Style::Yellow, words));
+        lines.push((PaintStyle::Yellow, words));
     }
 }
 
-fn styled_lines(style: Style, lines: Lines<'_>) -> impl Iterator<Item = (Style, String)> {
+fn styled_lines(style: PaintStyle, lines: Lines<'_>) -> impl Iterator<Item = (PaintStyle, String)> {
     lines.map(move |line| (style, line.to_owned()))
 }
 
 /// Exactly what would be done, and why it is asked. Nothing of it is hidden without a word.
-fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> {
+fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let fields = &request.tool_call.fields;
     let content = fields.content.as_deref().unwrap_or_default();
     let is_diff = |item: &ToolCallContent| matches!(item, ToolCallContent::Diff(_));
@@ -216,7 +216,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
         && !content.iter().any(is_diff)
     {
         let input = input_lines(kind, input);
-        lines.extend(styled_lines(Style::Bold, input.lines()));
+        lines.extend(styled_lines(PaintStyle::Bold, input.lines()));
     }
     for item in content {
         match item {
@@ -226,7 +226,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
                 // A command is shown already, and as it would be typed.
                 let fenced: Vec<_> = text.lines().filter(|it| !it.starts_with("```")).collect();
                 if !shown.eq(fenced.iter().copied()) {
-                    lines.extend(styled_lines(Style::Plain, text.lines()));
+                    lines.extend(styled_lines(PaintStyle::Plain, text.lines()));
                 }
             }
             ToolCallContent::Diff(diff) => lines.extend(unified(diff, cwd)),
@@ -235,7 +235,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(Style, String)> 
     }
     bound(&mut lines);
     let asked_by = asked_by(request.meta.as_ref());
-    lines.extend(asked_by.map(|line| (Style::Dim, tame_line(&line))));
+    lines.extend(asked_by.map(|line| (PaintStyle::Dim, tame_line(&line))));
     lines
 }
 
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_left_out_with_a_word() {
-        let line = |text: &str| (Style::Plain, text.to_owned());
+        let line = |text: &str| (PaintStyle::Plain, text.to_owned());
         let mut short = vec![line("a"); LINES];
         bound(&mut short);
         assert_eq!(short.len(), LINES);
@@ -256,7 +256,7 @@ mod tests {
             bound(&mut long);
             let (look, words) = long.pop().unwrap();
             assert!(words.contains("more lines, too many"), "{words}");
-            assert_eq!((look, &long[0]), (Style::Yellow, &line("a")));
+            assert_eq!((look, &long[0]), (PaintStyle::Yellow, &line("a")));
         }
     }
 }

@@ -5,29 +5,29 @@ use std::{borrow::Cow, path::Path, time::Duration};
 
 use agent_client_protocol::v1::schema::{ListSessionsResponse, SessionInfo};
 use futures::future::join_all;
-use harn_acp::client::{Listed, Liveness, vendor_data};
+use harn_acp::client::{ListedSessionMeta, Liveness, vendor_data};
 use harn_lines::rpc::RpcMessage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{
-    address::{Address, sockets},
+    address::{ServerAddress, sockets},
     talk::hello,
-    wire::{NoConnection, Wire},
+    wire::{AttachConnection, NoConnection},
 };
 
-pub(super) use crate::listed::ListedSession;
+pub(super) use crate::listed::ServerSession;
 use crate::reading::timestamp;
 
 #[derive(Debug)]
-pub(super) struct Server {
-    pub(super) address: Address,
-    pub(super) sessions: Vec<ListedSession>,
+pub(super) struct RunningServer {
+    pub(super) address: ServerAddress,
+    pub(super) sessions: Vec<ServerSession>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum ListScope {
     Live,
     /// Those that are stored, too.
     All,
@@ -39,35 +39,38 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PAGES: usize = 100;
 
 /// The live sessions that the servers of this machine have, by the sockets in a state directory.
-pub async fn live_sessions(state_dir: &Path) -> Vec<ListedSession> {
-    let asked = ask(sockets(state_dir), Which::Live).await;
+pub async fn live_sessions(state_dir: &Path) -> Vec<ServerSession> {
+    let asked = ask(sockets(state_dir), ListScope::Live).await;
     let answered = asked.into_iter().flatten();
     answered.flat_map(|server| server.sessions).collect()
 }
 
 /// Asks servers for their sessions, all at once. In the order of the addresses.
 pub(super) async fn ask(
-    addresses: Vec<Address>,
-    which: Which,
-) -> Vec<Result<Server, NoConnection>> {
-    let asked = addresses.into_iter().map(async |address: Address| {
+    addresses: Vec<ServerAddress>,
+    which: ListScope,
+) -> Vec<Result<RunningServer, NoConnection>> {
+    let asked = addresses.into_iter().map(async |address: ServerAddress| {
         let answered = timeout(PATIENCE, list(&address, which)).await;
         let late = |_| Err(NoConnection::Late(address.to_string()));
         let sessions = answered.unwrap_or_else(late)?;
-        Ok(Server { address, sessions })
+        Ok(RunningServer { address, sessions })
     });
     join_all(asked).await
 }
 
-async fn list(address: &Address, which: Which) -> Result<Vec<ListedSession>, NoConnection> {
-    let mut wire = Wire::connect(address).await?;
+async fn list(
+    address: &ServerAddress,
+    which: ListScope,
+) -> Result<Vec<ServerSession>, NoConnection> {
+    let mut wire = AttachConnection::connect(address).await?;
     let name = address.to_string();
     request(&mut wire, 0, "initialize", hello(false), &name).await?;
     let mut sessions = Vec::new();
     let mut cursor: Option<String> = None;
     for page in 1..=PAGES {
         let mut params = json!({});
-        if which == Which::Live {
+        if which == ListScope::Live {
             params["filter"] = json!({"liveState": "live"});
         }
         if let Some(cursor) = cursor.take() {
@@ -84,12 +87,12 @@ async fn list(address: &Address, which: Which) -> Result<Vec<ListedSession>, NoC
         }
     }
     // A server that knows no filter lists them all.
-    sessions.retain(|session| session.live || which == Which::All);
+    sessions.retain(|session| session.live || which == ListScope::All);
     Ok(sessions)
 }
 
 async fn request(
-    wire: &mut Wire,
+    wire: &mut AttachConnection,
     id: usize,
     method: &str,
     params: Value,
@@ -114,10 +117,10 @@ async fn request(
     }
 }
 
-fn item(item: SessionInfo) -> ListedSession {
-    let ours: Option<Listed<'_>> = vendor_data(item.meta.as_ref());
+fn item(item: SessionInfo) -> ServerSession {
+    let ours: Option<ListedSessionMeta<'_>> = vendor_data(item.meta.as_ref());
     let ours = ours.as_ref();
-    ListedSession {
+    ServerSession {
         id: item.session_id.0.to_string(),
         title: item.title.unwrap_or_default(),
         cwd: item.cwd,

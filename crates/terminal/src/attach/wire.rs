@@ -21,12 +21,12 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    address::{Address, Remote},
+    address::{RemoteAddress, ServerAddress},
     tls,
 };
 
 /// See the module. Dropped, it is closed.
-pub(super) struct Wire {
+pub(super) struct AttachConnection {
     lines: mpsc::Receiver<String>,
     out: mpsc::Sender<String>,
     _tasks: JoinSet<()>,
@@ -55,12 +55,12 @@ const LONGEST: usize = 64 * 1024 * 1024;
 /// How long a server may take to take us in.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl Wire {
-    pub(super) async fn connect(address: &Address) -> Result<Self, NoConnection> {
+impl AttachConnection {
+    pub(super) async fn connect(address: &ServerAddress) -> Result<Self, NoConnection> {
         let connected = async {
             match address {
-                Address::Socket(path) => Self::socket(path).await,
-                Address::Url(remote) => Self::url(remote).await,
+                ServerAddress::Socket(path) => Self::socket(path).await,
+                ServerAddress::Url(remote) => Self::url(remote).await,
             }
         };
         let late = |_| NoConnection::Late(address.to_string());
@@ -130,7 +130,7 @@ impl Wire {
         })
     }
 
-    async fn url(remote: &Remote) -> Result<Self, NoConnection> {
+    async fn url(remote: &RemoteAddress) -> Result<Self, NoConnection> {
         let name = remote.url.to_string();
         let host = remote
             .url
@@ -153,7 +153,7 @@ impl Wire {
         Self::over(remote, stream).await
     }
 
-    async fn over<S>(remote: &Remote, stream: S) -> Result<Self, NoConnection>
+    async fn over<S>(remote: &RemoteAddress, stream: S) -> Result<Self, NoConnection>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {

@@ -19,7 +19,7 @@ use super::timestamp;
 use crate::text::soon;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub(crate) enum AgentActivity {
     /// A worker or a composition took a step in its life.
     Job(Job),
     /// A line of its own.
@@ -60,7 +60,7 @@ impl Job {
     }
 }
 
-impl Activity {
+impl AgentActivity {
     /// What a known update carries, as the profile `meta` sends it.
     pub(crate) fn of_info(update: &SessionInfoUpdate) -> Option<Self> {
         Self::of_update(vendor_data(update.meta.as_ref())?)
@@ -95,7 +95,7 @@ impl Activity {
             }
             CarriedUpdate::Handoff(fields) => Self::Note(handoff(&fields.handoff)),
             CarriedUpdate::HitlRequest(asked) => {
-                let payload = HitlPayload::deserialize(&*asked.payload).unwrap_or_default();
+                let payload = HitlPromptFields::deserialize(&*asked.payload).unwrap_or_default();
                 let time = payload
                     .deadline_ms
                     .map(Duration::from_millis)
@@ -275,7 +275,7 @@ fn watched(events: &[FsWatchEvent]) -> Option<String> {
 /// What a person is asked; each kind has its own word for it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct HitlPayload {
+struct HitlPromptFields {
     prompt: String,
     question: String,
     message: String,
@@ -284,7 +284,7 @@ struct HitlPayload {
     deadline_ms: Option<u64>,
 }
 
-impl HitlPayload {
+impl HitlPromptFields {
     fn question(&self) -> &str {
         let words = [
             &self.prompt,
@@ -354,14 +354,14 @@ pub(crate) mod tests {
         meta
     }
 
-    fn of(harn: Value) -> Option<Activity> {
+    fn of(harn: Value) -> Option<AgentActivity> {
         let update = json!({"_meta": {"harn": harn}});
-        Activity::of_info(&serde_json::from_value(update).unwrap())
+        AgentActivity::of_info(&serde_json::from_value(update).unwrap())
     }
 
     fn note(harn: Value) -> String {
         match of(harn) {
-            Some(Activity::Note(words)) => words,
+            Some(AgentActivity::Note(words)) => words,
             other => panic!("{other:?}"),
         }
     }
@@ -378,7 +378,7 @@ pub(crate) mod tests {
             )
         };
         let state = |event: &str| match step(event) {
-            Some(Activity::Job(step)) => step.state,
+            Some(AgentActivity::Job(step)) => step.state,
             other => panic!("{other:?}"),
         };
         assert_eq!(state("WorkerSpawned"), JobState::Running);
@@ -392,7 +392,7 @@ pub(crate) mod tests {
         assert_eq!(state("WorkerFailed"), failed);
         assert_eq!(step("WorkerProgressed"), None);
         let took = match step("WorkerCompleted") {
-            Some(Activity::Job(step)) => step.took,
+            Some(AgentActivity::Job(step)) => step.took,
             other => panic!("{other:?}"),
         };
         assert_eq!(took, Some(500));
@@ -437,7 +437,7 @@ pub(crate) mod tests {
         let hitl = |payload: Value| {
             of(json!({"sessionUpdate": "hitl_request", "kind": "approval", "payload": payload}))
         };
-        let asked = |words: &str| Some(Activity::Warning(words.to_owned()));
+        let asked = |words: &str| Some(AgentActivity::Warning(words.to_owned()));
         assert_eq!(
             hitl(json!({"prompt": " ", "action": "deploy"})),
             asked("a person is asked (approval): deploy")
@@ -452,7 +452,10 @@ pub(crate) mod tests {
             asked("a person is asked (approval, for 90 s): deploy")
         );
         let log = |level: &str| of(json!({"sessionUpdate": "log", "level": level, "message": "m"}));
-        assert_eq!(log("warn"), Some(Activity::Warning("warn: m".to_owned())));
+        assert_eq!(
+            log("warn"),
+            Some(AgentActivity::Warning("warn: m".to_owned()))
+        );
         assert_eq!(log("debug"), None);
     }
 
@@ -460,7 +463,7 @@ pub(crate) mod tests {
     fn what_an_agent_that_stays_does_is_told() {
         let watched = |events: Value| of(json!({"sessionUpdate": "fs_watch", "events": events}));
         let file = |path: &str| json!({"kind": "modify", "relative_paths": [path]});
-        let told = |words: &str| Some(Activity::Note(words.to_owned()));
+        let told = |words: &str| Some(AgentActivity::Note(words.to_owned()));
         assert_eq!(watched(json!([])), None);
         assert_eq!(
             watched(json!([file("a"), {"kind": "rename", "relative_paths": ["old", "new"]}])),
@@ -486,22 +489,22 @@ pub(crate) mod tests {
             told("to keep in mind: Be brief")
         );
         let heard = |method: &str, params: Value| {
-            Activity::of_notification(&UntypedMessage::new(method, params).unwrap())
+            AgentActivity::of_notification(&UntypedMessage::new(method, params).unwrap())
         };
         let idle = json!({"kind": "agent_idle", "iteration": 1, "backoffMs": 100});
-        assert_eq!(heard("_harn/agentEvent", idle), Some(Activity::Idle));
+        assert_eq!(heard("_harn/agentEvent", idle), Some(AgentActivity::Idle));
         let seam = |skipped: bool| {
             let event = json!({"kind": "loop_checkpoint", "iteration": 1, "seam": "turn_start",
                                "delivered": 0, "dispatchSkipped": skipped});
             heard("_harn/agentEvent", event)
         };
         assert_eq!(seam(false), None);
-        assert!(matches!(seam(true), Some(Activity::Note(_))));
+        assert!(matches!(seam(true), Some(AgentActivity::Note(_))));
         let tripped = heard(
             "_harn/agentEvent",
             json!({"kind": "daemon_watchdog_tripped", "attempts": 3, "elapsedMs": 5}),
         );
-        assert!(matches!(tripped, Some(Activity::Warning(_))));
+        assert!(matches!(tripped, Some(AgentActivity::Warning(_))));
         assert_eq!(heard("_other", json!({})), None);
     }
 
@@ -514,7 +517,7 @@ pub(crate) mod tests {
             None
         );
         assert_eq!(of(json!({"sessionUpdate": "handoff"})), None);
-        assert_eq!(Activity::of_info(&SessionInfoUpdate::new()), None);
+        assert_eq!(AgentActivity::of_info(&SessionInfoUpdate::new()), None);
         assert!(lineage(None).is_empty());
     }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use agent_client_protocol::v1::schema::Diff;
 use similar::TextDiff;
 
-use crate::paint::Style;
+use crate::paint::PaintStyle;
 
 /// The lines of a diff and how each looks. The file is called as somebody in the working directory would call it.
-pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(Style, String)> {
+pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let path = match diff.path.strip_prefix(cwd) {
         Ok(inside) if inside != Path::new("") => inside,
         _ => &diff.path,
@@ -25,19 +25,19 @@ pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(Style, String)> {
         .map(|line| (style(line), line.to_owned()))
         .collect();
     if lines.is_empty() {
-        lines.push((Style::Dim, format!("{path}: no change")));
+        lines.push((PaintStyle::Dim, format!("{path}: no change")));
     }
     lines
 }
 
-fn style(line: &str) -> Style {
+fn style(line: &str) -> PaintStyle {
     match line.as_bytes().first() {
-        Some(b'+') if line.starts_with("+++ ") => Style::Bold,
-        Some(b'-') if line.starts_with("--- ") => Style::Bold,
-        Some(b'+') => Style::Green,
-        Some(b'-') => Style::Red,
-        Some(b'@') => Style::Cyan,
-        _ => Style::Plain,
+        Some(b'+') if line.starts_with("+++ ") => PaintStyle::Bold,
+        Some(b'-') if line.starts_with("--- ") => PaintStyle::Bold,
+        Some(b'+') => PaintStyle::Green,
+        Some(b'-') => PaintStyle::Red,
+        Some(b'@') => PaintStyle::Cyan,
+        _ => PaintStyle::Plain,
     }
 }
 

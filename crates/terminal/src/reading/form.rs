@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
 };
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Field {
+pub(crate) enum FormField {
     /// A yes or a no.
     Decision,
     Choice(Vec<String>, Option<String>),
@@ -28,15 +28,15 @@ pub(crate) fn understand(
     let value: ElicitationContentValue = match (field, typed) {
         // Whoever is gone has not taken the default either.
         (_, None) => return Some(ElicitationAction::Decline),
-        (Field::Decision, Some("y" | "Y")) => true.into(),
-        (Field::Decision, Some("n" | "N" | "")) => return Some(ElicitationAction::Decline),
-        (Field::Decision, Some(_)) => return None,
-        (Field::Text(default) | Field::Choice(_, default), Some("")) => match default {
+        (FormField::Decision, Some("y" | "Y")) => true.into(),
+        (FormField::Decision, Some("n" | "N" | "")) => return Some(ElicitationAction::Decline),
+        (FormField::Decision, Some(_)) => return None,
+        (FormField::Text(default) | FormField::Choice(_, default), Some("")) => match default {
             Some(default) => default.into(),
             None => return Some(ElicitationAction::Decline),
         },
-        (Field::Text(_), Some(text)) => text.into(),
-        (Field::Choice(choices, _), Some(typed)) => choice(choices, typed)?.into(),
+        (FormField::Text(_), Some(text)) => text.into(),
+        (FormField::Choice(choices, _), Some(typed)) => choice(choices, typed)?.into(),
     };
     let content = BTreeMap::from([(name, value)]);
     let accepted = ElicitationAcceptAction::new().content(content);
@@ -53,7 +53,7 @@ fn choice(choices: Vec<String>, typed: &str) -> Option<String> {
 }
 
 /// The one field that has to be filled in.
-pub(crate) fn field(request: &CreateElicitationRequest) -> Option<(String, Field)> {
+pub(crate) fn field(request: &CreateElicitationRequest) -> Option<(String, FormField)> {
     let ElicitationMode::Form(form) = &request.mode else {
         return None;
     };
@@ -62,18 +62,18 @@ pub(crate) fn field(request: &CreateElicitationRequest) -> Option<(String, Field
         return None;
     };
     let field = match schema.properties.get(name)? {
-        ElicitationPropertySchema::Boolean(_) => Field::Decision,
+        ElicitationPropertySchema::Boolean(_) => FormField::Decision,
         ElicitationPropertySchema::String(text) => text_field(text),
         _ => return None,
     };
     Some((name.clone(), field))
 }
 
-fn text_field(text: &StringPropertySchema) -> Field {
+fn text_field(text: &StringPropertySchema) -> FormField {
     let default = text.default.clone();
     match &text.enum_values {
-        Some(choices) => Field::Choice(choices.clone(), default),
-        None => Field::Text(default),
+        Some(choices) => FormField::Choice(choices.clone(), default),
+        None => FormField::Text(default),
     }
 }
 

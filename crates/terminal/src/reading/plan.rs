@@ -2,14 +2,14 @@
 
 use agent_client_protocol::v1::schema::{PlanEntry, PlanEntryStatus};
 
-use crate::paint::Style;
+use crate::paint::PaintStyle;
 
 /// What stands before a step, and how both look.
-pub(crate) fn plan_mark(status: &PlanEntryStatus) -> (Style, &'static str) {
+pub(crate) fn plan_mark(status: &PlanEntryStatus) -> (PaintStyle, &'static str) {
     match status {
-        PlanEntryStatus::Completed => (Style::Dim, "[x] "),
-        PlanEntryStatus::InProgress => (Style::Bold, "[>] "),
-        _ => (Style::Plain, "[ ] "),
+        PlanEntryStatus::Completed => (PaintStyle::Dim, "[x] "),
+        PlanEntryStatus::InProgress => (PaintStyle::Bold, "[>] "),
+        _ => (PaintStyle::Plain, "[ ] "),
     }
 }
 

@@ -5,9 +5,9 @@ use agent_client_protocol::v1::schema::{
     SelectedPermissionOutcome, ToolCallContent,
 };
 
-use super::show::Show;
+use super::show::TurnPrinter;
 use crate::{
-    paint::Style,
+    paint::PaintStyle,
     reading::{
         activity::{asked_by, deadline, time_left},
         call::{block_text, in_one_line, input_lines, symbol},
@@ -17,20 +17,20 @@ use crate::{
 };
 
 /// Puts the question: exactly what would be done, why it is asked, and the answers.
-pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
+pub(super) fn put(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     let call = &request.tool_call;
     let fields = &call.fields;
     let title = in_one_line(fields.title.as_deref().unwrap_or("a tool call"));
     let kind = fields.kind.unwrap_or_default();
     let screen = &mut show.screen;
     screen.line(&[
-        (Style::Yellow, "? "),
-        (Style::Bold, "Allow this? "),
-        (Style::Cyan, symbol(kind)),
-        (Style::Plain, &title),
+        (PaintStyle::Yellow, "? "),
+        (PaintStyle::Bold, "Allow this? "),
+        (PaintStyle::Cyan, symbol(kind)),
+        (PaintStyle::Plain, &title),
     ]);
     for line in asked_by(request.meta.as_ref()) {
-        screen.line(&[(Style::Dim, &in_one_line(&format!("  {line}")))]);
+        screen.line(&[(PaintStyle::Dim, &in_one_line(&format!("  {line}")))]);
     }
     let content = fields.content.as_deref().unwrap_or_default();
     let shows_itself = content
@@ -39,7 +39,7 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
     let input = fields.raw_input.as_ref().filter(|_| !shows_itself);
     let input = input.map_or_else(String::new, |input| input_lines(kind, input));
     for line in input.lines() {
-        screen.line(&[(Style::Plain, "  "), (Style::Bold, line)]);
+        screen.line(&[(PaintStyle::Plain, "  "), (PaintStyle::Bold, line)]);
     }
     for item in content {
         if let ToolCallContent::Content(block) = item {
@@ -48,7 +48,7 @@ pub(super) fn put(show: &mut Show, request: &RequestPermissionRequest) {
                 continue;
             }
             for line in text.lines() {
-                screen.line(&[(Style::Plain, "  "), (Style::Plain, line)]);
+                screen.line(&[(PaintStyle::Plain, "  "), (PaintStyle::Plain, line)]);
             }
         }
     }
@@ -66,18 +66,18 @@ fn repeats(text: &str, input: &str) -> bool {
 }
 
 /// The answers, each with what to type for it.
-pub(super) fn put_options(show: &mut Show, request: &RequestPermissionRequest) {
+pub(super) fn put_options(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     let keyed = keyed(&request.options);
     for (key, option) in &keyed {
         show.screen.line(&[
-            (Style::Yellow, &format!("  {key}) ")),
-            (Style::Plain, &in_one_line(&option.name)),
+            (PaintStyle::Yellow, &format!("  {key}) ")),
+            (PaintStyle::Plain, &in_one_line(&option.name)),
         ]);
     }
     let left = time_left(deadline(request.meta.as_ref()), show.clock.now());
     let keys: Vec<_> = keyed.iter().map(|(key, _)| key.as_str()).collect();
     let question = format!("{}, or Enter to refuse{left}: ", keys.join(", "));
-    show.screen.question(&[(Style::Yellow, &question)]);
+    show.screen.question(&[(PaintStyle::Yellow, &question)]);
 }
 
 /// Understands a line, or says what is wrong with it; none is the end of input.

@@ -22,7 +22,7 @@ use anyhow::{Context, Result, anyhow};
 use harn_acp::{
     ProfileChoice,
     client::vendor_meta,
-    transport::{self, Incoming, Outgoing},
+    transport::{self, ConnectionInput, PieceSender},
 };
 use harn_model::Timestamp;
 use serde::Serialize;
@@ -30,29 +30,29 @@ use serde_json::{Map, value::RawValue};
 use tokio::sync::mpsc;
 
 use super::{
-    Start,
+    RunTarget,
     keyboard::Keyboard,
     pair,
-    question::{Question, fill_in, withdrawn},
-    show::Show,
+    question::{RunQuestion, fill_in, withdrawn},
+    show::TurnPrinter,
     turn_calls::TurnCalls,
 };
 use crate::{
     console::note,
-    paint::Style,
+    paint::PaintStyle,
     reading::{
-        activity::{Activity, lineage},
+        activity::{AgentActivity, lineage},
         call::in_one_line,
     },
     signals::{Signal, Signals},
 };
 
-pub(super) enum Heard {
+pub(super) enum ConversationEvent {
     Update(Box<SessionUpdate>),
     /// The params of a line of the session's stream, to be printed.
     Line(Box<RawValue>),
-    Activity(Activity),
-    Ask(Box<Question>),
+    Activity(AgentActivity),
+    Ask(Box<RunQuestion>),
     /// A line that was typed could not be handed over.
     Undelivered(Error),
 }
@@ -68,9 +68,9 @@ const NOBODY: &str = "there is no terminal to ask on; say what may run with --mo
 const INTERRUPTED: u8 = 130;
 
 /// The agent, and where its refusals of what was typed are told.
-struct Talk {
+struct AgentLink {
     agent: ConnectionTo<Agent>,
-    steers: mpsc::Sender<Heard>,
+    steers: mpsc::Sender<ConversationEvent>,
 }
 
 /// What is asked of the agent, and how it is told.
@@ -78,7 +78,7 @@ pub struct RunRequest {
     /// The dialect that the client declares.
     pub profile: ProfileChoice,
     /// The session.
-    pub start: Start,
+    pub start: RunTarget,
     /// Its directory.
     pub cwd: PathBuf,
     /// What to ask.
@@ -92,15 +92,16 @@ pub struct RunRequest {
 }
 
 /// Hands the agent its ends of the connection.
-pub(super) type Connect<'a> = Box<dyn FnOnce(mpsc::Receiver<Incoming>, Outgoing) + 'a>;
+pub(super) type AgentConnector<'a> =
+    Box<dyn FnOnce(mpsc::Receiver<ConnectionInput>, PieceSender) + 'a>;
 
 pub(super) struct Conversation {
-    show: Show,
+    show: TurnPrinter,
     quiet: bool,
     calls: TurnCalls,
     keyboard: Keyboard,
     signals: Signals,
-    asked: Option<Box<Question>>,
+    asked: Option<Box<RunQuestion>>,
     cancelled: bool,
     /// Whether it was said how to have things of workers run where nobody can be asked.
     hinted: bool,
@@ -112,7 +113,7 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// Must be called on a runtime.
-    pub(super) fn new(show: Show, keyboard: Keyboard, request: &RunRequest) -> Result<Self> {
+    pub(super) fn new(show: TurnPrinter, keyboard: Keyboard, request: &RunRequest) -> Result<Self> {
         Ok(Self {
             show,
             quiet: request.quiet,
@@ -130,7 +131,7 @@ impl Conversation {
     /// Holds it, and says how to exit.
     pub(super) async fn hold(
         mut self,
-        connect: Connect<'_>,
+        connect: AgentConnector<'_>,
         request: RunRequest,
     ) -> Result<ExitCode> {
         let (lines, incoming) = mpsc::channel(WAITING);
@@ -145,35 +146,37 @@ impl Conversation {
             .v1()
             .on_receive_notification(
                 async move |it: SessionNotification, _| {
-                    tell(&heard, Heard::Update(Box::new(it.update))).await
+                    tell(&heard, ConversationEvent::Update(Box::new(it.update))).await
                 },
                 on_receive_notification!(),
             )
             .on_receive_notification(
-                async move |it: UntypedMessage, _| match Activity::of_notification(&it) {
-                    Some(activity) => tell(&activities, Heard::Activity(activity)).await,
+                async move |it: UntypedMessage, _| match AgentActivity::of_notification(&it) {
+                    Some(activity) => {
+                        tell(&activities, ConversationEvent::Activity(activity)).await
+                    }
                     None => Ok(()),
                 },
                 on_receive_notification!(),
             )
             .on_receive_request(
                 async move |request: RequestPermissionRequest, to, _| {
-                    let question = Box::new(Question::Permission(request, to));
-                    tell(&asks, Heard::Ask(question)).await
+                    let question = Box::new(RunQuestion::Permission(request, to));
+                    tell(&asks, ConversationEvent::Ask(question)).await
                 },
                 on_receive_request!(),
             )
             .on_receive_request(
                 async move |request: CreateElicitationRequest, to, _| {
-                    let question = Box::new(Question::Form(request, to));
-                    tell(&forms, Heard::Ask(question)).await
+                    let question = Box::new(RunQuestion::Form(request, to));
+                    tell(&forms, ConversationEvent::Ask(question)).await
                 },
                 on_receive_request!(),
             )
             .connect_with(
                 pair::transport(lines, queue, printed),
                 async |agent: ConnectionTo<Agent>| {
-                    let talk = Talk { agent, steers };
+                    let talk = AgentLink { agent, steers };
                     Ok(self.ask(&talk, &mut events, request).await)
                 },
             )
@@ -190,8 +193,8 @@ impl Conversation {
     /// How the agent stopped; none if we did not wait for it.
     async fn ask(
         &mut self,
-        talk: &Talk,
-        events: &mut mpsc::Receiver<Heard>,
+        talk: &AgentLink,
+        events: &mut mpsc::Receiver<ConversationEvent>,
         request: RunRequest,
     ) -> Result<Option<StopReason>> {
         let agent = &talk.agent;
@@ -232,24 +235,26 @@ impl Conversation {
         }
     }
 
-    fn hear(&mut self, heard: Heard) {
+    fn hear(&mut self, heard: ConversationEvent) {
         match heard {
-            Heard::Update(update) => {
+            ConversationEvent::Update(update) => {
                 self.calls.take(&update);
                 self.quietly(|this| this.show.update(*update));
             }
-            Heard::Line(params) => self.print(&params),
-            Heard::Activity(Activity::Idle) => self.quietly(Self::wait),
-            Heard::Activity(activity) => self.quietly(|this| this.show.activity(&activity)),
-            Heard::Undelivered(error) => {
-                let words = format!("not delivered: {}", in_one_line(&error.message));
-                self.show.screen.line(&[(Style::Yellow, &words)]);
+            ConversationEvent::Line(params) => self.print(&params),
+            ConversationEvent::Activity(AgentActivity::Idle) => self.quietly(Self::wait),
+            ConversationEvent::Activity(activity) => {
+                self.quietly(|this| this.show.activity(&activity))
             }
-            Heard::Ask(question) if self.cancelled => question.cancel(),
-            Heard::Ask(question) if question.withdrawal().is_cancelled() => {
+            ConversationEvent::Undelivered(error) => {
+                let words = format!("not delivered: {}", in_one_line(&error.message));
+                self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
+            }
+            ConversationEvent::Ask(question) if self.cancelled => question.cancel(),
+            ConversationEvent::Ask(question) if question.withdrawal().is_cancelled() => {
                 self.too_late(*question)
             }
-            Heard::Ask(question) => self.put(question),
+            ConversationEvent::Ask(question) => self.put(question),
         }
     }
 
@@ -280,12 +285,12 @@ impl Conversation {
             true => "the agent waits; type a line to say something to it, Ctrl-C ends it",
             false => "the agent waits; Ctrl-C ends it",
         };
-        let line = [(Style::Dim, "· "), (Style::Dim, words)];
+        let line = [(PaintStyle::Dim, "· "), (PaintStyle::Dim, words)];
         self.show.screen.line(&line);
     }
 
     /// Hands a line over to the agent. At the end of input there are no more.
-    fn steer(&mut self, line: Option<&str>, talk: &Talk, session: &SessionId) {
+    fn steer(&mut self, line: Option<&str>, talk: &AgentLink, session: &SessionId) {
         let Some(line) = line else {
             self.listening = false;
             return;
@@ -295,7 +300,7 @@ impl Conversation {
         if content.is_empty() {
             return;
         }
-        let params = Inject {
+        let params = InjectRequest {
             session_id: session,
             mode: "steer",
             content,
@@ -307,7 +312,7 @@ impl Conversation {
         let sent = talk.agent.send_request(request);
         // A connection that is gone is noticed elsewhere.
         let _ = sent.on_receiving_result(async move |result| match result {
-            Err(error) => tell(&steers, Heard::Undelivered(error)).await,
+            Err(error) => tell(&steers, ConversationEvent::Undelivered(error)).await,
             Ok(_) => Ok(()),
         });
     }
@@ -320,7 +325,7 @@ impl Conversation {
     }
 
     /// Says that a question is over, and how.
-    fn too_late(&mut self, question: Question) {
+    fn too_late(&mut self, question: RunQuestion) {
         /// Clocks do not agree to the millisecond.
         const ABOUT: Timestamp = 500;
         let now = self.show.clock.now() + ABOUT;
@@ -329,12 +334,12 @@ impl Conversation {
             _ => "no longer asked",
         };
         let words = format!("{how}: {}", in_one_line(question.title()));
-        self.show.screen.line(&[(Style::Yellow, &words)]);
+        self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
         question.let_go();
     }
 
     /// Puts a question, or says why nobody is asked.
-    fn put(&mut self, question: Box<Question>) {
+    fn put(&mut self, question: Box<RunQuestion>) {
         let present = self.keyboard.is_present();
         if present {
             self.keyboard.forget();
@@ -345,28 +350,28 @@ impl Conversation {
         }
         let title = question.title().to_owned();
         match *question {
-            Question::Permission(request, to) => {
+            RunQuestion::Permission(request, to) => {
                 let title = in_one_line(&title);
                 self.calls.refused(&title);
                 let words = format!("refused, as there is no terminal to ask on: {title}");
-                self.show.screen.line(&[(Style::Yellow, &words)]);
+                self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
                 // Else the line of the call says it, when it fails.
                 let unseen = !lineage(request.meta.as_ref()).is_empty();
                 if unseen && !std::mem::replace(&mut self.hinted, true) {
                     let hint = "  what may run unasked is for --mode and --policy to say";
-                    self.show.screen.line(&[(Style::Dim, hint)]);
+                    self.show.screen.line(&[(PaintStyle::Dim, hint)]);
                 }
                 // Nobody said no: the record must not read as if somebody had.
                 let nobody = Error::new(ErrorCode::INTERNAL_ERROR, NOBODY);
                 let _ = to.respond_with_error(nobody);
             }
-            Question::Form(_, to) => {
+            RunQuestion::Form(_, to) => {
                 let why = match present {
                     true => "as it cannot be answered with a line",
                     false => "as there is no terminal to ask on",
                 };
                 let words = format!("declined, {why}: {title}");
-                self.show.screen.line(&[(Style::Yellow, &words)]);
+                self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
                 fill_in(to, ElicitationAction::Decline);
             }
         }
@@ -380,7 +385,7 @@ impl Conversation {
             self.show.screen.answered();
         }
         if let Err((question, why)) = question.answer(line) {
-            self.show.screen.line(&[(Style::Yellow, &why)]);
+            self.show.screen.line(&[(PaintStyle::Yellow, &why)]);
             question.put_answers(&mut self.show);
             self.asked = Some(question);
         }
@@ -391,15 +396,16 @@ impl Conversation {
         if let Some(question) = self.asked.take() {
             question.cancel();
         }
-        self.show
-            .screen
-            .line(&[(Style::Yellow, "cancelling; Ctrl-C again leaves at once")]);
+        self.show.screen.line(&[(
+            PaintStyle::Yellow,
+            "cancelling; Ctrl-C again leaves at once",
+        )]);
         // A connection that is gone has nothing to cancel.
         let _ = agent.send_notification(CancelNotification::new(session.clone()));
     }
 }
 
-async fn tell(to: &mpsc::Sender<Heard>, heard: Heard) -> Result<(), Error> {
+async fn tell(to: &mpsc::Sender<ConversationEvent>, heard: ConversationEvent) -> Result<(), Error> {
     // Nobody listens when we are leaving.
     let _ = to.send(heard).await;
     Ok(())
@@ -408,7 +414,7 @@ async fn tell(to: &mpsc::Sender<Heard>, heard: Heard) -> Result<(), Error> {
 /// A line that is typed while the agent waits for more to do, as a message for it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Inject<'a> {
+struct InjectRequest<'a> {
     session_id: &'a SessionId,
     mode: &'static str,
     content: &'a str,
@@ -438,13 +444,13 @@ fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
         ))
 }
 
-async fn open(agent: &ConnectionTo<Agent>, start: Start, cwd: PathBuf) -> Result<SessionId> {
+async fn open(agent: &ConnectionTo<Agent>, start: RunTarget, cwd: PathBuf) -> Result<SessionId> {
     let (id, roots, mode) = match start {
-        Start::New => {
+        RunTarget::New => {
             let new = agent.send_request(NewSessionRequest::new(cwd)).block_task();
             return Ok(new.await.map_err(in_words)?.session_id);
         }
-        Start::Stored { id, roots, mode } => (SessionId::new(id.as_str()), roots, mode),
+        RunTarget::Stored { id, roots, mode } => (SessionId::new(id.as_str()), roots, mode),
     };
     let resume = ResumeSessionRequest::new(id.clone(), cwd).additional_directories(roots);
     let resumed = agent.send_request(resume).block_task().await;
@@ -491,11 +497,11 @@ mod tests {
 
     use harn_acp::{AcpConfig, serve_connection};
     use harn_engines::ScriptAgent;
-    use harn_serve::{Options, SystemClock, hub};
+    use harn_serve::{ServeOptions, SystemClock, hub};
     use tokio::runtime::Runtime;
 
     use super::{
-        super::screen::{Screen, tests::Paper},
+        super::screen::{RunScreen, tests::CapturedOutput},
         *,
     };
 
@@ -516,14 +522,14 @@ turns:
         fs::write(&file, scenario).unwrap();
         let work = dir.path().join("work");
         fs::create_dir(&work).unwrap();
-        let options = Options {
+        let options = ServeOptions {
             ask_timeout: Duration::from_millis(500),
-            ..Options::new(dir.path().join("state"))
+            ..ServeOptions::new(dir.path().join("state"))
         };
         let hub = hub(ScriptAgent::load(&file).unwrap(), &options);
-        let paper = Paper::default();
-        let screen = Screen::shared(Box::new(paper.clone()), false);
-        let show = Show::new(screen, work.clone(), SystemClock::new());
+        let paper = CapturedOutput::default();
+        let screen = RunScreen::shared(Box::new(paper.clone()), false);
+        let show = TurnPrinter::new(screen, work.clone(), SystemClock::new());
         // Somebody sits there to the end.
         let (hands, lines) = mpsc::channel(8);
         for line in typed {
@@ -537,7 +543,7 @@ turns:
             };
             let request = RunRequest {
                 profile: ProfileChoice::Meta,
-                start: Start::New,
+                start: RunTarget::New,
                 cwd: work,
                 prompt: "go".to_owned(),
                 json: false,

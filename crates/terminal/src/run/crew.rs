@@ -3,16 +3,16 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::show::Show;
+use super::show::TurnPrinter;
 use crate::{
-    paint::{Style, one_line},
-    reading::activity::{Activity, Job, JobState},
+    paint::{PaintStyle, one_line},
+    reading::activity::{AgentActivity, Job, JobState},
     text,
 };
 
 /// What is known of activity that has not ended.
 #[derive(Default)]
-pub(super) struct Crew {
+pub(super) struct ActiveJobs {
     /// When each worker and composition began.
     began: HashMap<String, Duration>,
     /// What workers were given to do.
@@ -21,30 +21,36 @@ pub(super) struct Crew {
 
 /// Who owns the line on which workers start.
 const STARTED: &str = "workers";
-const MARK: (Style, &str) = (Style::Cyan, "» ");
+const MARK: (PaintStyle, &str) = (PaintStyle::Cyan, "» ");
 
-impl Crew {
+impl ActiveJobs {
     /// Whether the lines of a worker tell what an entry of a plan says.
     pub(super) fn tells(&self, entry: &str) -> bool {
         self.tasks.iter().any(|task| task.starts_with(entry))
     }
 }
 
-impl Show {
+impl TurnPrinter {
     /// Shows something the agent does.
-    pub(super) fn activity(&mut self, activity: &Activity) {
+    pub(super) fn activity(&mut self, activity: &AgentActivity) {
         match activity {
-            Activity::Job(job) => self.job(job),
-            Activity::Note(words) => {
-                let line = [(Style::Dim, "· "), (Style::Dim, &*one_line(words))];
+            AgentActivity::Job(job) => self.job(job),
+            AgentActivity::Note(words) => {
+                let line = [
+                    (PaintStyle::Dim, "· "),
+                    (PaintStyle::Dim, &*one_line(words)),
+                ];
                 self.screen.line(&line);
             }
-            Activity::Warning(words) => {
-                let line = [(Style::Yellow, "! "), (Style::Plain, &*one_line(words))];
+            AgentActivity::Warning(words) => {
+                let line = [
+                    (PaintStyle::Yellow, "! "),
+                    (PaintStyle::Plain, &*one_line(words)),
+                ];
                 self.screen.line(&line);
             }
             // Said once, by who knows what can be done about it.
-            Activity::Idle => {}
+            AgentActivity::Idle => {}
         }
     }
 
@@ -52,15 +58,19 @@ impl Show {
         self.crew.began.insert(job.id.clone(), self.clock.elapsed());
         let name = one_line(&job.name);
         let Some(task) = &job.task else {
-            let line = [MARK, (Style::Plain, &*name)];
+            let line = [MARK, (PaintStyle::Plain, &*name)];
             return self.screen.begin_line(&job.id, &line);
         };
         if !self.crew.tasks.contains(task) {
             self.crew.tasks.push(task.clone());
         }
-        let more = [(Style::Plain, ", "), (Style::Plain, &*name)];
+        let more = [(PaintStyle::Plain, ", "), (PaintStyle::Plain, &*name)];
         if !self.screen.go_on(STARTED, &more) {
-            let first = [MARK, (Style::Plain, "started "), (Style::Plain, &*name)];
+            let first = [
+                MARK,
+                (PaintStyle::Plain, "started "),
+                (PaintStyle::Plain, &*name),
+            ];
             self.screen.begin_line(STARTED, &first);
         }
     }
@@ -69,9 +79,9 @@ impl Show {
     fn job(&mut self, job: &Job) {
         let (style, mark, reason) = match &job.state {
             JobState::Running => return self.job_started(job),
-            JobState::Done(words) => (Style::Green, "  ✓ ", *words),
-            JobState::Cancelled => (Style::Yellow, "  ✗ ", "cancelled"),
-            JobState::Failed(reason) => (Style::Red, "  ✗ ", reason.as_str()),
+            JobState::Done(words) => (PaintStyle::Green, "  ✓ ", *words),
+            JobState::Cancelled => (PaintStyle::Yellow, "  ✗ ", "cancelled"),
+            JobState::Failed(reason) => (PaintStyle::Red, "  ✗ ", reason.as_str()),
         };
         let began = self.crew.began.remove(&job.id);
         let took = began.map(|began| text::duration((self.clock.elapsed() - began).as_millis()));
@@ -83,13 +93,13 @@ impl Show {
         };
         let tail = [
             (style, mark),
-            (Style::Dim, &*took),
+            (PaintStyle::Dim, &*took),
             (style, space),
             (style, &*reason),
         ];
         if !self.screen.end_line(&job.id, &tail) {
             let title = job.title();
-            let head = [MARK, (Style::Plain, &*one_line(&title))];
+            let head = [MARK, (PaintStyle::Plain, &*one_line(&title))];
             self.screen.line(&[&head[..], &tail].concat());
         }
     }

@@ -2,28 +2,29 @@
 
 use agent_client_protocol::v1::schema::CreateElicitationRequest;
 
-use super::{ask::SHOWN, show::Show};
+use super::{ask::SHOWN, show::TurnPrinter};
 use crate::{
-    paint::Style,
+    paint::PaintStyle,
     reading::{
         call::in_one_line,
-        form::{Field, field},
+        form::{FormField, field},
         permission_keys::not_an_answer,
     },
     text,
 };
 
 /// Puts the question; false where it cannot be answered by a line.
-pub(super) fn put(show: &mut Show, request: &CreateElicitationRequest) -> bool {
+pub(super) fn put(show: &mut TurnPrinter, request: &CreateElicitationRequest) -> bool {
     if field(request).is_none() {
         return false;
     }
     for (at, line) in request.message.lines().enumerate() {
         let (mark, style) = match at {
-            0 => ("? ", Style::Bold),
-            _ => ("  ", Style::Plain),
+            0 => ("? ", PaintStyle::Bold),
+            _ => ("  ", PaintStyle::Plain),
         };
-        show.screen.line(&[(Style::Yellow, mark), (style, line)]);
+        show.screen
+            .line(&[(PaintStyle::Yellow, mark), (style, line)]);
     }
     put_field(show, request);
     true
@@ -32,14 +33,14 @@ pub(super) fn put(show: &mut Show, request: &CreateElicitationRequest) -> bool {
 /// What is wrong with a line that is no answer.
 pub(super) fn not_understood(request: &CreateElicitationRequest, typed: &str) -> String {
     let keys: &[&str] = match field(request) {
-        Some((_, Field::Decision)) => &["y", "n"],
+        Some((_, FormField::Decision)) => &["y", "n"],
         _ => &[],
     };
     not_an_answer(keys, &text::cut(typed.trim(), SHOWN))
 }
 
 /// Puts what may be typed.
-pub(super) fn put_field(show: &mut Show, request: &CreateElicitationRequest) {
+pub(super) fn put_field(show: &mut TurnPrinter, request: &CreateElicitationRequest) {
     let Some((_, field)) = field(request) else {
         return;
     };
@@ -48,17 +49,17 @@ pub(super) fn put_field(show: &mut Show, request: &CreateElicitationRequest) {
         None => "Enter for no answer".to_owned(),
     };
     let question = match field {
-        Field::Decision => "y, n, or Enter to refuse: ".to_owned(),
-        Field::Text(default) => format!("your answer, or {}: ", otherwise(default)),
-        Field::Choice(choices, default) => {
+        FormField::Decision => "y, n, or Enter to refuse: ".to_owned(),
+        FormField::Text(default) => format!("your answer, or {}: ", otherwise(default)),
+        FormField::Choice(choices, default) => {
             for (at, choice) in choices.iter().enumerate() {
                 show.screen.line(&[
-                    (Style::Yellow, &format!("  {}) ", at + 1)),
-                    (Style::Plain, &in_one_line(choice)),
+                    (PaintStyle::Yellow, &format!("  {}) ", at + 1)),
+                    (PaintStyle::Plain, &in_one_line(choice)),
                 ]);
             }
             format!("1 to {}, or {}: ", choices.len(), otherwise(default))
         }
     };
-    show.screen.question(&[(Style::Yellow, &question)]);
+    show.screen.question(&[(PaintStyle::Yellow, &question)]);
 }

@@ -18,10 +18,10 @@ use tokio::sync::mpsc;
 pub(super) struct Keyboard {
     present: bool,
     forgotten: Arc<AtomicUsize>,
-    lines: Option<mpsc::Receiver<Line>>,
+    lines: Option<mpsc::Receiver<TypedLine>>,
 }
 
-struct Line {
+struct TypedLine {
     /// How often was forgotten when it was read.
     forgotten: usize,
     text: String,
@@ -85,14 +85,14 @@ impl Keyboard {
 fn stamped(
     typed: impl Iterator<Item = String>,
     forgotten: Arc<AtomicUsize>,
-) -> impl Iterator<Item = Line> {
-    typed.map(move |text| Line {
+) -> impl Iterator<Item = TypedLine> {
+    typed.map(move |text| TypedLine {
         forgotten: forgotten.load(Ordering::SeqCst),
         text,
     })
 }
 
-fn listen(typed: impl Iterator<Item = Line> + Send + 'static) -> mpsc::Receiver<Line> {
+fn listen(typed: impl Iterator<Item = TypedLine> + Send + 'static) -> mpsc::Receiver<TypedLine> {
     let (sender, lines) = mpsc::channel(1);
     let read = move || {
         for line in typed {

@@ -24,24 +24,24 @@ use std::{
 
 use anyhow::Result;
 use futures::future::LocalBoxFuture;
-use harn_acp::transport::{Incoming, Outgoing};
+use harn_acp::transport::{ConnectionInput, PieceSender};
 use harn_model::SessionId;
 use harn_policy::SessionMode;
 use harn_runtime::Clock;
 use tokio::sync::mpsc;
 
 use self::{
-    conversation::{Connect, Conversation},
+    conversation::{AgentConnector, Conversation},
     keyboard::Keyboard,
-    screen::Screen,
-    show::Show,
+    screen::RunScreen,
+    show::TurnPrinter,
 };
 
 pub use self::{conversation::RunRequest, prompt::read_prompt};
 
 /// The session that is prompted.
 #[derive(Debug)]
-pub enum Start {
+pub enum RunTarget {
     /// A new one.
     New,
     /// One that is stored.
@@ -64,21 +64,21 @@ pub enum Start {
 pub fn run<'a>(
     request: RunRequest,
     clock: impl Clock,
-    connect: impl FnOnce(mpsc::Receiver<Incoming>, Outgoing) + 'a,
+    connect: impl FnOnce(mpsc::Receiver<ConnectionInput>, PieceSender) + 'a,
 ) -> LocalBoxFuture<'a, Result<ExitCode>> {
     let screen = screen(request.json, request.no_color);
     // Somebody who asks for a command and nothing else wants what it prints.
     let prints = request.prompt.starts_with("/run ") && (request.quiet || screen.is_split());
-    let mut show = Show::new(screen, request.cwd.clone(), clock);
+    let mut show = TurnPrinter::new(screen, request.cwd.clone(), clock);
     show.prints_output = prints;
     hold(show, request, Box::new(connect))
 }
 
 /// Not generic, so that the client is compiled in this crate.
 fn hold(
-    show: Show,
+    show: TurnPrinter,
     request: RunRequest,
-    connect: Connect<'_>,
+    connect: AgentConnector<'_>,
 ) -> LocalBoxFuture<'_, Result<ExitCode>> {
     Box::pin(async move {
         let keyboard = Keyboard::new(io::stdin().is_terminal() && io::stderr().is_terminal());
@@ -89,12 +89,12 @@ fn hold(
 
 /// The answer goes to stdout; the rest with it on a terminal, else to stderr. Lines for a program share stdout with
 /// nothing.
-fn screen(json: bool, no_color: bool) -> Screen {
+fn screen(json: bool, no_color: bool) -> RunScreen {
     let stdout = io::stdout();
     if stdout.is_terminal() && !json {
-        Screen::shared(Box::new(stdout), !no_color)
+        RunScreen::shared(Box::new(stdout), !no_color)
     } else {
         let colour = !no_color && io::stderr().is_terminal();
-        Screen::split(Box::new(stdout), Box::new(io::stderr()), colour)
+        RunScreen::split(Box::new(stdout), Box::new(io::stderr()), colour)
     }
 }

@@ -5,23 +5,23 @@ use std::{borrow::Cow, collections::VecDeque, io};
 use agent_client_protocol::{Client, ConnectTo, Lines};
 use futures::{sink, stream};
 use harn_acp::client::{AGENT_EVENT, AGENT_IDLE};
-use harn_acp::transport::{Incoming, OutgoingReceiver};
+use harn_acp::transport::{ConnectionInput, PieceReceiver};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::conversation::Heard;
-use crate::reading::activity::Activity;
+use super::conversation::ConversationEvent;
+use crate::reading::activity::AgentActivity;
 
 /// What the client speaks through. Where there is a channel for them, the lines of a session's stream go there as
 /// they are: the SDK would refuse updates that it does not know.
 pub(super) fn transport(
-    lines: mpsc::Sender<Incoming>,
-    queue: OutgoingReceiver,
-    stream_lines: Option<mpsc::Sender<Heard>>,
+    lines: mpsc::Sender<ConnectionInput>,
+    queue: PieceReceiver,
+    stream_lines: Option<mpsc::Sender<ConversationEvent>>,
 ) -> impl ConnectTo<Client> + 'static {
     let outgoing = sink::unfold(lines, async |lines, line: String| {
-        let sent = lines.send(Incoming::Line(line)).await;
+        let sent = lines.send(ConnectionInput::Line(line)).await;
         let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
         sent.map(|()| lines).map_err(gone)
     });
@@ -46,22 +46,22 @@ pub(super) fn transport(
 }
 
 /// A line of a session's stream; none for requests, answers and other notifications.
-fn of_stream(line: &str) -> Option<Heard> {
+fn of_stream(line: &str) -> Option<ConversationEvent> {
     #[derive(Deserialize)]
-    struct Notification<'a> {
+    struct StreamNotification<'a> {
         id: Option<IgnoredAny>,
         #[serde(borrow)]
         method: Option<Cow<'a, str>>,
         #[serde(borrow)]
         params: Option<&'a RawValue>,
     }
-    let line: Notification<'_> = serde_json::from_str(line).ok()?;
+    let line: StreamNotification<'_> = serde_json::from_str(line).ok()?;
     if line.id.is_some() {
         return None;
     }
     match line.method.as_deref()? {
-        "session/update" | AGENT_EVENT => Some(Heard::Line(line.params?.to_owned())),
-        AGENT_IDLE => Some(Heard::Activity(Activity::Idle)),
+        "session/update" | AGENT_EVENT => Some(ConversationEvent::Line(line.params?.to_owned())),
+        AGENT_IDLE => Some(ConversationEvent::Activity(AgentActivity::Idle)),
         _ => None,
     }
 }

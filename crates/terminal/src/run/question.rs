@@ -12,10 +12,10 @@ use agent_client_protocol::{
 };
 use harn_model::Timestamp;
 
-use super::{ask, form, show::Show};
+use super::{ask, form, show::TurnPrinter};
 use crate::reading::{activity::deadline, form::understand};
 
-pub(super) enum Question {
+pub(super) enum RunQuestion {
     /// Whether a tool may run.
     Permission(
         RequestPermissionRequest,
@@ -28,9 +28,9 @@ pub(super) enum Question {
     ),
 }
 
-impl Question {
+impl RunQuestion {
     /// Puts it on the screen; false where it cannot be answered by a line.
-    pub(super) fn put(&self, show: &mut Show) -> bool {
+    pub(super) fn put(&self, show: &mut TurnPrinter) -> bool {
         match self {
             Self::Permission(request, _) => {
                 ask::put(show, request);
@@ -40,7 +40,7 @@ impl Question {
         }
     }
 
-    pub(super) fn put_answers(&self, show: &mut Show) {
+    pub(super) fn put_answers(&self, show: &mut TurnPrinter) {
         match self {
             Self::Permission(request, _) => ask::put_options(show, request),
             Self::Form(request, _) => form::put_field(show, request),
@@ -109,7 +109,7 @@ impl Question {
     }
 }
 
-pub(super) async fn withdrawn(question: Option<&Question>) {
+pub(super) async fn withdrawn(question: Option<&RunQuestion>) {
     match question {
         Some(question) => question.withdrawal().cancelled().await,
         None => std::future::pending().await,

@@ -6,11 +6,11 @@ use std::{
     io::{self, Write},
 };
 
-use crate::paint::{Paint, Style, visible};
+use crate::paint::{PaintStyle, TextPainter, visible};
 
 /// What a stretch of output is. A blank line stands between two of different kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum OutputSection {
     /// What the agent says.
     Answer,
     Thought,
@@ -18,17 +18,17 @@ pub(super) enum Section {
 }
 
 /// The answer and everything else, on one stream or on two.
-pub(super) struct Screen {
-    answer: Option<Stream>,
-    notes: Stream,
-    paint: Paint,
+pub(super) struct RunScreen {
+    answer: Option<OutputStream>,
+    notes: OutputStream,
+    paint: TextPainter,
     /// Whether notes are left out.
     muted: bool,
 }
 
-struct Stream {
+struct OutputStream {
     to: Box<dyn Write>,
-    section: Option<Section>,
+    section: Option<OutputSection>,
     /// What comes next stands apart, even if it is of the same kind.
     apart: bool,
     mid_line: bool,
@@ -42,12 +42,12 @@ struct Stream {
     failed: Option<io::Error>,
 }
 
-impl Screen {
+impl RunScreen {
     pub(super) fn shared(to: Box<dyn Write>, colour: bool) -> Self {
         Self {
             answer: None,
-            notes: Stream::new(to, true),
-            paint: Paint { colour },
+            notes: OutputStream::new(to, true),
+            paint: TextPainter { colour },
             muted: false,
         }
     }
@@ -55,7 +55,7 @@ impl Screen {
     /// The answer kept apart from the rest.
     pub(super) fn split(answer: Box<dyn Write>, notes: Box<dyn Write>, colour: bool) -> Self {
         Self {
-            answer: Some(Stream::new(answer, false)),
+            answer: Some(OutputStream::new(answer, false)),
             ..Self::shared(notes, colour)
         }
     }
@@ -71,7 +71,7 @@ impl Screen {
     }
 
     /// The stream that the answer is on.
-    fn answers(&mut self) -> &mut Stream {
+    fn answers(&mut self) -> &mut OutputStream {
         self.answer.as_mut().unwrap_or(&mut self.notes)
     }
 
@@ -88,7 +88,7 @@ impl Screen {
     pub(super) fn remark(&mut self, text: &str) {
         if !self.muted {
             self.notes
-                .text(Section::Answer, text, Style::Plain, self.paint);
+                .text(OutputSection::Answer, text, PaintStyle::Plain, self.paint);
         }
     }
 
@@ -96,7 +96,7 @@ impl Screen {
     pub(super) fn answer(&mut self, text: &str) {
         let paint = self.paint;
         self.answers()
-            .text(Section::Answer, text, Style::Plain, paint);
+            .text(OutputSection::Answer, text, PaintStyle::Plain, paint);
     }
 
     /// Goes on with what it thinks.
@@ -106,39 +106,39 @@ impl Screen {
         }
         self.pause_answer();
         self.notes
-            .text(Section::Thought, text, Style::Dim, self.paint);
+            .text(OutputSection::Thought, text, PaintStyle::Dim, self.paint);
     }
 
     /// The next thought is another one.
     pub(super) fn next_thought(&mut self) {
-        if self.notes.section == Some(Section::Thought) {
+        if self.notes.section == Some(OutputSection::Thought) {
             self.notes.end_line();
         }
     }
 
     /// A line of its own.
-    pub(super) fn line(&mut self, parts: &[(Style, &str)]) {
+    pub(super) fn line(&mut self, parts: &[(PaintStyle, &str)]) {
         self.note(parts, "\n", None);
     }
 
     /// Begins a line that `whose` may end later.
-    pub(super) fn begin_line(&mut self, whose: &str, parts: &[(Style, &str)]) {
+    pub(super) fn begin_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) {
         self.note(parts, "", Some(whose));
     }
 
     /// A question; the answer is typed behind it.
-    pub(super) fn question(&mut self, parts: &[(Style, &str)]) {
+    pub(super) fn question(&mut self, parts: &[(PaintStyle, &str)]) {
         self.note(parts, "", None);
     }
 
     /// A new line with this end, which `whose` may go on with.
-    fn note(&mut self, parts: &[(Style, &str)], end: &str, whose: Option<&str>) {
+    fn note(&mut self, parts: &[(PaintStyle, &str)], end: &str, whose: Option<&str>) {
         if self.muted {
             return;
         }
         self.pause_answer();
         let line = self.painted(parts) + end;
-        self.notes.enter(Section::Notes);
+        self.notes.enter(OutputSection::Notes);
         self.notes.end_line();
         self.notes.put(&line);
         self.notes.open = whose.map(str::to_owned);
@@ -146,7 +146,7 @@ impl Screen {
 
     /// Goes on with the line that `whose` began, which stays open; false when something else was printed
     /// since.
-    pub(super) fn go_on(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
+    pub(super) fn go_on(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
         let more = self.painted(parts);
         let is_open = self.notes.open.as_deref() == Some(whose);
         if is_open {
@@ -157,7 +157,7 @@ impl Screen {
     }
 
     /// Ends the line that `whose` began; false when something else was printed since.
-    pub(super) fn end_line(&mut self, whose: &str, parts: &[(Style, &str)]) -> bool {
+    pub(super) fn end_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
         let is_open = self.go_on(whose, parts);
         if is_open {
             self.notes.end_line();
@@ -174,7 +174,7 @@ impl Screen {
     /// The next text of the agent is a new message.
     pub(super) fn pause_answer(&mut self) {
         let stream = self.answers();
-        stream.apart |= stream.section == Some(Section::Answer);
+        stream.apart |= stream.section == Some(OutputSection::Answer);
     }
 
     /// Ends what is in the middle of a line. An error when the answer could not be written; notes that
@@ -186,14 +186,15 @@ impl Screen {
         self.answers().failed.take().map_or(Ok(()), Err)
     }
 
-    fn painted(&self, parts: &[(Style, &str)]) -> String {
-        let paint =
-            |(style, text): &(Style, &str)| self.paint.text(*style, &visible(text)).into_owned();
+    fn painted(&self, parts: &[(PaintStyle, &str)]) -> String {
+        let paint = |(style, text): &(PaintStyle, &str)| {
+            self.paint.text(*style, &visible(text)).into_owned()
+        };
         parts.iter().map(paint).collect()
     }
 }
 
-impl Stream {
+impl OutputStream {
     fn new(to: Box<dyn Write>, terminal: bool) -> Self {
         Self {
             to,
@@ -228,7 +229,7 @@ impl Stream {
     }
 
     /// Begins a section if it is another one; true if it did.
-    fn enter(&mut self, section: Section) -> bool {
+    fn enter(&mut self, section: OutputSection) -> bool {
         let begins = self.apart || self.section != Some(section);
         if begins {
             self.end_line();
@@ -249,7 +250,7 @@ impl Stream {
         }
     }
 
-    fn text(&mut self, section: Section, text: &str, style: Style, paint: Paint) {
+    fn text(&mut self, section: OutputSection, text: &str, style: PaintStyle, paint: TextPainter) {
         let text = self.harmless(text);
         let mut text = &*text;
         if self.enter(section) {

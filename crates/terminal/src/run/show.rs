@@ -10,14 +10,14 @@ use harn_runtime::Clock;
 use serde_json::Value;
 
 use super::{
-    crew::Crew,
+    crew::ActiveJobs,
     output::{PrintedOutput, printed},
-    screen::Screen,
+    screen::RunScreen,
 };
 use crate::{
-    paint::{Style, one_line},
+    paint::{PaintStyle, one_line},
     reading::{
-        activity::{Activity, tool_meta},
+        activity::{AgentActivity, tool_meta},
         call::{block_text, is_over, lines, symbol},
         diff,
         plan::{is_same_plan, plan_mark},
@@ -25,20 +25,20 @@ use crate::{
     text,
 };
 
-pub(super) struct Show {
-    pub(super) screen: Screen,
+pub(super) struct TurnPrinter {
+    pub(super) screen: RunScreen,
     cwd: PathBuf,
     pub(super) clock: Box<dyn Clock>,
     message: Option<MessageId>,
-    calls: HashMap<ToolCallId, Call>,
+    calls: HashMap<ToolCallId, RunningCall>,
     plan: Vec<PlanEntry>,
-    pub(super) crew: Crew,
+    pub(super) crew: ActiveJobs,
     /// Whether the answer is what commands print, and not what the agent says.
     pub(super) prints_output: bool,
 }
 
 /// A tool call that has not ended.
-struct Call {
+struct RunningCall {
     kind: ToolKind,
     title: String,
     began: Duration,
@@ -53,8 +53,8 @@ struct Call {
     output: Option<PrintedOutput>,
 }
 
-impl Show {
-    pub(super) fn new(screen: Screen, cwd: PathBuf, clock: impl Clock) -> Self {
+impl TurnPrinter {
+    pub(super) fn new(screen: RunScreen, cwd: PathBuf, clock: impl Clock) -> Self {
         Self {
             screen,
             cwd,
@@ -62,7 +62,7 @@ impl Show {
             message: None,
             calls: HashMap::new(),
             plan: Vec::new(),
-            crew: Crew::default(),
+            crew: ActiveJobs::default(),
             prints_output: false,
         }
     }
@@ -81,7 +81,7 @@ impl Show {
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
             SessionUpdate::Plan(plan) => self.plan(plan),
             SessionUpdate::SessionInfoUpdate(info) => {
-                if let Some(activity) = Activity::of_info(&info) {
+                if let Some(activity) = AgentActivity::of_info(&info) {
                     self.activity(&activity);
                 }
             }
@@ -104,7 +104,7 @@ impl Show {
     fn delivered(&mut self, chunk: &ContentChunk) {
         let said = one_line(block_text(&chunk.content));
         self.screen
-            .line(&[(Style::Bold, "> "), (Style::Plain, &said)]);
+            .line(&[(PaintStyle::Bold, "> "), (PaintStyle::Plain, &said)]);
     }
 
     fn thought(&mut self, chunk: &ContentChunk) {
@@ -121,9 +121,12 @@ impl Show {
         let kind = call.kind;
         self.screen.begin_line(
             &id.0,
-            &[(Style::Cyan, symbol(kind)), (Style::Plain, &title)],
+            &[
+                (PaintStyle::Cyan, symbol(kind)),
+                (PaintStyle::Plain, &title),
+            ],
         );
-        let open = Call {
+        let open = RunningCall {
             kind,
             title,
             began: self.clock.elapsed(),
@@ -195,7 +198,8 @@ impl Show {
                 call.shown.push(diff.clone());
             }
             for (style, line) in diff::unified(diff, &self.cwd) {
-                self.screen.line(&[(Style::Plain, "  "), (style, &line)]);
+                self.screen
+                    .line(&[(PaintStyle::Plain, "  "), (style, &line)]);
             }
         }
     }
@@ -220,18 +224,18 @@ impl Show {
             _ => String::new(),
         };
         let (style, mark) = match failed {
-            true => (Style::Red, "  ✗ "),
-            false => (Style::Green, "  ✓ "),
+            true => (PaintStyle::Red, "  ✗ "),
+            false => (PaintStyle::Green, "  ✓ "),
         };
         let tail = [
             (style, mark),
-            (Style::Dim, took.as_str()),
-            (Style::Red, reason.as_str()),
+            (PaintStyle::Dim, took.as_str()),
+            (PaintStyle::Red, reason.as_str()),
         ];
         if !self.screen.end_line(&id.0, &tail) {
             let head = [
-                (Style::Cyan, symbol(call.kind)),
-                (Style::Plain, &call.title),
+                (PaintStyle::Cyan, symbol(call.kind)),
+                (PaintStyle::Plain, &call.title),
             ];
             self.screen.line(&[&head[..], &tail].concat());
         }
@@ -239,7 +243,7 @@ impl Show {
             let PrintedOutput { text, is_cut } = call.output.unwrap_or_default();
             if is_cut {
                 let words = "only the end of the output was kept";
-                self.screen.line(&[(Style::Yellow, words)]);
+                self.screen.line(&[(PaintStyle::Yellow, words)]);
             }
             self.screen.output(&text);
         } else if prints && !told {
@@ -253,11 +257,11 @@ impl Show {
         let above = lines.len().saturating_sub(LAST);
         if above > 0 {
             let more = format!("  … {above} lines above");
-            self.screen.line(&[(Style::Dim, &more)]);
+            self.screen.line(&[(PaintStyle::Dim, &more)]);
         }
         for line in &lines[above..] {
             self.screen
-                .line(&[(Style::Plain, "  "), (Style::Dim, line)]);
+                .line(&[(PaintStyle::Plain, "  "), (PaintStyle::Dim, line)]);
         }
     }
 
@@ -278,7 +282,7 @@ impl Show {
 }
 
 /// Whether the content of a call is the output of its command.
-fn is_output(call: &Call) -> bool {
+fn is_output(call: &RunningCall) -> bool {
     printed(&call.content, call.result.as_ref()).is_some()
 }
 
@@ -318,12 +322,12 @@ mod tests {
     };
     use harn_model::Timestamp;
 
-    use super::{super::screen::tests::Paper, *};
+    use super::{super::screen::tests::CapturedOutput, *};
 
     /// Time stands still.
-    struct Noon;
+    struct FrozenClock;
 
-    impl Clock for Noon {
+    impl Clock for FrozenClock {
         fn now(&self) -> Timestamp {
             0
         }
@@ -334,9 +338,9 @@ mod tests {
     }
 
     fn shown(updates: Vec<SessionUpdate>) -> String {
-        let paper = Paper::default();
-        let screen = Screen::shared(Box::new(paper.clone()), false);
-        let mut show = Show::new(screen, "/w".into(), Noon);
+        let paper = CapturedOutput::default();
+        let screen = RunScreen::shared(Box::new(paper.clone()), false);
+        let mut show = TurnPrinter::new(screen, "/w".into(), FrozenClock);
         updates.into_iter().for_each(|update| show.update(update));
         show.screen.finish().unwrap();
         paper.text()
@@ -357,9 +361,9 @@ mod tests {
 
     #[test]
     fn an_answer_of_output_is_kept_if_the_call_is_cut_short_and_has_no_other_words() {
-        let paper = Paper::default();
-        let screen = Screen::shared(Box::new(paper.clone()), false);
-        let mut show = Show::new(screen, "/w".into(), Noon);
+        let paper = CapturedOutput::default();
+        let screen = RunScreen::shared(Box::new(paper.clone()), false);
+        let mut show = TurnPrinter::new(screen, "/w".into(), FrozenClock);
         show.prints_output = true;
         let running = ToolCallUpdateFields::new().content(shows("```\nstart\n```\n"));
         let cut_short = ToolCallUpdateFields::new()

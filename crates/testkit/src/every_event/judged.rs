@@ -4,11 +4,11 @@ use harn_model::{Decision, GrantScope, PermissionOption, PermissionOptionKind, T
 use harn_runtime::Question;
 use serde_json::json;
 
-use super::{Step, Subject};
+use super::{StoryCall, StoryStep};
 
 /// Calls under rules: allowed, refused, asked about, remembered; and a person who approves.
-pub(super) fn judged() -> Vec<Step> {
-    use Step::Judge;
+pub(super) fn judged() -> Vec<StoryStep> {
+    use StoryStep::Judge;
     let allowed = |option: &str, args| {
         Some(Decision::Allowed {
             option_id: option.to_owned(),
@@ -20,22 +20,22 @@ pub(super) fn judged() -> Vec<Step> {
         reason: Some("not today".to_owned()),
     };
     vec![
-        Judge(Subject::Path("home/ada/engine/src/limit.rs"), None),
-        Judge(Subject::Path("home/ada/engine/.git/config"), None),
+        Judge(StoryCall::Path("home/ada/engine/src/limit.rs"), None),
+        Judge(StoryCall::Path("home/ada/engine/.git/config"), None),
         Judge(
-            Subject::Command("cargo test"),
+            StoryCall::Command("cargo test"),
             allowed("allow_session", None),
         ),
-        Judge(Subject::Command("cargo test"), None),
+        Judge(StoryCall::Command("cargo test"), None),
         Judge(
-            Subject::Command("cargo publish"),
+            StoryCall::Command("cargo publish"),
             allowed(
                 "allow_once",
                 Some(json!({"command": "cargo publish --dry-run"})),
             ),
         ),
-        Judge(Subject::Command("git push --force"), Some(rejected)),
-        Step::Consult("release"),
+        Judge(StoryCall::Command("git push --force"), Some(rejected)),
+        StoryStep::Consult("release"),
     ]
 }
 

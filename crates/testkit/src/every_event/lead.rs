@@ -21,8 +21,8 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{
-    Ending, Step, Subject, Turn,
-    steering::{Waking, Wanted, Wish, actor},
+    StoryCall, StoryEnding, StoryStep, StoryTurn,
+    steering::{StoryCommand, StoryRequest, StoryWake, actor},
 };
 use crate::{FakeClock, FakeEquip, ScriptedAgent, TestHub, lock, must};
 
@@ -33,7 +33,7 @@ const PACE: Duration = Duration::from_millis(125);
 const TORN: &[u8] = br#"{"v":1,"seq":"#;
 
 /// Plays the turns and returns what the journal has of them.
-pub(super) fn lead(turns: Vec<Turn>) -> Vec<Envelope> {
+pub(super) fn lead(turns: Vec<StoryTurn>) -> Vec<Envelope> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         // A wait that ends by its clock ends when nothing else is left to do, on every machine.
@@ -43,9 +43,9 @@ pub(super) fn lead(turns: Vec<Turn>) -> Vec<Envelope> {
 }
 
 /// What the agent and who leads it share.
-struct Stage {
+struct StoryContext {
     clock: FakeClock,
-    turns: Mutex<VecDeque<(Vec<Step>, Ending)>>,
+    turns: Mutex<VecDeque<(Vec<StoryStep>, StoryEnding)>>,
     /// All steps of a turn that does not end by itself are done.
     waiting: Notify,
     steered: OnceLock<Controller>,
@@ -54,7 +54,7 @@ struct Stage {
     equip: FakeEquip,
 }
 
-impl Stage {
+impl StoryContext {
     fn session(&self) -> &Controller {
         let Some(session) = self.steered.get() else {
             panic!("the story has not begun");
@@ -63,9 +63,9 @@ impl Stage {
     }
 }
 
-async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
+async fn play(turns: Vec<StoryTurn>) -> Vec<Envelope> {
     let clock = FakeClock::new();
-    let stage = Arc::new(Stage {
+    let stage = Arc::new(StoryContext {
         clock: clock.clone(),
         turns: Mutex::default(),
         waiting: Notify::new(),
@@ -86,7 +86,7 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
     let mut crashed = None;
     for mut turn in turns {
         settled(session.set_mode(turn.mode).await);
-        if let Ending::Revoke = turn.ending {
+        if let StoryEnding::Revoke = turn.ending {
             // Answered by the runtime, not by the agent; the name follows from what was granted.
             let grants = session.view().grants;
             let id = grants.first().map(|grant| grant.id.clone());
@@ -94,14 +94,14 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
             turn.prompt = vec![ContentBlock::text(command)];
         }
         let answers = answers(&turn);
-        let waits = matches!(turn.ending, Ending::Cancel | Ending::Crash);
-        let crash = matches!(turn.ending, Ending::Crash);
-        if !matches!(turn.ending, Ending::Revoke) {
+        let waits = matches!(turn.ending, StoryEnding::Cancel | StoryEnding::Crash);
+        let crash = matches!(turn.ending, StoryEnding::Crash);
+        if !matches!(turn.ending, StoryEnding::Revoke) {
             let mut turns = lock(&stage.turns);
             match turn.afterwards {
                 None => turns.push_back((turn.steps, turn.ending)),
                 Some(afterwards) => turns.extend([
-                    (turn.steps, Ending::Stop(StopReason::EndTurn)),
+                    (turn.steps, StoryEnding::Stop(StopReason::EndTurn)),
                     (afterwards, turn.ending),
                 ]),
             }
@@ -131,7 +131,7 @@ async fn play(turns: Vec<Turn>) -> Vec<Envelope> {
     read(&test, &id)
 }
 
-fn agent(stage: Arc<Stage>) -> ScriptedAgent {
+fn agent(stage: Arc<StoryContext>) -> ScriptedAgent {
     let agent = ScriptedAgent::new(move |cx| {
         let stage = stage.clone();
         async move { act(&stage, &cx).await }
@@ -154,28 +154,28 @@ fn agent(stage: Arc<Stage>) -> ScriptedAgent {
     }])
 }
 
-async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> {
+async fn act(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, AgentError> {
     let Some((steps, ending)) = lock(&stage.turns).pop_front() else {
         return Err(AgentError::Failed("the story is over".to_owned()));
     };
     for step in steps {
         stage.clock.advance(PACE);
         match step {
-            Step::Emit(event) => cx.emit(event).await?,
-            Step::Pass(seam) => drop(cx.seam(seam).await?),
-            Step::Want(wish) => want(stage, wish).await,
-            Step::Wait(waking) => wait(stage, cx, waking).await?,
-            Step::Equip(change) => equip(stage, change).await,
-            Step::Judge(subject, _) => judge(cx, &subject).await?,
-            Step::Consult(action) => {
+            StoryStep::Emit(event) => cx.emit(event).await?,
+            StoryStep::Pass(seam) => drop(cx.seam(seam).await?),
+            StoryStep::Want(wish) => want(stage, wish).await,
+            StoryStep::Wait(waking) => wait(stage, cx, waking).await?,
+            StoryStep::Equip(change) => equip(stage, change).await,
+            StoryStep::Judge(subject, _) => judge(cx, &subject).await?,
+            StoryStep::Consult(action) => {
                 let asked = cx.approval(action).args(json!({"tag": "v2"}));
                 drop(asked.ask().await?.granted()?);
             }
-            Step::Ask(ask) if ask.decision.is_some() => {
+            StoryStep::Ask(ask) if ask.decision.is_some() => {
                 put(cx, &ask.through, ask.question).await?;
             }
             // Put, and not waited for.
-            Step::Ask(ask) => {
+            StoryStep::Ask(ask) => {
                 let cx = cx.clone();
                 tokio::spawn(async move { cx.ask(ask.question).await });
                 tokio::task::yield_now().await;
@@ -184,10 +184,10 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
         cx.flush().await?;
     }
     match ending {
-        Ending::Stop(reason) => Ok(reason),
-        Ending::Fail(why) => Err(AgentError::Failed(why.to_owned())),
-        Ending::Revoke => Ok(StopReason::EndTurn),
-        Ending::Cancel | Ending::Crash => {
+        StoryEnding::Stop(reason) => Ok(reason),
+        StoryEnding::Fail(why) => Err(AgentError::Failed(why.to_owned())),
+        StoryEnding::Revoke => Ok(StopReason::EndTurn),
+        StoryEnding::Cancel | StoryEnding::Crash => {
             stage.waiting.notify_one();
             cx.cancelled().await;
             Err(AgentError::Cancelled)
@@ -196,7 +196,7 @@ async fn act(stage: &Stage, cx: &TurnContext) -> Result<StopReason, AgentError> 
 }
 
 /// Has somebody want this of the session; what is refused is written too.
-async fn want(stage: &Stage, wish: Wish) {
+async fn want(stage: &StoryContext, wish: StoryRequest) {
     let session = stage.session();
     let by = actor(wish.by);
     let text = |text: &str| vec![ContentBlock::text(text)];
@@ -205,19 +205,19 @@ async fn want(stage: &Stage, wish: Wish) {
         id.unwrap_or_else(|| "nothing".into())
     };
     let answer = match wish.wanted {
-        Wanted::Say(name, mode, says) => {
+        StoryCommand::Say(name, mode, says) => {
             let named = |id: &MessageId| drop(lock(&stage.said).insert(name, id.clone()));
             session.inject(mode, text(says), by, named).await.map(drop)
         }
-        Wanted::Unsay(name) => session.revoke_inject(id(name), by).await.map(drop),
-        Wanted::Reword(name, says) => {
+        StoryCommand::Unsay(name) => session.revoke_inject(id(name), by).await.map(drop),
+        StoryCommand::Reword(name, says) => {
             let replaced = session.replace_inject(id(name), Ok(text(says)), by);
             replaced.await.map(drop)
         }
-        Wanted::Remind(mode, reminder) => session.remind(mode, *reminder, by).await.map(drop),
-        Wanted::Forget(id) => session.revoke_reminder(id, by).await.map(drop),
-        Wanted::StopNothing => session.cancel_for(None, by).await.map(drop),
-        Wanted::ThinkBetterOf(says) => {
+        StoryCommand::Remind(mode, reminder) => session.remind(mode, *reminder, by).await.map(drop),
+        StoryCommand::Forget(id) => session.revoke_reminder(id, by).await.map(drop),
+        StoryCommand::StopNothing => session.cancel_for(None, by).await.map(drop),
+        StoryCommand::ThinkBetterOf(says) => {
             let turn = settled(session.prompt(text(says), |_| ()).await);
             session.cancel_for(Some(turn), by).await.map(drop)
         }
@@ -229,7 +229,7 @@ async fn want(stage: &Stage, wish: Wish) {
 }
 
 /// Has the equipment change, and waits until that is written.
-async fn equip(stage: &Stage, change: EquipmentChange) {
+async fn equip(stage: &StoryContext, change: EquipmentChange) {
     let session = stage.session();
     let mut heard = session.subscribe_from_now();
     stage.equip.tell(session.id(), change).await;
@@ -237,7 +237,7 @@ async fn equip(stage: &Stage, change: EquipmentChange) {
 }
 
 /// Waits until this wakes it, and not before it is written that it waits.
-async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), AgentError> {
+async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Result<(), AgentError> {
     let session = stage.session();
     let mut heard = session.subscribe_from_now();
     let waits = async {
@@ -256,8 +256,8 @@ async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), Age
     };
     let idle = cx.idle();
     let woke = match waking {
-        Waking::Watch => idle.until(waits).await,
-        Waking::Timer(after) => {
+        StoryWake::Watch => idle.until(waits).await,
+        StoryWake::Timer(after) => {
             let after = Duration::from_millis(after);
             let passes = async {
                 waits.await;
@@ -265,15 +265,15 @@ async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), Age
             };
             tokio::join!(passes, idle.every(after).into_future()).1
         }
-        Waking::Never(attempts) => idle.watchdog(attempts).await,
-        Waking::Resume => {
+        StoryWake::Never(attempts) => idle.watchdog(attempts).await,
+        StoryWake::Resume => {
             let resumes = async {
                 waits.await;
                 session.resume().await;
             };
             tokio::join!(resumes, idle.into_future()).1
         }
-        Waking::Wish(wish) => {
+        StoryWake::Wish(wish) => {
             let wishes = async {
                 waits.await;
                 want(stage, wish).await;
@@ -285,10 +285,10 @@ async fn wait(stage: &Stage, cx: &TurnContext, waking: Waking) -> Result<(), Age
 }
 
 /// Lets the rules decide, and whoever they ask.
-async fn judge(cx: &TurnContext, subject: &Subject) -> Result<(), AgentError> {
+async fn judge(cx: &TurnContext, subject: &StoryCall) -> Result<(), AgentError> {
     let tool = match subject {
-        Subject::Command(line) => cx.tool("run_command").command(line),
-        Subject::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(*path),
+        StoryCall::Command(line) => cx.tool("run_command").command(line),
+        StoryCall::Path(path) => cx.tool("write_file").kind(ToolKind::Edit).path(*path),
     };
     match tool.start().await {
         Ok(call) => call.complete(()).await,
@@ -319,23 +319,23 @@ fn asker(through: Vec<String>, question: Question) -> ScriptedAgent {
 }
 
 /// What is answered, in the order in which it is asked.
-type Answers = VecDeque<Option<Decision>>;
+type StoryAnswers = VecDeque<Option<Decision>>;
 
-fn answers(turn: &Turn) -> Answers {
+fn answers(turn: &StoryTurn) -> StoryAnswers {
     let answers = turn.all_steps().filter_map(|step| match step {
-        Step::Ask(ask) => Some(ask.decision.clone()),
-        Step::Judge(_, decision) => decision.clone().map(Some),
-        Step::Emit(_)
-        | Step::Pass(_)
-        | Step::Consult(_)
-        | Step::Want(_)
-        | Step::Wait(_)
-        | Step::Equip(_) => None,
+        StoryStep::Ask(ask) => Some(ask.decision.clone()),
+        StoryStep::Judge(_, decision) => decision.clone().map(Some),
+        StoryStep::Emit(_)
+        | StoryStep::Pass(_)
+        | StoryStep::Consult(_)
+        | StoryStep::Want(_)
+        | StoryStep::Wait(_)
+        | StoryStep::Equip(_) => None,
     });
     answers.collect()
 }
 
-async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers: Answers) {
+async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers: StoryAnswers) {
     loop {
         let delivery = settled(heard.next().await);
         for envelope in delivery.events() {

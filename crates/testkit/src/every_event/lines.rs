@@ -5,7 +5,7 @@ use harn_model::{AgentEvent, Decision, McpServerStatus, Seam, ToolCall, ToolsCha
 use harn_runtime::EquipmentChange;
 use serde::Deserialize;
 
-use super::{Ask, Step, judged::question};
+use super::{StoryQuestion, StoryStep, judged::question};
 use crate::must;
 
 #[derive(Deserialize)]
@@ -27,24 +27,24 @@ enum StoryLine {
 }
 
 /// The steps that a text tells.
-pub(super) fn steps(text: &str) -> Vec<Step> {
+pub(super) fn steps(text: &str) -> Vec<StoryStep> {
     let lines = text.lines();
     let lines = lines.map(|line| must(serde_json::from_str(line), line));
     let steps = lines.filter_map(|line| match line {
         StoryLine::Note(_about) => None,
-        StoryLine::Emit(event) => Some(Step::Emit(event)),
-        StoryLine::Pass(seam) => Some(Step::Pass(seam)),
+        StoryLine::Emit(event) => Some(StoryStep::Emit(event)),
+        StoryLine::Pass(seam) => Some(StoryStep::Pass(seam)),
         StoryLine::Ask {
             tool_call,
             through,
             decision,
-        } => Some(Step::Ask(Box::new(Ask {
+        } => Some(StoryStep::Ask(Box::new(StoryQuestion {
             question: question(*tool_call),
             through,
             decision,
         }))),
-        StoryLine::Servers(servers) => Some(Step::Equip(EquipmentChange::Servers(servers))),
-        StoryLine::Tools(tools) => Some(Step::Equip(EquipmentChange::Tools(tools))),
+        StoryLine::Servers(servers) => Some(StoryStep::Equip(EquipmentChange::Servers(servers))),
+        StoryLine::Tools(tools) => Some(StoryStep::Equip(EquipmentChange::Tools(tools))),
     });
     steps.collect()
 }

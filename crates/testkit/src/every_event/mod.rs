@@ -16,7 +16,7 @@ use harn_runtime::{EquipmentChange, Question};
 
 use crate::must;
 use lines::steps;
-use steering::{Waking, Wanted, Wish};
+use steering::{StoryCommand, StoryRequest, StoryWake};
 
 /// At least one event of every kind, one of every inner kind whose form is its own, and those with optional
 /// parts both with and without them. The same every time.
@@ -37,36 +37,36 @@ pub fn every_event() -> Vec<Envelope> {
 }
 
 /// What an agent does in a turn, in order.
-enum Step {
+enum StoryStep {
     Emit(AgentEvent),
     Pass(Seam),
-    Ask(Box<Ask>),
+    Ask(Box<StoryQuestion>),
     /// A call that the rules decide about, and what is answered where they ask.
-    Judge(Subject, Option<Decision>),
+    Judge(StoryCall, Option<Decision>),
     /// A person is asked to approve this, and does.
     Consult(&'static str),
     /// Somebody wants something of the session meanwhile.
-    Want(Wish),
+    Want(StoryRequest),
     /// It waits for more to do, until this wakes it.
-    Wait(Waking),
+    Wait(StoryWake),
     /// What the session is equipped with changes.
     Equip(EquipmentChange),
 }
 
-enum Subject {
+enum StoryCall {
     Command(&'static str),
     Path(&'static str),
 }
 
 /// A question, and how it is answered; nobody answers without a decision.
-struct Ask {
+struct StoryQuestion {
     question: Question,
     /// The workers that pass the task on to the one that asks, by name.
     through: Vec<String>,
     decision: Option<Decision>,
 }
 
-enum Ending {
+enum StoryEnding {
     Stop(StopReason),
     Fail(&'static str),
     Cancel,
@@ -75,29 +75,29 @@ enum Ending {
     Revoke,
 }
 
-struct Turn {
+struct StoryTurn {
     /// The mode it is played in.
     mode: &'static str,
     prompt: Vec<ContentBlock>,
-    steps: Vec<Step>,
+    steps: Vec<StoryStep>,
     /// What it does with a message that waited until it was done.
-    afterwards: Option<Vec<Step>>,
-    ending: Ending,
+    afterwards: Option<Vec<StoryStep>>,
+    ending: StoryEnding,
 }
 
-impl Turn {
+impl StoryTurn {
     /// One that ends by itself when its steps are done.
-    fn new(mode: &'static str, prompt: &str, steps: Vec<Step>) -> Self {
+    fn new(mode: &'static str, prompt: &str, steps: Vec<StoryStep>) -> Self {
         Self {
             mode,
             prompt: vec![ContentBlock::text(prompt)],
             steps,
             afterwards: None,
-            ending: Ending::Stop(StopReason::EndTurn),
+            ending: StoryEnding::Stop(StopReason::EndTurn),
         }
     }
 
-    fn all_steps(&self) -> impl Iterator<Item = &Step> {
+    fn all_steps(&self) -> impl Iterator<Item = &StoryStep> {
         self.steps.iter().chain(self.afterwards.iter().flatten())
     }
 }
@@ -109,62 +109,62 @@ fn prompt() -> Vec<ContentBlock> {
     blocks.collect()
 }
 
-fn story() -> Vec<Turn> {
+fn story() -> Vec<StoryTurn> {
     let mut stays = steps(include_str!("equipment.jsonl"));
     stays.extend(steering::waits());
     vec![
-        Turn {
+        StoryTurn {
             prompt: prompt(),
-            ..Turn::new("ask", "", steps(include_str!("everything.jsonl")))
+            ..StoryTurn::new("ask", "", steps(include_str!("everything.jsonl")))
         },
-        Turn::new("accept-edits", "Change what you may.", judged::judged()),
-        Turn {
-            ending: Ending::Revoke,
-            ..Turn::new("ask", "", Vec::new())
+        StoryTurn::new("accept-edits", "Change what you may.", judged::judged()),
+        StoryTurn {
+            ending: StoryEnding::Revoke,
+            ..StoryTurn::new("ask", "", Vec::new())
         },
         // Nothing may be changed, so nothing has an audit.
-        Turn {
-            ending: Ending::Fail("the engine gave up"),
-            ..Turn::new(
+        StoryTurn {
+            ending: StoryEnding::Fail("the engine gave up"),
+            ..StoryTurn::new(
                 "read-only",
                 "Only look.",
                 steps(include_str!("only-look.jsonl")),
             )
         },
-        Turn {
+        StoryTurn {
             afterwards: Some(steering::afterwards()),
-            ..Turn::new("ask", "Take your time.", steering::wishes())
+            ..StoryTurn::new("ask", "Take your time.", steering::wishes())
         },
-        Turn::new("ask", "Stay, and watch.", stays),
-        Turn {
-            ending: Ending::Cancel,
-            ..Turn::new("ask", "Start everything.", left_open("cancelled"))
+        StoryTurn::new("ask", "Stay, and watch.", stays),
+        StoryTurn {
+            ending: StoryEnding::Cancel,
+            ..StoryTurn::new("ask", "Start everything.", left_open("cancelled"))
         },
-        Turn {
-            ending: Ending::Crash,
-            ..Turn::new("ask", "Start everything again.", left_open("crashed"))
+        StoryTurn {
+            ending: StoryEnding::Crash,
+            ..StoryTurn::new("ask", "Start everything again.", left_open("crashed"))
         },
     ]
 }
 
 /// One of everything that has an end, without it; the ids say in which turn.
-fn left_open(turn: &str) -> Vec<Step> {
+fn left_open(turn: &str) -> Vec<StoryStep> {
     let mut steps = steps(&include_str!("left-open.jsonl").replace("{turn}", turn));
     // Waits for a prompt that is not cancelled, and in the end for nothing.
     let (mode, text) = (DeliveryMode::FinishStep, "And the benchmark.");
-    steps.push(steering::wish(Wanted::Say("benchmark", mode, text)));
+    steps.push(steering::wish(StoryCommand::Say("benchmark", mode, text)));
     steps
 }
 
-fn emit(event: AgentEvent) -> Step {
-    Step::Emit(event)
+fn emit(event: AgentEvent) -> StoryStep {
+    StoryStep::Emit(event)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use harn_model::{Command, Lineage, LoopCheckpoint, PermissionAsked};
+    use harn_model::{LineageEntry, LoopCheckpoint, PermissionAsked, SlashCommand};
 
     use super::*;
 
@@ -200,7 +200,7 @@ mod tests {
         for line in texts.iter().flat_map(|text| text.lines()) {
             let told: serde_json::Value = serde_json::from_str(line).unwrap();
             for step in steps(line) {
-                if let Step::Emit(event) = step {
+                if let StoryStep::Emit(event) = step {
                     assert_eq!(serde_json::to_value(&event).unwrap(), told["emit"]);
                 }
             }
@@ -214,24 +214,24 @@ mod tests {
         let mut written = events.iter().map(|envelope| &envelope.event);
         for step in story().into_iter().flat_map(steps_of) {
             let told = match step {
-                Step::Emit(AgentEvent::AvailableCommands { mut commands, .. }) => {
+                StoryStep::Emit(AgentEvent::AvailableCommands { mut commands, .. }) => {
                     // Every session has one more.
-                    commands.push(Command {
+                    commands.push(SlashCommand {
                         name: "permissions".to_owned(),
                         description: String::new(),
                         input: None,
                     });
                     AgentEvent::commands(commands)
                 }
-                Step::Emit(event) => event,
-                Step::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
+                StoryStep::Emit(event) => event,
+                StoryStep::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
                 // All that is written of it is the runtime's own.
-                Step::Judge(..)
-                | Step::Consult(_)
-                | Step::Want(_)
-                | Step::Wait(_)
-                | Step::Equip(_) => continue,
-                Step::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
+                StoryStep::Judge(..)
+                | StoryStep::Consult(_)
+                | StoryStep::Want(_)
+                | StoryStep::Wait(_)
+                | StoryStep::Equip(_) => continue,
+                StoryStep::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
                     // Counted by the runtime.
                     iteration: 0,
                     seam,
@@ -244,15 +244,15 @@ mod tests {
         }
         // Beyond the steps there is only what the runtime says on its own.
         let steps = story().into_iter().flat_map(steps_of);
-        let told = |step: &Step| {
-            use Step::{Consult, Equip, Judge, Wait, Want};
+        let told = |step: &StoryStep| {
+            use StoryStep::{Consult, Equip, Judge, Wait, Want};
             !matches!(step, Judge(..) | Consult(_) | Want(_) | Wait(_) | Equip(_))
         };
         let steps = steps.filter(told).count();
         assert_eq!(events.len(), steps + RUNTIMES_OWN);
     }
 
-    fn steps_of(turn: Turn) -> impl Iterator<Item = Step> {
+    fn steps_of(turn: StoryTurn) -> impl Iterator<Item = StoryStep> {
         turn.steps
             .into_iter()
             .chain(turn.afterwards.into_iter().flatten())
@@ -280,7 +280,7 @@ mod tests {
     const WAITED: usize = 6 * (3 + 2) + 2;
 
     /// A question as it is written, as far as the story tells: names are given by the runtime.
-    fn put(ask: Ask) -> PermissionAsked {
+    fn put(ask: StoryQuestion) -> PermissionAsked {
         let Question {
             mut tool_call,
             options,
@@ -288,7 +288,7 @@ mod tests {
         if !ask.through.is_empty() {
             tool_call.tool_call_id = "".into();
         }
-        let through = ask.through.iter().map(|name| Lineage {
+        let through = ask.through.iter().map(|name| LineageEntry {
             worker_id: "".into(),
             worker_name: name.clone(),
             session_id: "".into(),

@@ -2,22 +2,22 @@
 //! delivered; something that interrupts; and an agent that stays and waits for more.
 
 use harn_model::{
-    Actor, AgentEvent, DeliveryMode, Propagate, ReminderSource, RoleHint, Seam, SystemReminder,
-    ToolCall, TranscriptCompacted,
+    Actor, AgentEvent, DeliveryMode, ReminderPropagation, ReminderSource, RoleHint, Seam,
+    SystemReminder, ToolCall, TranscriptCompacted,
 };
 use serde_json::{Map, json};
 
-use super::{Ask, Step, emit, judged::question};
+use super::{StoryQuestion, StoryStep, emit, judged::question};
 use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
 
 /// Something that is wanted of the running session, and by whom. Messages have names here; their ids are the
 /// runtime's.
-pub(super) struct Wish {
+pub(super) struct StoryRequest {
     pub(super) by: &'static str,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: StoryCommand,
 }
 
-pub(super) enum Wanted {
+pub(super) enum StoryCommand {
     /// A message of this name.
     Say(&'static str, DeliveryMode, &'static str),
     /// To take it back.
@@ -34,8 +34,8 @@ pub(super) enum Wanted {
 }
 
 /// What ends a wait.
-pub(super) enum Waking {
-    Wish(Wish),
+pub(super) enum StoryWake {
+    Wish(StoryRequest),
     Resume,
     Watch,
     /// Time, after so many milliseconds.
@@ -54,37 +54,48 @@ pub(super) fn actor(client: &str) -> Actor {
 }
 
 /// The controller is the phone; the desk only watches.
-pub(super) fn wish(wanted: Wanted) -> Step {
+pub(super) fn wish(wanted: StoryCommand) -> StoryStep {
     let by = "phone";
-    Step::Want(Wish { by, wanted })
+    StoryStep::Want(StoryRequest { by, wanted })
 }
 
-fn remind(mode: DeliveryMode, reminder: SystemReminder) -> Step {
-    wish(Wanted::Remind(mode, Box::new(reminder)))
+fn remind(mode: DeliveryMode, reminder: SystemReminder) -> StoryStep {
+    wish(StoryCommand::Remind(mode, Box::new(reminder)))
 }
 
 /// Everything that can be wanted, and what comes of it.
-pub(super) fn wishes() -> Vec<Step> {
-    let desk = |wanted| Step::Want(Wish { by: "desk", wanted });
+pub(super) fn wishes() -> Vec<StoryStep> {
+    let desk = |wanted| StoryStep::Want(StoryRequest { by: "desk", wanted });
     let mut steps = vec![
-        Step::Pass(Seam::TurnStart),
-        wish(Wanted::Say("tests", FinishStep, "Look at the tests first.")),
-        wish(Wanted::Say("notes", AuditOnly, "Then write the notes.")),
-        wish(Wanted::Reword("notes", "Then write the notes, briefly.")),
-        wish(Wanted::Say("never", FinishStep, "Use a mutex.")),
-        wish(Wanted::Unsay("never")),
-        wish(Wanted::Unsay("never")),
-        wish(Wanted::Reword("never", "Use a lock.")),
-        desk(Wanted::Reword("notes", "Stop that.")),
-        desk(Wanted::Unsay("notes")),
-        wish(Wanted::StopNothing),
-        wish(Wanted::ThinkBetterOf("And tidy up.")),
+        StoryStep::Pass(Seam::TurnStart),
+        wish(StoryCommand::Say(
+            "tests",
+            FinishStep,
+            "Look at the tests first.",
+        )),
+        wish(StoryCommand::Say(
+            "notes",
+            AuditOnly,
+            "Then write the notes.",
+        )),
+        wish(StoryCommand::Reword(
+            "notes",
+            "Then write the notes, briefly.",
+        )),
+        wish(StoryCommand::Say("never", FinishStep, "Use a mutex.")),
+        wish(StoryCommand::Unsay("never")),
+        wish(StoryCommand::Unsay("never")),
+        wish(StoryCommand::Reword("never", "Use a lock.")),
+        desk(StoryCommand::Reword("notes", "Stop that.")),
+        desk(StoryCommand::Unsay("notes")),
+        wish(StoryCommand::StopNothing),
+        wish(StoryCommand::ThinkBetterOf("And tidy up.")),
     ];
     steps.extend(reminders());
     steps.extend(interrupted());
     steps.extend([
-        Step::Pass(Seam::PostToolDispatch),
-        wish(Wanted::Unsay("tests")),
+        StoryStep::Pass(Seam::PostToolDispatch),
+        wish(StoryCommand::Unsay("tests")),
         emit(AgentEvent::TranscriptCompacted(Box::new(compacted()))),
         emit(AgentEvent::message("The tests pass.")),
         remind(
@@ -96,20 +107,20 @@ pub(super) fn wishes() -> Vec<Step> {
 }
 
 /// With the message that was to be delivered at the end.
-pub(super) fn afterwards() -> Vec<Step> {
+pub(super) fn afterwards() -> Vec<StoryStep> {
     vec![
-        Step::Pass(Seam::TurnStart),
+        StoryStep::Pass(Seam::TurnStart),
         emit(AgentEvent::message("The notes are written.")),
     ]
 }
 
-fn reminders() -> Vec<Step> {
+fn reminders() -> Vec<StoryStep> {
     let full = SystemReminder {
         tags: vec!["tests".to_owned()],
         dedupe_key: Some("tests".to_owned()),
         ttl_turns: Some(2),
         preserve_on_compact: true,
-        propagate: Propagate::All,
+        propagate: ReminderPropagation::All,
         role_hint: RoleHint::UserBlock,
         source: ReminderSource::Hook,
         fired_at_turn: 3,
@@ -125,14 +136,14 @@ fn reminders() -> Vec<Step> {
         remind(FinishStep, brief),
         remind(AuditOnly, recorded),
         remind(FinishStep, gone),
-        wish(Wanted::Forget("reminder-gone")),
-        wish(Wanted::Forget("reminder-gone")),
-        wish(Wanted::Forget("reminder-unknown")),
+        wish(StoryCommand::Forget("reminder-gone")),
+        wish(StoryCommand::Forget("reminder-gone")),
+        wish(StoryCommand::Forget("reminder-unknown")),
     ]
 }
 
 /// A question is taken back and a call does not run, because something has to be read first.
-fn interrupted() -> Vec<Step> {
+fn interrupted() -> Vec<StoryStep> {
     let call = ToolCall {
         title: Some("Delete target".to_owned()),
         raw_input: json!({"path": "target"}),
@@ -145,13 +156,13 @@ fn interrupted() -> Vec<Step> {
     };
     vec![
         emit(AgentEvent::ToolCall(Box::new(call.clone()))),
-        Step::Ask(Box::new(Ask {
+        StoryStep::Ask(Box::new(StoryQuestion {
             question: question(call),
             through: Vec::new(),
             decision: None,
         })),
         remind(InterruptImmediate, stop),
-        Step::Pass(Seam::PreToolDispatch),
+        StoryStep::Pass(Seam::PreToolDispatch),
     ]
 }
 
@@ -171,9 +182,9 @@ fn compacted() -> TranscriptCompacted {
 }
 
 /// An agent that stays: woken by everything there is, and then by nothing.
-pub(super) fn waits() -> Vec<Step> {
+pub(super) fn waits() -> Vec<StoryStep> {
     let wished = |wanted| {
-        Step::Wait(Waking::Wish(Wish {
+        StoryStep::Wait(StoryWake::Wish(StoryRequest {
             by: "phone",
             wanted,
         }))
@@ -181,14 +192,14 @@ pub(super) fn waits() -> Vec<Step> {
     let watch = SystemReminder::new("reminder-watch", "src/limit.rs changed.");
     vec![
         emit(AgentEvent::message("I stay.")),
-        wished(Wanted::Say("go-on", AuditOnly, "Go on.")),
-        wished(Wanted::Remind(FinishStep, Box::new(watch))),
-        Step::Wait(Waking::Watch),
+        wished(StoryCommand::Say("go-on", AuditOnly, "Go on.")),
+        wished(StoryCommand::Remind(FinishStep, Box::new(watch))),
+        StoryStep::Wait(StoryWake::Watch),
         emit(AgentEvent::message("Something changed.")),
-        Step::Wait(Waking::Resume),
+        StoryStep::Wait(StoryWake::Resume),
         emit(AgentEvent::message("I am here.")),
-        Step::Wait(Waking::Timer(700)),
-        Step::Wait(Waking::Timer(250)),
-        Step::Wait(Waking::Never(2)),
+        StoryStep::Wait(StoryWake::Timer(700)),
+        StoryStep::Wait(StoryWake::Timer(250)),
+        StoryStep::Wait(StoryWake::Never(2)),
     ]
 }

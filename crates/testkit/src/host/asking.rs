@@ -1,6 +1,6 @@
 //! An agent that asks its host for what the prompt names, and says what came.
 
-use harn_acp::ext::bridge::{Method, Operation};
+use harn_acp::ext::bridge::{BridgeMethod, ProcessOperation};
 use harn_model::{SkillMatchRequest, SkillToMatch, StopReason, ToolKind};
 use harn_runtime::{AgentError, HostError, TurnContext};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub fn asking_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         let prompt = cx.prompt_text();
         let (method, rest) = prompt.split_once(' ').unwrap_or((prompt.as_str(), ""));
-        let Some(method) = Method::named(method) else {
+        let Some(method) = BridgeMethod::named(method) else {
             return Err(AgentError::Failed("not of the bridge".to_owned()));
         };
         let said = match ask(&cx, method, rest).await? {
@@ -29,23 +29,23 @@ pub fn asking_agent() -> ScriptedAgent {
 
 async fn ask(
     cx: &TurnContext,
-    method: Method,
+    method: BridgeMethod,
     rest: &str,
 ) -> Result<Result<Value, HostError>, AgentError> {
     let host = cx.host();
     Ok(match method {
-        Method::BuiltinCall => {
+        BridgeMethod::BuiltinCall => {
             let args = json!({"sides": 6});
             let call = cx.tool("dice").input(args.clone()).start().await?;
             let answer = call.host().call_tool("dice", args).await;
             call.complete(()).await?;
             answer
         }
-        Method::Call => {
+        BridgeMethod::Call => {
             let (operation, args) = rest.split_once(' ').unwrap_or((rest, "{}"));
             let args: Value = serde_json::from_str(args).unwrap_or_default();
-            let kind = match Operation::named(operation) {
-                Some(Operation::Exec) => ToolKind::Execute,
+            let kind = match ProcessOperation::named(operation) {
+                Some(ProcessOperation::Exec) => ToolKind::Execute,
                 _ => ToolKind::Read,
             };
             let call = cx.tool(operation).kind(kind).input(args.clone());
@@ -54,15 +54,15 @@ async fn ask(
             call.complete(()).await?;
             answer
         }
-        Method::Capabilities => host.capabilities().await.map(|it| json!(it.0)),
-        Method::ToolsList => host.list_tools().await.map(|it| json!(it)),
-        Method::SkillsList => host.list_skills().await.map(|it| json!(it)),
-        Method::SkillsFetch => host.fetch_skill("deploy").await.map(|it| {
+        BridgeMethod::Capabilities => host.capabilities().await.map(|it| json!(it.0)),
+        BridgeMethod::ToolsList => host.list_tools().await.map(|it| json!(it)),
+        BridgeMethod::SkillsList => host.list_skills().await.map(|it| json!(it)),
+        BridgeMethod::SkillsFetch => host.fetch_skill("deploy").await.map(|it| {
             json!({
                 "name": it.name, "description": it.description, "body": it.body, "manifest": it.manifest,
             })
         }),
-        Method::SkillMatch => host.match_skills(to_match()).await.map(|it| json!(it)),
+        BridgeMethod::SkillMatch => host.match_skills(to_match()).await.map(|it| json!(it)),
     })
 }
 

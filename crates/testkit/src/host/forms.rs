@@ -1,12 +1,12 @@
 //! Every form in which an answer of a host is read, by method.
 
-use harn_acp::ext::bridge::Method;
+use harn_acp::ext::bridge::BridgeMethod;
 use serde_json::{Value, json};
 
 /// A form of an answer.
-pub struct Form {
+pub struct HostAnswerForm {
     /// Of which method.
-    pub method: Method,
+    pub method: BridgeMethod,
     /// What it is called.
     pub name: &'static str,
     /// An answer like that.
@@ -15,7 +15,7 @@ pub struct Form {
 
 /// All of them. The first one of a method is its canonical one.
 #[must_use]
-pub fn forms() -> Vec<Form> {
+pub fn forms() -> Vec<HostAnswerForm> {
     let older_tools = json!([
         {"name": "dice", "short_description": "Rolls a die", "parameters": sides()},
         {"name": "reveal", "short_description": "Shows a file in the editor", "input_schema": path(), "deprecated": true},
@@ -69,16 +69,19 @@ pub fn forms() -> Vec<Form> {
     let skills_list = vec![("bare", skills()), ("listed", json!({"skills": skills()}))];
     let skills_fetch = vec![("nested", nested_skill), ("flat", flat_skill)];
     let of_methods = [
-        (Method::ToolsList, tools_list),
-        (Method::Capabilities, capabilities),
-        (Method::SkillsList, skills_list),
-        (Method::SkillsFetch, skills_fetch),
-        (Method::SkillMatch, skill_match),
-        (Method::BuiltinCall, vec![("any", json!({"rolled": 4}))]),
+        (BridgeMethod::ToolsList, tools_list),
+        (BridgeMethod::Capabilities, capabilities),
+        (BridgeMethod::SkillsList, skills_list),
+        (BridgeMethod::SkillsFetch, skills_fetch),
+        (BridgeMethod::SkillMatch, skill_match),
+        (
+            BridgeMethod::BuiltinCall,
+            vec![("any", json!({"rolled": 4}))],
+        ),
     ];
     let forms = of_methods.into_iter().flat_map(|(method, forms)| {
         let forms = forms.into_iter();
-        forms.map(move |(name, answer)| Form {
+        forms.map(move |(name, answer)| HostAnswerForm {
             method,
             name,
             answer,
@@ -88,7 +91,7 @@ pub fn forms() -> Vec<Form> {
 }
 
 /// What a host answers that has nothing special about it.
-pub(super) fn canonical(method: Method, params: &Value) -> Value {
+pub(super) fn canonical(method: BridgeMethod, params: &Value) -> Value {
     let first = forms().into_iter().find(|form| form.method == method);
     match (first, params["name"].as_str()) {
         (Some(form), _) => form.answer,

@@ -6,13 +6,13 @@ mod forms;
 
 use std::collections::HashMap;
 
-use harn_acp::ext::bridge::Method;
+use harn_acp::ext::bridge::BridgeMethod;
 use serde_json::{Value, json};
 
 pub use asking::asking_agent;
-pub use forms::{Form, forms};
+pub use forms::{HostAnswerForm, forms};
 
-use crate::{Message, StrictClient};
+use crate::{MessageFromAgent, StrictClient};
 
 /// What a host answers to a request.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ pub enum HostAnswer {
 /// A host with the bridge. Where it is not told otherwise it answers canonically.
 #[derive(Default)]
 pub struct FakeHost {
-    answers: HashMap<Method, HostAnswer>,
-    asked: Vec<(Method, Value)>,
+    answers: HashMap<BridgeMethod, HostAnswer>,
+    asked: Vec<(BridgeMethod, Value)>,
     /// Requests that are answered when they are withdrawn.
     late: Vec<(Value, Value)>,
 }
@@ -51,7 +51,7 @@ impl FakeHost {
 
     /// One that answers this method like this.
     #[must_use]
-    pub fn answering(mut self, method: Method, answer: HostAnswer) -> Self {
+    pub fn answering(mut self, method: BridgeMethod, answer: HostAnswer) -> Self {
         self.answers.insert(method, answer);
         self
     }
@@ -68,7 +68,7 @@ impl FakeHost {
 
     /// What it was asked so far, in order.
     #[must_use]
-    pub fn asked(&self) -> &[(Method, Value)] {
+    pub fn asked(&self) -> &[(BridgeMethod, Value)] {
         &self.asked
     }
 
@@ -86,23 +86,23 @@ impl FakeHost {
         let mut updates = Vec::new();
         loop {
             match client.next().await {
-                Message::Response { id, result } if id == *request => match result {
+                MessageFromAgent::Response { id, result } if id == *request => match result {
                     Ok(result) => return (updates, result),
                     Err(error) => panic!("{error}"),
                 },
-                Message::Request { id, method, params } => {
-                    let Some(method) = Method::named(&method) else {
+                MessageFromAgent::Request { id, method, params } => {
+                    let Some(method) = BridgeMethod::named(&method) else {
                         panic!("{method} is not of the bridge");
                     };
                     self.answer(client, &id, method, &params).await;
                     self.asked.push((method, params));
                 }
-                Message::Notification { method, mut params } => match method.as_str() {
+                MessageFromAgent::Notification { method, mut params } => match method.as_str() {
                     "session/update" => updates.push(params["update"].take()),
                     "$/cancel_request" => self.withdrawn(client, &params["requestId"]).await,
                     _ => {}
                 },
-                other @ Message::Response { .. } => panic!("{other:?}"),
+                other @ MessageFromAgent::Response { .. } => panic!("{other:?}"),
             }
         }
     }
@@ -111,7 +111,7 @@ impl FakeHost {
         &mut self,
         client: &mut StrictClient,
         id: &Value,
-        method: Method,
+        method: BridgeMethod,
         params: &Value,
     ) {
         let answer = self.answers.get(&method).cloned();

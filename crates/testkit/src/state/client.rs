@@ -11,8 +11,8 @@ use tokio_tungstenite::{
     tungstenite::{Error, Message},
 };
 
-use super::Tape;
-use crate::{Direction, must, state_fold};
+use super::SocketTranscript;
+use crate::{RecordDirection, must, state_fold};
 
 /// How long a client waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_secs(3);
 
 /// What a client was sent.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Frame {
+pub enum ReceivedFrame {
     /// The whole document.
     State,
     /// What changed, as it came.
@@ -41,7 +41,7 @@ pub enum Frame {
 pub struct StateClient {
     socket: WebSocketStream<DuplexStream>,
     path: &'static str,
-    tape: Tape,
+    tape: SocketTranscript,
     speaker: usize,
     copy: Value,
     closed: bool,
@@ -51,7 +51,7 @@ impl StateClient {
     pub(super) fn new(
         socket: WebSocketStream<DuplexStream>,
         path: &'static str,
-        tape: Tape,
+        tape: SocketTranscript,
         speaker: usize,
     ) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl StateClient {
     /// Sends text as it is.
     pub async fn send_raw(&mut self, text: &str) {
         let line = text.as_bytes();
-        self.tape.line(self.speaker, Direction::ToAgent, line);
+        self.tape.line(self.speaker, RecordDirection::ToAgent, line);
         self.send_message(Message::text(text)).await;
     }
 
@@ -134,14 +134,14 @@ impl StateClient {
     /// The first frame is the document.
     pub(super) async fn greeted(mut self) -> Self {
         let first = self.next().await;
-        if first != Frame::State {
+        if first != ReceivedFrame::State {
             self.fail(&format!("the first frame is not the document: {first:?}"));
         }
         self
     }
 
     /// The next frame, folded in.
-    pub async fn next(&mut self) -> Frame {
+    pub async fn next(&mut self) -> ReceivedFrame {
         match timeout(PATIENCE, self.read()).await {
             Ok(frame) => frame,
             Err(_) => self.fail("nothing came"),
@@ -149,13 +149,13 @@ impl StateClient {
     }
 
     /// All that comes until nothing more does. An error that nobody expects is one.
-    pub async fn quiet(&mut self) -> Vec<Frame> {
+    pub async fn quiet(&mut self) -> Vec<ReceivedFrame> {
         let mut frames = Vec::new();
         while let Ok(frame) = timeout(QUIET, self.read()).await {
-            if let Frame::Error(message) = &frame {
+            if let ReceivedFrame::Error(message) = &frame {
                 self.fail(&format!("nobody expected an error: {message}"));
             }
-            let closed = matches!(frame, Frame::Closed(..));
+            let closed = matches!(frame, ReceivedFrame::Closed(..));
             frames.push(frame);
             if closed {
                 break;
@@ -168,8 +168,8 @@ impl StateClient {
     pub async fn until(&mut self, is_so: impl Fn(&Value) -> bool) {
         while !is_so(&self.copy) {
             match self.next().await {
-                Frame::State | Frame::Delta(_) => {}
-                other @ (Frame::Error(_) | Frame::Closed(..)) => {
+                ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
+                other @ (ReceivedFrame::Error(_) | ReceivedFrame::Closed(..)) => {
                     self.fail(&format!("nobody expected {other:?}"));
                 }
             }
@@ -185,9 +185,9 @@ impl StateClient {
     pub async fn refused(&mut self) -> String {
         loop {
             match self.next().await {
-                Frame::State | Frame::Delta(_) => {}
-                Frame::Error(message) => return message,
-                Frame::Closed(code, reason) => {
+                ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
+                ReceivedFrame::Error(message) => return message,
+                ReceivedFrame::Closed(code, reason) => {
                     self.fail(&format!("closed with {code} {reason}"));
                 }
             }
@@ -197,7 +197,7 @@ impl StateClient {
     /// Reads until the server says farewell; returns the code and the reason.
     pub async fn farewell(&mut self) -> (u16, String) {
         loop {
-            if let Frame::Closed(code, reason) = self.next().await {
+            if let ReceivedFrame::Closed(code, reason) = self.next().await {
                 return (code, reason);
             }
         }
@@ -217,7 +217,7 @@ impl StateClient {
         }
     }
 
-    async fn read(&mut self) -> Frame {
+    async fn read(&mut self) -> ReceivedFrame {
         loop {
             match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => return self.take(&text),
@@ -227,7 +227,7 @@ impl StateClient {
                     let (code, reason) = close.unwrap_or((1005, String::new()));
                     let farewell = format!("closed: {code} {reason}");
                     self.tape.note(self.speaker, farewell.trim_end());
-                    return Frame::Closed(code, reason);
+                    return ReceivedFrame::Closed(code, reason);
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
@@ -235,7 +235,7 @@ impl StateClient {
                 }
                 None | Some(Err(Error::ConnectionClosed)) => {
                     self.closed = true;
-                    return Frame::Closed(1006, String::new());
+                    return ReceivedFrame::Closed(1006, String::new());
                 }
                 Some(Err(error)) => self.fail(&format!("the connection broke: {error}")),
             }
@@ -243,9 +243,10 @@ impl StateClient {
     }
 
     /// Keeps account of a frame.
-    fn take(&mut self, text: &str) -> Frame {
+    fn take(&mut self, text: &str) -> ReceivedFrame {
         let line = text.as_bytes();
-        self.tape.line(self.speaker, Direction::ToClient, line);
+        self.tape
+            .line(self.speaker, RecordDirection::ToClient, line);
         let frame = serde_json::from_str(text);
         let mut frame: Value =
             frame.unwrap_or_else(|error| self.fail(&format!("the last frame is no JSON: {error}")));
@@ -259,7 +260,7 @@ impl StateClient {
         match frame["type"].as_str() {
             Some("state") => {
                 self.copy = frame["state"].take();
-                Frame::State
+                ReceivedFrame::State
             }
             Some("delta") => {
                 let operations = frame["operations"].take();
@@ -270,9 +271,9 @@ impl StateClient {
                 if let Err(problem) = schema.validate(&fits) {
                     self.fail(&format!("the last frame makes no document: {problem}"));
                 }
-                Frame::Delta(operations)
+                ReceivedFrame::Delta(operations)
             }
-            _ => Frame::Error(frame["message"].as_str().unwrap_or_default().to_owned()),
+            _ => ReceivedFrame::Error(frame["message"].as_str().unwrap_or_default().to_owned()),
         }
     }
 
@@ -291,22 +292,24 @@ impl Drop for StateClient {
         // What came and was not read has to fit, too.
         while let Some(frame) = self.read().now_or_never() {
             match frame {
-                Frame::State | Frame::Delta(_) => {}
-                Frame::Error(message) => self.fail(&format!("nobody read an error: {message}")),
-                Frame::Closed(..) => return,
+                ReceivedFrame::State | ReceivedFrame::Delta(_) => {}
+                ReceivedFrame::Error(message) => {
+                    self.fail(&format!("nobody read an error: {message}"))
+                }
+                ReceivedFrame::Closed(..) => return,
             }
         }
     }
 }
 
-struct Validators {
+struct StateValidators {
     frames: Validator,
     commands: Validator,
     sessions: Validator,
 }
 
-fn validators() -> &'static Validators {
-    static VALIDATORS: OnceLock<Validators> = OnceLock::new();
+fn validators() -> &'static StateValidators {
+    static VALIDATORS: OnceLock<StateValidators> = OnceLock::new();
     let of = |name: &str| {
         let published = harn_state::published::SCHEMAS.iter();
         let schema = published.clone().find(|(file, _)| *file == name);
@@ -314,7 +317,7 @@ fn validators() -> &'static Validators {
         let validator = jsonschema::validator_for(&schema.unwrap_or(Value::Null));
         must(validator, name)
     };
-    VALIDATORS.get_or_init(|| Validators {
+    VALIDATORS.get_or_init(|| StateValidators {
         frames: of("state-frames.schema.json"),
         commands: of("state-commands.schema.json"),
         sessions: of("state-sessions.schema.json"),

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-fn words<T: std::fmt::Debug>(read: Read<T>) -> String {
+fn words<T: std::fmt::Debug>(read: ParamsResult<T>) -> String {
     match read {
         Ok(read) => format!("{read:?}\n"),
         Err(error) => format!("{} {error}\n", error.code()),
@@ -168,7 +168,11 @@ fn decisions_among_what_is_offered() {
         &[once, no],
         &[never],
     ] {
-        for decide in [Decide::Once, Decide::Always, Decide::Reject] {
+        for decide in [
+            ApprovalDecision::Once,
+            ApprovalDecision::Always,
+            ApprovalDecision::Reject,
+        ] {
             rows += &words(decision(decide, offered));
         }
     }

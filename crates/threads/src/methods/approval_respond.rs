@@ -3,28 +3,34 @@
 use std::sync::Arc;
 
 use harn_model::{AskId, Decision};
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 use serde_json::Value;
 
 use super::hand;
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{ReplyTarget, ThreadsPeer},
     from_wire,
-    thread::{ThreadTask, Wanted},
-    wire::{ApprovalReply, Decide},
+    thread::{ThreadAction, ThreadTask},
+    wire::{ApprovalDecision, ApprovalReply},
 };
 
 pub(crate) async fn handle(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     params: Option<Value>,
-    reply: Reply,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let params = from_wire::approval_respond(params)?;
     let ask: AskId = params.request_id.into();
     let thread = peer.registry.asking(&ask);
     let thread = thread.ok_or(ThreadsError::ApprovalNotFound)?;
-    hand(peer, &thread, Wanted::Decide(ask, params.decision), reply).await
+    hand(
+        peer,
+        &thread,
+        ThreadAction::Decide(ask, params.decision),
+        reply,
+    )
+    .await
 }
 
 impl ThreadTask {
@@ -32,7 +38,7 @@ impl ThreadTask {
     pub(crate) async fn decide(
         &mut self,
         ask: &AskId,
-        decide: Decide,
+        decide: ApprovalDecision,
     ) -> Result<ApprovalReply, ThreadsError> {
         // Settled, as far as the client has heard or as it is about to hear.
         let open = self.seat.open_asks();
@@ -41,10 +47,10 @@ impl ThreadTask {
         let options = options.ok_or(ThreadsError::ApprovalNotFound)?;
         let (decision, reply) = from_wire::decision(decide, options)?;
         self.answer(ask.clone(), decision).await?;
-        if decide == Decide::Reject {
+        if decide == ApprovalDecision::Reject {
             // A no is a no to all that the thread wants just now.
             for other in open.iter().filter(|open| open.ask_id != *ask) {
-                let (decision, _) = from_wire::decision(Decide::Reject, &other.options)?;
+                let (decision, _) = from_wire::decision(ApprovalDecision::Reject, &other.options)?;
                 self.answer(other.ask_id.clone(), decision).await?;
             }
         }
@@ -52,7 +58,7 @@ impl ThreadTask {
     }
 
     async fn answer(&self, ask: AskId, decision: Decision) -> Result<(), ThreadsError> {
-        self.seat.drive(Act::Answer, None)?;
+        self.seat.drive(DriverAction::Answer, None)?;
         let (Some(term), _) = self.seat.asked() else {
             let why = "somebody else is asked just now; who decides is about to change";
             return Err(ThreadsError::Internal(why.to_owned()));

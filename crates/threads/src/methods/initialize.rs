@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::{
     ThreadsError,
-    connection::Peer,
+    connection::ThreadsPeer,
     from_wire,
-    wire::{Capabilities, InitializeResult, ServerInfo},
+    wire::{InitializeResult, ServerInfo, ThreadsCapabilities},
 };
 
 /// The program that speaks it, whichever agent works behind it.
@@ -15,7 +15,10 @@ const PROGRAM: &str = "harn-serve";
 /// The version of the protocol that is spoken here.
 const PROTOCOL_VERSION: &str = "1.0.0";
 
-pub(crate) fn handle(peer: &Peer, params: Option<Value>) -> Result<InitializeResult, ThreadsError> {
+pub(crate) fn handle(
+    peer: &ThreadsPeer,
+    params: Option<Value>,
+) -> Result<InitializeResult, ThreadsError> {
     from_wire::initialize(params)?;
     Ok(InitializeResult {
         version: PROTOCOL_VERSION.to_owned(),
@@ -23,7 +26,7 @@ pub(crate) fn handle(peer: &Peer, params: Option<Value>) -> Result<InitializeRes
             name: PROGRAM.to_owned(),
             version: peer.config.version.clone(),
         },
-        capabilities: Capabilities {
+        capabilities: ThreadsCapabilities {
             threads: true,
             turns: true,
             approvals: true,

@@ -14,22 +14,22 @@ use harn_model::SessionId;
 
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{ReplyTarget, ThreadsPeer},
     registry,
-    thread::{Request, Wanted},
+    thread::{ThreadAction, ThreadRequest},
 };
 
 /// Hands a request to the task of its thread. Waits where the thread has to be opened and much touches the
 /// disk already.
 async fn hand(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     thread: &SessionId,
-    wanted: Wanted,
-    reply: Reply,
+    wanted: ThreadAction,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let place = match peer.registry.has(thread) {
         true => None,
         false => peer.disk().await,
     };
-    registry::hand(peer, thread, Request { wanted, reply }, place)
+    registry::hand(peer, thread, ThreadRequest { wanted, reply }, place)
 }

@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::{
     ThreadsError,
-    connection::{Peer, Place, Reply},
+    connection::{DiskPermit, ReplyTarget, ThreadsPeer},
     from_wire, rpc,
     thread::ThreadTask,
-    wire::{Notification, ThreadCreateParams, ThreadResult},
+    wire::{ThreadCreateParams, ThreadNotification, ThreadResult},
 };
 
 pub(crate) async fn handle(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     params: Option<Value>,
-    reply: Reply,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let params = from_wire::thread_create(params)?;
     let place = peer.disk().await;
@@ -25,7 +25,12 @@ pub(crate) async fn handle(
     Ok(())
 }
 
-async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply, place: Option<Place>) {
+async fn run(
+    peer: Arc<ThreadsPeer>,
+    params: ThreadCreateParams,
+    reply: ReplyTarget,
+    place: Option<DiskPermit>,
+) {
     let task = match create(&peer, params).await {
         Ok(session) => ThreadTask::follow(&peer, session).await,
         Err(error) => Err(error),
@@ -41,7 +46,7 @@ async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply, place: O
     // Before the client knows of it: whatever it asks next finds it.
     let requests = peer.registry.enter(task.id().clone());
     let thread = task.thread();
-    let created = Notification::ThreadCreated {
+    let created = ThreadNotification::ThreadCreated {
         thread_id: thread.thread_id.clone(),
         title: thread.title.clone(),
     };
@@ -55,7 +60,10 @@ async fn run(peer: Arc<Peer>, params: ThreadCreateParams, reply: Reply, place: O
     }
 }
 
-async fn create(peer: &Peer, params: ThreadCreateParams) -> Result<Controller, ThreadsError> {
+async fn create(
+    peer: &ThreadsPeer,
+    params: ThreadCreateParams,
+) -> Result<Controller, ThreadsError> {
     let base = &peer.config.directory;
     let cwd = params.directory.map_or(base.clone(), |it| base.join(it));
     let session = peer.hub.create(NewSession {

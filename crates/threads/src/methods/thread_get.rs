@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use super::hand;
 use crate::{
-    History, ThreadsError,
-    connection::{Peer, Reply},
+    ThreadHistory, ThreadsError,
+    connection::{ReplyTarget, ThreadsPeer},
     from_wire,
-    thread::{ThreadTask, Wanted},
+    thread::{ThreadAction, ThreadTask},
     wire::ThreadGetResult,
 };
 
 pub(crate) async fn handle(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     params: Option<Value>,
-    reply: Reply,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let thread = from_wire::thread_get(params)?.thread_id.into();
-    hand(peer, &thread, Wanted::Get, reply).await
+    hand(peer, &thread, ThreadAction::Get, reply).await
 }
 
 impl ThreadTask {
     /// Reads the journal a second time, to exactly where the stream stands.
     pub(crate) async fn get(&mut self) -> Result<ThreadGetResult, ThreadsError> {
         let until = self.from.position();
-        let mut history = History::new(self.id().clone(), self.seat.meta().created);
+        let mut history = ThreadHistory::new(self.id().clone(), self.seat.meta().created);
         let mut past = self.seat.subscribe(Seq::ZERO);
         while past.position() < until {
             let delivery = past.next().await.map_err(ended)?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{ReplyTarget, ThreadsPeer},
     from_wire,
     replay::UNTITLED,
     thread::of_session,
@@ -15,9 +15,9 @@ use crate::{
 };
 
 pub(crate) async fn handle(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     params: Option<Value>,
-    reply: Reply,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     from_wire::thread_list(params)?;
     let asked = peer.clone();
@@ -26,7 +26,7 @@ pub(crate) async fn handle(
     Ok(())
 }
 
-async fn list(peer: &Peer) -> Result<ThreadListResult, ThreadsError> {
+async fn list(peer: &ThreadsPeer) -> Result<ThreadListResult, ThreadsError> {
     // This protocol cannot ask for those that are archived.
     let filter = SessionFilter {
         archived: ArchiveFilter::Include,
@@ -42,7 +42,7 @@ async fn list(peer: &Peer) -> Result<ThreadListResult, ThreadsError> {
     Ok(ThreadListResult { threads })
 }
 
-fn thread(peer: &Peer, summary: SessionSummary) -> Thread {
+fn thread(peer: &ThreadsPeer, summary: SessionSummary) -> Thread {
     let meta = summary.meta;
     // What is open here may know more than the disk has yet.
     if let Some(session) = peer.hub.live(&meta.thread_id) {

@@ -3,34 +3,34 @@
 use std::sync::Arc;
 
 use harn_model::{SessionId, TurnId};
-use harn_runtime::Act;
+use harn_runtime::DriverAction;
 use serde_json::Value;
 
 use super::hand;
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{ReplyTarget, ThreadsPeer},
     from_wire,
-    thread::{ThreadTask, Wanted},
-    wire::Done,
+    thread::{ThreadAction, ThreadTask},
+    wire::OkResult,
 };
 
 pub(crate) async fn handle(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     params: Option<Value>,
-    reply: Reply,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let params = from_wire::turn_cancel(params)?;
     let thread: SessionId = params.thread_id.into();
     let turn: Option<TurnId> = params.turn_id.map(Into::into);
     // Whether a thread had a turn is in its log.
     if turn.is_some() || peer.registry.has(&thread) || peer.hub.live(&thread).is_some() {
-        return hand(peer, &thread, Wanted::Cancel(turn), reply).await;
+        return hand(peer, &thread, ThreadAction::Cancel(turn), reply).await;
     }
     // Nothing runs in a thread that is not open, so it is not opened to find that out.
     let hub = peer.hub.clone();
     let done = async move {
-        let known = hub.has(&thread).await.then_some(Done::YES);
+        let known = hub.has(&thread).await.then_some(OkResult::YES);
         known.ok_or(ThreadsError::ThreadNotFound)
     };
     peer.answer_beside(reply, done).await;
@@ -40,7 +40,7 @@ pub(crate) async fn handle(
 impl ThreadTask {
     /// Cancels the turn that is named, or the one that runs. Binds to one turn, and no other: a late cancel
     /// must not reach the next one.
-    pub(crate) async fn cancel(&mut self, turn: Option<TurnId>) -> Result<Done, ThreadsError> {
+    pub(crate) async fn cancel(&mut self, turn: Option<TurnId>) -> Result<OkResult, ThreadsError> {
         let running = self.seat.cancel_target();
         let target = match turn {
             None => running,
@@ -48,9 +48,9 @@ impl ThreadTask {
             Some(_) => return Err(ThreadsError::TurnNotFound),
         };
         if let Some(turn) = target {
-            let driver = self.seat.drive(Act::Steer, None)?;
+            let driver = self.seat.drive(DriverAction::Steer, None)?;
             driver.cancel(turn).await;
         }
-        Ok(Done::YES)
+        Ok(OkResult::YES)
     }
 }

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 
 use harn_model::TurnId;
-use harn_runtime::{Act, Submission};
+use harn_runtime::{DriverAction, PromptSubmission};
 use serde_json::Value;
 
 use super::hand;
 use crate::{
     ThreadsError,
-    connection::{Peer, Reply},
+    connection::{ReplyTarget, ThreadsPeer},
     from_wire,
-    thread::{ThreadTask, Wanted},
+    thread::{ThreadAction, ThreadTask},
     wire::TurnStartParams,
 };
 
 pub(crate) async fn handle(
-    peer: &Arc<Peer>,
+    peer: &Arc<ThreadsPeer>,
     params: Option<Value>,
-    reply: Reply,
+    reply: ReplyTarget,
 ) -> Result<(), ThreadsError> {
     let params = from_wire::turn_start(params)?;
     let thread = params.thread_id.as_str().into();
-    hand(peer, &thread, Wanted::Start(Box::new(params)), reply).await
+    hand(peer, &thread, ThreadAction::Start(Box::new(params)), reply).await
 }
 
 /// The options of an agent that a turn may choose, and what they are called here.
@@ -37,8 +37,8 @@ impl ThreadTask {
         }
         let model = params.model.map(|model| model.model_id);
         self.choose([model, params.agent]).await?;
-        let driver = self.seat.drive(Act::Speak, None)?;
-        let prompt = Submission {
+        let driver = self.seat.drive(DriverAction::Speak, None)?;
+        let prompt = PromptSubmission {
             blocks: from_wire::prompt(params.input),
             message: None,
             behind: Some(0),
@@ -68,7 +68,7 @@ impl ThreadTask {
             }
         }
         for (id, value) in changes {
-            let driver = self.seat.drive(Act::Steer, None)?;
+            let driver = self.seat.drive(DriverAction::Steer, None)?;
             driver.set_option(id, &value).await?;
         }
         Ok(())

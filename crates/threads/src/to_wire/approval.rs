@@ -6,19 +6,20 @@ use harn_model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{ItemTag, Projector, content};
+use super::{ItemTag, ThreadProjector, content};
 use crate::wire::{
-    Approval, ApprovalData, ApprovalEnd, ApprovalReply, AskedCall, ItemEnd, ItemStart, Notification,
+    ApprovalData, ApprovalEnd, ApprovalReply, AskedCall, ItemEnd, ItemStart, ThreadApproval,
+    ThreadNotification,
 };
 
-type Ask = TaggedItem<Box<PermissionAsked>, ItemTag>;
+type AskItem = TaggedItem<Box<PermissionAsked>, ItemTag>;
 
-impl Projector {
+impl ThreadProjector {
     pub(super) fn ask(
         &mut self,
         ask: &PermissionAsked,
-        before: Option<Ask>,
-        out: &mut Vec<Notification>,
+        before: Option<AskItem>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         if let Some(before) = before {
             self.end_ask(before, undecided("it was asked again"), out);
@@ -43,16 +44,23 @@ impl Projector {
             message_id,
             call_id: ask.tool_call.tool_call_id.clone(),
         });
-        out.push(Notification::ApprovalRequested(Box::new(Approval {
-            thread_id: self.thread.clone(),
-            turn_id,
-            item_id: item,
-            ask: data,
-            tool,
-        })));
+        out.push(ThreadNotification::ApprovalRequested(Box::new(
+            ThreadApproval {
+                thread_id: self.thread.clone(),
+                turn_id,
+                item_id: item,
+                ask: data,
+                tool,
+            },
+        )));
     }
 
-    pub(super) fn end_ask(&self, ask: Ask, end: ApprovalEnd, out: &mut Vec<Notification>) {
+    pub(super) fn end_ask(
+        &self,
+        ask: AskItem,
+        end: ApprovalEnd,
+        out: &mut Vec<ThreadNotification>,
+    ) {
         self.completed(ask.tag.id, Some(ItemEnd::Approval(end)), out);
     }
 }

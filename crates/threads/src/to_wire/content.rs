@@ -4,7 +4,7 @@ use harn_model::{ContentBlock, ToolContent};
 
 use crate::{
     from_wire::last_segment,
-    wire::{Diff, InputPart},
+    wire::{InputPart, ToolDiff},
 };
 
 /// A prompt as it would have been sent here. What came over another wire and has no part of its own is a
@@ -74,9 +74,9 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
 }
 
 /// The changes to files among what a tool shows.
-pub(super) fn diffs(content: &[ToolContent]) -> Vec<Diff> {
+pub(super) fn diffs(content: &[ToolContent]) -> Vec<ToolDiff> {
     let diffs = content.iter().filter_map(ToolContent::diff);
-    let diffs = diffs.map(|(path, old_text, new_text)| Diff {
+    let diffs = diffs.map(|(path, old_text, new_text)| ToolDiff {
         path: path.to_owned(),
         old_text: old_text.map(str::to_owned),
         new_text: new_text.to_owned(),

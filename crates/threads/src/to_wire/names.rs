@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 /// The names that were given.
 #[derive(Default)]
-pub(super) struct Names(HashSet<Box<str>>);
+pub(super) struct ItemNames(HashSet<Box<str>>);
 
-impl Names {
+impl ItemNames {
     /// The name of the next item that is called after this id. Agents may come back to a message, or call
     /// two things the same; each time it is another item.
     pub(super) fn item(&mut self, id: &str) -> String {
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn no_name_is_given_twice() {
-        let mut names = Names::default();
+        let mut names = ItemNames::default();
         let given = ["a", "b", "a", "a.2", "a"].map(|id| names.item(id));
         assert_eq!(given, ["itm_a", "itm_b", "itm_a.2", "itm_a.2.2", "itm_a.3"]);
     }

@@ -3,8 +3,8 @@
 use expect_test::{Expect, expect};
 use harn_model::{
     CommandOutput, Decision, PermissionAsked, PermissionOption, PermissionOptionKind,
-    PermissionResolved, Recovered, Resource, Seq, ToolCall, ToolCallStatus, ToolCallUpdate,
-    ToolContent, TurnEnded, TurnStarted,
+    PermissionResolved, Resource, Seq, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent,
+    TurnEnded, TurnRecovered, TurnStarted,
 };
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::*;
 
 /// What is told of these, a line each, without what every line has.
 fn check(events: Vec<AgentEvent>, expect: Expect) {
-    let mut projector = Projector::new("t".into());
+    let mut projector = ThreadProjector::new("t".into());
     let mut told = Vec::new();
     for (at, event) in (1..).zip(events) {
         let envelope = Envelope {
@@ -23,7 +23,7 @@ fn check(events: Vec<AgentEvent>, expect: Expect) {
         };
         projector.project(&envelope, &mut told);
     }
-    let line = |notification: &Notification| {
+    let line = |notification: &ThreadNotification| {
         let mut line = serde_json::to_string(notification).unwrap();
         for same in [r#""threadId":"t""#, r#""turnId":"turn""#] {
             line = line.replace(&format!("{same},"), "");
@@ -132,7 +132,7 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
         AgentEvent::ToolCall(Box::new(ToolCall::new("call", "look"))),
         asked(),
         chunk("a", "one"),
-        AgentEvent::Recovered(Box::new(Recovered {
+        AgentEvent::Recovered(Box::new(TurnRecovered {
             interrupted_calls: Vec::new(),
             withdrawn_asks: Vec::new(),
             torn_bytes: 0,

@@ -3,23 +3,24 @@
 use harn_model::{ShownCall, TaggedItem, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate};
 use serde_json::Value;
 
-use super::{ItemTag, Projector, content};
+use super::{ItemTag, ThreadProjector, content};
 use crate::wire::{
-    Delta, ItemEnd, ItemStart, Notification, Pending, ToolData, ToolEnd, ToolLogData, ToolOutcome,
+    ItemDelta, ItemEnd, ItemStart, PendingStatus, ThreadNotification, ToolData, ToolEnd,
+    ToolLogData, ToolOutcome,
 };
 
 /// How much of a command's output the end of its item repeats at most.
 pub(super) const OUTPUT_BYTES: usize = 2 * 1024 * 1024;
 
-type Call = TaggedItem<ShownCall, ItemTag>;
+type CallItem = TaggedItem<ShownCall, ItemTag>;
 
-impl Projector {
+impl ThreadProjector {
     /// Tells a call, after the end of one whose id it takes: the runtime makes an update of a second announcement.
     pub(super) fn announce(
         &mut self,
         call: &ToolCall,
-        before: Option<Call>,
-        out: &mut Vec<Notification>,
+        before: Option<CallItem>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         let id = &call.tool_call_id;
         if let Some(before) = before {
@@ -41,7 +42,7 @@ impl Projector {
         let data = ToolData {
             call_id: id.clone(),
             tool: call.tool_name.clone(),
-            status: Pending::Pending,
+            status: PendingStatus::Pending,
             title: call.title.clone(),
             kind: call.kind,
             input: (!call.raw_input.is_null()).then(|| call.raw_input.clone()),
@@ -53,7 +54,7 @@ impl Projector {
                 tool: call.tool_name.clone(),
                 input: None,
             };
-            self.delta(item, Delta::ToolLog { delta: new, data }, out);
+            self.delta(item, ItemDelta::ToolLog { delta: new, data }, out);
         }
         if let Some(ended) = ended {
             let outcome = outcome(&ended, None, None);
@@ -65,8 +66,8 @@ impl Projector {
     pub(super) fn update(
         &mut self,
         update: &ToolCallUpdate,
-        mut ended: Option<Call>,
-        out: &mut Vec<Notification>,
+        mut ended: Option<CallItem>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         let id = &update.tool_call_id;
         let open = self.transcript.open.calls.get_mut(id);
@@ -82,7 +83,7 @@ impl Projector {
                 tool: call.tool_name.clone(),
                 input: update.raw_input.clone(),
             };
-            self.delta(item, Delta::ToolLog { delta: new, data }, out);
+            self.delta(item, ItemDelta::ToolLog { delta: new, data }, out);
         }
         if let Some(ended) = ended {
             let outcome = outcome(&ended, update.error.as_deref(), update.raw_output.as_ref());
@@ -93,9 +94,9 @@ impl Projector {
     pub(super) fn end_call(
         &self,
         call_id: ToolCallId,
-        call: Call,
+        call: CallItem,
         outcome: ToolOutcome,
-        out: &mut Vec<Notification>,
+        out: &mut Vec<ThreadNotification>,
     ) {
         let diffs = content::diffs(&call.output.content);
         let end = ToolEnd {
@@ -110,7 +111,7 @@ impl Projector {
 
 /// What clients append to what they have of a call. A text that replaces another has no delta: a client would append
 /// it to the one it replaces. The end of the item has it.
-fn new_text(call: &mut Call) -> Option<String> {
+fn new_text(call: &mut CallItem) -> Option<String> {
     let output = &call.item.output;
     let prints = output.content.iter().any(|part| part.printed().is_some());
     let new = match prints {

@@ -65,7 +65,7 @@ pub struct ToolData {
     /// The tool.
     pub tool: String,
     /// Always `pending`.
-    pub status: Pending,
+    pub status: PendingStatus,
     /// What to show a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -80,7 +80,8 @@ pub struct ToolData {
 /// The one word for a call that has not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Pending {
+#[schemars(rename = "Pending")]
+pub enum PendingStatus {
     /// `pending`.
     #[default]
     Pending,
@@ -161,7 +162,7 @@ pub struct ToolEnd {
     pub outcome: ToolOutcome,
     /// Files it changed, where it told of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub diffs: Vec<Diff>,
+    pub diffs: Vec<ToolDiff>,
 }
 
 /// What came of a call.
@@ -185,7 +186,8 @@ pub enum ToolOutcome {
 /// A change to a file.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Diff {
+#[schemars(rename = "Diff")]
+pub struct ToolDiff {
     /// Absolute path.
     pub path: String,
     /// What was there; absent for a new file.

@@ -10,7 +10,8 @@ use super::{ApprovalData, Item, ItemEnd};
 /// The params of a notification. They repeat the method, and so are whole where only they are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "notification", rename_all_fields = "camelCase")]
-pub enum Notification {
+#[schemars(rename = "Notification")]
+pub enum ThreadNotification {
     /// A thread was created.
     #[serde(rename = "thread.created")]
     ThreadCreated {
@@ -29,7 +30,7 @@ pub enum Notification {
         /// When, in milliseconds since 1970.
         time: Timestamp,
         /// The turn.
-        turn: Turn,
+        turn: ThreadTurn,
     },
     /// A turn ended.
     #[serde(rename = "turn.completed")]
@@ -45,7 +46,7 @@ pub enum Notification {
         /// Why the agent stopped.
         stop_reason: StopReason,
         /// The turn.
-        turn: Turn,
+        turn: ThreadTurn,
     },
     /// A turn failed, or was cancelled.
     #[serde(rename = "turn.error")]
@@ -61,7 +62,7 @@ pub enum Notification {
         /// When, in milliseconds since 1970.
         time: Timestamp,
         /// The turn.
-        turn: Turn,
+        turn: ThreadTurn,
     },
     /// An item began.
     #[serde(rename = "item.started")]
@@ -80,7 +81,7 @@ pub enum Notification {
         turn_id: TurnId,
         /// By what.
         #[serde(flatten)]
-        delta: Delta,
+        delta: ItemDelta,
     },
     /// An item ended.
     #[serde(rename = "item.completed")]
@@ -97,10 +98,10 @@ pub enum Notification {
     },
     /// A person has to decide.
     #[serde(rename = "approval.requested")]
-    ApprovalRequested(Box<Approval>),
+    ApprovalRequested(Box<ThreadApproval>),
 }
 
-impl Notification {
+impl ThreadNotification {
     /// The method it is sent as.
     #[must_use]
     pub fn method(&self) -> &'static str {
@@ -121,7 +122,8 @@ impl Notification {
 /// of this protocol read them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Turn {
+#[schemars(rename = "Turn")]
+pub struct ThreadTurn {
     /// Its id.
     pub turn_id: TurnId,
     /// Its thread.
@@ -187,7 +189,8 @@ pub enum BrokenStatus {
 /// What an item grows by.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Delta {
+#[schemars(rename = "Delta")]
+pub enum ItemDelta {
     /// More of what the agent says.
     AssistantMessage {
         /// The text.
@@ -222,7 +225,8 @@ pub struct ToolLogData {
 /// A person has to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Approval {
+#[schemars(rename = "Approval")]
+pub struct ThreadApproval {
     /// In which thread.
     pub thread_id: SessionId,
     /// In which turn.

@@ -106,13 +106,14 @@ pub struct ApprovalRespondParams {
     /// What was asked.
     pub request_id: String,
     /// What is decided.
-    pub decision: Decide,
+    pub decision: ApprovalDecision,
 }
 
 /// What may be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "snake_case")]
-pub enum Decide {
+#[schemars(rename = "Decide")]
+pub enum ApprovalDecision {
     /// Yes, this time.
     Once,
     /// Yes, from now on, for whatever is exactly like it.

@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use harn_model::{SessionId, Timestamp, TurnId};
 use serde::Serialize;
 
-use super::Notification;
+use super::ThreadNotification;
 
 /// Who answers, and what it can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub struct InitializeResult {
     /// The program that answers.
     pub server_info: ServerInfo,
     /// What it can do.
-    pub capabilities: Capabilities,
+    pub capabilities: ThreadsCapabilities,
 }
 
 /// The program that answers, as `clientInfo` describes the one that asks.
@@ -29,7 +29,8 @@ pub struct ServerInfo {
 
 /// What the server can do: all there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Capabilities {
+#[schemars(rename = "Capabilities")]
+pub struct ThreadsCapabilities {
     /// Threads.
     pub threads: bool,
     /// Turns in them.
@@ -85,15 +86,16 @@ pub struct ThreadGetResult {
     /// The thread.
     pub thread: Thread,
     /// Everything that was told of it up to here.
-    pub events: Vec<Event>,
+    pub events: Vec<ThreadEvent>,
 }
 
 /// The params of a notification, with their time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Event {
+#[schemars(rename = "Event")]
+pub struct ThreadEvent {
     /// What was told.
     #[serde(flatten)]
-    pub notification: Notification,
+    pub notification: ThreadNotification,
     /// When, in milliseconds since 1970; greater than that of the event before.
     pub timestamp: Timestamp,
 }
@@ -108,12 +110,13 @@ pub struct TurnStartResult {
 
 /// It was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Done {
+#[schemars(rename = "Done")]
+pub struct OkResult {
     /// Always true.
     pub ok: bool,
 }
 
-impl Done {
+impl OkResult {
     /// It was.
     pub const YES: Self = Self { ok: true };
 }

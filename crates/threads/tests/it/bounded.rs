@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harn_testkit::{ScriptedAgent, TestHub};
-use harn_threads::{Line, ThreadsConfig, outgoing, serve_connection};
+use harn_threads::{IncomingLine, ThreadsConfig, outgoing, serve_connection};
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 
@@ -24,7 +24,7 @@ async fn taken(request: impl Fn(usize) -> Value) -> usize {
     let serving = tokio::spawn(serve_connection(hub, config, incoming, outgoing));
     let mut taken = 0;
     while taken < ASKED {
-        let line = Line::Text(request(taken).to_string());
+        let line = IncomingLine::Text(request(taken).to_string());
         match timeout(Duration::from_secs(1), to.send(line)).await {
             Ok(sent) => sent.unwrap(),
             Err(_) => break,

@@ -3,12 +3,12 @@
 
 use harn_model::{AgentEvent, Envelope, Seq, TurnId};
 use harn_testkit::{EventStrategy, ThreadScreen, every_event};
-use harn_threads::{History, Projector};
+use harn_threads::{ThreadHistory, ThreadProjector};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 /// Streams the events, and holds the history up to each of them against what was streamed.
 fn check(events: &[Envelope]) {
-    let mut projector = Projector::new("thread".into());
+    let mut projector = ThreadProjector::new("thread".into());
     let mut live = ThreadScreen::default();
     let mut told = Vec::new();
     for (at, envelope) in events.iter().enumerate() {
@@ -16,7 +16,7 @@ fn check(events: &[Envelope]) {
         for notification in told.drain(..) {
             live.take(&serde_json::to_value(&notification).unwrap());
         }
-        let mut history = History::new("thread".into(), 0);
+        let mut history = ThreadHistory::new("thread".into(), 0);
         events[..=at].iter().for_each(|it| history.add(it));
         let history = history.finish();
         let times = history.iter().map(|event| event.timestamp);

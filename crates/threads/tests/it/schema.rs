@@ -7,8 +7,8 @@ use harn_testkit::schema::{NullRule, accepted_schema, check_carried, check_files
 use harn_threads::{
     published::SCHEMAS,
     wire::{
-        ApprovalRespondParams, Done, InitializeParams, InitializeResult, Notification,
-        ThreadCreateParams, ThreadGetParams, ThreadGetResult, ThreadListParams, ThreadListResult,
+        ApprovalRespondParams, InitializeParams, InitializeResult, OkResult, ThreadCreateParams,
+        ThreadGetParams, ThreadGetResult, ThreadListParams, ThreadListResult, ThreadNotification,
         ThreadResult, TurnCancelParams, TurnStartParams, TurnStartResult,
     },
 };
@@ -59,9 +59,9 @@ struct MethodResults {
     #[serde(rename = "turn.start", skip_serializing_if = "Option::is_none")]
     turn_start: Option<TurnStartResult>,
     #[serde(rename = "turn.cancel", skip_serializing_if = "Option::is_none")]
-    turn_cancel: Option<Done>,
+    turn_cancel: Option<OkResult>,
     #[serde(rename = "approval.respond", skip_serializing_if = "Option::is_none")]
-    approval_respond: Option<Done>,
+    approval_respond: Option<OkResult>,
 }
 
 /// The schemas by file name.
@@ -83,7 +83,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "threads-notifications.schema.json",
-            written::<Notification>(
+            written::<ThreadNotification>(
                 "The `params` of what is told of threads unasked; `notification` is the method. Clients \
                  must ignore what they do not know.",
             ),

@@ -6,22 +6,22 @@ use std::{collections::BTreeMap, sync::Arc};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use serde_json::Value;
 
-use super::Kit;
+use super::BuiltinToolkit;
 
 pub(super) const MAX_TIMEOUT_MS: u64 = 2 * 60 * 1000;
 
 /// The web, out of reach.
-pub(super) struct Web;
+pub(super) struct WebClient;
 
-impl Web {
+impl WebClient {
     pub(super) fn new(_: Arc<BTreeMap<String, String>>) -> Self {
         Self
     }
 }
 
-impl Kit {
+impl BuiltinToolkit {
     pub(super) async fn fetch(&self, _: &TurnContext, _: Value) -> Result<ToolOutput, AgentError> {
-        let Web = self.web;
+        let WebClient = self.web;
         let reason =
             "this program was built without `fetch`; build it with the cargo feature `fetch`";
         Err(AgentError::Tool(reason.to_owned()))
@@ -30,11 +30,11 @@ impl Kit {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Builtin;
+    use super::super::BuiltinTool;
 
     #[test]
     fn fetch_is_not_listed() {
-        assert_eq!(Builtin::named("fetch"), None);
-        assert_eq!(Builtin::named("grep"), Some(Builtin::Grep));
+        assert_eq!(BuiltinTool::named("fetch"), None);
+        assert_eq!(BuiltinTool::named("grep"), Some(BuiltinTool::Grep));
     }
 }

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Builtin, built_in,
+    BuiltinTool, built_in,
     work::{parse, run_by, value},
 };
 use crate::{
-    Found, Grepped, Query, Survey, Toolbox, Walked, Workspace,
+    GrepResult, SearchQuery, SearchResults, Survey, Toolbox, WalkSummary, Workspace,
     markdown::{code, shorten},
 };
 
@@ -22,13 +22,13 @@ const MAX_PLACES: usize = 50;
 
 /// What a search found, and how its call shows it.
 #[derive(Clone)]
-pub(super) struct Searched<T> {
+pub(super) struct SearchCallOutput<T> {
     found: T,
     output: ToolOutput,
 }
 
-impl<T> From<Searched<T>> for ToolOutput {
-    fn from(searched: Searched<T>) -> Self {
+impl<T> From<SearchCallOutput<T>> for ToolOutput {
+    fn from(searched: SearchCallOutput<T>) -> Self {
         searched.output
     }
 }
@@ -69,12 +69,12 @@ struct HitOutput<'a> {
 
 /// What is searched: a workspace or a part of it, and the folder its paths start from.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct SearchScope {
     root: PathBuf,
     files: Workspace,
 }
 
-impl Part {
+impl SearchScope {
     /// All directories of a session.
     #[must_use]
     pub fn whole(cx: &TurnContext) -> Self {
@@ -100,7 +100,7 @@ const NO_PATTERN: &str = "the arguments have no pattern";
 /// `search`, for a model.
 pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
     let SearchInput { query, .. } = parse(&input, NO_WORDS)?;
-    let (searched, _) = survey(cx, Part::whole(cx), query_of(&query), input).await?;
+    let (searched, _) = survey(cx, SearchScope::whole(cx), query_of(&query), input).await?;
     Ok(searched.output)
 }
 
@@ -109,10 +109,10 @@ impl Toolbox {
     pub async fn search(
         &self,
         cx: &TurnContext,
-        part: Part,
-        query: Query,
+        part: SearchScope,
+        query: SearchQuery,
         limit: usize,
-    ) -> Result<(Found, Option<Survey>), AgentError> {
+    ) -> Result<(SearchResults, Option<Survey>), AgentError> {
         let input = value(SearchInput {
             query: query.words().join(" "),
             limit: Some(limit),
@@ -122,7 +122,7 @@ impl Toolbox {
     }
 
     /// `grep`.
-    pub async fn grep(&self, cx: &TurnContext, pattern: &str) -> Result<Grepped, AgentError> {
+    pub async fn grep(&self, cx: &TurnContext, pattern: &str) -> Result<GrepResult, AgentError> {
         let input = value(GrepInput {
             pattern: pattern.to_owned(),
         });
@@ -131,19 +131,19 @@ impl Toolbox {
 }
 
 /// What a search found, and what ranks it together with other parts.
-type SurveyedSearch = (Searched<Found>, Option<Survey>);
+type SurveyedSearch = (SearchCallOutput<SearchResults>, Option<Survey>);
 
 fn survey<'a>(
     cx: &'a TurnContext,
-    part: Part,
-    query: Query,
+    part: SearchScope,
+    query: SearchQuery,
     input: Value,
 ) -> BoxFuture<'a, Result<SurveyedSearch, AgentError>> {
     Box::pin(async move {
         let filter = cx.host().read_filter().await;
         let files = part.files.only(move |path| filter.allows(path));
         let words = query.words().join(" ");
-        let tool = built_in(cx, Builtin::Search).input(input.clone());
+        let tool = built_in(cx, BuiltinTool::Search).input(input.clone());
         let call = tool
             .title(format!("Search for \"{words}\""))
             .start()
@@ -169,7 +169,7 @@ fn survey<'a>(
                 score: Some((hit.score * 100.0).round() / 100.0),
             });
             let output = output(&part.root, &found.walked, hits.collect());
-            Ok::<_, ToolError>(Searched { found, output })
+            Ok::<_, ToolError>(SearchCallOutput { found, output })
         };
         let searched = run_by(cx, call, ToolExecutor::HarnBuiltin, work).await?;
         Ok((searched, kept))
@@ -177,10 +177,10 @@ fn survey<'a>(
 }
 
 /// What a text asks for: its words as they are where none of them says anything.
-fn query_of(text: &str) -> Query {
-    let question = Query::question(text);
+fn query_of(text: &str) -> SearchQuery {
+    let question = SearchQuery::question(text);
     if question.is_empty() {
-        Query::words_of(text)
+        SearchQuery::words_of(text)
     } else {
         question
     }
@@ -190,12 +190,12 @@ fn query_of(text: &str) -> Query {
 pub(super) fn grepped<'a>(
     cx: &'a TurnContext,
     input: Value,
-) -> BoxFuture<'a, Result<Searched<Grepped>, AgentError>> {
+) -> BoxFuture<'a, Result<SearchCallOutput<GrepResult>, AgentError>> {
     Box::pin(async move {
         let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
         let filter = cx.host().read_filter().await;
         let workspace = session_files(cx).only(move |path| filter.allows(path));
-        let tool = built_in(cx, Builtin::Grep).input(input);
+        let tool = built_in(cx, BuiltinTool::Grep).input(input);
         let call = tool
             .title(format!("Lines that match {pattern}"))
             .start()
@@ -213,13 +213,13 @@ pub(super) fn grepped<'a>(
                 score: None,
             });
             let output = output(cx.cwd(), &found.walked, hits.collect());
-            Ok::<_, ToolError>(Searched { found, output })
+            Ok::<_, ToolError>(SearchCallOutput { found, output })
         };
         run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
     })
 }
 
-fn output(root: &Path, walked: &Walked, hits: Vec<HitOutput<'_>>) -> ToolOutput {
+fn output(root: &Path, walked: &WalkSummary, hits: Vec<HitOutput<'_>>) -> ToolOutput {
     let mut shown: String = hits
         .iter()
         .map(|h| short_item(h.path, h.line, h.text))

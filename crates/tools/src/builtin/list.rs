@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Builtin, built_in,
+    BuiltinTool, built_in,
     work::{parse, run_by, shown_path, value},
 };
 use crate::{Toolbox, Workspace};
@@ -17,10 +17,10 @@ pub(super) const MAX_MATCHES: usize = 2000;
 
 /// Names in a folder.
 #[derive(Clone, Debug)]
-pub(super) struct Listed(Vec<String>);
+pub(super) struct FolderListing(Vec<String>);
 
-impl From<Listed> for ToolOutput {
-    fn from(Listed(names): Listed) -> Self {
+impl From<FolderListing> for ToolOutput {
+    fn from(FolderListing(names): FolderListing) -> Self {
         Self {
             content: Some(vec![ToolContent::text(names.join("\n"))]),
             raw: Some(value(&names)),
@@ -39,7 +39,7 @@ struct ListInput {
 pub(super) fn list<'a>(
     cx: &'a TurnContext,
     input: Value,
-) -> BoxFuture<'a, Result<Listed, AgentError>> {
+) -> BoxFuture<'a, Result<FolderListing, AgentError>> {
     Box::pin(async move {
         const NO_FOLDER: &str = "the arguments name no folder";
         let ListInput { path } = parse(&input, NO_FOLDER)?;
@@ -49,7 +49,7 @@ pub(super) fn list<'a>(
             "" | "." => "List the workspace".to_owned(),
             shown => format!("List {shown}"),
         };
-        let tool = built_in(cx, Builtin::ListFiles).input(input);
+        let tool = built_in(cx, BuiltinTool::ListFiles).input(input);
         let call = tool.title(title).location(&folder, None).start().await?;
         let (host, input) = (call.host().clone(), call.input().clone());
         let work = async {
@@ -59,7 +59,7 @@ pub(super) fn list<'a>(
             if let Some(path) = path {
                 workspace = workspace.folder(host.absolute(path));
             }
-            Ok::<_, ToolError>(Listed(workspace.top().await?))
+            Ok::<_, ToolError>(FolderListing(workspace.top().await?))
         };
         run_by(cx, call, ToolExecutor::HarnBuiltin, work).await
     })
@@ -92,7 +92,7 @@ pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<ToolOutput, A
     const NO_GLOB: &str = "the arguments have no pattern";
     let GlobInput { pattern, .. } = parse(&input, NO_GLOB)?;
     let filter = cx.host().read_filter().await;
-    let tool = built_in(cx, Builtin::Glob).input(input);
+    let tool = built_in(cx, BuiltinTool::Glob).input(input);
     let call = tool
         .title(format!("Files that match {pattern}"))
         .start()

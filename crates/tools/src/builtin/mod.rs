@@ -30,18 +30,18 @@ use harn_model::{
 use harn_runtime::{AgentError, ToolBuilder, ToolOutput, TurnContext};
 use serde_json::{Value, json};
 
-pub use command::{CommandEnd, CommandResult, Ran, run_for_call};
-pub use find::{Part, short_item};
+pub use command::{CommandEnd, CommandResult, CommandRun, run_for_call};
+pub use find::{SearchScope, short_item};
 pub use read::FileRead;
 pub(crate) use work::warn;
 pub use work::{fail_by, run_by, shown_path, unless_cancelled};
 
-use crate::shells::Shells;
-use outputs::Outputs;
+use crate::shells::SessionShells;
+use outputs::OutputFolder;
 
 /// A built-in tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Builtin {
+pub enum BuiltinTool {
     /// `read_file`.
     ReadFile,
     /// `write_file`.
@@ -62,7 +62,7 @@ pub enum Builtin {
     Fetch,
 }
 
-impl Builtin {
+impl BuiltinTool {
     /// All of them, in the order of the catalogue.
     pub const ALL: [Self; 8 + cfg!(feature = "fetch") as usize] = [
         Self::ReadFile,
@@ -147,12 +147,12 @@ impl Builtin {
     pub(crate) async fn call(
         self,
         cx: &TurnContext,
-        kit: &Kit,
+        kit: &BuiltinToolkit,
         arguments: Value,
     ) -> Result<ToolOutput, AgentError> {
         match self {
             Self::ReadFile => kit
-                .read(cx, arguments, read::View::Page)
+                .read(cx, arguments, read::FileView::Page)
                 .await
                 .map(Into::into),
             Self::WriteFile => write::write(cx, arguments).await.map(Into::into),
@@ -168,29 +168,29 @@ impl Builtin {
 }
 
 /// A call of a built-in tool, with what is known of it.
-pub fn built_in(cx: &TurnContext, builtin: Builtin) -> ToolBuilder {
+pub fn built_in(cx: &TurnContext, builtin: BuiltinTool) -> ToolBuilder {
     cx.tool(builtin.name()).annotations(builtin.annotations())
 }
 
 /// What the built-in tools of a session work with beside its host.
-pub(crate) struct Kit {
-    outputs: Option<Outputs>,
-    web: fetch::Web,
+pub(crate) struct BuiltinToolkit {
+    outputs: Option<OutputFolder>,
+    web: fetch::WebClient,
     /// Whether the host runs commands over its bridge.
     exec_lent: AtomicBool,
-    shells: Arc<Shells>,
+    shells: Arc<SessionShells>,
 }
 
-impl Kit {
+impl BuiltinToolkit {
     /// With a folder for files of the session, where there is one.
     pub(crate) fn new(
         files: Option<PathBuf>,
         env: Arc<BTreeMap<String, String>>,
-        shells: Arc<Shells>,
+        shells: Arc<SessionShells>,
     ) -> Self {
         Self {
-            outputs: files.map(Outputs::new),
-            web: fetch::Web::new(env),
+            outputs: files.map(OutputFolder::new),
+            web: fetch::WebClient::new(env),
             exec_lent: AtomicBool::new(false),
             shells,
         }

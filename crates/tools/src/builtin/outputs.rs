@@ -18,11 +18,11 @@ const MAX_ALL: u64 = 8 * MAX_KEPT;
 
 /// The folder with the outputs of a session.
 #[derive(Clone, Debug)]
-pub(super) struct Outputs {
+pub(super) struct OutputFolder {
     folder: PathBuf,
 }
 
-impl Outputs {
+impl OutputFolder {
     /// In a folder of the session's files.
     pub(super) fn new(files: PathBuf) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Outputs {
     }
 
     /// Begins to keep an output.
-    pub(super) fn keep(&self, place: PathBuf) -> io::Result<Kept> {
+    pub(super) fn keep(&self, place: PathBuf) -> io::Result<OutputFile> {
         let mut folder = fs::DirBuilder::new();
         folder.recursive(true).mode(0o700).create(&self.folder)?;
         if self.bytes()? > MAX_ALL {
@@ -59,7 +59,7 @@ impl Outputs {
             .mode(0o600)
             .open(&place)?;
         let place = place.display().to_string();
-        Ok(Kept {
+        Ok(OutputFile {
             place,
             file: Some(file),
             bytes: 0,
@@ -103,7 +103,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// An output that is being kept. What cannot be written ends it early; a command is not failed for that.
-pub(super) struct Kept {
+pub(super) struct OutputFile {
     pub(super) place: String,
     /// Gone once nothing more is kept.
     file: Option<File>,
@@ -111,7 +111,7 @@ pub(super) struct Kept {
     pub(super) bytes: u64,
 }
 
-impl Kept {
+impl OutputFile {
     /// Whether all of it is there.
     pub(super) fn is_whole(&self) -> bool {
         self.file.is_some()
@@ -142,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn outputs_are_kept_for_their_session_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let outputs = Outputs::new(dir.path().join("files"));
+        let outputs = OutputFolder::new(dir.path().join("files"));
         let place = outputs.place(&ToolCallId::new("call-1")).unwrap();
         assert!(outputs.has(&place));
         let mut kept = outputs.keep(place.clone()).unwrap();
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn only_plain_names_are_outputs() {
-        let outputs = Outputs::new("/state/files".into());
+        let outputs = OutputFolder::new("/state/files".into());
         for (path, expected) in [
             ("/state/files/outputs/call-1.txt", true),
             ("/state/files/outputs/../secret.txt", false),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Builtin, Kit, built_in,
+    BuiltinTool, BuiltinToolkit, built_in,
     work::{executor, parse, run_by, shown_path, value},
 };
 use crate::{
@@ -47,7 +47,7 @@ impl From<FileRead> for ToolOutput {
 
 /// How much of a file is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum FileView {
     /// Some lines around the one that was asked for, for a person.
     Window,
     /// From the line that was asked for, as many as fit, for a model.
@@ -70,19 +70,19 @@ struct ReadOutput {
     bytes: usize,
 }
 
-impl Kit {
+impl BuiltinToolkit {
     /// Reads a file of the workspace, or an output that a command of this session left.
     pub(super) fn read<'a>(
         &'a self,
         cx: &'a TurnContext,
         input: Value,
-        view: View,
+        view: FileView,
     ) -> BoxFuture<'a, Result<FileRead, AgentError>> {
         Box::pin(async move {
             let ReadInput { path, line, .. } = parsed(&input)?;
             let target = cx.host().absolute(&path);
             let shown = shown_path(cx.cwd(), &target);
-            let mut tool = built_in(cx, Builtin::ReadFile).input(input);
+            let mut tool = built_in(cx, BuiltinTool::ReadFile).input(input);
             let ours = self.outputs.as_ref().is_some_and(|it| it.has(&target));
             if ours {
                 tool = tool.annotations(unlocated());
@@ -126,7 +126,7 @@ impl Toolbox {
             line,
             lines: None,
         });
-        let file = self.kit.read(cx, input, View::Window).await?;
+        let file = self.kit.read(cx, input, FileView::Window).await?;
         self.note_read(cx, Path::new(&file.path)).await?;
         Ok(file)
     }
@@ -141,14 +141,14 @@ fn parsed(input: &Value) -> Result<ReadInput, ToolError> {
 fn unlocated() -> ToolAnnotations {
     ToolAnnotations {
         arg_schema: Some(json!({"path_params": []})),
-        ..Builtin::ReadFile.annotations()
+        ..BuiltinTool::ReadFile.annotations()
     }
 }
 
-fn read(path: String, text: Arc<str>, input: &ReadInput, view: View) -> FileRead {
+fn read(path: String, text: Arc<str>, input: &ReadInput, view: FileView) -> FileRead {
     let block = match view {
-        View::Window => window(&path, &text, input.line).1,
-        View::Page => page(&path, &text, input.line, input.lines),
+        FileView::Window => window(&path, &text, input.line).1,
+        FileView::Page => page(&path, &text, input.line, input.lines),
     };
     let output = ToolOutput {
         raw: Some(value(ReadOutput {

@@ -3,13 +3,13 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Builtin, command, fetch, list, read};
+use super::{BuiltinTool, command, fetch, list, read};
 
 /// What a tool does, and the schema of its arguments.
-pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
+pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
     let path = text("A path, from the working directory unless it is absolute");
     match builtin {
-        Builtin::ReadFile => (
+        BuiltinTool::ReadFile => (
             "Read a text file, or some lines of it. Also reads the files in which run_command keeps long output.",
             object(
                 &["path"],
@@ -20,7 +20,7 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 }),
             ),
         ),
-        Builtin::WriteFile => (
+        BuiltinTool::WriteFile => (
             "Write a text file whole, making it and its folders where they are missing. To change a part of a \
              file, use edit_file.",
             object(
@@ -31,13 +31,13 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 }),
             ),
         ),
-        Builtin::EditFile => (
+        BuiltinTool::EditFile => (
             "Change a part of a text file: put new_text in the place of old_text, which must stand in the file \
              exactly once unless replace_all is set; or apply a unified diff given as patch, all of it or \
              nothing.",
             edit_schema(&path),
         ),
-        Builtin::RunCommand => (
+        BuiltinTool::RunCommand => (
             "Run a command line with a shell, /bin/sh unless another was chosen, in the working directory and show \
              what it prints. Of long output the end is shown and the whole is kept in a file, which the result names.",
             object(
@@ -52,7 +52,7 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 }),
             ),
         ),
-        Builtin::Search => (
+        BuiltinTool::Search => (
             "Find the places in the workspace that fit some words best, ranked: definitions first.",
             object(
                 &["query"],
@@ -62,14 +62,14 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 }),
             ),
         ),
-        Builtin::Grep => (
+        BuiltinTool::Grep => (
             "Find the lines of the workspace's files that match a regular expression.",
             object(
                 &["pattern"],
                 json!({"pattern": text("A regular expression, as Rust's regex crate reads them")}),
             ),
         ),
-        Builtin::Glob => (
+        BuiltinTool::Glob => (
             "List the files of the workspace whose paths match a glob such as src/**/*.rs. Hidden and ignored \
              files are passed over.",
             object(
@@ -80,12 +80,12 @@ pub(super) fn of(builtin: Builtin) -> (&'static str, Value) {
                 }),
             ),
         ),
-        Builtin::ListFiles => (
+        BuiltinTool::ListFiles => (
             "List what lies directly in a folder; folders end with a slash. Hidden and ignored files are passed \
              over.",
             object(&[], json!({"path": path})),
         ),
-        Builtin::Fetch => (
+        BuiltinTool::Fetch => (
             "Get a text from a web address with http or https. Redirects to another host are told and not \
              followed.",
             object(

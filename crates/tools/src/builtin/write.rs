@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Builtin, built_in,
+    BuiltinTool, built_in,
     work::{executor, fail_by, parse, run_by, shown_path, value},
 };
 use crate::Toolbox;
 
 /// A change that was made, as its call shows it.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct FileChange {
     target: PathBuf,
     diff: ToolContent,
     /// The client saved something else than it was given.
     otherwise: bool,
 }
 
-impl From<Written> for ToolOutput {
-    fn from(written: Written) -> Self {
+impl From<FileChange> for ToolOutput {
+    fn from(written: FileChange) -> Self {
         let mut content = vec![written.diff];
         if written.otherwise {
             content.push(ToolContent::text(
@@ -64,34 +64,34 @@ impl Toolbox {
 }
 
 /// Writes a file, if it may.
-pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
+pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<FileChange, AgentError> {
     let make = |input: &Value, _: Option<&str>| {
         let input: WriteInput = parse(input, NOT_A_FILE)?;
         Ok(input.content)
     };
-    change(cx, Builtin::WriteFile, make, input).await
+    change(cx, BuiltinTool::WriteFile, make, input).await
 }
 
 /// What to say of arguments that are not those of a change.
 pub(super) const NOT_A_FILE: &str = "the arguments are not those of a file";
 
 /// Makes the new text of a file out of the arguments and of what it says now, where there is one.
-type Make = fn(&Value, Option<&str>) -> Result<String, ToolError>;
+type NewTextFn = fn(&Value, Option<&str>) -> Result<String, ToolError>;
 
 #[derive(Deserialize)]
-struct Target {
+struct PathInput {
     path: String,
 }
 
 /// Changes a file with one of the tools that do, if it may.
 pub(super) fn change<'a>(
     cx: &'a TurnContext,
-    builtin: Builtin,
-    make: Make,
+    builtin: BuiltinTool,
+    make: NewTextFn,
     input: Value,
-) -> BoxFuture<'a, Result<Written, AgentError>> {
+) -> BoxFuture<'a, Result<FileChange, AgentError>> {
     Box::pin(async move {
-        let Target { path } = parse(&input, NOT_A_FILE)?;
+        let PathInput { path } = parse(&input, NOT_A_FILE)?;
         let target = cx.host().absolute(&path);
         let shown = shown_path(cx.cwd(), &target);
         let old = match old_text(cx.host(), &target, false).await {
@@ -101,7 +101,7 @@ pub(super) fn change<'a>(
             Err(error) => return Err(unread(cx, &path, error).await?),
         };
         let verb = match (builtin, &old) {
-            (Builtin::EditFile, _) => "Edit",
+            (BuiltinTool::EditFile, _) => "Edit",
             (_, Some(None)) => "Create",
             (_, Some(Some(_)) | None) => "Write",
         };
@@ -119,7 +119,7 @@ pub(super) fn change<'a>(
         let call = tool.ask().await?;
         // Asked for now: a decision can outlast a client.
         let through_client = cx.host().client_offers().write_text;
-        let asked = Asked {
+        let asked = ApprovedChange {
             target,
             old,
             through_client,
@@ -131,17 +131,22 @@ pub(super) fn change<'a>(
 }
 
 /// What was shown to whoever decided.
-struct Asked {
+struct ApprovedChange {
     target: PathBuf,
     /// What the file said; none where it could not be told.
     old: Option<Option<String>>,
     through_client: bool,
 }
 
-impl Asked {
+impl ApprovedChange {
     /// Makes the change that the arguments say, which may not be what was asked for.
-    async fn write(self, host: &Host, input: &Value, make: Make) -> Result<Written, ToolError> {
-        let Target { path } = parse(input, NOT_A_FILE)?;
+    async fn write(
+        self,
+        host: &Host,
+        input: &Value,
+        make: NewTextFn,
+    ) -> Result<FileChange, ToolError> {
+        let PathInput { path } = parse(input, NOT_A_FILE)?;
         let target = host.absolute(path);
         let known_missing = target == self.target && self.old == Some(None);
         let old = old_text(host, &target, known_missing).await?;
@@ -160,7 +165,7 @@ impl Asked {
         };
         let otherwise = saved.as_ref().is_some_and(|saved| *saved != new);
         let diff = diff(&target, old, &saved.unwrap_or(new));
-        Ok(Written {
+        Ok(FileChange {
             target,
             diff,
             otherwise,
@@ -170,7 +175,7 @@ impl Asked {
 
 /// A file that cannot be read is not written over: told as what it is, a call that reads and fails.
 async fn unread(cx: &TurnContext, path: &str, error: HostError) -> Result<AgentError, AgentError> {
-    let tool = built_in(cx, Builtin::ReadFile).path(path);
+    let tool = built_in(cx, BuiltinTool::ReadFile).path(path);
     let call: ToolHandle = tool.title(format!("Read {path}")).start().await?;
     let reader = executor(cx.host().client_offers().read_text);
     fail_by(call, reader, error).await

@@ -23,9 +23,9 @@ const PATTERN_BYTES: usize = 1024 * 1024;
 
 /// A schema, compiled when it is first needed.
 #[derive(Debug, Default)]
-pub(super) struct Arguments(OnceLock<Result<Validator, String>>);
+pub(super) struct ArgumentChecker(OnceLock<Result<Validator, String>>);
 
-impl Arguments {
+impl ArgumentChecker {
     /// Whether these fit the schema; if not, what is wrong.
     pub(super) fn check(&self, schema: Option<&Value>, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 /// A schema that is not compiled.
 #[derive(Debug, Default)]
-pub(super) struct Arguments;
+pub(super) struct ArgumentChecker;
 
-impl Arguments {
+impl ArgumentChecker {
     /// Whether these can be arguments at all.
     pub(super) fn check(&self, _: Option<&Value>, arguments: &Value) -> Result<(), String> {
         match arguments.is_object() {
@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn arguments_must_be_an_object() {
         let schema = json!({"type": "object", "required": ["path"]});
-        let check = |arguments| Arguments.check(Some(&schema), &arguments);
+        let check = |arguments| ArgumentChecker.check(Some(&schema), &arguments);
         assert_eq!(check(json!({})), Ok(()));
         assert!(check(json!(["path"])).is_err());
     }

@@ -41,7 +41,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
     if json_length(schema) > SCHEMA_BYTES {
         return Err(format!("it is longer than {SCHEMA_BYTES} bytes"));
     }
-    let mut walk = Walk {
+    let mut walk = SchemaScan {
         schema,
         nodes: 0,
         refers: false,
@@ -57,7 +57,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
             "it gives names by `{keyword}`; refer by `#/$defs/NAME` instead"
         ));
     }
-    let mut expansion = Expansion {
+    let mut expansion = SchemaExpansion {
         schema,
         known: HashMap::new(),
         path: 0,
@@ -78,14 +78,14 @@ pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String>
     if json_length(arguments) > ARGUMENT_BYTES {
         return Err(format!("they are longer than {ARGUMENT_BYTES} bytes"));
     }
-    let mut rehearsal = Rehearsal { schema, steps: 0 };
+    let mut rehearsal = ValidationCost { schema, steps: 0 };
     rehearsal
         .hold(schema, arguments, 0)
         .ok_or_else(|| TOO_MUCH.to_owned())
 }
 
 /// What a schema has in it.
-struct Walk<'a> {
+struct SchemaScan<'a> {
     schema: &'a Value,
     nodes: u64,
     /// Whether anything in it refers to anything.
@@ -94,7 +94,7 @@ struct Walk<'a> {
     renames: Option<&'static str>,
 }
 
-impl Walk<'_> {
+impl SchemaScan<'_> {
     fn look(&mut self, at: &Value) {
         self.nodes += 1;
         if let Value::Object(object) = at {
@@ -124,24 +124,24 @@ impl Walk<'_> {
 
 /// A part of a schema with its references replaced.
 #[derive(Clone, Copy, Default)]
-struct Size {
+struct SchemaSize {
     nodes: u64,
     /// The longest chain of references in it.
     links: usize,
 }
 
 /// Reckons sizes, each target once.
-struct Expansion<'a> {
+struct SchemaExpansion<'a> {
     schema: &'a Value,
     /// By where a target is; nothing yet for one that is being reckoned, which is how a cycle ends.
-    known: HashMap<*const Value, Size>,
+    known: HashMap<*const Value, SchemaSize>,
     /// How many references lead to where we are.
     path: usize,
 }
 
-impl Expansion<'_> {
-    fn of(&mut self, at: &Value) -> Result<Size, String> {
-        let mut size = Size { nodes: 1, links: 0 };
+impl SchemaExpansion<'_> {
+    fn of(&mut self, at: &Value) -> Result<SchemaSize, String> {
+        let mut size = SchemaSize { nodes: 1, links: 0 };
         if let Value::Object(object) = at {
             for reference in references(object) {
                 let target = target(self.schema, reference).ok_or(ELSEWHERE)?;
@@ -161,7 +161,7 @@ impl Expansion<'_> {
         Ok(size)
     }
 
-    fn through(&mut self, target: &Value) -> Result<Size, String> {
+    fn through(&mut self, target: &Value) -> Result<SchemaSize, String> {
         let key = std::ptr::from_ref(target);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
@@ -169,7 +169,7 @@ impl Expansion<'_> {
         if self.path == LINKS {
             return Err(too_many_links());
         }
-        self.known.insert(key, Size::default());
+        self.known.insert(key, SchemaSize::default());
         self.path += 1;
         let size = self.of(target)?;
         self.path -= 1;
@@ -183,12 +183,12 @@ fn too_many_links() -> String {
 }
 
 /// Goes where a validator would go at most, and counts.
-struct Rehearsal<'a> {
+struct ValidationCost<'a> {
     schema: &'a Value,
     steps: usize,
 }
 
-impl Rehearsal<'_> {
+impl ValidationCost<'_> {
     /// None where it gets too much.
     fn hold(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
         self.count(1)?;

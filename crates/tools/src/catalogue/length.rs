@@ -6,8 +6,8 @@ use serde::Serialize;
 
 /// How many bytes it takes to write a value out.
 pub(crate) fn json_length(value: &impl Serialize) -> u64 {
-    struct Count(u64);
-    impl io::Write for Count {
+    struct ByteCounter(u64);
+    impl io::Write for ByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len() as u64;
             Ok(bytes.len())
@@ -17,7 +17,7 @@ pub(crate) fn json_length(value: &impl Serialize) -> u64 {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     // Counting does not fail, and neither do keys that are text.
     let _ = serde_json::to_writer(&mut count, value);
     count.0

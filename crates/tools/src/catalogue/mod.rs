@@ -14,7 +14,7 @@ use harn_model::{ErrorCategory, ToolSource, ToolSpec, ToolsChange};
 use harn_runtime::ToolError;
 use serde_json::Value;
 
-use arguments::Arguments;
+use arguments::ArgumentChecker;
 pub(crate) use length::json_length;
 
 /// How many names are offered in the place of one that is not there.
@@ -28,16 +28,16 @@ const NAMED: usize = 200;
 /// The tools of a session.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    tools: Vec<Arc<Tool>>,
+    tools: Vec<Arc<CatalogueTool>>,
     by_name: HashMap<String, usize>,
     warnings: Vec<String>,
 }
 
 /// A tool, and what reads its arguments.
 #[derive(Debug)]
-struct Tool {
+struct CatalogueTool {
     spec: ToolSpec,
-    arguments: Arguments,
+    arguments: ArgumentChecker,
 }
 
 impl Catalogue {
@@ -59,8 +59,8 @@ impl Catalogue {
             }
             let same = self.find(&spec.name).filter(|tool| tool.spec == spec);
             let tool = same.cloned().unwrap_or_else(|| {
-                let arguments = Arguments::default();
-                Arc::new(Tool { spec, arguments })
+                let arguments = ArgumentChecker::default();
+                Arc::new(CatalogueTool { spec, arguments })
             });
             new.by_name.insert(tool.spec.name.clone(), new.tools.len());
             new.tools.push(tool);
@@ -149,7 +149,7 @@ impl Catalogue {
         ToolError::new(format_args!("there is no tool {name:?}; {hint}"))
     }
 
-    fn find(&self, name: &str) -> Option<&Arc<Tool>> {
+    fn find(&self, name: &str) -> Option<&Arc<CatalogueTool>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))
     }
 }

@@ -18,8 +18,8 @@ use tokio::{
 };
 
 use super::{
-    group::{Group, Groups},
-    output::{Decoder, Tail},
+    group::{ProcessGroup, ProcessGroups},
+    output::{OutputTail, TextDecoder},
 };
 
 /// How long the output may stay open after the command has ended: something it started may have left
@@ -32,7 +32,7 @@ pub(crate) const SECRET: &str = "HARN_SERVE_TOKEN";
 /// Runs a command to its end, with one output for all it prints. What it left running in its group is ended
 /// with it.
 pub(super) async fn run(
-    groups: &Groups,
+    groups: &ProcessGroups,
     spec: CommandSpec,
     sink: &mut dyn CommandSink,
 ) -> Result<CommandExit, HostError> {
@@ -40,7 +40,7 @@ pub(super) async fn run(
     // One pipe for both, so that lines come in the order they were printed.
     let (reader, writer) = io::pipe().map_err(failed)?;
     let group = start(groups, &spec, writer.try_clone().map_err(failed)?, writer)?;
-    let output = Output::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
+    let output = OutputReader::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
     let mut outputs = [output];
     let status = wait_for_exit(group, &mut outputs, None)
         .await
@@ -57,7 +57,7 @@ pub(super) async fn run(
 
 /// Runs a command to its end or to its limit, with what it prints to standard output and error apart.
 pub(super) async fn exec(
-    groups: &Groups,
+    groups: &ProcessGroups,
     spec: CommandSpec,
     limit: Option<Duration>,
 ) -> Result<ProcessExit, HostError> {
@@ -65,12 +65,12 @@ pub(super) async fn exec(
     let (out_reader, out_writer) = io::pipe().map_err(failed)?;
     let (err_reader, err_writer) = io::pipe().map_err(failed)?;
     let group = start(groups, &spec, out_writer, err_writer)?;
-    let output = |reader| Output::new(reader, spec.output_limit, None).map_err(failed);
+    let output = |reader| OutputReader::new(reader, spec.output_limit, None).map_err(failed);
     let mut outputs = [output(out_reader)?, output(err_reader)?];
     let status = wait_for_exit(group, &mut outputs, limit)
         .await
         .map_err(failed)?;
-    let [(stdout, out_cut), (stderr, err_cut)] = outputs.map(Output::finish);
+    let [(stdout, out_cut), (stderr, err_cut)] = outputs.map(OutputReader::finish);
     Ok(ProcessExit {
         exit_code: status.as_ref().and_then(WaitIdStatus::exit_status),
         signal: signal_of(status.as_ref()),
@@ -84,11 +84,11 @@ pub(super) async fn exec(
 /// Waits for a command to exit, and reads its outputs meanwhile. Ends the command at its limit, and returns no status
 /// then.
 async fn wait_for_exit(
-    group: Group,
-    outputs: &mut [Output<'_>],
+    group: ProcessGroup,
+    outputs: &mut [OutputReader<'_>],
     limit: Option<Duration>,
 ) -> io::Result<Option<WaitIdStatus>> {
-    let mut printed = pin!(join_all(outputs.iter_mut().map(Output::drain)).fuse());
+    let mut printed = pin!(join_all(outputs.iter_mut().map(OutputReader::drain)).fuse());
     let status = {
         let mut exited = pin!(group.exited());
         let mut time_up = pin!(sleep_until_limit(limit));
@@ -118,11 +118,11 @@ pub(crate) async fn sleep_until_limit(limit: Option<Duration>) {
 
 /// Starts a command that prints into these.
 fn start(
-    groups: &Groups,
+    groups: &ProcessGroups,
     spec: &CommandSpec,
     stdout: PipeWriter,
     stderr: PipeWriter,
-) -> Result<Group, HostError> {
+) -> Result<ProcessGroup, HostError> {
     if !spec.cwd.is_dir() {
         let cwd = spec.cwd.display();
         return Err(HostError::Failed(format!(
@@ -143,14 +143,14 @@ fn start(
     started.map_err(|error| HostError::Failed(format!("{}: {error}", spec.program)))
 }
 
-struct Output<'a> {
+struct OutputReader<'a> {
     pipe: ChildStdout,
-    decoder: Decoder,
-    tail: Tail,
+    decoder: TextDecoder,
+    tail: OutputTail,
     sink: Option<&'a mut dyn CommandSink>,
 }
 
-impl<'a> Output<'a> {
+impl<'a> OutputReader<'a> {
     /// Keeps the last `limit` bytes of what comes out of a pipe.
     fn new(
         reader: PipeReader,
@@ -160,8 +160,8 @@ impl<'a> Output<'a> {
         let reader: OwnedFd = reader.into();
         Ok(Self {
             pipe: ChildStdout::from_std(reader.into())?,
-            decoder: Decoder::default(),
-            tail: Tail::new(limit),
+            decoder: TextDecoder::default(),
+            tail: OutputTail::new(limit),
             sink,
         })
     }

@@ -16,24 +16,24 @@ use cap_std::{
     fs::{Dir, File, Metadata, OpenOptions, Permissions},
 };
 use harn_policy::path::is_protected_name;
-use harn_runtime::{HostError, Place};
+use harn_runtime::{HostError, RootedPath};
 
 /// The largest file that is read.
 const MAX_READ: u64 = 10 * 1024 * 1024;
 
 /// Reads a text file, or says what it is instead.
-pub(super) fn read(file: &Place) -> Result<String, HostError> {
+pub(super) fn read(file: &RootedPath) -> Result<String, HostError> {
     read_it(file).map_err(|trouble| trouble.told(file))
 }
 
 /// Writes a text file: into a temporary file beside it, which then takes its place. Whoever reads
 /// meanwhile sees the old text or the new one. Missing folders are made; permissions are kept.
-pub(super) fn write(file: &Place, text: &str) -> Result<(), HostError> {
+pub(super) fn write(file: &RootedPath, text: &str) -> Result<(), HostError> {
     write_it(file, text).map_err(|trouble| trouble.told(file))
 }
 
-fn read_it(place: &Place) -> Result<String, Trouble> {
-    let (folder, name) = folder(place, Missing::IsAnError)?;
+fn read_it(place: &RootedPath) -> Result<String, FileError> {
+    let (folder, name) = folder(place, MissingFolders::IsAnError)?;
     // Asked first, because opening a device can do something, and opening a socket fails.
     regular(&folder.symlink_metadata(name)?)?;
     let mut options = OpenOptions::new();
@@ -41,7 +41,7 @@ fn read_it(place: &Place) -> Result<String, Trouble> {
     // A pipe that took the file's place could block for ever.
     options.nonblock(true);
     let file = match folder.open_with(name, &options) {
-        Err(_) if is_link(&folder, name) => return Err(Trouble::Swapped),
+        Err(_) if is_link(&folder, name) => return Err(FileError::Swapped),
         opened => opened?,
     };
     let meta = file.metadata()?;
@@ -56,30 +56,31 @@ fn read_it(place: &Place) -> Result<String, Trouble> {
         return Err(too_large());
     }
     if bytes.contains(&0) {
-        return Err(Trouble::Refused("this is a binary file".to_owned()));
+        return Err(FileError::Refused("this is a binary file".to_owned()));
     }
-    String::from_utf8(bytes).map_err(|_| Trouble::Refused("the file is not UTF-8 text".to_owned()))
+    String::from_utf8(bytes)
+        .map_err(|_| FileError::Refused("the file is not UTF-8 text".to_owned()))
 }
 
-fn write_it(place: &Place, text: &str) -> Result<(), Trouble> {
+fn write_it(place: &RootedPath, text: &str) -> Result<(), FileError> {
     // The policy says so as well; here it holds whoever asks.
     if place.inside.iter().any(is_protected_name) {
-        return Err(Trouble::Refused("this is never written".to_owned()));
+        return Err(FileError::Refused("this is never written".to_owned()));
     }
-    let (folder, name) = folder(place, Missing::IsMade)?;
+    let (folder, name) = folder(place, MissingFolders::IsMade)?;
     let permissions = match folder.symlink_metadata(name) {
         Ok(meta) => {
             regular(&meta)?;
             // Replacing a file needs the folder's permission only; the file's own still counts.
             if meta.permissions().readonly() {
-                return Err(Trouble::Refused("the file is read-only".to_owned()));
+                return Err(FileError::Refused("the file is read-only".to_owned()));
             }
             Some(meta.permissions())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
     };
-    let (file, temporary) = Temporary::create(&folder)?;
+    let (file, temporary) = TemporaryFile::create(&folder)?;
     fill(file, text, permissions)?;
     // Takes the place of the name, so that a link put there meanwhile is replaced and not followed.
     Ok(temporary.take_the_place_of(name)?)
@@ -87,18 +88,20 @@ fn write_it(place: &Place, text: &str) -> Result<(), Trouble> {
 
 /// What to do about folders on the way that are not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingFolders {
     IsAnError,
     IsMade,
 }
 
 /// The folder that a file is in, and the file's name.
-fn folder(place: &Place, missing: Missing) -> Result<(Dir, &OsStr), Trouble> {
+fn folder(place: &RootedPath, missing: MissingFolders) -> Result<(Dir, &OsStr), FileError> {
     let mut folder = Dir::open_ambient_dir(&place.root, ambient_authority())?;
     let mut names = place.inside.components().map(|component| match component {
         Component::Normal(name) => Ok(name),
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
-            Err(Trouble::Refused("this is not a path to a file".to_owned()))
+            Err(FileError::Refused(
+                "this is not a path to a file".to_owned(),
+            ))
         }
     });
     let Some(mut name) = names.next().transpose()? else {
@@ -111,21 +114,21 @@ fn folder(place: &Place, missing: Missing) -> Result<(Dir, &OsStr), Trouble> {
     Ok((folder, name))
 }
 
-fn enter(folder: &Dir, name: &OsStr, missing: Missing) -> Result<Dir, Trouble> {
+fn enter(folder: &Dir, name: &OsStr, missing: MissingFolders) -> Result<Dir, FileError> {
     let error = match folder.open_dir_nofollow(name) {
         Ok(inner) => return Ok(inner),
         Err(error) => error,
     };
-    if error.kind() == io::ErrorKind::NotFound && missing == Missing::IsMade {
+    if error.kind() == io::ErrorKind::NotFound && missing == MissingFolders::IsMade {
         match folder.create_dir(name) {
             // Somebody else made it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made?,
         }
-        return enter(folder, name, Missing::IsAnError);
+        return enter(folder, name, MissingFolders::IsAnError);
     }
     if is_link(folder, name) {
-        return Err(Trouble::Swapped);
+        return Err(FileError::Swapped);
     }
     Err(error.into())
 }
@@ -136,15 +139,15 @@ fn is_link(folder: &Dir, name: &OsStr) -> bool {
         .is_ok_and(|meta| meta.is_symlink())
 }
 
-fn regular(meta: &Metadata) -> Result<(), Trouble> {
+fn regular(meta: &Metadata) -> Result<(), FileError> {
     if meta.is_symlink() {
-        return Err(Trouble::Swapped);
+        return Err(FileError::Swapped);
     }
     if meta.is_dir() {
         return Err(is_directory());
     }
     if !meta.is_file() {
-        return Err(Trouble::Refused("this is not a regular file".to_owned()));
+        return Err(FileError::Refused("this is not a regular file".to_owned()));
     }
     Ok(())
 }
@@ -159,13 +162,13 @@ fn fill(mut file: File, text: &str, permissions: Option<Permissions>) -> io::Res
 }
 
 /// A file that goes away unless it takes another's place.
-struct Temporary<'d> {
+struct TemporaryFile<'d> {
     folder: &'d Dir,
     name: String,
     kept: bool,
 }
 
-impl<'d> Temporary<'d> {
+impl<'d> TemporaryFile<'d> {
     fn create(folder: &'d Dir) -> io::Result<(File, Self)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut options = OpenOptions::new();
@@ -192,7 +195,7 @@ impl<'d> Temporary<'d> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         if !self.kept {
             // It may be gone already; either way there is nothing more to do.
@@ -202,21 +205,21 @@ impl Drop for Temporary<'_> {
 }
 
 /// Why a file was not read or written.
-enum Trouble {
+enum FileError {
     Io(io::Error),
     /// A link stands where none was.
     Swapped,
     Refused(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for FileError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl Trouble {
-    fn told(self, file: &Place) -> HostError {
+impl FileError {
+    fn told(self, file: &RootedPath) -> HostError {
         let path = file.absolute();
         let path = path.display();
         HostError::Failed(match self {
@@ -236,13 +239,13 @@ impl Trouble {
     }
 }
 
-fn is_directory() -> Trouble {
-    Trouble::Refused("this is a directory, not a file".to_owned())
+fn is_directory() -> FileError {
+    FileError::Refused("this is a directory, not a file".to_owned())
 }
 
-fn too_large() -> Trouble {
+fn too_large() -> FileError {
     let limit = MAX_READ / (1024 * 1024);
-    Trouble::Refused(format!(
+    FileError::Refused(format!(
         "the file is larger than {limit} MiB, which is the most that is read"
     ))
 }
@@ -263,8 +266,8 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
-    fn place(root: &Path, inside: &str) -> Place {
-        Place {
+    fn place(root: &Path, inside: &str) -> RootedPath {
+        RootedPath {
             root: root.to_owned(),
             inside: inside.into(),
         }

@@ -27,19 +27,19 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// The groups that live.
 #[derive(Clone, Default)]
-pub(crate) struct Groups {
-    live: Arc<Mutex<Live>>,
+pub(crate) struct ProcessGroups {
+    live: Arc<Mutex<LiveGroups>>,
 }
 
 #[derive(Default)]
-struct Live {
+struct LiveGroups {
     closed: bool,
     ids: HashSet<Pid>,
 }
 
-impl Groups {
+impl ProcessGroups {
     /// Starts a command as the leader of a group of its own.
-    pub(crate) fn spawn(&self, mut command: Command) -> io::Result<Group> {
+    pub(crate) fn spawn(&self, mut command: Command) -> io::Result<ProcessGroup> {
         command.process_group(0);
         // Held while the command starts: `end_all` must not miss it.
         let mut live = lock(&self.live);
@@ -52,9 +52,9 @@ impl Groups {
         live.ids.insert(id);
         drop(live);
         let groups = self.clone();
-        Ok(Group {
+        Ok(ProcessGroup {
             id,
-            leader: Some(Leader {
+            leader: Some(GroupLeader {
                 id,
                 groups,
                 _child: child,
@@ -73,12 +73,12 @@ impl Groups {
 }
 
 /// A group that lives. Dropped, it is asked to end at once and killed after a grace, in the background.
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     id: Pid,
-    leader: Option<Leader>,
+    leader: Option<GroupLeader>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Waits for the leader to exit, and leaves it unreaped.
     pub(crate) async fn exited(&self) -> io::Result<WaitIdStatus> {
         // Listens before the first look, so that no exit is missed.
@@ -95,7 +95,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         kill(self.id, Signal::TERM);
         let leader = self.leader.take();
@@ -111,13 +111,13 @@ impl Drop for Group {
 }
 
 /// The process that leads a group. Dropped, the whole group is killed; then tokio reaps it.
-struct Leader {
+struct GroupLeader {
     id: Pid,
-    groups: Groups,
+    groups: ProcessGroups,
     _child: Child,
 }
 
-impl Drop for Leader {
+impl Drop for GroupLeader {
     fn drop(&mut self) {
         kill(self.id, Signal::KILL);
         lock(&self.groups.live).ids.remove(&self.id);

@@ -13,21 +13,23 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_model::SessionId;
-use harn_runtime::{CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place};
+use harn_runtime::{
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath,
+};
 use serde_json::Value;
 
-use group::Groups;
+use group::ProcessGroups;
 
 use crate::shells::{LocalShells, ShellWorld};
 
 #[cfg(feature = "mcp")]
-pub(crate) use {command::SECRET, group::Group};
+pub(crate) use {command::SECRET, group::ProcessGroup};
 
 /// Files, commands and shells of this machine. Clones share the commands that run, and the shells that sessions
 /// chose.
 #[derive(Clone, Default)]
 pub struct LocalHost {
-    groups: Groups,
+    groups: ProcessGroups,
     shells: LocalShells,
 }
 
@@ -53,7 +55,7 @@ impl LocalHost {
 
     /// Where its processes are, for others whose processes are to end with them.
     #[cfg(feature = "mcp")]
-    pub(crate) fn groups(&self) -> &Groups {
+    pub(crate) fn groups(&self) -> &ProcessGroups {
         &self.groups
     }
 
@@ -76,12 +78,17 @@ impl HostPort for LocalHost {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         let file = file.clone();
         blocking(move || files::read(&file)).await
     }
 
-    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
+    async fn write_text(
+        &self,
+        _: &SessionId,
+        file: &RootedPath,
+        text: &str,
+    ) -> Result<(), HostError> {
         let (file, text) = (file.clone(), text.to_owned());
         blocking(move || files::write(&file, &text)).await
     }

@@ -3,12 +3,12 @@
 /// Turns bytes into text. A character that is cut between two reads waits for its rest; what is no
 /// UTF-8 becomes a replacement character.
 #[derive(Default)]
-pub(super) struct Decoder {
+pub(super) struct TextDecoder {
     /// The beginning of a character, at most three bytes.
     cut: Vec<u8>,
 }
 
-impl Decoder {
+impl TextDecoder {
     /// The text of `bytes`, after what was cut before.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> String {
         let mut whole = std::mem::take(&mut self.cut);
@@ -43,13 +43,13 @@ fn may_continue(bytes: &[u8]) -> bool {
 }
 
 /// The end of a text that may be endless.
-pub(super) struct Tail {
+pub(super) struct OutputTail {
     text: String,
     limit: usize,
     truncated: bool,
 }
 
-impl Tail {
+impl OutputTail {
     /// Keeps at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn decode(parts: &[&[u8]]) -> String {
-        let mut decoder = Decoder::default();
+        let mut decoder = TextDecoder::default();
         let mut text: String = parts.iter().map(|part| decoder.decode(part)).collect();
         text.push_str(decoder.finish());
         text
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_end_is_kept_on_character_boundaries() {
         let keep = |limit, parts: &[&str]| {
-            let mut tail = Tail::new(limit);
+            let mut tail = OutputTail::new(limit);
             parts.iter().for_each(|part| tail.push(part));
             tail.finish()
         };

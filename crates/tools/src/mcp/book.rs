@@ -10,58 +10,58 @@ use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
 use super::{
-    catalogue::{Catalogue, catalogue},
-    link::Link,
-    listing::Offered,
+    catalogue::{McpCatalogue, catalogue},
+    link::McpLink,
+    listing::OfferedTool,
     redact::Secrets,
 };
 use crate::lock::lock;
 
 /// The servers of a session.
 #[derive(Default)]
-pub(super) struct Book {
-    pages: Mutex<Pages>,
+pub(super) struct McpRegistry {
+    pages: Mutex<McpRegistryState>,
     changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Pages {
+struct McpRegistryState {
     closed: bool,
     /// How many servers there have been.
     issued: u64,
-    servers: BTreeMap<String, Page>,
-    catalogue: Arc<Catalogue>,
+    servers: BTreeMap<String, McpServerRecord>,
+    catalogue: Arc<McpCatalogue>,
 }
 
-pub(super) struct Page {
+pub(super) struct McpServerRecord {
     pub(super) spec: McpServerSpec,
     pub(super) state: McpState,
     pub(super) error: Option<String>,
     /// What it offers, or did when it was last there; unknown before, and once it was given up.
-    pub(super) tools: Option<Arc<[Offered]>>,
+    pub(super) tools: Option<Arc<[OfferedTool]>>,
     /// How to ask it, while it is ready.
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<McpLink>,
     ticket: u64,
     _task: DropGuard,
 }
 
 /// Which server a task is for; one that came later under the same name is another.
 #[derive(Clone, Debug)]
-pub(super) struct Ticket {
+pub(super) struct McpServerTicket {
     name: String,
     number: u64,
 }
 
 /// How a server can be asked.
-pub(super) enum Standing {
-    Ready(Link),
+pub(super) enum McpAvailability {
+    Ready(McpLink),
     /// It may come, or come back.
     Coming(Option<String>),
     /// It will not.
     Lost(Option<String>),
 }
 
-impl Book {
+impl McpRegistry {
     /// Whether a server is there already in the same way, and not given up.
     pub(super) fn has(&self, spec: &McpServerSpec) -> bool {
         let pages = lock(&self.pages);
@@ -70,17 +70,17 @@ impl Book {
     }
 
     /// Puts a server in, in the place of one of its name. None is taken once the book is closed.
-    pub(super) fn put(&self, spec: McpServerSpec, task: DropGuard) -> Option<Ticket> {
+    pub(super) fn put(&self, spec: McpServerSpec, task: DropGuard) -> Option<McpServerTicket> {
         let mut pages = lock(&self.pages);
         if pages.closed {
             return None;
         }
         pages.issued += 1;
-        let ticket = Ticket {
+        let ticket = McpServerTicket {
             name: spec.name.clone(),
             number: pages.issued,
         };
-        let page = Page {
+        let page = McpServerRecord {
             spec,
             state: McpState::Connecting,
             error: None,
@@ -110,7 +110,11 @@ impl Book {
     }
 
     /// Changes the page of a server, unless another has its place.
-    pub(super) fn update(&self, ticket: &Ticket, change: impl FnOnce(&mut Page)) {
+    pub(super) fn update(
+        &self,
+        ticket: &McpServerTicket,
+        change: impl FnOnce(&mut McpServerRecord),
+    ) {
         let mut pages = lock(&self.pages);
         let page = pages.servers.get_mut(&ticket.name);
         if let Some(page) = page.filter(|page| page.ticket == ticket.number) {
@@ -119,7 +123,7 @@ impl Book {
         }
     }
 
-    fn changed(&self, mut pages: MutexGuard<'_, Pages>) {
+    fn changed(&self, mut pages: MutexGuard<'_, McpRegistryState>) {
         let servers = pages.servers.iter();
         let offered =
             servers.map(|(name, page)| (name.as_str(), page.tools.as_deref().unwrap_or_default()));
@@ -128,13 +132,13 @@ impl Book {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    pub(super) fn catalogue(&self) -> Arc<Catalogue> {
+    pub(super) fn catalogue(&self) -> Arc<McpCatalogue> {
         lock(&self.pages).catalogue.clone()
     }
 
     pub(super) fn statuses(&self) -> Vec<McpServerStatus> {
         let pages = lock(&self.pages);
-        let status = |(name, page): (&String, &Page)| McpServerStatus {
+        let status = |(name, page): (&String, &McpServerRecord)| McpServerStatus {
             name: name.clone(),
             state: page.state,
             tools: page.tools.as_ref().map(|tools| tools.len() as u64),
@@ -148,16 +152,16 @@ impl Book {
         pages.servers.values().all(|page| page.state.is_settled())
     }
 
-    pub(super) fn standing(&self, name: &str) -> Standing {
+    pub(super) fn standing(&self, name: &str) -> McpAvailability {
         let pages = lock(&self.pages);
         let Some(page) = pages.servers.get(name) else {
-            return Standing::Lost(None);
+            return McpAvailability::Lost(None);
         };
         match (page.state, &page.link) {
-            (McpState::Ready, Some(link)) => Standing::Ready(link.clone()),
-            (McpState::GivenUp, _) => Standing::Lost(page.error.clone()),
+            (McpState::Ready, Some(link)) => McpAvailability::Ready(link.clone()),
+            (McpState::GivenUp, _) => McpAvailability::Lost(page.error.clone()),
             (McpState::Ready | McpState::Connecting | McpState::Failed, _) => {
-                Standing::Coming(page.error.clone())
+                McpAvailability::Coming(page.error.clone())
             }
         }
     }

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use harn_model::{ToolSource, ToolSpec};
 
-use super::listing::Offered;
+use super::listing::OfferedTool;
 
 /// The longest name that models take.
 const LONGEST: usize = 64;
 
 /// Every tool, by its name in the catalogue.
-pub(super) type Catalogue = BTreeMap<String, Entry>;
+pub(super) type McpCatalogue = BTreeMap<String, McpTool>;
 
 /// A tool of the catalogue.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct McpTool {
     /// The server's own name for it.
     pub(super) tool: String,
     pub(super) server: String,
@@ -23,9 +23,9 @@ pub(super) struct Entry {
 
 /// The tools of these servers. Names depend on them alone, not on who was there first: grants remember them.
 pub(super) fn catalogue<'a>(
-    servers: impl IntoIterator<Item = (&'a str, &'a [Offered])>,
-) -> Catalogue {
-    let mut catalogue = Catalogue::new();
+    servers: impl IntoIterator<Item = (&'a str, &'a [OfferedTool])>,
+) -> McpCatalogue {
+    let mut catalogue = McpCatalogue::new();
     for (server, offered) in servers {
         let mut offered: Vec<_> = offered.iter().collect();
         offered.sort_by(|a, b| a.name.cmp(&b.name));
@@ -38,13 +38,13 @@ pub(super) fn catalogue<'a>(
     catalogue
 }
 
-fn add(catalogue: &mut Catalogue, server: &str, tool: &Offered) {
+fn add(catalogue: &mut McpCatalogue, server: &str, tool: &OfferedTool) {
     let mut name = plain(server, &tool.name);
     if name.len() > LONGEST || catalogue.contains_key(&name) {
         name = marked(name, server, &tool.name);
     }
     // Two marks that are equal by chance: the first counts, as with names.
-    catalogue.entry(name).or_insert_with_key(|name| Entry {
+    catalogue.entry(name).or_insert_with_key(|name| McpTool {
         tool: tool.name.clone(),
         server: server.to_owned(),
         spec: ToolSpec {
@@ -82,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    fn offered(name: &str) -> Offered {
-        Offered {
+    fn offered(name: &str) -> OfferedTool {
+        OfferedTool {
             name: name.to_owned(),
             description: String::new(),
             schema: Value::Null,

@@ -13,7 +13,7 @@ use sse_stream::SseStream;
 /// An event is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it sent an event larger than {} MiB", .0 / (1024 * 1024))]
-struct TooLarge(usize);
+struct EventTooLarge(usize);
 
 /// The events of these bytes. The first error of the stream, or an event that is too large, is the last item.
 pub(super) fn events<E>(
@@ -35,7 +35,7 @@ where
             return Ok(None);
         };
         if size.add(&line) > most {
-            return Err(io::Error::other(TooLarge(most)));
+            return Err(io::Error::other(EventTooLarge(most)));
         }
         Ok(Some((line, (lines, size))))
     });

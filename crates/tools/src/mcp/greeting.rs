@@ -12,8 +12,8 @@ use rmcp::model::{
 };
 
 use super::{
-    trouble::Trouble,
-    wire::{NotSent, Wire},
+    trouble::McpConnectionError,
+    wire::{McpSendError, McpWire},
 };
 
 /// The id of the first request.
@@ -21,11 +21,11 @@ pub(super) const FIRST: i64 = 0;
 
 /// Where a session works, as its servers are told.
 #[derive(Clone)]
-pub(super) struct Home {
+pub(super) struct McpSessionRoot {
     root: Option<Root>,
 }
 
-impl Home {
+impl McpSessionRoot {
     pub(super) fn new(cwd: &Path) -> Self {
         let url = reqwest::Url::from_file_path(cwd).ok();
         Self {
@@ -34,7 +34,7 @@ impl Home {
     }
 
     /// Greets a server, which has to answer before anything else is asked. Returns whether it has tools at all.
-    pub(super) async fn greet(&self, wire: &mut Wire) -> Result<bool, Trouble> {
+    pub(super) async fn greet(&self, wire: &mut McpWire) -> Result<bool, McpConnectionError> {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.is_some().then(RootsCapabilities::default);
         let us = Implementation::new("harn-serve", env!("CARGO_PKG_VERSION"));
@@ -45,16 +45,18 @@ impl Home {
         let sent = wire.send(JsonRpcMessage::request(request, first.clone()));
         sent.await.map_err(unreachable)?;
         let has_tools = loop {
-            match wire.receive().await.map_err(Trouble::Ended)? {
+            match wire.receive().await.map_err(McpConnectionError::Ended)? {
                 JsonRpcMessage::Response(response) => {
                     let ServerResult::InitializeResult(result) = response.result else {
                         let why = "it answered `initialize` with something else";
-                        return Err(Trouble::Ended(why.to_owned()));
+                        return Err(McpConnectionError::Ended(why.to_owned()));
                     };
                     break result.capabilities.tools.is_some();
                 }
                 JsonRpcMessage::Error(error) => {
-                    return Err(Trouble::Refused(error.error.message.into_owned()));
+                    return Err(McpConnectionError::Refused(
+                        error.error.message.into_owned(),
+                    ));
                 }
                 // One at a time, so that a server that asks and does not read gets no further.
                 JsonRpcMessage::Request(request) => {
@@ -93,10 +95,10 @@ impl Home {
     }
 }
 
-fn unreachable(error: NotSent) -> Trouble {
+fn unreachable(error: McpSendError) -> McpConnectionError {
     if error.forbidden {
-        Trouble::Forbidden
+        McpConnectionError::Forbidden
     } else {
-        Trouble::Unreachable(error.why)
+        McpConnectionError::Unreachable(error.why)
     }
 }

@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use super::wire::{CLOSED, NotSent};
+use super::wire::{CLOSED, McpSendError};
 
 /// The longest line that is read, with room for pictures.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -21,7 +21,7 @@ const MOST_STRAY: usize = 1000;
 const QUEUE: usize = 16;
 
 /// Both directions of a server's pipe.
-pub(super) struct Lines {
+pub(super) struct McpPipe {
     read: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     line: Vec<u8>,
     stray: usize,
@@ -29,7 +29,7 @@ pub(super) struct Lines {
     _writer: AbortOnDropHandle<()>,
 }
 
-impl Lines {
+impl McpPipe {
     pub(super) fn new(
         read: impl AsyncRead + Send + Unpin + 'static,
         mut to: impl AsyncWrite + Send + Unpin + 'static,
@@ -56,7 +56,7 @@ impl Lines {
     pub(super) fn send(
         &mut self,
         message: &ClientJsonRpcMessage,
-    ) -> BoxFuture<'static, Result<(), NotSent>> {
+    ) -> BoxFuture<'static, Result<(), McpSendError>> {
         let write = self.write.clone();
         let line = serde_json::to_vec(message).map(|mut line| {
             line.push(b'\n');
@@ -64,8 +64,8 @@ impl Lines {
         });
         Box::pin(async move {
             // Our own messages can be encoded; if not, the request fails like on a closed pipe.
-            let line = line.map_err(|_| NotSent::closed())?;
-            write.send(line).await.map_err(|_| NotSent::closed())
+            let line = line.map_err(|_| McpSendError::closed())?;
+            write.send(line).await.map_err(|_| McpSendError::closed())
         })
     }
 

@@ -19,8 +19,8 @@ use rmcp::model::{
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{
-    greeting::Home,
-    wire::{NotSent, Wire},
+    greeting::McpSessionRoot,
+    wire::{McpSendError, McpWire},
 };
 
 /// How many requests wait to be looked at.
@@ -32,14 +32,14 @@ const MOST_REPLIES: usize = 16;
 
 /// Asks a server. Clones ask the same one.
 #[derive(Clone)]
-pub(super) struct Link {
-    outgoing: mpsc::Sender<Outgoing>,
+pub(super) struct McpLink {
+    outgoing: mpsc::Sender<LinkMessage>,
     next: Arc<AtomicI64>,
 }
 
 /// A request was not answered with a result.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum McpRequestError {
     Refused(ErrorData),
     /// Not at all: it was not sent.
     NotSent(String),
@@ -47,24 +47,24 @@ pub(super) enum Unanswered {
     Gone,
 }
 
-type Answer = Result<ServerResult, Unanswered>;
+type McpAnswer = Result<ServerResult, McpRequestError>;
 
-enum Outgoing {
+enum LinkMessage {
     Request {
         id: i64,
         request: Box<ClientRequest>,
-        answer: oneshot::Sender<Answer>,
+        answer: oneshot::Sender<McpAnswer>,
     },
     /// Nobody waits for this one any more.
     Abandoned(i64),
 }
 
-impl Link {
+impl McpLink {
     /// A link, and what carries its messages until the server goes away, with the reason. Dropped, every request is
-    /// [`Unanswered::Gone`]. `changed` is told when the server has other tools; ids begin after `last`.
+    /// [`McpRequestError::Gone`]. `changed` is told when the server has other tools; ids begin after `last`.
     pub(super) fn open(
-        wire: Wire,
-        home: Home,
+        wire: McpWire,
+        home: McpSessionRoot,
         changed: Arc<Notify>,
         last: i64,
     ) -> (Self, BoxFuture<'static, String>) {
@@ -75,17 +75,17 @@ impl Link {
     }
 
     /// Asks, and waits for the answer. Dropped before, the server is told that nobody waits.
-    pub(super) async fn ask(&self, request: ClientRequest) -> Answer {
+    pub(super) async fn ask(&self, request: ClientRequest) -> McpAnswer {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        let request = Outgoing::Request {
+        let request = LinkMessage::Request {
             id,
             request: Box::new(request),
             answer,
         };
-        let gone = |_| Unanswered::Gone;
+        let gone = |_| McpRequestError::Gone;
         self.outgoing.send(request).await.map_err(|_| gone(()))?;
-        let mut asked = Asked {
+        let mut asked = RequestGuard {
             link: self,
             id,
             open: true,
@@ -97,65 +97,65 @@ impl Link {
 }
 
 /// A request that may be abandoned.
-struct Asked<'a> {
-    link: &'a Link,
+struct RequestGuard<'a> {
+    link: &'a McpLink,
     id: i64,
     open: bool,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         if self.open {
             // With no room the server works for nobody; its answer is dropped when it comes.
-            let _ = self.link.outgoing.try_send(Outgoing::Abandoned(self.id));
+            let _ = self.link.outgoing.try_send(LinkMessage::Abandoned(self.id));
         }
     }
 }
 
 /// What was sent: a request by its id, or an answer of ours.
-enum Sent {
+enum SentMessage {
     Request(i64),
     Reply,
     Notice,
 }
 
-type Sending = FuturesUnordered<BoxFuture<'static, (Sent, Result<(), NotSent>)>>;
+type InFlightSends = FuturesUnordered<BoxFuture<'static, (SentMessage, Result<(), McpSendError>)>>;
 
 async fn carry(
-    mut wire: Wire,
-    mut outgoing: mpsc::Receiver<Outgoing>,
-    home: Home,
+    mut wire: McpWire,
+    mut outgoing: mpsc::Receiver<LinkMessage>,
+    home: McpSessionRoot,
     changed: Arc<Notify>,
 ) -> String {
-    let mut waiting: HashMap<i64, oneshot::Sender<Answer>> = HashMap::new();
-    let mut sending = Sending::new();
+    let mut waiting: HashMap<i64, oneshot::Sender<McpAnswer>> = HashMap::new();
+    let mut sending = InFlightSends::new();
     let mut replies = 0;
     loop {
         tokio::select! {
             Some((sent, result)) = sending.next() => {
-                if matches!(sent, Sent::Reply) {
+                if matches!(sent, SentMessage::Reply) {
                     replies -= 1;
                 }
                 let Err(failed) = result else { continue };
-                if let Sent::Request(id) = sent
+                if let SentMessage::Request(id) = sent
                     && let Some(answer) = waiting.remove(&id)
                 {
-                    let _ = answer.send(Err(Unanswered::NotSent(failed.why.clone())));
+                    let _ = answer.send(Err(McpRequestError::NotSent(failed.why.clone())));
                 }
                 if failed.gone {
                     return failed.why;
                 }
             }
             next = outgoing.recv(), if sending.len() < MOST_SENDING => match next {
-                Some(Outgoing::Request { id, request, answer }) => {
+                Some(LinkMessage::Request { id, request, answer }) => {
                     // Those whose cancellation found no room.
                     waiting.retain(|_, answer| !answer.is_closed());
                     waiting.insert(id, answer);
                     let message = JsonRpcMessage::request(*request, RequestId::Number(id));
-                    sending.push(tagged(Sent::Request(id), wire.send(message)));
+                    sending.push(tagged(SentMessage::Request(id), wire.send(message)));
                 }
-                Some(Outgoing::Abandoned(id)) => if waiting.remove(&id).is_some() {
-                    sending.push(tagged(Sent::Notice, wire.send(cancelled(id))));
+                Some(LinkMessage::Abandoned(id)) => if waiting.remove(&id).is_some() {
+                    sending.push(tagged(SentMessage::Notice, wire.send(cancelled(id))));
                 },
                 None => return "nobody needs it any more".to_owned(),
             },
@@ -164,11 +164,11 @@ async fn carry(
                     answer(&mut waiting, &response.id, Ok(response.result));
                 }
                 Ok(JsonRpcMessage::Error(error)) => if let Some(id) = &error.id {
-                    answer(&mut waiting, id, Err(Unanswered::Refused(error.error)));
+                    answer(&mut waiting, id, Err(McpRequestError::Refused(error.error)));
                 },
                 Ok(JsonRpcMessage::Request(request)) => {
                     let reply = home.reply(&request.request, request.id);
-                    sending.push(tagged(Sent::Reply, wire.send(reply)));
+                    sending.push(tagged(SentMessage::Reply, wire.send(reply)));
                     replies += 1;
                 }
                 Ok(JsonRpcMessage::Notification(notification)) => {
@@ -183,9 +183,9 @@ async fn carry(
 }
 
 fn tagged(
-    sent: Sent,
-    sending: BoxFuture<'static, Result<(), NotSent>>,
-) -> BoxFuture<'static, (Sent, Result<(), NotSent>)> {
+    sent: SentMessage,
+    sending: BoxFuture<'static, Result<(), McpSendError>>,
+) -> BoxFuture<'static, (SentMessage, Result<(), McpSendError>)> {
     Box::pin(async move { (sent, sending.await) })
 }
 
@@ -196,7 +196,7 @@ fn cancelled(id: i64) -> ClientJsonRpcMessage {
     ))
 }
 
-fn answer(waiting: &mut HashMap<i64, oneshot::Sender<Answer>>, id: &RequestId, what: Answer) {
+fn answer(waiting: &mut HashMap<i64, oneshot::Sender<McpAnswer>>, id: &RequestId, what: McpAnswer) {
     let id = match id {
         RequestId::Number(id) => Some(*id),
         // Some servers give every id back as a string.

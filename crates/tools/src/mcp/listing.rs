@@ -8,8 +8,8 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::{
-    link::{Link, Unanswered},
-    trouble::Trouble,
+    link::{McpLink, McpRequestError},
+    trouble::McpConnectionError,
 };
 use crate::markdown::cut;
 
@@ -21,7 +21,7 @@ const LONGEST_DESCRIPTION: usize = 16 * 1024;
 
 /// A tool as a server has it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Offered {
+pub(super) struct OfferedTool {
     /// The server's own name for it.
     pub(super) name: String,
     pub(super) description: String,
@@ -31,15 +31,18 @@ pub(super) struct Offered {
 
 /// The tools of a server.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Listed {
-    pub(super) tools: Vec<Offered>,
+pub(super) struct ToolListing {
+    pub(super) tools: Vec<OfferedTool>,
     /// Whether it has more than we take.
     pub(super) cut: bool,
 }
 
 /// Asks for all tools. Requests to a server that is not `is_local` leave this machine, as far as we can tell.
-pub(super) async fn list(link: &Link, is_local: bool) -> Result<Listed, Trouble> {
-    let mut listed = Listed::default();
+pub(super) async fn list(
+    link: &McpLink,
+    is_local: bool,
+) -> Result<ToolListing, McpConnectionError> {
+    let mut listed = ToolListing::default();
     let mut bytes = 0;
     let mut cursor = None;
     for _ in 0..MOST_PAGES {
@@ -50,13 +53,15 @@ pub(super) async fn list(link: &Link, is_local: bool) -> Result<Listed, Trouble>
             Ok(ServerResult::ListToolsResult(page)) => page,
             Ok(_) => {
                 let why = "it answered `tools/list` with something else";
-                return Err(Trouble::Ended(why.to_owned()));
+                return Err(McpConnectionError::Ended(why.to_owned()));
             }
-            Err(Unanswered::Refused(error)) => {
-                return Err(Trouble::Refused(error.message.into_owned()));
+            Err(McpRequestError::Refused(error)) => {
+                return Err(McpConnectionError::Refused(error.message.into_owned()));
             }
-            Err(Unanswered::NotSent(why)) => return Err(Trouble::Unreachable(why)),
-            Err(Unanswered::Gone) => return Err(Trouble::Ended("it went away".to_owned())),
+            Err(McpRequestError::NotSent(why)) => return Err(McpConnectionError::Unreachable(why)),
+            Err(McpRequestError::Gone) => {
+                return Err(McpConnectionError::Ended("it went away".to_owned()));
+            }
         };
         for tool in page.tools {
             let offered = offered(tool, is_local);
@@ -76,13 +81,13 @@ pub(super) async fn list(link: &Link, is_local: bool) -> Result<Listed, Trouble>
     Ok(listed)
 }
 
-fn offered(tool: Tool, is_local: bool) -> Offered {
+fn offered(tool: Tool, is_local: bool) -> OfferedTool {
     let hints = tool.annotations.unwrap_or_default();
     let described = tool.description.map(|text| text.into_owned());
     let titled = || tool.title.or_else(|| hints.title.clone());
     let description = described.or_else(titled).unwrap_or_default();
     let schema = std::sync::Arc::unwrap_or_clone(tool.input_schema);
-    Offered {
+    OfferedTool {
         name: tool.name.into_owned(),
         description: cut(description, LONGEST_DESCRIPTION),
         schema: Value::Object(schema),

@@ -29,13 +29,13 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::McpSettings;
-use book::{Book, Standing};
-use dial::Dial;
-use greeting::Home;
-use link::{Link, Unanswered};
+use book::{McpAvailability, McpRegistry};
+use dial::McpDialer;
+use greeting::McpSessionRoot;
+use link::{McpLink, McpRequestError};
 use output::failure;
 use redact::{Secrets, one_line};
-use server::Keeper;
+use server::McpSupervisor;
 
 /// How long an error of a server may be.
 const LONGEST_ERROR: usize = 4096;
@@ -43,15 +43,15 @@ const LONGEST_ERROR: usize = 4096;
 /// The servers of one session, which no other session sees. Clones are handles to the same; with the last one the
 /// servers end. Everything but looking needs the runtime that they live in.
 #[derive(Clone)]
-pub struct Servers {
-    book: Arc<Book>,
+pub struct SessionMcpServers {
+    book: Arc<McpRegistry>,
     settings: Arc<McpSettings>,
-    dial: Arc<dyn Dial>,
+    dial: Arc<dyn McpDialer>,
     end: CancellationToken,
     _last: Arc<DropGuard>,
 }
 
-impl Servers {
+impl SessionMcpServers {
     /// None yet, and nothing made for them.
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
@@ -59,7 +59,7 @@ impl Servers {
         Self::dialed_by(settings, dial)
     }
 
-    fn dialed_by(settings: McpSettings, dial: Arc<dyn Dial>) -> Self {
+    fn dialed_by(settings: McpSettings, dial: Arc<dyn McpDialer>) -> Self {
         let end = CancellationToken::new();
         Self {
             book: Arc::default(),
@@ -85,10 +85,10 @@ impl Servers {
         let Some(ticket) = self.book.put(spec.clone(), token.clone().drop_guard()) else {
             return;
         };
-        let keeper = Keeper {
+        let keeper = McpSupervisor {
             book: self.book.clone(),
             dial: self.dial.clone(),
-            home: Home::new(&self.settings.cwd),
+            home: McpSessionRoot::new(&self.settings.cwd),
             connect: self.settings.deadlines.connect,
             ticket,
             secrets: Secrets::of(&spec),
@@ -116,7 +116,7 @@ impl Servers {
         catalogue.values().map(|entry| entry.spec.clone()).collect()
     }
 
-    /// Calls a tool by its name in [`Servers::tools`]. A server that is on its way is waited for a little. Dropped,
+    /// Calls a tool by its name in [`SessionMcpServers::tools`]. A server that is on its way is waited for a little. Dropped,
     /// the server is told that nobody waits. A call is never sent twice: it may have had its effect.
     pub async fn call(&self, tool: &str, args: Value) -> Result<ToolOutput, ToolError> {
         let catalogue = self.book.catalogue();
@@ -152,9 +152,9 @@ impl Servers {
             Ok(_) => Err(told(
                 "it answered with something that is no result of a tool",
             )),
-            Err(Unanswered::Refused(error)) => Err(told(&error.message)),
-            Err(Unanswered::NotSent(why)) => Err(told(&why)),
-            Err(Unanswered::Gone) => Err(told(
+            Err(McpRequestError::Refused(error)) => Err(told(&error.message)),
+            Err(McpRequestError::NotSent(why)) => Err(told(&why)),
+            Err(McpRequestError::Gone) => Err(told(
                 "it went away during the call, which may have had its effect",
             )),
         }
@@ -182,13 +182,13 @@ impl Servers {
         self.book.close();
     }
 
-    async fn ready(&self, server: &str) -> Result<Link, ToolError> {
+    async fn ready(&self, server: &str) -> Result<McpLink, ToolError> {
         let wait = self.settings.deadlines.reconnect;
         match timeout(wait, self.standing(server)).await {
             Ok(link) => link,
             Err(_) => {
                 let mut what = "it is not there; it is being tried again".to_owned();
-                if let Standing::Coming(Some(error)) = self.book.standing(server) {
+                if let McpAvailability::Coming(Some(error)) = self.book.standing(server) {
                     what = format!("{what}. Its last trouble: {error}");
                 }
                 Err(failure(server, &what))
@@ -196,13 +196,13 @@ impl Servers {
         }
     }
 
-    async fn standing(&self, server: &str) -> Result<Link, ToolError> {
+    async fn standing(&self, server: &str) -> Result<McpLink, ToolError> {
         let mut changes = self.changes();
         loop {
             match self.book.standing(server) {
-                Standing::Ready(link) => return Ok(link),
-                Standing::Coming(_) => {}
-                Standing::Lost(error) => {
+                McpAvailability::Ready(link) => return Ok(link),
+                McpAvailability::Coming(_) => {}
+                McpAvailability::Lost(error) => {
                     let what = error.unwrap_or_else(|| "the session no longer has it".to_owned());
                     return Err(failure(server, &what));
                 }

@@ -24,7 +24,7 @@ pub(super) fn output(
 ) -> Result<ToolOutput, ToolError> {
     let failed = result.is_error == Some(true);
     let structured = result.structured_content;
-    let mut room = Room {
+    let mut room = OutputBudget {
         text: MOST_TEXT,
         data: MOST_DATA,
     };
@@ -69,12 +69,12 @@ pub(super) fn failure(server: &str, what: &str) -> ToolError {
 }
 
 /// How much more is shown.
-struct Room {
+struct OutputBudget {
     text: usize,
     data: usize,
 }
 
-impl Room {
+impl OutputBudget {
     fn fit(&mut self, block: Given) -> ContentBlock {
         self.try_fit(block).unwrap_or_else(ContentBlock::text)
     }

@@ -7,15 +7,15 @@ use harn_model::{McpServerSpec, McpState, McpTransport};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
-    book::{Book, Ticket},
-    dial::Dial,
-    greeting::{FIRST, Home},
-    link::Link,
-    listing::{self, Listed},
+    book::{McpRegistry, McpServerTicket},
+    dial::McpDialer,
+    greeting::{FIRST, McpSessionRoot},
+    link::McpLink,
+    listing::{self, ToolListing},
     redact::{Secrets, one_line},
-    stdio::Process,
-    trouble::Trouble,
-    wire::Wire,
+    stdio::McpProcess,
+    trouble::McpConnectionError,
+    wire::McpWire,
 };
 
 /// The pause before the first new try; each is twice the last, up to the longest.
@@ -37,28 +37,28 @@ const DEAD: &str = "its process ended";
 const LONGEST_REASON: usize = 2048;
 
 /// Keeps one server: connects, and connects again, until there is no more use in it.
-pub(super) struct Keeper {
-    pub(super) book: Arc<Book>,
-    pub(super) dial: Arc<dyn Dial>,
-    pub(super) home: Home,
+pub(super) struct McpSupervisor {
+    pub(super) book: Arc<McpRegistry>,
+    pub(super) dial: Arc<dyn McpDialer>,
+    pub(super) home: McpSessionRoot,
     pub(super) connect: Duration,
-    pub(super) ticket: Ticket,
+    pub(super) ticket: McpServerTicket,
     pub(super) spec: McpServerSpec,
     pub(super) secrets: Secrets,
 }
 
 /// A server that was greeted and has told its tools.
-struct Connection {
-    link: Link,
+struct McpConnection {
+    link: McpLink,
     /// Carries what is said; ends with the reason.
     carry: BoxFuture<'static, String>,
     changed: Arc<Notify>,
-    listed: Listed,
+    listed: ToolListing,
     /// Whether it has tools, now or later.
     tools: bool,
 }
 
-impl Keeper {
+impl McpSupervisor {
     /// Runs until the server is given up. Dropped, the connection and the process go with it.
     pub(super) async fn keep(self) {
         let mut failures = 0;
@@ -100,32 +100,34 @@ impl Keeper {
         });
     }
 
-    async fn connect_in_time(&self) -> Result<(Connection, Option<Process>), Trouble> {
+    async fn connect_in_time(
+        &self,
+    ) -> Result<(McpConnection, Option<McpProcess>), McpConnectionError> {
         // Nothing is waited for here.
         let (wire, process) = self.dial.dial(&self.spec, &self.secrets).await?;
         let connecting = unless_dead(process.as_ref(), self.connect(wire));
         let trouble = match timeout(self.connect, connecting).await {
             Ok(Some(Ok(connection))) => return Ok((connection, process)),
             Ok(Some(Err(trouble))) => trouble,
-            Ok(None) => Trouble::Ended(DEAD.to_owned()),
-            Err(_) => Trouble::Late(self.connect),
+            Ok(None) => McpConnectionError::Ended(DEAD.to_owned()),
+            Err(_) => McpConnectionError::Late(self.connect),
         };
         Err(with_obituary(trouble, process).await)
     }
 
-    async fn connect(&self, mut wire: Wire) -> Result<Connection, Trouble> {
+    async fn connect(&self, mut wire: McpWire) -> Result<McpConnection, McpConnectionError> {
         let tools = self.home.greet(&mut wire).await?;
         let changed = Arc::new(Notify::new());
-        let (link, mut carry) = Link::open(wire, self.home.clone(), changed.clone(), FIRST);
+        let (link, mut carry) = McpLink::open(wire, self.home.clone(), changed.clone(), FIRST);
         let listed = if tools {
             tokio::select! {
                 listed = self.list(&link) => listed?,
-                why = &mut carry => return Err(Trouble::Ended(why)),
+                why = &mut carry => return Err(McpConnectionError::Ended(why)),
             }
         } else {
-            Listed::default()
+            ToolListing::default()
         };
-        Ok(Connection {
+        Ok(McpConnection {
             link,
             carry,
             changed,
@@ -135,7 +137,11 @@ impl Keeper {
     }
 
     /// Holds a connection until it ends: why, and whether it lasted.
-    async fn hold(&self, mut held: Connection, process: Option<Process>) -> (Trouble, bool) {
+    async fn hold(
+        &self,
+        mut held: McpConnection,
+        process: Option<McpProcess>,
+    ) -> (McpConnectionError, bool) {
         self.ready(&held.link, held.listed);
         let mut steady = false;
         let mut lasted = pin!(tokio::time::sleep(STEADY));
@@ -152,11 +158,14 @@ impl Keeper {
         let why = ended.await.unwrap_or_else(|| DEAD.to_owned());
         // Requests that are open fail now, not when the process was buried.
         drop(held.carry);
-        (with_obituary(Trouble::Ended(why), process).await, steady)
+        (
+            with_obituary(McpConnectionError::Ended(why), process).await,
+            steady,
+        )
     }
 
-    fn ready(&self, link: &Link, listed: Listed) {
-        let Listed { tools, cut } = listed;
+    fn ready(&self, link: &McpLink, listed: ToolListing) {
+        let ToolListing { tools, cut } = listed;
         let error =
             cut.then(|| format!("it has more tools than the {} that are used", tools.len()));
         self.book.update(&self.ticket, |page| {
@@ -167,13 +176,13 @@ impl Keeper {
         });
     }
 
-    async fn list(&self, link: &Link) -> Result<Listed, Trouble> {
+    async fn list(&self, link: &McpLink) -> Result<ToolListing, McpConnectionError> {
         let is_local = matches!(self.spec.transport, McpTransport::Stdio { .. });
         listing::list(link, is_local).await
     }
 
     /// Lists tools again whenever the server says that they changed; never ends.
-    async fn list_again(&self, link: &Link, changed: &Notify, tools: bool) {
+    async fn list_again(&self, link: &McpLink, changed: &Notify, tools: bool) {
         let mut pause = BETWEEN_LISTS;
         loop {
             if timeout(QUIET, changed.notified()).await.is_err() {
@@ -202,7 +211,7 @@ impl Keeper {
 
 /// Does some work, unless the process that it is about has ended. What it sent before is still looked at; its
 /// children may hold the pipe open for ever.
-async fn unless_dead<T>(process: Option<&Process>, work: impl Future<Output = T>) -> Option<T> {
+async fn unless_dead<T>(process: Option<&McpProcess>, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     let Some(process) = process else {
         return Some(work.await);
@@ -214,7 +223,10 @@ async fn unless_dead<T>(process: Option<&Process>, work: impl Future<Output = T>
 }
 
 /// A trouble with how the process behind it ended, and what it said last.
-async fn with_obituary(trouble: Trouble, process: Option<Process>) -> Trouble {
+async fn with_obituary(
+    trouble: McpConnectionError,
+    process: Option<McpProcess>,
+) -> McpConnectionError {
     let Some(process) = process else {
         return trouble;
     };
@@ -222,7 +234,7 @@ async fn with_obituary(trouble: Trouble, process: Option<Process>) -> Trouble {
     if obituary.is_empty() {
         return trouble;
     }
-    Trouble::Ended(format!("{trouble} ({obituary})"))
+    McpConnectionError::Ended(format!("{trouble} ({obituary})"))
 }
 
 fn pause(failures: u32) -> Duration {

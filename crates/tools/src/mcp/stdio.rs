@@ -17,12 +17,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     McpSettings,
-    lines::Lines,
+    lines::McpPipe,
     redact::{Secrets, one_line},
-    trouble::Trouble,
+    trouble::McpConnectionError,
 };
 use crate::{
-    local::{Group, SECRET},
+    local::{ProcessGroup, SECRET},
     lock::lock,
 };
 
@@ -36,9 +36,9 @@ const KEPT: usize = 5;
 const AFTERMATH: Duration = Duration::from_millis(250);
 
 /// A server's process. Dropped, it is ended with all it started.
-pub(super) struct Process {
-    group: Group,
-    said: Said,
+pub(super) struct McpProcess {
+    group: ProcessGroup,
+    said: StderrTail,
     listener: AbortOnDropHandle<()>,
 }
 
@@ -47,15 +47,15 @@ pub(super) fn start(
     name: &str,
     (program, args, env): (&str, &[String], &[(String, Secret)]),
     secrets: &Secrets,
-) -> Result<(Lines, Process), Trouble> {
+) -> Result<(McpPipe, McpProcess), McpConnectionError> {
     if !settings.cwd.is_dir() {
         let cwd = settings.cwd.display().to_string();
-        return Err(Trouble::NoDirectory(cwd));
+        return Err(McpConnectionError::NoDirectory(cwd));
     }
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Trouble::NotFound(program.to_owned()),
-        io::ErrorKind::PermissionDenied => Trouble::NotAllowed(program.to_owned()),
-        _ => Trouble::NotStarted {
+        io::ErrorKind::NotFound => McpConnectionError::NotFound(program.to_owned()),
+        io::ErrorKind::PermissionDenied => McpConnectionError::NotAllowed(program.to_owned()),
+        _ => McpConnectionError::NotStarted {
             program: program.to_owned(),
             error: error.to_string(),
         },
@@ -78,11 +78,11 @@ pub(super) fn start(
     let group = settings.host.groups().spawn(command).map_err(failed)?;
     let to = ChildStdin::from_std(OwnedFd::from(to).into()).map_err(failed)?;
     let from = ChildStdout::from_std(OwnedFd::from(from).into()).map_err(failed)?;
-    let lines = Lines::new(from, to);
-    let said = Said::default();
+    let lines = McpPipe::new(from, to);
+    let said = StderrTail::default();
     let log = ChildStderr::from_std(OwnedFd::from(log).into()).map_err(failed)?;
     let listener = tokio::spawn(listen(log, name.to_owned(), secrets.clone(), said.clone()));
-    let process = Process {
+    let process = McpProcess {
         group,
         said,
         listener: AbortOnDropHandle::new(listener),
@@ -90,7 +90,7 @@ pub(super) fn start(
     Ok((lines, process))
 }
 
-impl Process {
+impl McpProcess {
     /// Waits for it to exit; what it started may go on.
     pub(super) async fn exited(&self) {
         if self.group.exited().await.is_err() {
@@ -119,10 +119,10 @@ impl Process {
 }
 
 /// The last lines of a server's stderr, the latest first, fit to be told.
-type Said = Arc<Mutex<VecDeque<String>>>;
+type StderrTail = Arc<Mutex<VecDeque<String>>>;
 
 /// Reads a server's stderr to its end, line by line, as much as is told of each.
-async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, said: Said) {
+async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, said: StderrTail) {
     let mut log = BufReader::new(log);
     // So much that a value at the cut is still recognised.
     let most = LONGEST + secrets.longest();

@@ -39,7 +39,7 @@ const TOLD: usize = 512;
 
 /// Sends requests to one server.
 #[derive(Clone)]
-pub(super) struct Requests {
+pub(super) struct McpHttpClient {
     pub(super) client: reqwest::Client,
     /// Sent with each request.
     pub(super) headers: Arc<[(HeaderName, HeaderValue)]>,
@@ -48,15 +48,15 @@ pub(super) struct Requests {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
-pub(super) struct Failed {
+pub(super) struct McpHttpError {
     words: String,
     /// Whether there is nobody to ask.
     pub(super) gone: bool,
 }
 
-type Result<T> = std::result::Result<T, StreamableHttpError<Failed>>;
+type Result<T> = std::result::Result<T, StreamableHttpError<McpHttpError>>;
 
-impl Requests {
+impl McpHttpClient {
     async fn send(
         &self,
         mut request: RequestBuilder,
@@ -84,16 +84,16 @@ impl Requests {
         }
     }
 
-    fn broken(&self, error: reqwest::Error) -> StreamableHttpError<Failed> {
+    fn broken(&self, error: reqwest::Error) -> StreamableHttpError<McpHttpError> {
         let gone = error.is_connect();
         // Its words repeat the address, which its reader has configured.
         let words = causes(&error.without_url());
         self.failed(&words, gone)
     }
 
-    fn failed(&self, words: &str, gone: bool) -> StreamableHttpError<Failed> {
+    fn failed(&self, words: &str, gone: bool) -> StreamableHttpError<McpHttpError> {
         let words = one_line(&self.secrets.redact(words), TOLD);
-        StreamableHttpError::Client(Failed { words, gone })
+        StreamableHttpError::Client(McpHttpError { words, gone })
     }
 
     /// The body, as far as it fits, and whether that is all.
@@ -138,8 +138,8 @@ impl Requests {
     }
 }
 
-impl StreamableHttpClient for Requests {
-    type Error = Failed;
+impl StreamableHttpClient for McpHttpClient {
+    type Error = McpHttpError;
 
     async fn post_message(
         &self,

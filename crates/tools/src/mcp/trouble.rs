@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A server could not be reached, or went away.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum McpConnectionError {
     #[error("this agent speaks stdio and streamable HTTP, not {0}")]
     Unsupported(&'static str),
     #[error("the program `{0}` was not found; it has to be installed and on the PATH")]
@@ -33,7 +33,7 @@ pub(super) enum Trouble {
     Ended(String),
 }
 
-impl Trouble {
+impl McpConnectionError {
     /// Whether trying again is of no use: somebody has to change something first.
     pub(super) fn is_final(&self) -> bool {
         match self {

@@ -11,14 +11,14 @@ use rmcp::{
 };
 
 use super::{
-    lines::Lines,
-    streamable::{Failed, Requests},
+    lines::McpPipe,
+    streamable::{McpHttpClient, McpHttpError},
 };
 
 /// A way to a server.
-pub(super) enum Wire {
-    Lines(Lines),
-    Http(Box<StreamableHttpClientTransport<Requests>>),
+pub(super) enum McpWire {
+    Lines(McpPipe),
+    Http(Box<StreamableHttpClientTransport<McpHttpClient>>),
 }
 
 /// The reason given where a server closed its connection.
@@ -26,7 +26,7 @@ pub(super) const CLOSED: &str = "it closed the connection";
 
 /// A message did not get there.
 #[derive(Debug)]
-pub(super) struct NotSent {
+pub(super) struct McpSendError {
     pub(super) why: String,
     /// Whether there is nobody to send another one to.
     pub(super) gone: bool,
@@ -34,7 +34,7 @@ pub(super) struct NotSent {
     pub(super) forbidden: bool,
 }
 
-impl NotSent {
+impl McpSendError {
     pub(super) fn closed() -> Self {
         Self {
             why: CLOSED.to_owned(),
@@ -44,17 +44,17 @@ impl NotSent {
     }
 }
 
-impl Wire {
+impl McpWire {
     /// Sends a message. The future may take as long as the answer does.
     pub(super) fn send(
         &mut self,
         message: ClientJsonRpcMessage,
-    ) -> BoxFuture<'static, Result<(), NotSent>> {
+    ) -> BoxFuture<'static, Result<(), McpSendError>> {
         match self {
             Self::Lines(lines) => lines.send(&message),
             Self::Http(http) => {
                 let sent = http.send(message);
-                Box::pin(async move { sent.await.map_err(NotSent::from) })
+                Box::pin(async move { sent.await.map_err(McpSendError::from) })
             }
         }
     }
@@ -71,8 +71,8 @@ impl Wire {
     }
 }
 
-impl From<StreamableHttpError<Failed>> for NotSent {
-    fn from(error: StreamableHttpError<Failed>) -> Self {
+impl From<StreamableHttpError<McpHttpError>> for McpSendError {
+    fn from(error: StreamableHttpError<McpHttpError>) -> Self {
         match error {
             StreamableHttpError::Client(failed) => Self {
                 why: failed.to_string(),

@@ -4,9 +4,9 @@
 //! their lines, names with theirs, and the length of every passage.
 
 use super::{
-    Hit, Query,
+    SearchHit, SearchQuery,
     define::defined_name,
-    line::{LineKind, Quoting, is_prose},
+    line::{CodeBlockTracker, LineKind, is_prose},
     query::name_key,
     rank,
     words::{stemmed, words},
@@ -18,8 +18,8 @@ const OVERLAP: usize = 10;
 
 /// Texts to be ranked against one query.
 pub struct Corpus {
-    query: Query,
-    pub(super) texts: Vec<Text>,
+    query: SearchQuery,
+    pub(super) texts: Vec<CorpusText>,
     pub(super) passages: u32,
     pub(super) length: u64,
     /// For each term, in how many passages it is.
@@ -31,11 +31,11 @@ pub struct Corpus {
 }
 
 /// What is kept of a text that has something to say.
-pub(super) struct Text {
+pub(super) struct CorpusText {
     pub(super) path: String,
     pub(super) passages: Vec<Passage>,
-    pub(super) mentions: Vec<Mention>,
-    pub(super) definitions: Vec<Definition>,
+    pub(super) mentions: Vec<TermMention>,
+    pub(super) definitions: Vec<NameDefinition>,
     /// Terms in its path.
     pub(super) in_path: u32,
     pub(super) aside: bool,
@@ -53,7 +53,7 @@ pub(super) struct Passage {
 
 /// A term on a line.
 #[derive(Clone, Copy)]
-pub(super) struct Mention {
+pub(super) struct TermMention {
     pub(super) line: u32,
     pub(super) term: u8,
     /// As a word of its own.
@@ -64,7 +64,7 @@ pub(super) struct Mention {
 }
 
 /// A name that is defined on a line.
-pub(super) struct Definition {
+pub(super) struct NameDefinition {
     pub(super) line: u32,
     pub(super) name: usize,
     pub(super) meant: bool,
@@ -73,7 +73,7 @@ pub(super) struct Definition {
 impl Corpus {
     /// An empty corpus.
     #[must_use]
-    pub fn new(query: &Query) -> Self {
+    pub fn new(query: &SearchQuery) -> Self {
         Self {
             query: query.clone(),
             texts: Vec::new(),
@@ -92,7 +92,7 @@ impl Corpus {
         let mut mentions = Vec::new();
         let mut definitions = Vec::new();
         let mut tests_from = u32::MAX;
-        let mut quoting = Quoting::default();
+        let mut quoting = CodeBlockTracker::default();
         let mut counts = vec![(0_u8, 0_u8); self.query.terms.len()];
         for (line, number) in text.lines().zip(1..) {
             let quoted = prose && quoting.next(line);
@@ -112,7 +112,7 @@ impl Corpus {
                 for (term, counts) in (0..).zip(&mut counts) {
                     let (whole, part) = std::mem::take(counts);
                     if whole > 0 || part > 0 {
-                        mentions.push(Mention {
+                        mentions.push(TermMention {
                             line: number,
                             term,
                             whole,
@@ -134,7 +134,7 @@ impl Corpus {
         let in_path = self.query.terms_in(path);
         self.in_paths |= in_path;
         if !mentions.is_empty() || !definitions.is_empty() || in_path != 0 {
-            self.texts.push(Text {
+            self.texts.push(CorpusText {
                 path: path.to_owned(),
                 passages,
                 mentions,
@@ -164,17 +164,17 @@ impl Corpus {
         }
     }
 
-    fn definition(&mut self, line: u32, name: &str) -> Option<Definition> {
+    fn definition(&mut self, line: u32, name: &str) -> Option<NameDefinition> {
         let found = self.query.names.get(&name_key(name))?;
         self.defined[found.number] += 1;
-        Some(Definition {
+        Some(NameDefinition {
             line,
             name: found.number,
             meant: found.means(name),
         })
     }
 
-    fn count(&mut self, passages: &[Passage], mentions: &[Mention]) {
+    fn count(&mut self, passages: &[Passage], mentions: &[TermMention]) {
         for passage in passages {
             self.passages += 1;
             self.length += u64::from(passage.length);
@@ -213,7 +213,7 @@ impl Corpus {
 
     /// The best `limit` places, best first; equal ones in the order of their paths and lines.
     #[must_use]
-    pub fn rank(&self, limit: usize) -> Vec<Hit> {
+    pub fn rank(&self, limit: usize) -> Vec<SearchHit> {
         rank::best(self, limit)
     }
 }

@@ -49,12 +49,12 @@ pub(super) fn is_prose(path: &str) -> bool {
 
 /// Follows the code blocks of a document, also those that show code blocks.
 #[derive(Default)]
-pub(super) struct Quoting {
+pub(super) struct CodeBlockTracker {
     /// The mark of the open block and how many of it there are.
     open: Option<(char, usize)>,
 }
 
-impl Quoting {
+impl CodeBlockTracker {
     /// Takes the next line; whether it belongs to a code block.
     pub(super) fn next(&mut self, line: &str) -> bool {
         let line = line.trim();
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn blocks_within_blocks_are_followed() {
         let text = "a\n````text\nb\n  ```rust\n  c\n  ```\n````\nd\n~~~\ne\n```\n~~~\nf `x`\n";
-        let mut quoting = Quoting::default();
+        let mut quoting = CodeBlockTracker::default();
         let free: Vec<_> = text.lines().filter(|line| !quoting.next(line)).collect();
         assert_eq!(free, ["a", "d", "f `x`"]);
     }

@@ -12,15 +12,15 @@ mod words;
 
 pub use corpus::Corpus;
 pub use define::defined_name;
-pub use query::Query;
+pub use query::SearchQuery;
 
 use harn_runtime::ToolError;
 
-use crate::{watch::WatchError, workspace::Walked};
+use crate::{watch::WatchError, workspace::WalkSummary};
 
 /// A place that fits a query.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub struct SearchHit {
     /// The file, from the root, with `/` between its parts.
     pub path: String,
     /// The first line of the passage, from 1.
@@ -37,13 +37,13 @@ pub struct Hit {
 
 /// What a search found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct SearchResults {
     /// The places, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// Words of the query that are nowhere.
     pub missing: Vec<String>,
     /// What was looked at.
-    pub walked: Walked,
+    pub walked: WalkSummary,
 }
 
 /// A search could not be done.

@@ -11,20 +11,20 @@ const MAX_WORD: usize = 80;
 
 /// What to look for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Query {
+pub struct SearchQuery {
     /// The words that carry meaning, as they were written.
     words: Vec<String>,
     /// Their terms, and the number of each.
     pub(super) terms: HashMap<String, usize>,
     /// Names that count when something is called so.
-    pub(super) names: HashMap<String, Name>,
+    pub(super) names: HashMap<String, QueryName>,
     /// First letters of the terms.
     first: Vec<char>,
 }
 
 /// A name that may be defined somewhere.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Name {
+pub(super) struct QueryName {
     pub(super) number: usize,
     /// How it was written.
     written: String,
@@ -32,7 +32,7 @@ pub(super) struct Name {
     meant: bool,
 }
 
-impl Name {
+impl QueryName {
     /// Whether a thing called `name` is what was asked for: `Envelope` means the type, not the function
     /// `envelope`; "envelope" may mean either.
     pub(super) fn means(&self, name: &str) -> bool {
@@ -40,7 +40,7 @@ impl Name {
     }
 }
 
-impl Query {
+impl SearchQuery {
     /// Takes a question apart; words that only carry it are not looked for.
     #[must_use]
     pub fn question(text: &str) -> Self {
@@ -180,7 +180,7 @@ impl Query {
                 let meant = length > 1 || is_compound(&written);
                 let number = self.names.len();
                 let name = self.names.entry(name);
-                name.or_insert(Name {
+                name.or_insert(QueryName {
                     number,
                     written,
                     meant,
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn terms(text: &str) -> Vec<String> {
-        let query = Query::question(text);
+        let query = SearchQuery::question(text);
         let mut terms: Vec<_> = query.terms.into_iter().collect();
         terms.sort_by_key(|(_, number)| *number);
         terms.into_iter().map(|(term, _)| term).collect()
@@ -222,20 +222,20 @@ mod tests {
     #[test]
     fn a_question_keeps_its_meaning() {
         assert_eq!(terms("Where is the journal written?"), ["journal", "writ"]);
-        let query = Query::question("Where is the journal written?");
+        let query = SearchQuery::question("Where is the journal written?");
         assert_eq!(query.words(), ["journal", "written"]);
         assert_eq!(
             terms("How does SessionTask work?"),
             ["sessiontask", "session", "task"]
         );
         assert_eq!(terms("read_text"), ["read_text", "read", "text"]);
-        assert!(Query::question("what is this?").is_empty());
-        assert!(Query::question("").is_empty());
+        assert!(SearchQuery::question("what is this?").is_empty());
+        assert!(SearchQuery::question("").is_empty());
     }
 
     #[test]
     fn names_are_words_and_neighbours() {
-        let query = Query::question("where is the session task run");
+        let query = SearchQuery::question("where is the session task run");
         let meant = |name: &str| query.names.get(name).map(|name| name.meant);
         assert_eq!(meant("session"), Some(false));
         assert_eq!(meant("sessiontask"), Some(true));
@@ -243,17 +243,17 @@ mod tests {
         assert_eq!(meant("sessionrun"), None);
         assert_eq!(name_key("Session_Tasks"), "sessiontask");
         assert_eq!(name_key("PermissionAsked"), "permissionask");
-        assert!(Query::question("read_text").names["readtext"].meant);
-        let query = Query::question("what is an Envelope");
+        assert!(SearchQuery::question("read_text").names["readtext"].meant);
+        let query = SearchQuery::question("what is an Envelope");
         let name = &query.names["envelop"];
         assert!(name.means("Envelope") && !name.means("envelope"));
-        let query = Query::question("what is an envelope");
+        let query = SearchQuery::question("what is an envelope");
         assert!(!query.names["envelop"].means("envelope"));
     }
 
     #[test]
     fn words_that_were_not_seen_are_named() {
-        let query = Query::question("SessionTask writes journals");
+        let query = SearchQuery::question("SessionTask writes journals");
         let seen = 1 << query.terms["task"] | 1 << query.terms["journal"];
         assert_eq!(query.words_without(seen), ["writes"]);
         assert!(query.asks_for("session_task") && !query.asks_for("journal"));
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn scanning_counts_wholes_and_parts() {
-        let query = Query::question("SessionTask writes");
+        let query = SearchQuery::question("SessionTask writes");
         let mut found = Vec::new();
         let line = "fn run(SessionTask, session_task, written)";
         let count = query.scan(line, |term, whole| found.push((term, whole)));
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_pasted_page_is_cut_short() {
         let page: String = (0..500).map(|n| format!("word{n}_x ")).collect();
-        assert!(Query::question(&page).terms.len() <= MAX_TERMS);
-        assert!(Query::question(&"x".repeat(MAX_WORD + 1)).is_empty());
+        assert!(SearchQuery::question(&page).terms.len() <= MAX_TERMS);
+        assert!(SearchQuery::question(&"x".repeat(MAX_WORD + 1)).is_empty());
     }
 }

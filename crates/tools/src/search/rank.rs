@@ -1,9 +1,9 @@
 //! What makes one passage a better answer than another.
 
 use super::{
-    Hit,
+    SearchHit,
     bm25::{idf, weight},
-    corpus::{Corpus, Definition, Mention, Passage, Text, within},
+    corpus::{Corpus, CorpusText, NameDefinition, Passage, TermMention, within},
 };
 
 /// How soon repeating a word stops to count.
@@ -23,9 +23,9 @@ const ASIDE: f64 = 0.6;
 pub(super) const PER_TEXT: usize = 2;
 
 /// The best `limit` places, best first; equal ones in the order of their paths and lines.
-pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<Hit> {
+pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<SearchHit> {
     let weights = Weights::new(corpus);
-    let mut hits: Vec<(usize, Hit)> = Vec::new();
+    let mut hits: Vec<(usize, SearchHit)> = Vec::new();
     for (number, text) in corpus.texts.iter().enumerate() {
         let ranked = text.passages.iter();
         let ranked = ranked.filter_map(|passage| weights.hit(text, passage));
@@ -35,7 +35,7 @@ pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<Hit> {
         let by_score = b.score.total_cmp(&a.score);
         by_score.then_with(|| (&a.path, a.line).cmp(&(&b.path, b.line)))
     });
-    let mut chosen: Vec<(usize, Hit)> = Vec::new();
+    let mut chosen: Vec<(usize, SearchHit)> = Vec::new();
     for (text, hit) in hits {
         if chosen.len() == limit {
             break;
@@ -70,7 +70,7 @@ impl Weights {
         }
     }
 
-    fn hit(&self, text: &Text, passage: &Passage) -> Option<Hit> {
+    fn hit(&self, text: &CorpusText, passage: &Passage) -> Option<SearchHit> {
         let mentions = within(&text.mentions, passage, |m| m.line);
         let definitions = within(&text.definitions, passage, |d| d.line);
         let mut counts = vec![0.0; self.terms.len()];
@@ -97,7 +97,7 @@ impl Weights {
         if text.aside || line >= text.tests_from {
             score *= ASIDE;
         }
-        Some(Hit {
+        Some(SearchHit {
             path: text.path.clone(),
             first: passage.first,
             last: passage.last,
@@ -116,7 +116,7 @@ impl Weights {
         chosen.map(|(_, idf)| idf).sum()
     }
 
-    fn name(&self, definition: &Definition) -> f64 {
+    fn name(&self, definition: &NameDefinition) -> f64 {
         let factor = if definition.meant {
             MEANT_NAME
         } else {
@@ -126,7 +126,7 @@ impl Weights {
     }
 
     /// The line that says most, the first of equals, and how much it says.
-    fn best_line(&self, text: &Text, passage: &Passage) -> (u32, f64) {
+    fn best_line(&self, text: &CorpusText, passage: &Passage) -> (u32, f64) {
         let definitions = within(&text.definitions, passage, |d| d.line);
         let mut best = (passage.first, 0.0);
         let mentions = within(&text.mentions, passage, |m| m.line);
@@ -145,7 +145,7 @@ impl Weights {
     }
 
     /// What a mention says on its line. What the path says already needs no saying again.
-    fn said(&self, mention: &Mention, in_path: u32) -> f64 {
+    fn said(&self, mention: &TermMention, in_path: u32) -> f64 {
         let whole = if mention.whole > 0 { 1.0 } else { IN_NAME };
         let known = if in_path >> mention.term & 1 == 1 {
             0.5
@@ -156,7 +156,7 @@ impl Weights {
     }
 }
 
-impl Mention {
+impl TermMention {
     fn count(&self) -> f64 {
         let count = f64::from(self.whole) + f64::from(self.part) * IN_NAME;
         count * self.line_kind.weight().min(1.0)

@@ -1,6 +1,6 @@
 //! Which shells there are where no host says it.
 
-use harn_model::{Shell, ShellList, ShellPlatform, ShellSource};
+use harn_model::{ShellList, ShellPlatform, ShellSource, SystemShell};
 
 use super::{ShellWorld, kinds::describe};
 
@@ -24,7 +24,7 @@ pub fn discover(world: &dyn ShellWorld) -> ShellList {
         ShellPlatform::Darwin | ShellPlatform::Linux => on_unix(world),
         ShellPlatform::Windows => on_windows(world),
     };
-    let mut shells: Vec<Shell> = Vec::new();
+    let mut shells: Vec<SystemShell> = Vec::new();
     for (source, named) in found {
         let Some(shell) = describe(world, named.trim(), source) else {
             continue;
@@ -41,8 +41,8 @@ pub fn discover(world: &dyn ShellWorld) -> ShellList {
 
 /// Which of them to use: the one that was chosen while it is there, else the first that is, else the first.
 #[must_use]
-pub fn default_id(shells: &[Shell], chosen: Option<&str>) -> Option<String> {
-    let there = |shell: &&Shell| shell.available;
+pub fn default_id(shells: &[SystemShell], chosen: Option<&str>) -> Option<String> {
+    let there = |shell: &&SystemShell| shell.available;
     let chosen = shells
         .iter()
         .filter(there)
@@ -53,9 +53,9 @@ pub fn default_id(shells: &[Shell], chosen: Option<&str>) -> Option<String> {
     shell.map(|shell| shell.id.clone())
 }
 
-type Found = Vec<(ShellSource, String)>;
+type ShellCandidates = Vec<(ShellSource, String)>;
 
-fn on_unix(world: &dyn ShellWorld) -> Found {
+fn on_unix(world: &dyn ShellWorld) -> ShellCandidates {
     let mut found = configured(world);
     let env = world.env("SHELL").map(|path| (ShellSource::Env, path));
     let login = login_shell(world).map(|path| (ShellSource::Login, path));
@@ -69,14 +69,14 @@ fn on_unix(world: &dyn ShellWorld) -> Found {
     found
 }
 
-fn on_windows(world: &dyn ShellWorld) -> Found {
+fn on_windows(world: &dyn ShellWorld) -> ShellCandidates {
     let mut found = configured(world);
     found.extend(world.env("COMSPEC").map(|path| (ShellSource::Env, path)));
     found.extend(WINDOWS.map(|name| (ShellSource::Fallback, name.to_owned())));
     found
 }
 
-fn configured(world: &dyn ShellWorld) -> Found {
+fn configured(world: &dyn ShellWorld) -> ShellCandidates {
     let configured = world.env("HARN_DEFAULT_SHELL");
     let configured = configured.map(|path| (ShellSource::Configured, path));
     configured.into_iter().collect()

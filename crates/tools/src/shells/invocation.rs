@@ -1,7 +1,7 @@
 //! How to run a command in a shell.
 
 use harn_model::{
-    GivenShell, InvocationShell, Shell, ShellCommand, ShellInvocation, ShellList, ShellSource,
+    GivenShell, InvocationShell, ShellCommand, ShellInvocation, ShellList, ShellSource, SystemShell,
 };
 
 use super::{
@@ -40,7 +40,7 @@ pub fn invocation(
 }
 
 /// The shell of this id.
-pub(super) fn find<'a>(shells: &'a ShellList, id: &str) -> Result<&'a Shell, ShellError> {
+pub(super) fn find<'a>(shells: &'a ShellList, id: &str) -> Result<&'a SystemShell, ShellError> {
     let found = shells.shells.iter().find(|shell| shell.id == id);
     found.ok_or_else(|| {
         let known: Vec<_> = shells.shells.iter().map(|shell| &*shell.id).collect();
@@ -59,7 +59,7 @@ fn named(
     world: &dyn ShellWorld,
     shells: &ShellList,
     given: &GivenShell,
-) -> Result<Shell, ShellError> {
+) -> Result<SystemShell, ShellError> {
     let Some(path) = given.path.as_deref().filter(|path| !path.trim().is_empty()) else {
         let id = given.id.as_deref().ok_or(ShellError::Unnamed)?;
         return find(shells, id).cloned();
@@ -68,7 +68,7 @@ fn named(
     let id = given.id.clone().or_else(|| id_of(platform, path));
     let id = id.ok_or(ShellError::Unnamed)?;
     let given = given.clone();
-    Ok(Shell {
+    Ok(SystemShell {
         label: given.label.unwrap_or_else(|| label(&id)),
         path: path.to_owned(),
         platform,

@@ -1,14 +1,18 @@
 //! What is known of a shell by its name: how it is called, and what it takes.
 
-use harn_model::{Shell, ShellPlatform, ShellSource};
+use harn_model::{ShellPlatform, ShellSource, SystemShell};
 
 use super::ShellWorld;
 
 /// A shell at a place, as its name lets expect it; nothing where the place names no file.
-pub(super) fn describe(world: &dyn ShellWorld, named: &str, source: ShellSource) -> Option<Shell> {
+pub(super) fn describe(
+    world: &dyn ShellWorld,
+    named: &str,
+    source: ShellSource,
+) -> Option<SystemShell> {
     let (path, available) = located(world, named);
     let id = id_of(world.platform(), &path)?;
-    Some(Shell {
+    Some(SystemShell {
         label: label(&id),
         supports_login: is_posix(&id),
         supports_interactive: is_posix(&id),

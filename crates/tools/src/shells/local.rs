@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use harn_model::{SessionId, Shell, ShellCommand, ShellInvocation, ShellList};
+use harn_model::{SessionId, ShellCommand, ShellInvocation, ShellList, SystemShell};
 
 use super::{
     LocalShellWorld, ShellError, ShellWorld, default_id, discover, invocation, invocation::find,
@@ -56,7 +56,11 @@ impl LocalShells {
     }
 
     /// Has a session use another shell of this machine. Looks at the disk: call it where blocking is fine.
-    pub(crate) fn set_default(&self, session: &SessionId, id: &str) -> Result<Shell, ShellError> {
+    pub(crate) fn set_default(
+        &self,
+        session: &SessionId,
+        id: &str,
+    ) -> Result<SystemShell, ShellError> {
         let shell = available(&self.list(session), id)?;
         self.choose(session, shell.id.clone());
         Ok(shell)
@@ -80,7 +84,7 @@ impl Default for LocalShells {
 }
 
 /// The shell of this id, if it is there.
-pub(super) fn available(list: &ShellList, id: &str) -> Result<Shell, ShellError> {
+pub(super) fn available(list: &ShellList, id: &str) -> Result<SystemShell, ShellError> {
     let shell = find(list, id)?.clone();
     if !shell.available {
         let (id, path) = (shell.id, shell.path);

@@ -1,7 +1,7 @@
 //! Shells: which there are, which one to use, and how to run a command in it.
 //!
 //! [`discover`] and [`invocation`] are what holds without a host, over a [`ShellWorld`] that tests can make
-//! up; [`LocalShells`] keeps what sessions chose, and [`Shells`] asks the host of a session first. Nothing is run
+//! up; [`LocalShells`] keeps what sessions chose, and [`SessionShells`] asks the host of a session first. Nothing is run
 //! here.
 
 mod discover;
@@ -14,7 +14,7 @@ mod world;
 pub use discover::{default_id, discover};
 pub use invocation::invocation;
 pub use local::LocalShells;
-pub use session::Shells;
+pub use session::SessionShells;
 pub use world::{LocalShellWorld, ShellWorld};
 
 use harn_runtime::ToolError;

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use harn_model::{
-    HostCapabilities, SessionId, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
-    ToolKind, TurnId,
+    HostCapabilities, SessionId, SetDefaultShell, ShellCommand, ShellInvocation, ShellList,
+    SystemShell, ToolKind, TurnId,
 };
 use harn_runtime::{AgentError, BoxFuture, HostDeadlines, HostError, TurnContext, answer_within};
 use serde::{Serialize, de::DeserializeOwned};
@@ -17,7 +17,7 @@ use crate::lock::lock;
 const CAPABILITY: &str = "process";
 
 /// Shells of a session. The one that was chosen is forgotten when this is dropped.
-pub struct Shells {
+pub struct SessionShells {
     local: LocalShells,
     session: SessionId,
     deadlines: HostDeadlines,
@@ -25,7 +25,7 @@ pub struct Shells {
     heard: Mutex<Option<(TurnId, HostCapabilities)>>,
 }
 
-impl Shells {
+impl SessionShells {
     /// Shells of this session, with this machine to fall back to.
     #[must_use]
     pub fn new(local: LocalShells, session: SessionId, deadlines: HostDeadlines) -> Self {
@@ -56,7 +56,7 @@ impl Shells {
     }
 
     /// The one to use, where there is any.
-    pub async fn default(&self, cx: &TurnContext) -> Option<Shell> {
+    pub async fn default(&self, cx: &TurnContext) -> Option<SystemShell> {
         if self.chosen().is_none() {
             let args = Value::Object(Map::new());
             let told = self.inquire(cx, "get_default_shell", args).await;
@@ -71,7 +71,7 @@ impl Shells {
 
     /// Uses another one from now on. A host that keeps the choice is told in a call of its own, which is
     /// judged like any that changes something.
-    pub async fn set_default(&self, cx: &TurnContext, id: &str) -> Result<Shell, ShellError> {
+    pub async fn set_default(&self, cx: &TurnContext, id: &str) -> Result<SystemShell, ShellError> {
         let list = self.list(cx).await;
         let mut shell = available(&list, id)?;
         if self.host_has(cx, "set_default_shell").await {
@@ -171,14 +171,14 @@ impl Shells {
     }
 }
 
-impl Drop for Shells {
+impl Drop for SessionShells {
     fn drop(&mut self) {
         self.local.forget(&self.session);
     }
 }
 
 /// Has the host keep a choice.
-async fn tell_host(cx: &TurnContext, choice: &SetDefaultShell) -> Result<Shell, ShellError> {
+async fn tell_host(cx: &TurnContext, choice: &SetDefaultShell) -> Result<SystemShell, ShellError> {
     const OPERATION: &str = "process.set_default_shell";
     let args = value(choice)?;
     let refused = |error: AgentError| ShellError::Host(error.to_string());

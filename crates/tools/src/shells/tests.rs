@@ -10,7 +10,7 @@ use harn_model::{ShellList, ShellPlatform};
 use super::ShellWorld;
 
 /// A machine that has only what it is given.
-struct Made {
+struct FakeShellWorld {
     platform: ShellPlatform,
     env: BTreeMap<&'static str, &'static str>,
     passwd: Option<&'static str>,
@@ -18,7 +18,7 @@ struct Made {
     files: BTreeSet<&'static str>,
 }
 
-impl Made {
+impl FakeShellWorld {
     fn new(platform: ShellPlatform) -> Self {
         Self {
             platform,
@@ -40,7 +40,7 @@ impl Made {
     }
 }
 
-impl ShellWorld for Made {
+impl ShellWorld for FakeShellWorld {
     fn platform(&self) -> ShellPlatform {
         self.platform
     }

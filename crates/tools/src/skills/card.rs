@@ -13,11 +13,11 @@ pub struct Skill {
     /// `<namespace>/<name>`, or the name alone. No other skill of a registry has it.
     pub id: String,
     /// What it says of itself.
-    pub card: Card,
+    pub card: SkillCard,
     /// Who brought it.
-    pub layer: Layer,
+    pub layer: SkillLayer,
     /// Where its text is.
-    pub origin: Origin,
+    pub origin: SkillOrigin,
 }
 
 impl Skill {
@@ -47,8 +47,8 @@ impl Skill {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::File(path) => path.parent(),
-            Origin::Host { .. } => None,
+            SkillOrigin::File(path) => path.parent(),
+            SkillOrigin::Host { .. } => None,
         }
     }
 }
@@ -58,7 +58,7 @@ pub(super) const ANY_TOOL: &str = "*";
 
 /// What a skill says of itself: the front matter of its file, or a host's manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Card {
+pub struct SkillCard {
     /// Its name.
     pub name: String,
     /// One line for menus.
@@ -88,7 +88,7 @@ pub struct Card {
     /// What follows its slash command, for people.
     pub argument_hint: Option<String>,
     /// Commands to run when something happens to it.
-    pub hooks: Vec<Hook>,
+    pub hooks: Vec<SkillHook>,
     /// Whether it may be used only where somebody vouches for it.
     pub require_signature: bool,
     /// Who may.
@@ -97,7 +97,7 @@ pub struct Card {
     pub mcp_servers: Vec<McpServerSpec>,
 }
 
-impl Card {
+impl SkillCard {
     /// A card that says nothing but a name.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
@@ -111,7 +111,7 @@ impl Card {
 
 /// A command to run when something happens to a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hook {
+pub struct SkillHook {
     /// What has to happen.
     pub event: String,
     /// The line for the shell.
@@ -120,7 +120,7 @@ pub struct Hook {
 
 /// Where a skill's text is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SkillOrigin {
     /// In this file.
     File(PathBuf),
     /// With the host.
@@ -132,7 +132,7 @@ pub enum Origin {
     },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SkillOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),
@@ -144,7 +144,7 @@ impl fmt::Display for Origin {
 
 /// Who brings skills, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
+pub enum SkillLayer {
     /// The command line.
     Cli,
     /// The environment.
@@ -163,7 +163,7 @@ pub enum Layer {
     Host,
 }
 
-impl Layer {
+impl SkillLayer {
     /// All of them, the strongest first.
     pub const ALL: [Self; 8] = [
         Self::Cli,
@@ -207,7 +207,7 @@ impl Layer {
     }
 }
 
-impl fmt::Display for Layer {
+impl fmt::Display for SkillLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -269,10 +269,10 @@ mod tests {
 
     #[test]
     fn layers_have_names() {
-        for layer in Layer::ALL {
-            assert_eq!(Layer::of(layer.as_str()), Some(layer));
+        for layer in SkillLayer::ALL {
+            assert_eq!(SkillLayer::of(layer.as_str()), Some(layer));
         }
-        assert_eq!(Layer::of("project "), None);
-        assert!(Layer::ALL.is_sorted());
+        assert_eq!(SkillLayer::of("project "), None);
+        assert!(SkillLayer::ALL.is_sorted());
     }
 }

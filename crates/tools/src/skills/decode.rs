@@ -7,18 +7,18 @@ use serde_json::Value;
 
 pub(super) use self::servers::server;
 use super::{
-    card::{Card, Hook, check_name},
-    front::Split,
-    problem::{Problem, Severity},
+    card::{SkillCard, SkillHook, check_name},
+    front::SkillFileParts,
+    problem::{ProblemSeverity, SkillProblem},
 };
-use crate::yaml::{Data, Entry, Fault, Node, Pos};
+use crate::yaml::{YamlEntry, YamlFault, YamlNode, YamlPosition, YamlValue};
 
 /// A card, if what was given makes one, and what is wrong with it.
 #[derive(Debug)]
-pub(super) struct Decoded {
-    pub(super) card: Option<Card>,
+pub(super) struct DecodedCard {
+    pub(super) card: Option<SkillCard>,
     /// By line; no path is known here.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<SkillProblem>,
 }
 
 const KEYS: &str = "name, short, description, when_to_use, disable_model_invocation, allowed_tools, \
@@ -26,8 +26,8 @@ const KEYS: &str = "name, short, description, when_to_use, disable_model_invocat
                     require_signature, trusted_signers, mcp_servers";
 
 /// The card of a file. `folder` is the name of the folder it lies in, which counts where the file has none.
-pub(super) fn file(split: &Split<'_>, folder: &str) -> Decoded {
-    let mut reader = Reader::of(folder);
+pub(super) fn file(split: &SkillFileParts<'_>, folder: &str) -> DecodedCard {
+    let mut reader = CardReader::of(folder);
     match split.front {
         None => reader.card.short = first_line(split.body),
         Some((front, before)) => {
@@ -39,12 +39,12 @@ pub(super) fn file(split: &Split<'_>, folder: &str) -> Decoded {
 }
 
 /// The card of a host's skill: its manifest is read like front matter, and needs no `short`.
-pub(super) fn host(skill: &HostSkill) -> Decoded {
-    let mut reader = Reader::of(&skill.name);
+pub(super) fn host(skill: &HostSkill) -> DecodedCard {
+    let mut reader = CardReader::of(&skill.name);
     reader.card.description = skill.description.clone();
     reader.card.short = first_line(&skill.description);
-    let node = Node::of_value(&Value::Object(skill.manifest.clone()), Pos::START);
-    if let Data::Map(entries) = &node.data {
+    let node = YamlNode::of_value(&Value::Object(skill.manifest.clone()), YamlPosition::START);
+    if let YamlValue::Map(entries) = &node.data {
         reader.entries(entries);
     }
     reader.finish()
@@ -58,35 +58,35 @@ fn first_line(text: &str) -> String {
     line.unwrap_or_default().chars().take(LONGEST).collect()
 }
 
-struct Reader {
-    card: Card,
-    problems: Vec<Problem>,
+struct CardReader {
+    card: SkillCard,
+    problems: Vec<SkillProblem>,
     /// How many lines come before what is read.
     before: usize,
     /// Whether it says its name itself.
     named: bool,
 }
 
-impl Reader {
+impl CardReader {
     fn of(name: &str) -> Self {
         Self {
-            card: Card::named(name),
+            card: SkillCard::named(name),
             problems: Vec::new(),
             before: 0,
             named: false,
         }
     }
 
-    fn finish(mut self) -> Decoded {
+    fn finish(mut self) -> DecodedCard {
         if !self.named
             && let Err(wrong) = check_name(&self.card.name)
         {
             let wrong = format!("{wrong}; or give the skill another name than its folder's");
-            self.problem(self.before.max(1), Severity::Error, wrong);
+            self.problem(self.before.max(1), ProblemSeverity::Error, wrong);
         }
         self.problems.sort_by_key(|problem| problem.line);
-        let wrong = |problem: &Problem| problem.severity == Severity::Error;
-        Decoded {
+        let wrong = |problem: &SkillProblem| problem.severity == ProblemSeverity::Error;
+        DecodedCard {
             card: (!self.problems.iter().any(wrong)).then_some(self.card),
             problems: self.problems,
         }
@@ -98,30 +98,30 @@ impl Reader {
             line.is_empty() || line.starts_with('#')
         });
         if !empty {
-            let node = match Node::parse(front) {
+            let node = match YamlNode::parse(front) {
                 Ok(node) => node,
                 Err(fault) => return self.error(fault),
             };
             match &node.data {
-                Data::Null => {}
-                Data::Map(entries) => self.entries(entries),
+                YamlValue::Null => {}
+                YamlValue::Map(entries) => self.entries(entries),
                 _ => {
                     let kind = node.kind();
                     let wrong =
                         format!("front matter must be a map of keys and values, not {kind}");
-                    return self.error(Fault::new(node.at, wrong));
+                    return self.error(YamlFault::new(node.at, wrong));
                 }
             }
         }
-        let told = |problem: &Problem| problem.message.starts_with("short ");
+        let told = |problem: &SkillProblem| problem.message.starts_with("short ");
         if self.card.short.is_empty() && !self.problems.iter().any(told) {
             let wrong = "short is required: one line that says what the skill is for";
             // The fence above: there is no line to blame.
-            self.problem(self.before, Severity::Error, wrong.to_owned());
+            self.problem(self.before, ProblemSeverity::Error, wrong.to_owned());
         }
     }
 
-    fn entries(&mut self, entries: &[Entry]) {
+    fn entries(&mut self, entries: &[YamlEntry]) {
         let mut seen: Vec<String> = Vec::new();
         for entry in entries {
             if !entry.key_is_text {
@@ -129,13 +129,13 @@ impl Reader {
                     "a key must be text, not {}; put it in quotes if it is meant so",
                     entry.key
                 );
-                self.error(Fault::new(entry.key_at, wrong));
+                self.error(YamlFault::new(entry.key_at, wrong));
                 continue;
             }
             let key = entry.key.replace('-', "_");
             if seen.contains(&key) {
                 let wrong = format!("{key} is given twice; `-` and `_` are the same in a key");
-                self.error(Fault::new(entry.key_at, wrong));
+                self.error(YamlFault::new(entry.key_at, wrong));
                 continue;
             }
             if let Err(fault) = self.entry(&key, entry) {
@@ -145,20 +145,20 @@ impl Reader {
         }
     }
 
-    fn entry(&mut self, key: &str, entry: &Entry) -> Result<(), Fault> {
+    fn entry(&mut self, key: &str, entry: &YamlEntry) -> Result<(), YamlFault> {
         let value = &entry.value;
         let card = &mut self.card;
         match key {
             "name" => {
                 self.named = true;
                 card.name = text(value, key)?;
-                check_name(&card.name).map_err(|wrong| Fault::new(value.at, wrong))?;
+                check_name(&card.name).map_err(|wrong| YamlFault::new(value.at, wrong))?;
             }
             "short" => {
                 let short = text(value, key)?;
                 if short.trim().is_empty() {
                     let wrong = "short must not be empty: say in one line what the skill is for";
-                    return Err(Fault::new(value.at, wrong));
+                    return Err(YamlFault::new(value.at, wrong));
                 }
                 card.short = first_line(&short);
             }
@@ -180,25 +180,33 @@ impl Reader {
                 if card.require_signature {
                     let wrong = "require_signature: signatures are not verified here, so the skill is \
                                  not offered";
-                    return Err(Fault::new(entry.key_at, wrong));
+                    return Err(YamlFault::new(entry.key_at, wrong));
                 }
             }
             "trusted_signers" => card.trusted_signers = texts(value, key)?,
             "mcp_servers" => card.mcp_servers = servers::read(value)?,
             _ => {
                 let message = format!("unknown key {:?}; the keys are {KEYS}", entry.key);
-                self.problem(self.before + entry.key_at.line, Severity::Warning, message);
+                self.problem(
+                    self.before + entry.key_at.line,
+                    ProblemSeverity::Warning,
+                    message,
+                );
             }
         }
         Ok(())
     }
 
-    fn error(&mut self, fault: Fault) {
-        self.problem(self.before + fault.at.line, Severity::Error, fault.reason);
+    fn error(&mut self, fault: YamlFault) {
+        self.problem(
+            self.before + fault.at.line,
+            ProblemSeverity::Error,
+            fault.reason,
+        );
     }
 
-    fn problem(&mut self, line: usize, severity: Severity, message: String) {
-        self.problems.push(Problem {
+    fn problem(&mut self, line: usize, severity: ProblemSeverity, message: String) {
+        self.problems.push(SkillProblem {
             path: None,
             line: Some(line),
             severity,
@@ -207,26 +215,26 @@ impl Reader {
     }
 }
 
-fn hooks(node: &Node) -> Result<Vec<Hook>, Fault> {
+fn hooks(node: &YamlNode) -> Result<Vec<SkillHook>, YamlFault> {
     const FORMS: &str = "a map from events to commands, or a list of maps with event and command";
     match &node.data {
-        Data::Map(entries) => entries
+        YamlValue::Map(entries) => entries
             .iter()
             .map(|entry| {
-                Ok(Hook {
+                Ok(SkillHook {
                     event: entry.key.clone(),
                     command: filled(&entry.value, &format!("hooks.{}", entry.key))?,
                 })
             })
             .collect(),
-        Data::List(items) => items.iter().map(hook).collect(),
+        YamlValue::List(items) => items.iter().map(hook).collect(),
         _ => Err(wrong(node, "hooks", FORMS)),
     }
 }
 
 /// One of a list.
-fn hook(node: &Node) -> Result<Hook, Fault> {
-    let Data::Map(entries) = &node.data else {
+fn hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
+    let YamlValue::Map(entries) = &node.data else {
         return Err(wrong(node, "a hook", "a map with event and command"));
     };
     let (mut event, mut command) = (None, None);
@@ -236,55 +244,55 @@ fn hook(node: &Node) -> Result<Hook, Fault> {
             "command" | "run" => &mut command,
             other => {
                 let wrong = format!("unknown field {other:?} in a hook; it has event and command");
-                return Err(Fault::new(entry.key_at, wrong));
+                return Err(YamlFault::new(entry.key_at, wrong));
             }
         };
         if slot.is_some() {
             let wrong = format!("{} says in a hook what is said already", entry.key);
-            return Err(Fault::new(entry.key_at, wrong));
+            return Err(YamlFault::new(entry.key_at, wrong));
         }
         *slot = Some(filled(&entry.value, &entry.key)?);
     }
     match (event, command) {
-        (Some(event), Some(command)) => Ok(Hook { event, command }),
-        (None, _) => Err(Fault::new(node.at, "a hook needs event")),
-        (_, None) => Err(Fault::new(node.at, "a hook needs command")),
+        (Some(event), Some(command)) => Ok(SkillHook { event, command }),
+        (None, _) => Err(YamlFault::new(node.at, "a hook needs event")),
+        (_, None) => Err(YamlFault::new(node.at, "a hook needs command")),
     }
 }
 
-fn text(node: &Node, what: &str) -> Result<String, Fault> {
+fn text(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     match &node.data {
-        Data::Text(text) => Ok(text.clone()),
+        YamlValue::Text(text) => Ok(text.clone()),
         _ => Err(wrong(node, what, "text, in quotes if need be")),
     }
 }
 
-fn filled(node: &Node, what: &str) -> Result<String, Fault> {
+fn filled(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     let text = text(node, what)?;
     match text.trim().is_empty() {
-        true => Err(Fault::new(node.at, format!("{what} must not be empty"))),
+        true => Err(YamlFault::new(node.at, format!("{what} must not be empty"))),
         false => Ok(text),
     }
 }
 
-fn truth(node: &Node, what: &str) -> Result<bool, Fault> {
+fn truth(node: &YamlNode, what: &str) -> Result<bool, YamlFault> {
     match &node.data {
-        Data::Bool(value) => Ok(*value),
+        YamlValue::Bool(value) => Ok(*value),
         _ => Err(wrong(node, what, "true or false")),
     }
 }
 
-fn texts(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
+fn texts(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
     read_list(node, what, filled)
 }
 
 /// The entries of a list, each as `read` takes it.
 fn read_list<T>(
-    node: &Node,
+    node: &YamlNode,
     what: &str,
-    read: fn(&Node, &str) -> Result<T, Fault>,
-) -> Result<Vec<T>, Fault> {
-    let Data::List(items) = &node.data else {
+    read: fn(&YamlNode, &str) -> Result<T, YamlFault>,
+) -> Result<Vec<T>, YamlFault> {
+    let YamlValue::List(items) = &node.data else {
         return Err(wrong(node, what, "a list, such as [a, b]"));
     };
     let what = format!("each of {what}");
@@ -292,28 +300,28 @@ fn read_list<T>(
 }
 
 /// Globs are held against every file that is read, so there are few and they are short.
-fn globs(node: &Node, what: &str) -> Result<Vec<String>, Fault> {
+fn globs(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
     const MOST: usize = 64;
     const LONGEST: usize = 256;
     let globs = texts(node, what)?;
     if globs.len() > MOST {
         let reason = format_args!("{what} must be at most {MOST} globs, not {}", globs.len());
-        return Err(Fault::new(node.at, reason));
+        return Err(YamlFault::new(node.at, reason));
     }
     if globs.iter().any(|glob| glob.len() > LONGEST) {
         let reason = format_args!("each of {what} must be at most {LONGEST} bytes long");
-        return Err(Fault::new(node.at, reason));
+        return Err(YamlFault::new(node.at, reason));
     }
     Ok(globs)
 }
 
-fn wrong(node: &Node, what: &str, wanted: &str) -> Fault {
+fn wrong(node: &YamlNode, what: &str, wanted: &str) -> YamlFault {
     let found = match &node.data {
-        Data::Number(number) => number.to_string(),
+        YamlValue::Number(number) => number.to_string(),
         _ => node.kind().to_owned(),
     };
     let reason = format_args!("{what} must be {wanted}, not {found}");
-    Fault::new(node.at, reason)
+    YamlFault::new(node.at, reason)
 }
 
 #[cfg(test)]

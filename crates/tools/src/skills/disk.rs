@@ -14,14 +14,14 @@ use cap_std::{
     fs::{Dir, OpenOptions},
 };
 
-use crate::{Stamp, probe::is_absent};
+use crate::{FileStamp, probe::is_absent};
 
 /// A larger file is refused: nobody wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
 
 /// How far a look may reach.
 #[derive(Debug)]
-pub(super) enum Ground {
+pub(super) enum ReadBoundary {
     /// Wherever links lead: a person named the place.
     Anywhere,
     /// Only what lies in this folder: the workspace says where to look, and not everybody trusts it.
@@ -32,7 +32,7 @@ pub(super) enum Ground {
     },
 }
 
-impl Ground {
+impl ReadBoundary {
     /// Only what lies in a folder.
     pub(super) fn within(root: &Path) -> io::Result<Self> {
         Ok(Self::Within {
@@ -42,12 +42,12 @@ impl Ground {
     }
 
     /// The stamp of a file or folder; none where there is nothing.
-    pub(super) fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+    pub(super) fn stamp(&self, path: &Path) -> io::Result<Option<FileStamp>> {
         let found = match self {
             Self::Anywhere => fs::metadata(path),
             Self::Within { .. } => self.open(path).and_then(|file| file.metadata()),
         };
-        present(found.map(|found| Stamp::of(&found)))
+        present(found.map(|found| FileStamp::of(&found)))
     }
 
     /// The folders in a folder, links that may lead to one included, sorted.
@@ -73,7 +73,7 @@ impl Ground {
     }
 
     /// What a file says, and its stamp when it was read; none where there is no file.
-    pub(super) fn read(&self, path: &Path) -> io::Result<Option<(String, Stamp)>> {
+    pub(super) fn read(&self, path: &Path) -> io::Result<Option<(String, FileStamp)>> {
         let Some(file) = present(self.open(path))? else {
             return Ok(None);
         };
@@ -89,7 +89,7 @@ impl Ground {
         }
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| io::Error::other("it is not UTF-8 text"))?;
-        Ok(Some((text, Stamp::of(&found))))
+        Ok(Some((text, FileStamp::of(&found))))
     }
 
     fn open(&self, path: &Path) -> io::Result<File> {

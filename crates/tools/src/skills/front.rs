@@ -2,7 +2,7 @@
 
 /// A file, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Split<'t> {
+pub(super) struct SkillFileParts<'t> {
     /// The front matter, without its fences, and how many lines come before it.
     pub(super) front: Option<(&'t str, usize)>,
     pub(super) body: &'t str,
@@ -11,9 +11,9 @@ pub(super) struct Split<'t> {
 const FENCE: &str = "---";
 
 /// Takes a file apart. Front matter that does not end is none: the whole file is its text.
-pub(super) fn split(text: &str) -> Split<'_> {
+pub(super) fn split(text: &str) -> SkillFileParts<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let whole = Split {
+    let whole = SkillFileParts {
         front: None,
         body: text,
     };
@@ -31,7 +31,7 @@ pub(super) fn split(text: &str) -> Split<'_> {
             None => return whole,
             Some((from, before)) if fence => {
                 let front = &from[..from.len() - rest.len()];
-                return Split {
+                return SkillFileParts {
                     front: Some((front, before)),
                     body: after,
                 };
@@ -71,7 +71,7 @@ mod tests {
             ("\u{feff}text", None, "text"),
         ];
         for (text, front, body) in table {
-            assert_eq!(split(text), Split { front, body }, "{text:?}");
+            assert_eq!(split(text), SkillFileParts { front, body }, "{text:?}");
         }
     }
 }

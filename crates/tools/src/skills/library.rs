@@ -17,14 +17,14 @@ use harn_runtime::Clock;
 use tokio::sync::{Notify, watch};
 
 use super::{
-    card::{Origin, Skill},
-    disk::Ground,
+    card::{Skill, SkillOrigin},
+    disk::ReadBoundary,
     error::SkillError,
     front,
-    lookout::Lookout,
+    lookout::SkillWatcher,
     places::{SkillPlaces, workspace_root},
-    registry::{Found, Registry},
-    walk::{self, Interest, Memory},
+    registry::{DiskSkills, SkillRegistry},
+    walk::{self, PassMemory, WatchInterest},
 };
 use crate::lock::lock;
 
@@ -38,8 +38,8 @@ const MAX_LOOKS: usize = 8;
 pub struct SkillLibrary {
     places: Arc<SkillPlaces>,
     clock: Arc<dyn Clock>,
-    lookout: Arc<Lookout>,
-    workspaces: Mutex<HashMap<PathBuf, Weak<Skills>>>,
+    lookout: Arc<SkillWatcher>,
+    workspaces: Mutex<HashMap<PathBuf, Weak<WorkspaceSkills>>>,
     count: AtomicU64,
 }
 
@@ -59,13 +59,13 @@ impl SkillLibrary {
     /// The skills of the workspace around a directory. Found beside whatever goes on, and looked at again when
     /// something changes, for as long as somebody has them. To be called in a runtime.
     #[must_use]
-    pub fn workspace(&self, cwd: &Path) -> Arc<Skills> {
+    pub fn workspace(&self, cwd: &Path) -> Arc<WorkspaceSkills> {
         let mut workspaces = lock(&self.workspaces);
         if let Some(open) = workspaces.get(cwd).and_then(Weak::upgrade) {
             return open;
         }
         workspaces.retain(|_, skills| skills.strong_count() > 0);
-        let skills = Skills::of(self.places.clone(), cwd, self.clock.clone());
+        let skills = WorkspaceSkills::of(self.places.clone(), cwd, self.clock.clone());
         let skills = Arc::new(skills);
         workspaces.insert(cwd.to_owned(), Arc::downgrade(&skills));
         let number = self.count.fetch_add(1, Ordering::Relaxed);
@@ -76,28 +76,28 @@ impl SkillLibrary {
 }
 
 /// The skills on disk that count in a workspace.
-pub struct Skills {
+pub struct WorkspaceSkills {
     places: Arc<SkillPlaces>,
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
-    memory: Mutex<Memory>,
-    shelf: watch::Sender<Shelf>,
-    interests: Mutex<Vec<Interest>>,
+    memory: Mutex<PassMemory>,
+    shelf: watch::Sender<SkillSnapshot>,
+    interests: Mutex<Vec<WatchInterest>>,
     /// Somebody should look again, or see that nobody needs it any more.
     wake: Arc<Notify>,
 }
 
 /// What was found last, which all sessions of the workspace share.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Shelf {
-    pub(super) found: Arc<Found>,
+pub(super) struct SkillSnapshot {
+    pub(super) found: Arc<DiskSkills>,
     /// The same put together, for those without a host's skills.
-    pub(super) registry: Arc<Registry>,
+    pub(super) registry: Arc<SkillRegistry>,
 }
 
 /// What looking again took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refreshed {
+pub struct SkillRefresh {
     /// Whether something is different.
     pub changed: bool,
     /// How many files were read.
@@ -106,7 +106,7 @@ pub struct Refreshed {
     pub folders_read: usize,
 }
 
-impl Skills {
+impl WorkspaceSkills {
     /// The skills of the workspace around a directory, as they are now and no longer followed. Walks: call it
     /// where blocking is fine.
     #[must_use]
@@ -135,20 +135,20 @@ impl Skills {
     }
 
     /// Looks again, reading only what changed since the last time. Call it where blocking is fine.
-    pub fn refresh(&self) -> Refreshed {
+    pub fn refresh(&self) -> SkillRefresh {
         let mut memory = lock(&self.memory);
         let walked = walk::walk(&self.places, &self.cwd, &memory, self.clock.now());
         *memory = walked.memory;
         *lock(&self.interests) = walked.interests.into_iter().collect();
         let changed = *self.shelf().found != walked.found;
         if changed {
-            self.shelf.send_replace(Shelf {
+            self.shelf.send_replace(SkillSnapshot {
                 registry: Arc::new(walked.found.registry(&[], &[])),
                 found: Arc::new(walked.found),
             });
         }
         drop(memory);
-        Refreshed {
+        SkillRefresh {
             changed,
             files_read: walked.files_read,
             folders_read: walked.folders_read,
@@ -157,14 +157,14 @@ impl Skills {
 
     /// Those that were found, without a host's.
     #[must_use]
-    pub fn registry(&self) -> Arc<Registry> {
+    pub fn registry(&self) -> Arc<SkillRegistry> {
         self.shelf().registry
     }
 
     /// The text of a skill that lies on this disk, without its front matter. Reads a file: call it where
     /// blocking is fine.
     pub fn body(&self, skill: &Skill) -> Result<String, SkillError> {
-        let Origin::File(path) = &skill.origin else {
+        let SkillOrigin::File(path) = &skill.origin else {
             return Ok(String::new());
         };
         let failed = |source| SkillError::Read {
@@ -172,8 +172,8 @@ impl Skills {
             source,
         };
         let ground = match skill.layer.is_the_workspaces() {
-            true => Ground::within(&self.shelf().found.root).map_err(failed)?,
-            false => Ground::Anywhere,
+            true => ReadBoundary::within(&self.shelf().found.root).map_err(failed)?,
+            false => ReadBoundary::Anywhere,
         };
         let read = ground.read(path).map_err(failed)?;
         let (text, _) = read.ok_or_else(|| failed(io::Error::from(io::ErrorKind::NotFound)))?;
@@ -182,27 +182,32 @@ impl Skills {
 
     /// What is wrong with one file or folder of skills, whatever layers there are, and what is in it.
     #[must_use]
-    pub fn check(path: &Path) -> Registry {
+    pub fn check(path: &Path) -> SkillRegistry {
         walk::look_at(path).registry(&[], &[])
     }
 
-    pub(super) fn shelf(&self) -> Shelf {
+    pub(super) fn shelf(&self) -> SkillSnapshot {
         self.shelf.borrow().clone()
     }
 
-    pub(super) fn changes(&self) -> watch::Receiver<Shelf> {
+    pub(super) fn changes(&self) -> watch::Receiver<SkillSnapshot> {
         self.shelf.subscribe()
     }
 }
 
-impl Drop for Skills {
+impl Drop for WorkspaceSkills {
     fn drop(&mut self) {
         self.wake.notify_one();
     }
 }
 
 /// Keeps the skills of a workspace up to date, until nobody has them any more.
-async fn attend(skills: Weak<Skills>, wake: Arc<Notify>, lookout: Arc<Lookout>, number: u64) {
+async fn attend(
+    skills: Weak<WorkspaceSkills>,
+    wake: Arc<Notify>,
+    lookout: Arc<SkillWatcher>,
+    number: u64,
+) {
     while let Some(skills) = skills.upgrade() {
         let (lookout, waker) = (lookout.clone(), wake.clone());
         let looked = tokio::task::spawn_blocking(move || {

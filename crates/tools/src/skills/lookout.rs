@@ -11,7 +11,7 @@ use std::{
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
-use super::walk::Interest;
+use super::walk::WatchInterest;
 use crate::lock::lock;
 
 /// How many folders are watched in all; the system has not many to give.
@@ -19,13 +19,13 @@ const MAX_FOLDERS: usize = 8192;
 
 /// Watches folders, once somebody is interested in one.
 #[derive(Default)]
-pub(super) struct Lookout {
-    interests: Arc<Mutex<Interests>>,
-    eyes: Mutex<Eyes>,
+pub(super) struct SkillWatcher {
+    interests: Arc<Mutex<SubscriberTable>>,
+    eyes: Mutex<WatcherState>,
 }
 
 #[derive(Default)]
-enum Eyes {
+enum WatcherState {
     #[default]
     Closed,
     Open(RecommendedWatcher),
@@ -34,26 +34,26 @@ enum Eyes {
 }
 
 #[derive(Default)]
-struct Interests {
-    folders: HashMap<PathBuf, Vec<Interested>>,
-    by_whom: HashMap<u64, Folders>,
+struct SubscriberTable {
+    folders: HashMap<PathBuf, Vec<WatchSubscriber>>,
+    by_whom: HashMap<u64, FolderSet>,
 }
 
-struct Interested {
+struct WatchSubscriber {
     who: u64,
     /// Only this name in the folder matters.
     name: Option<OsString>,
     wake: Arc<Notify>,
 }
 
-impl Lookout {
+impl SkillWatcher {
     /// What somebody is interested in from now on, in the place of what was before. What changed until now, nobody
     /// may have told. Blocks.
-    pub(super) fn set(&self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) {
+    pub(super) fn set(&self, who: u64, wanted: &[WatchInterest], wake: &Arc<Notify>) {
         let mut eyes = lock(&self.eyes);
         let (gone, wanted) = lock(&self.interests).replace(who, wanted, wake);
         self.open(&mut eyes);
-        let Eyes::Open(watcher) = &mut *eyes else {
+        let WatcherState::Open(watcher) = &mut *eyes else {
             return;
         };
         // The interests are not held here: the watcher's thread, which has to answer, may be waiting for them.
@@ -81,18 +81,18 @@ impl Lookout {
             let mut interests = lock(&self.interests);
             (interests.remove(who), interests.folders.is_empty())
         };
-        if let Eyes::Open(watcher) = &mut *eyes {
+        if let WatcherState::Open(watcher) = &mut *eyes {
             for gone in &gone {
                 let _ = watcher.unwatch(gone);
             }
             if nobody_left {
-                *eyes = Eyes::Closed;
+                *eyes = WatcherState::Closed;
             }
         }
     }
 
-    fn open(&self, eyes: &mut Eyes) {
-        if !matches!(eyes, Eyes::Closed) {
+    fn open(&self, eyes: &mut WatcherState) {
+        if !matches!(eyes, WatcherState::Closed) {
             return;
         }
         let interests = self.interests.clone();
@@ -107,27 +107,32 @@ impl Lookout {
             Err(_) => lock(&interests).wake_all(),
         };
         *eyes = match RecommendedWatcher::new(listener, Config::default()) {
-            Ok(watcher) => Eyes::Open(watcher),
+            Ok(watcher) => WatcherState::Open(watcher),
             Err(error) => {
                 tracing::warn!("changed skills are seen at the next turn only: {error}");
-                Eyes::Blind
+                WatcherState::Blind
             }
         };
     }
 }
 
-type Folders = BTreeSet<PathBuf>;
+type FolderSet = BTreeSet<PathBuf>;
 
-impl Interests {
+impl SubscriberTable {
     /// Returns the folders that matter to nobody any more, and those that matter to this one.
-    fn replace(&mut self, who: u64, wanted: &[Interest], wake: &Arc<Notify>) -> (Folders, Folders) {
+    fn replace(
+        &mut self,
+        who: u64,
+        wanted: &[WatchInterest],
+        wake: &Arc<Notify>,
+    ) -> (FolderSet, FolderSet) {
         let mut gone = self.remove(who);
-        let mut own = Folders::new();
+        let mut own = FolderSet::new();
         for (folder, name) in wanted {
             if self.folders.len() >= MAX_FOLDERS && !self.folders.contains_key(folder) {
                 continue;
             }
-            let interested = Interested {
+            let interested = WatchSubscriber {
                 who,
                 name: name.clone(),
                 wake: wake.clone(),
@@ -142,7 +147,7 @@ impl Interests {
     }
 
     /// Forgets somebody; returns the folders that matter to nobody any more.
-    fn remove(&mut self, who: u64) -> Folders {
+    fn remove(&mut self, who: u64) -> FolderSet {
         let mut gone = self.by_whom.remove(&who).unwrap_or_default();
         gone.retain(|folder| {
             let Some(all) = self.folders.get_mut(folder) else {

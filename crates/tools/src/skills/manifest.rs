@@ -12,9 +12,9 @@ use toml::{
 };
 
 use super::{
-    card::{Layer, check_id},
+    card::{SkillLayer, check_id},
     decode::server,
-    problem::{Problem, Severity},
+    problem::{ProblemSeverity, SkillProblem},
 };
 
 /// The table of servers.
@@ -23,16 +23,16 @@ const SERVERS: &str = "mcp_servers";
 /// What a manifest says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<ManifestSource>,
     /// Layers in the order they count; those it disables are missing.
-    pub(super) order: Vec<Layer>,
+    pub(super) order: Vec<SkillLayer>,
     /// By name.
     pub(super) servers: Vec<McpServerSpec>,
 }
 
 /// A folder that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct ManifestSource {
     /// The folder, or the folder whose folders are meant.
     pub(super) folder: PathBuf,
     /// Whether each folder in it is meant.
@@ -42,14 +42,14 @@ pub(super) struct Source {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct File {
-    skills: Skills,
+struct ManifestFile {
+    skills: ManifestSkills,
     skill: SkillTable,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Skills {
+struct ManifestSkills {
     paths: Vec<Spanned<String>>,
     lookup_order: Vec<Spanned<String>>,
     disable: Vec<Spanned<String>>,
@@ -71,24 +71,24 @@ impl Manifest {
     /// What counts where there is none.
     pub(super) fn none() -> Self {
         Self {
-            order: Layer::ALL.to_vec(),
+            order: SkillLayer::ALL.to_vec(),
             ..Self::default()
         }
     }
 
     /// Reads the text of a manifest. Paths are taken from its folder and must stay in `root`.
-    pub(super) fn read(text: &str, path: &Path, root: &Path) -> (Self, Vec<Problem>) {
-        let mut reader = Reader {
+    pub(super) fn read(text: &str, path: &Path, root: &Path) -> (Self, Vec<SkillProblem>) {
+        let mut reader = ManifestReader {
             text,
             path,
             root,
             problems: Vec::new(),
         };
-        let manifest = match toml::from_str::<File>(text) {
+        let manifest = match toml::from_str::<ManifestFile>(text) {
             Ok(file) => reader.manifest(file),
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
-                reader.problem(at, Severity::Error, error.message());
+                reader.problem(at, ProblemSeverity::Error, error.message());
                 Self::none()
             }
         };
@@ -96,15 +96,15 @@ impl Manifest {
     }
 }
 
-struct Reader<'t> {
+struct ManifestReader<'t> {
     text: &'t str,
     path: &'t Path,
     root: &'t Path,
-    problems: Vec<Problem>,
+    problems: Vec<SkillProblem>,
 }
 
-impl Reader<'_> {
-    fn manifest(&mut self, file: File) -> Manifest {
+impl ManifestReader<'_> {
+    fn manifest(&mut self, file: ManifestFile) -> Manifest {
         let mut sources = Vec::new();
         for path in file.skills.paths {
             sources.extend(self.source(&path, None));
@@ -114,7 +114,7 @@ impl Reader<'_> {
                 && let Err(wrong) = check_id(namespace.get_ref())
             {
                 let wrong = format!("namespace: {wrong}");
-                self.problem(namespace.span().start, Severity::Error, &wrong);
+                self.problem(namespace.span().start, ProblemSeverity::Error, &wrong);
                 continue;
             }
             let namespace = table.namespace.map(Spanned::into_inner);
@@ -122,10 +122,10 @@ impl Reader<'_> {
         }
         let first = self.layers(&file.skills.lookup_order);
         let disabled = self.layers(&file.skills.disable);
-        let rest = Layer::ALL
+        let rest = SkillLayer::ALL
             .into_iter()
             .filter(|layer| !first.contains(layer));
-        let mut order: Vec<Layer> = Vec::new();
+        let mut order: Vec<SkillLayer> = Vec::new();
         for layer in first.iter().copied().chain(rest) {
             if !disabled.contains(&layer) && !order.contains(&layer) {
                 order.push(layer);
@@ -150,35 +150,39 @@ impl Reader<'_> {
         };
         let DeValue::Table(table) = given.get_ref() else {
             let wrong = "mcp_servers must be a table from names to servers";
-            self.problem(given.span().start, Severity::Error, wrong);
+            self.problem(given.span().start, ProblemSeverity::Error, wrong);
             return Vec::new();
         };
         let mut servers = Vec::new();
         for entry in tree::entries(table, text) {
             match server(&entry) {
                 Ok(server) => servers.push(server),
-                Err(fault) => self.at_line(fault.at.line, Severity::Error, fault.reason),
+                Err(fault) => self.at_line(fault.at.line, ProblemSeverity::Error, fault.reason),
             }
         }
         servers
     }
 
-    fn layers(&mut self, names: &[Spanned<String>]) -> Vec<Layer> {
+    fn layers(&mut self, names: &[Spanned<String>]) -> Vec<SkillLayer> {
         let mut layers = Vec::new();
         for name in names {
-            match Layer::of(name.get_ref()) {
+            match SkillLayer::of(name.get_ref()) {
                 Some(layer) => layers.push(layer),
                 None => {
-                    let known = Layer::ALL.map(Layer::as_str).join(", ");
+                    let known = SkillLayer::ALL.map(SkillLayer::as_str).join(", ");
                     let wrong = format!("{:?} is no layer; they are {known}", name.get_ref());
-                    self.problem(name.span().start, Severity::Warning, &wrong);
+                    self.problem(name.span().start, ProblemSeverity::Warning, &wrong);
                 }
             }
         }
         layers
     }
 
-    fn source(&mut self, path: &Spanned<String>, namespace: Option<String>) -> Option<Source> {
+    fn source(
+        &mut self,
+        path: &Spanned<String>,
+        namespace: Option<String>,
+    ) -> Option<ManifestSource> {
         let given = path.get_ref();
         let at = path.span().start;
         let (folder, each) = match given.trim_end_matches('/').strip_suffix('*') {
@@ -199,24 +203,24 @@ impl Reader<'_> {
                 "{given:?} leads out of the workspace {root}; name such a folder with --skill-dir"
             )
         } else {
-            return Some(Source {
+            return Some(ManifestSource {
                 folder,
                 each,
                 namespace,
             });
         };
-        self.problem(at, Severity::Error, &wrong);
+        self.problem(at, ProblemSeverity::Error, &wrong);
         None
     }
 
-    fn problem(&mut self, at: usize, severity: Severity, message: &str) {
+    fn problem(&mut self, at: usize, severity: ProblemSeverity, message: &str) {
         let before = self.text.get(..at).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         self.at_line(line, severity, message.to_owned());
     }
 
-    fn at_line(&mut self, line: usize, severity: Severity, message: String) {
-        self.problems.push(Problem {
+    fn at_line(&mut self, line: usize, severity: ProblemSeverity, message: String) {
+        self.problems.push(SkillProblem {
             path: Some(self.path.to_owned()),
             line: Some(line),
             severity,

@@ -20,13 +20,13 @@ mod session;
 mod substitute;
 mod walk;
 
-pub use card::{Card, Hook, Layer, Origin, Skill};
+pub use card::{Skill, SkillCard, SkillHook, SkillLayer, SkillOrigin};
 pub use error::SkillError;
-pub use library::{Refreshed, SkillLibrary, Skills};
+pub use library::{SkillLibrary, SkillRefresh, WorkspaceSkills};
 pub use places::{SkillPlaces, workspace_root};
-pub use problem::{Problem, Severity};
-pub use registry::{Registry, Shadow};
+pub use problem::{ProblemSeverity, SkillProblem};
+pub use registry::{ShadowedSkill, SkillRegistry};
 pub use session::{
-    LOAD_SKILL, NewSessionSkills, SessionSkills, SkillMatching, SkillServers, SkillTrust, Strategy,
-    TOOL_SEARCH,
+    LOAD_SKILL, NewSessionSkills, SessionSkills, SkillMatchStrategy, SkillMatching, SkillServers,
+    SkillTrust, TOOL_SEARCH,
 };

@@ -29,7 +29,7 @@ pub(super) fn rank<'s>(
     working_files: &[String],
 ) -> Vec<SkillCandidate> {
     let prompt = prompt.to_lowercase();
-    let said = Said::in_prompt(&prompt);
+    let said = PromptWords::in_prompt(&prompt);
     let mut ranked: Vec<_> = skills
         .into_iter()
         .filter(|skill| !skill.card.disable_model_invocation)
@@ -39,7 +39,11 @@ pub(super) fn rank<'s>(
     ranked
 }
 
-fn score(skill: &Skill, said: &Said<'_>, working_files: &[String]) -> Option<SkillCandidate> {
+fn score(
+    skill: &Skill,
+    said: &PromptWords<'_>,
+    working_files: &[String],
+) -> Option<SkillCandidate> {
     let mut reasons = Vec::new();
     let mut score = 0.0;
     let hits = said.hits(skill.about()) + said.hits(&skill.card.when_to_use);
@@ -69,14 +73,14 @@ fn score(skill: &Skill, said: &Said<'_>, working_files: &[String]) -> Option<Ski
 }
 
 /// What a prompt says, in lower case.
-struct Said<'p> {
+struct PromptWords<'p> {
     /// All of it, for names.
     tokens: HashSet<&'p str>,
     /// What it is about.
     words: HashSet<&'p str>,
 }
 
-impl<'p> Said<'p> {
+impl<'p> PromptWords<'p> {
     fn in_prompt(prompt: &'p str) -> Self {
         let mut words = HashSet::new();
         for word in tokens(prompt).filter(|token| is_word(token)) {

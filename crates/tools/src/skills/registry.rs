@@ -5,37 +5,37 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 use harn_model::McpServerSpec;
 
 use super::{
-    card::{Layer, Origin, Skill},
-    problem::Problem,
+    card::{Skill, SkillLayer, SkillOrigin},
+    problem::SkillProblem,
 };
 
 /// The skills of a workspace or a session at some moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Registry {
+pub struct SkillRegistry {
     skills: Vec<Arc<Skill>>,
-    shadowed: Vec<Shadow>,
-    problems: Vec<Problem>,
+    shadowed: Vec<ShadowedSkill>,
+    problems: Vec<SkillProblem>,
     servers: Vec<McpServerSpec>,
 }
 
 /// A skill that another one of the same id hides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shadow {
+pub struct ShadowedSkill {
     /// The id of both.
     pub id: String,
     /// Who brought the one that counts.
-    pub winner: Layer,
+    pub winner: SkillLayer,
     /// Who brought this one.
-    pub loser: Layer,
+    pub loser: SkillLayer,
     /// Where this one is.
-    pub origin: Origin,
+    pub origin: SkillOrigin,
 }
 
-impl Registry {
+impl SkillRegistry {
     /// Takes skills in the order they count: of two with one id, the first.
     pub(super) fn assemble(
         skills: impl IntoIterator<Item = Arc<Skill>>,
-        problems: Vec<Problem>,
+        problems: Vec<SkillProblem>,
     ) -> Self {
         let mut winners: Vec<Arc<Skill>> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -48,7 +48,7 @@ impl Registry {
                 }
                 // One folder may be named twice; that hides nothing.
                 Some(at) if winners[*at].origin == skill.origin => {}
-                Some(at) => shadowed.push(Shadow {
+                Some(at) => shadowed.push(ShadowedSkill {
                     id: skill.id.clone(),
                     winner: winners[*at].layer,
                     loser: skill.layer,
@@ -58,7 +58,7 @@ impl Registry {
         }
         winners.sort_by(|a, b| a.id.cmp(&b.id));
         // Those of one id stay in the order they would count.
-        shadowed.sort_by(|a: &Shadow, b| a.id.cmp(&b.id));
+        shadowed.sort_by(|a: &ShadowedSkill, b| a.id.cmp(&b.id));
         Self {
             skills: winners,
             shadowed,
@@ -75,13 +75,13 @@ impl Registry {
 
     /// Those that others hide, by id.
     #[must_use]
-    pub fn shadowed(&self) -> &[Shadow] {
+    pub fn shadowed(&self) -> &[ShadowedSkill] {
         &self.shadowed
     }
 
     /// What was found wrong on the way.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[SkillProblem] {
         &self.problems
     }
 
@@ -123,29 +123,29 @@ impl Registry {
 
 /// What a pass over the disk found, before anything from elsewhere is added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DiskSkills {
     /// As it was found, in the order of the walk.
     pub(super) skills: Vec<Arc<Skill>>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<SkillProblem>,
     /// Layers in the order they count.
-    pub(super) order: Vec<Layer>,
+    pub(super) order: Vec<SkillLayer>,
     pub(super) root: PathBuf,
     /// Those of its manifest.
     pub(super) servers: Vec<McpServerSpec>,
 }
 
-impl Found {
+impl DiskSkills {
     /// The same put together, with the host's skills at their place.
-    pub(super) fn registry(&self, host: &[Arc<Skill>], problems: &[Problem]) -> Registry {
-        let rank = |layer: Layer| self.order.iter().position(|other| *other == layer);
+    pub(super) fn registry(&self, host: &[Arc<Skill>], problems: &[SkillProblem]) -> SkillRegistry {
+        let rank = |layer: SkillLayer| self.order.iter().position(|other| *other == layer);
         let mut all: Vec<_> = self.skills.iter().chain(host).cloned().collect();
         all.retain(|skill| rank(skill.layer).is_some());
         // Stable: within a layer the order is that of the walk.
         all.sort_by_key(|skill| rank(skill.layer));
         let problems = self.problems.iter().chain(problems).cloned().collect();
-        Registry {
+        SkillRegistry {
             servers: self.servers.clone(),
-            ..Registry::assemble(all, problems)
+            ..SkillRegistry::assemble(all, problems)
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What placeholders stand for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Values<'v> {
+pub(super) struct PlaceholderValues<'v> {
     /// What follows the slash command, as it was typed.
     pub(super) arguments: &'v str,
     /// The folder of the skill.
@@ -16,7 +16,7 @@ pub(super) struct Values<'v> {
 
 /// Fills in `$ARGUMENTS`, `$1`, `${HARN_SKILL_DIR}`, `${HARN_SESSION_ID}`, `${OTHER}` and `$$`. What stands for
 /// nothing stays as it is.
-pub(super) fn substitute(text: &str, values: Values<'_>) -> String {
+pub(super) fn substitute(text: &str, values: PlaceholderValues<'_>) -> String {
     let words = words(values.arguments);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -35,7 +35,7 @@ pub(super) fn substitute(text: &str, values: Values<'_>) -> String {
 fn placeholder<'v>(
     text: &str,
     words: &'v [String],
-    values: Values<'v>,
+    values: PlaceholderValues<'v>,
 ) -> Option<(&'v str, usize)> {
     let after = &text[1..];
     if after.starts_with('$') {
@@ -111,7 +111,7 @@ mod tests {
     fn filled(text: &str, arguments: &str) -> String {
         let environment = [("EDITOR", "vi"), ("ODD", "$1 ${EDITOR}")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let values = Values {
+        let values = PlaceholderValues {
             arguments,
             skill_dir: Some("/skills/deploy"),
             session_id: "s-1",

@@ -13,16 +13,16 @@ use std::{
 use harn_model::Timestamp;
 
 use super::{
-    card::{Layer, Origin, Skill},
+    card::{Skill, SkillLayer, SkillOrigin},
     decode,
-    disk::{Ground, leads_out},
+    disk::{ReadBoundary, leads_out},
     front,
-    manifest::{Manifest, Source},
+    manifest::{Manifest, ManifestSource},
     places::{Ancestry, MANIFEST, SkillPlaces},
-    problem::Problem,
-    registry::Found,
+    problem::SkillProblem,
+    registry::DiskSkills,
 };
-use crate::Stamp;
+use crate::FileStamp;
 
 /// The file that makes a folder a skill.
 pub(super) const SKILL_FILE: &str = "SKILL.md";
@@ -37,78 +37,83 @@ const MAX_DEPTH: usize = 8;
 /// What the passes before have found, with the stamps that say whether it still holds. What was so new when it was
 /// read that its stamp could stay the same is not kept, and so is read once more.
 #[derive(Default)]
-pub(super) struct Memory {
-    folders: HashMap<PathBuf, (Stamp, Arc<[OsString]>)>,
-    files: HashMap<Lying, (Stamp, Outcome)>,
-    manifests: HashMap<PathBuf, (Stamp, Manifest, Vec<Problem>)>,
+pub(super) struct PassMemory {
+    folders: HashMap<PathBuf, (FileStamp, Arc<[OsString]>)>,
+    files: HashMap<SkillFileKey, (FileStamp, SkillFileResult)>,
+    manifests: HashMap<PathBuf, (FileStamp, Manifest, Vec<SkillProblem>)>,
 }
 
 /// A skill's file, and as what it was read.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Lying {
+struct SkillFileKey {
     path: PathBuf,
-    layer: Layer,
+    layer: SkillLayer,
     namespace: Option<String>,
 }
 
 /// What came of reading a skill's file.
 #[derive(Clone)]
-struct Outcome {
+struct SkillFileResult {
     skill: Option<Arc<Skill>>,
-    problems: Vec<Problem>,
+    problems: Vec<SkillProblem>,
 }
 
 /// A place where a change would matter: something in a folder, or one name in it.
-pub(super) type Interest = (PathBuf, Option<OsString>);
+pub(super) type WatchInterest = (PathBuf, Option<OsString>);
 
 /// What a pass did.
 #[derive(Default)]
-pub(super) struct Walked {
-    pub(super) found: Found,
-    pub(super) memory: Memory,
-    pub(super) interests: BTreeSet<Interest>,
+pub(super) struct SkillPassResult {
+    pub(super) found: DiskSkills,
+    pub(super) memory: PassMemory,
+    pub(super) interests: BTreeSet<WatchInterest>,
     pub(super) files_read: usize,
     pub(super) folders_read: usize,
 }
 
-pub(super) fn walk(places: &SkillPlaces, cwd: &Path, before: &Memory, now: Timestamp) -> Walked {
-    let mut pass = Pass::new(before, now);
+pub(super) fn walk(
+    places: &SkillPlaces,
+    cwd: &Path,
+    before: &PassMemory,
+    now: Timestamp,
+) -> SkillPassResult {
+    let mut pass = SkillPass::new(before, now);
     pass.layers(places, cwd);
     pass.walked
 }
 
 /// What one file or folder says, whatever layers there are: for a check of it alone.
-pub(super) fn look_at(path: &Path) -> Found {
-    let memory = Memory::default();
-    let mut pass = Pass::new(&memory, 0);
-    let shelf = Shelf::of(Layer::Cli, Arc::new(Ground::Anywhere));
+pub(super) fn look_at(path: &Path) -> DiskSkills {
+    let memory = PassMemory::default();
+    let mut pass = SkillPass::new(&memory, 0);
+    let shelf = SkillFolderRole::of(SkillLayer::Cli, Arc::new(ReadBoundary::Anywhere));
     match path.file_name() == Some(OsStr::new(SKILL_FILE)) {
         true => drop(pass.skill(&shelf, path)),
         false => pass.shelf(&shelf, path),
     }
-    pass.walked.found.order = Layer::ALL.to_vec();
+    pass.walked.found.order = SkillLayer::ALL.to_vec();
     pass.walked.found
 }
 
-struct Pass<'m> {
-    before: &'m Memory,
+struct SkillPass<'m> {
+    before: &'m PassMemory,
     /// Compared with the times of files.
     now: SystemTime,
-    walked: Walked,
+    walked: SkillPassResult,
     /// How many folders of packages were looked at.
     packages: usize,
 }
 
 /// As what a folder of skills is looked at.
 #[derive(Clone)]
-struct Shelf {
-    layer: Layer,
+struct SkillFolderRole {
+    layer: SkillLayer,
     namespace: Option<String>,
-    ground: Arc<Ground>,
+    ground: Arc<ReadBoundary>,
 }
 
-impl Shelf {
-    fn of(layer: Layer, ground: Arc<Ground>) -> Self {
+impl SkillFolderRole {
+    fn of(layer: SkillLayer, ground: Arc<ReadBoundary>) -> Self {
         Self {
             layer,
             namespace: None,
@@ -117,23 +122,23 @@ impl Shelf {
     }
 }
 
-impl<'m> Pass<'m> {
-    fn new(before: &'m Memory, now: Timestamp) -> Self {
+impl<'m> SkillPass<'m> {
+    fn new(before: &'m PassMemory, now: Timestamp) -> Self {
         Self {
             before,
             now: SystemTime::UNIX_EPOCH + Duration::from_millis(now),
-            walked: Walked::default(),
+            walked: SkillPassResult::default(),
             packages: 0,
         }
     }
 
     fn layers(&mut self, places: &SkillPlaces, cwd: &Path) {
-        let anywhere = Arc::new(Ground::Anywhere);
+        let anywhere = Arc::new(ReadBoundary::Anywhere);
         let ancestry = Ancestry::of(cwd, places.home.as_deref());
-        let ground = match Ground::within(&ancestry.root) {
+        let ground = match ReadBoundary::within(&ancestry.root) {
             Ok(ground) => Some(Arc::new(ground)),
             Err(error) => {
-                self.problem(Problem::error(&ancestry.root, error));
+                self.problem(SkillProblem::error(&ancestry.root, error));
                 None
             }
         };
@@ -142,21 +147,26 @@ impl<'m> Pass<'m> {
             None => Manifest::none(),
         };
         for layer in &manifest.order {
-            let shelf = Shelf::of(*layer, anywhere.clone());
-            let of_workspace = ground.clone().map(|ground| Shelf::of(*layer, ground));
+            let shelf = SkillFolderRole::of(*layer, anywhere.clone());
+            let of_workspace = ground
+                .clone()
+                .map(|ground| SkillFolderRole::of(*layer, ground));
             match (layer, of_workspace) {
-                (Layer::Cli, _) => self.named(&shelf, &places.cli, "--skill-dir"),
-                (Layer::Env, _) => self.named(&shelf, &places.env, "HARN_SKILLS_PATH"),
-                (Layer::User, _) => places.user.iter().for_each(|dir| self.shelf(&shelf, dir)),
-                (Layer::System, _) => places.system.iter().for_each(|dir| self.shelf(&shelf, dir)),
-                (Layer::Project, Some(shelf)) => self.project(&shelf, &ancestry, places),
-                (Layer::Manifest, Some(shelf)) => self.sources(&shelf, &manifest.sources),
-                (Layer::Package, Some(shelf)) => {
+                (SkillLayer::Cli, _) => self.named(&shelf, &places.cli, "--skill-dir"),
+                (SkillLayer::Env, _) => self.named(&shelf, &places.env, "HARN_SKILLS_PATH"),
+                (SkillLayer::User, _) => places.user.iter().for_each(|dir| self.shelf(&shelf, dir)),
+                (SkillLayer::System, _) => {
+                    places.system.iter().for_each(|dir| self.shelf(&shelf, dir))
+                }
+                (SkillLayer::Project, Some(shelf)) => self.project(&shelf, &ancestry, places),
+                (SkillLayer::Manifest, Some(shelf)) => self.sources(&shelf, &manifest.sources),
+                (SkillLayer::Package, Some(shelf)) => {
                     for folder in &ancestry.folders {
                         self.packages(&shelf, &folder.join(".harn/packages"), 0);
                     }
                 }
-                (Layer::Project | Layer::Manifest | Layer::Package, None) | (Layer::Host, _) => {}
+                (SkillLayer::Project | SkillLayer::Manifest | SkillLayer::Package, None)
+                | (SkillLayer::Host, _) => {}
             }
         }
         self.walked.found.order = manifest.order;
@@ -165,17 +175,17 @@ impl<'m> Pass<'m> {
     }
 
     /// Folders that somebody named: one that is not there is a mistake.
-    fn named(&mut self, shelf: &Shelf, folders: &[PathBuf], by: &str) {
+    fn named(&mut self, shelf: &SkillFolderRole, folders: &[PathBuf], by: &str) {
         for folder in folders {
             if !folder.is_dir() {
                 let wrong = format!("{by} names a folder that is not there");
-                self.problem(Problem::warning(folder, wrong));
+                self.problem(SkillProblem::warning(folder, wrong));
             }
             self.shelf(shelf, folder);
         }
     }
 
-    fn project(&mut self, shelf: &Shelf, ancestry: &Ancestry, places: &SkillPlaces) {
+    fn project(&mut self, shelf: &SkillFolderRole, ancestry: &Ancestry, places: &SkillPlaces) {
         for folder in &ancestry.folders {
             let skills = folder.join(".harn/skills");
             // In a home, these are the user's.
@@ -185,9 +195,9 @@ impl<'m> Pass<'m> {
         }
     }
 
-    fn sources(&mut self, shelf: &Shelf, sources: &[Source]) {
+    fn sources(&mut self, shelf: &SkillFolderRole, sources: &[ManifestSource]) {
         for source in sources {
-            let shelf = Shelf {
+            let shelf = SkillFolderRole {
                 namespace: source.namespace.clone(),
                 ..shelf.clone()
             };
@@ -201,10 +211,10 @@ impl<'m> Pass<'m> {
         }
     }
 
-    fn packages(&mut self, shelf: &Shelf, folder: &Path, depth: usize) {
+    fn packages(&mut self, shelf: &SkillFolderRole, folder: &Path, depth: usize) {
         if self.packages == MAX_FOLDERS || depth > MAX_DEPTH {
             let wrong = format!("packages lie too deep, or are more than {MAX_FOLDERS} folders");
-            let told = Problem::warning(folder, wrong);
+            let told = SkillProblem::warning(folder, wrong);
             if !self.walked.found.problems.contains(&told) {
                 self.problem(told);
             }
@@ -222,7 +232,7 @@ impl<'m> Pass<'m> {
     }
 
     /// A folder of skills, or one that is a skill itself.
-    fn shelf(&mut self, shelf: &Shelf, folder: &Path) {
+    fn shelf(&mut self, shelf: &SkillFolderRole, folder: &Path) {
         if self.skill(shelf, &folder.join(SKILL_FILE)) {
             return;
         }
@@ -230,19 +240,19 @@ impl<'m> Pass<'m> {
             if self.walked.found.skills.len() == MAX_SKILLS {
                 let wrong =
                     format!("there are more than {MAX_SKILLS} skills; the rest is left out");
-                return self.problem(Problem::warning(folder, wrong));
+                return self.problem(SkillProblem::warning(folder, wrong));
             }
             self.skill(shelf, &folder.join(name).join(SKILL_FILE));
         }
     }
 
     /// The skill of a file; says whether there is something in its place.
-    fn skill(&mut self, shelf: &Shelf, path: &Path) -> bool {
+    fn skill(&mut self, shelf: &SkillFolderRole, path: &Path) -> bool {
         if let Some(folder) = path.parent() {
             let name = Some(OsString::from(SKILL_FILE));
             self.walked.interests.insert((folder.to_owned(), name));
         }
-        let lying = Lying {
+        let lying = SkillFileKey {
             path: path.to_owned(),
             layer: shelf.layer,
             namespace: shelf.namespace.clone(),
@@ -268,7 +278,7 @@ impl<'m> Pass<'m> {
         true
     }
 
-    fn keep(&mut self, lying: Lying, stamp: Stamp, outcome: Outcome) {
+    fn keep(&mut self, lying: SkillFileKey, stamp: FileStamp, outcome: SkillFileResult) {
         let found = &mut self.walked.found;
         found.skills.extend(outcome.skill.clone());
         found.problems.extend(outcome.problems.iter().cloned());
@@ -277,7 +287,7 @@ impl<'m> Pass<'m> {
         }
     }
 
-    fn manifest(&mut self, ancestry: &Ancestry, ground: &Ground) -> Manifest {
+    fn manifest(&mut self, ancestry: &Ancestry, ground: &ReadBoundary) -> Manifest {
         for folder in &ancestry.folders {
             let path = folder.join(MANIFEST);
             let name = Some(OsString::from(MANIFEST));
@@ -310,7 +320,7 @@ impl<'m> Pass<'m> {
     }
 
     /// The folders in a folder; none where it is not there.
-    fn folders(&mut self, ground: &Ground, folder: &Path) -> Arc<[OsString]> {
+    fn folders(&mut self, ground: &ReadBoundary, folder: &Path) -> Arc<[OsString]> {
         let none = Arc::from([]);
         let stamp = match ground.stamp(folder) {
             Ok(Some(stamp)) => stamp,
@@ -365,16 +375,16 @@ impl<'m> Pass<'m> {
                 .to_owned(),
             false => error.to_string(),
         };
-        self.problem(Problem::error(path, wrong));
+        self.problem(SkillProblem::error(path, wrong));
     }
 
-    fn problem(&mut self, problem: Problem) {
+    fn problem(&mut self, problem: SkillProblem) {
         self.walked.found.problems.push(problem);
     }
 }
 
 /// What the text of a skill's file comes to.
-fn outcome(shelf: &Shelf, path: &Path, text: &str) -> Outcome {
+fn outcome(shelf: &SkillFolderRole, path: &Path, text: &str) -> SkillFileResult {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
     let mut decoded = decode::file(&front::split(text), &folder.to_string_lossy());
     for problem in &mut decoded.problems {
@@ -389,10 +399,10 @@ fn outcome(shelf: &Shelf, path: &Path, text: &str) -> Outcome {
             id,
             card,
             layer: shelf.layer,
-            origin: Origin::File(path.to_owned()),
+            origin: SkillOrigin::File(path.to_owned()),
         })
     });
-    Outcome {
+    SkillFileResult {
         skill,
         problems: decoded.problems,
     }

@@ -20,15 +20,15 @@ const IN_TAG: u8 = 0;
 /// Tools to search. Building it is the slow part: keep it while the tools stay the same.
 #[derive(Debug, Default)]
 pub struct ToolIndex {
-    pub(super) tools: Vec<Indexed>,
+    pub(super) tools: Vec<IndexedTool>,
     /// The words, and where each stands.
-    pub(super) terms: BTreeMap<String, Vec<Place>>,
+    pub(super) terms: BTreeMap<String, Vec<TermPosting>>,
     pub(super) mean_length: f64,
 }
 
 /// A tool as it is searched.
 #[derive(Debug)]
-pub(super) struct Indexed {
+pub(super) struct IndexedTool {
     pub(super) name: String,
     pub(super) lower_name: String,
     /// All it says of itself, a line each.
@@ -39,7 +39,7 @@ pub(super) struct Indexed {
 
 /// A tool that has a word.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct TermPosting {
     pub(super) tool: usize,
     pub(super) count: u32,
     /// In which parts of what it says.
@@ -69,7 +69,7 @@ impl ToolIndex {
                 }
                 text.push_str(&line);
             }
-            indexed.push(Indexed {
+            indexed.push(IndexedTool {
                 name: tool.name.clone(),
                 lower_name: tool.name.to_lowercase(),
                 text,
@@ -103,7 +103,7 @@ impl ToolIndex {
     }
 
     /// The tools that have this word.
-    pub(super) fn places(&self, word: &str) -> &[Place] {
+    pub(super) fn places(&self, word: &str) -> &[TermPosting] {
         self.terms.get(word).map_or(&[], Vec::as_slice)
     }
 }
@@ -141,8 +141,8 @@ fn lines(tool: &ToolSpec) -> Vec<(u8, String)> {
 }
 
 /// Counts a word of a tool. Tools come one after the other, so the last place is this tool's or another's.
-fn note(terms: &mut BTreeMap<String, Vec<Place>>, word: &str, tool: usize, part: u8) {
-    let place = Place {
+fn note(terms: &mut BTreeMap<String, Vec<TermPosting>>, word: &str, tool: usize, part: u8) {
+    let place = TermPosting {
         tool,
         count: 1,
         parts: part,

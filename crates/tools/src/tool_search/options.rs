@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ranking, Strategy};
+use super::{ToolRanking, ToolSearchStrategy};
 
 /// What the search tool is called unless somebody says otherwise.
 pub const DEFAULT_NAME: &str = "__harn_tool_search";
 
 /// Whether tools are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Switch {
+pub enum ToolSearchSwitch {
     /// When they would fill more than a tenth of the context.
     #[default]
     Auto,
@@ -25,7 +25,7 @@ pub enum Switch {
 /// Who searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SearchMode {
+pub enum ToolSearchMode {
     /// The provider where it can, else we.
     #[default]
     Auto,
@@ -40,11 +40,11 @@ pub enum SearchMode {
 #[serde(try_from = "Value")]
 pub struct ToolSearchOptions {
     /// Whether.
-    pub switch: Switch,
+    pub switch: ToolSearchSwitch,
     /// Who searches.
-    pub mode: SearchMode,
+    pub mode: ToolSearchMode,
     /// How we do.
-    pub strategy: Strategy,
+    pub strategy: ToolSearchStrategy,
     /// Tools that are never left to be found.
     pub always_loaded: BTreeSet<String>,
     /// How many tokens the tools that were found may take together; any number without one.
@@ -86,9 +86,9 @@ pub enum ToolSearchError {
 impl Default for ToolSearchOptions {
     fn default() -> Self {
         Self {
-            switch: Switch::default(),
-            mode: SearchMode::default(),
-            strategy: Strategy::default(),
+            switch: ToolSearchSwitch::default(),
+            mode: ToolSearchMode::default(),
+            strategy: ToolSearchStrategy::default(),
             always_loaded: BTreeSet::new(),
             budget_tokens: None,
             name: DEFAULT_NAME.to_owned(),
@@ -100,9 +100,9 @@ impl Default for ToolSearchOptions {
 /// The table. A table is there to have it, so it also switches it on.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Table {
+struct ToolSearchTable {
     variant: Option<String>,
-    mode: SearchMode,
+    mode: ToolSearchMode,
     strategy: Option<String>,
     always_loaded: BTreeSet<String>,
     budget_tokens: Option<u64>,
@@ -120,14 +120,14 @@ impl TryFrom<Value> for ToolSearchOptions {
         };
         match config {
             Value::Null => Ok(Self::default()),
-            Value::Bool(true) => Ok(switched(Switch::On)),
-            Value::Bool(false) => Ok(switched(Switch::Off)),
+            Value::Bool(true) => Ok(switched(ToolSearchSwitch::On)),
+            Value::Bool(false) => Ok(switched(ToolSearchSwitch::Off)),
             Value::String(name) => Ok(Self {
                 strategy: ranking(&name)?,
-                ..switched(Switch::On)
+                ..switched(ToolSearchSwitch::On)
             }),
             table @ Value::Object(_) => {
-                let table = Table::deserialize(table);
+                let table = ToolSearchTable::deserialize(table);
                 table
                     .map_err(|e| ToolSearchError::Table(e.to_string()))?
                     .options()
@@ -138,7 +138,7 @@ impl TryFrom<Value> for ToolSearchOptions {
     }
 }
 
-impl Table {
+impl ToolSearchTable {
     fn options(self) -> Result<ToolSearchOptions, ToolSearchError> {
         let name = self.name.unwrap_or_else(|| DEFAULT_NAME.to_owned());
         if name.trim().is_empty() {
@@ -147,10 +147,10 @@ impl Table {
         // The variant is what a provider would be asked for; ours follows it unless told otherwise.
         let strategy = match self.strategy.or(self.variant) {
             Some(name) => ranking(&name)?,
-            None => Strategy::default(),
+            None => ToolSearchStrategy::default(),
         };
         Ok(ToolSearchOptions {
-            switch: Switch::On,
+            switch: ToolSearchSwitch::On,
             mode: self.mode,
             strategy,
             always_loaded: self.always_loaded,
@@ -161,8 +161,8 @@ impl Table {
     }
 }
 
-fn ranking(name: &str) -> Result<Strategy, ToolSearchError> {
-    let ranking = Ranking::named(name);
+fn ranking(name: &str) -> Result<ToolSearchStrategy, ToolSearchError> {
+    let ranking = ToolRanking::named(name);
     let ranking = ranking.ok_or_else(|| ToolSearchError::Ranking(name.to_owned()))?;
-    Ok(Strategy::Ranked(ranking))
+    Ok(ToolSearchStrategy::Ranked(ranking))
 }

@@ -5,21 +5,21 @@ use std::collections::{BTreeSet, VecDeque};
 /// What was found so far. Tools change only at boundaries: whatever a model was told holds for the whole
 /// iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Promotions {
+pub struct ToolPromotions {
     budget: Option<u64>,
     /// Oldest first.
-    promoted: VecDeque<Promoted>,
+    promoted: VecDeque<PromotedTool>,
     /// Those that are told.
     in_effect: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Promoted {
+struct PromotedTool {
     name: String,
     tokens: u64,
 }
 
-impl Promotions {
+impl ToolPromotions {
     /// None yet; together they may take so many tokens, or any number.
     #[must_use]
     pub fn new(budget_tokens: Option<u64>) -> Self {
@@ -44,7 +44,7 @@ impl Promotions {
                 continue;
             };
             if self.make_room(size, found) {
-                self.promoted.push_back(Promoted {
+                self.promoted.push_back(PromotedTool {
                     name: name.clone(),
                     tokens: size,
                 });
@@ -59,7 +59,7 @@ impl Promotions {
         let Some(budget) = self.budget else {
             return true;
         };
-        let keeps = |promoted: &Promoted| kept.contains(&promoted.name);
+        let keeps = |promoted: &PromotedTool| kept.contains(&promoted.name);
         let held = self.promoted.iter().filter(|it| keeps(it));
         let held: u64 = held.map(|it| it.tokens).sum();
         if held.saturating_add(size) > budget {

@@ -3,7 +3,7 @@
 use regex::RegexBuilder;
 
 use super::{
-    SearchOutcome, ToolIndex,
+    ToolIndex, ToolSearchOutcome,
     index::{IN_DESCRIPTION, IN_NAME, IN_PARAMETER, tokens},
 };
 use crate::search::bm25::{idf, weight};
@@ -23,7 +23,7 @@ const QUERY_BYTES: usize = 1024;
 
 /// A way to rank tools that needs nobody else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Ranking {
+pub enum ToolRanking {
     /// By words: rare ones count more.
     #[default]
     Bm25,
@@ -33,7 +33,7 @@ pub enum Ranking {
     Hybrid,
 }
 
-impl Ranking {
+impl ToolRanking {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Bm25, Self::Regex, Self::Hybrid];
 
@@ -55,35 +55,35 @@ impl Ranking {
 }
 
 /// A tool and how well it fits.
-type Scored = (usize, f64);
+type ScoredTool = (usize, f64);
 
 impl ToolIndex {
     /// The tools that fit a query, best first, at most twenty; equal ones by name.
     #[must_use]
-    pub fn rank(&self, ranking: Ranking, query: &str) -> SearchOutcome {
+    pub fn rank(&self, ranking: ToolRanking, query: &str) -> ToolSearchOutcome {
         if query.trim().is_empty() {
-            return SearchOutcome::blank_query();
+            return ToolSearchOutcome::blank_query();
         }
         if query.len() > QUERY_BYTES {
             let long = format!("the query is longer than {QUERY_BYTES} bytes; use a few words");
-            return SearchOutcome::nothing(long);
+            return ToolSearchOutcome::nothing(long);
         }
         let found = match ranking {
-            Ranking::Bm25 => self.by_words(&counted(query)),
-            Ranking::Hybrid => self.fused(&counted(query)),
-            Ranking::Regex => match self.by_pattern(query) {
+            ToolRanking::Bm25 => self.by_words(&counted(query)),
+            ToolRanking::Hybrid => self.fused(&counted(query)),
+            ToolRanking::Regex => match self.by_pattern(query) {
                 Ok(found) => found,
                 Err(error) => {
                     let bad = format!("the query is no regular expression: {error}");
-                    return SearchOutcome::nothing(bad);
+                    return ToolSearchOutcome::nothing(bad);
                 }
             },
         };
         if found.is_empty() {
-            return SearchOutcome::nothing("no tool fits; try other or broader terms");
+            return ToolSearchOutcome::nothing("no tool fits; try other or broader terms");
         }
         let names = found.iter().take(MAX_RESULTS);
-        SearchOutcome {
+        ToolSearchOutcome {
             tool_names: names
                 .map(|(tool, _)| self.tools[*tool].name.clone())
                 .collect(),
@@ -92,7 +92,7 @@ impl ToolIndex {
     }
 
     /// Okapi BM25 over all that tools say.
-    pub(super) fn by_words(&self, query: &[(String, f64)]) -> Vec<Scored> {
+    pub(super) fn by_words(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let total = u32::try_from(self.tools.len()).unwrap_or(u32::MAX);
         let mut scores = vec![0.0; self.tools.len()];
         for (word, times) in query {
@@ -108,7 +108,7 @@ impl ToolIndex {
     }
 
     /// How often a pattern matches.
-    fn by_pattern(&self, pattern: &str) -> Result<Vec<Scored>, regex::Error> {
+    fn by_pattern(&self, pattern: &str) -> Result<Vec<ScoredTool>, regex::Error> {
         let pattern = RegexBuilder::new(pattern)
             .case_insensitive(true)
             .size_limit(PATTERN_BYTES)
@@ -120,7 +120,7 @@ impl ToolIndex {
 
     /// Where the words stand: each counts by the best place in the name, in the description, and in a
     /// parameter. Tools that have all of them in a short name come first among equals.
-    pub(super) fn by_parts(&self, query: &[(String, f64)]) -> Vec<Scored> {
+    pub(super) fn by_parts(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let mut scores = vec![0.0; self.tools.len()];
         let mut in_name = vec![0; self.tools.len()];
         let mut parts = vec![0; self.tools.len()];
@@ -155,7 +155,7 @@ impl ToolIndex {
     }
 
     /// Reciprocal-rank fusion of the list by words once and the list by parts twice.
-    pub(super) fn fused(&self, query: &[(String, f64)]) -> Vec<Scored> {
+    pub(super) fn fused(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let mut scores = vec![0.0; self.tools.len()];
         for (times, list) in [(1.0, self.by_words(query)), (2.0, self.by_parts(query))] {
             for (rank, (tool, _)) in list.iter().take(FUSED).enumerate() {
@@ -196,8 +196,8 @@ pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
 }
 
 /// Those that fit at all, best first; equal ones by name, which is the order they are in.
-fn best_first(scores: Vec<f64>) -> Vec<Scored> {
-    let fits = |(_, score): &Scored| *score > 0.0;
+fn best_first(scores: Vec<f64>) -> Vec<ScoredTool> {
+    let fits = |(_, score): &ScoredTool| *score > 0.0;
     let mut found: Vec<_> = scores.into_iter().enumerate().filter(fits).collect();
     found.sort_by(|(a, a_score), (b, b_score)| b_score.total_cmp(a_score).then(a.cmp(b)));
     found

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Promotions, SearchMode, SearchOutcome, Switch, ToolIndex, ToolSearchError, ToolSearchOptions,
-    catalogue_tokens, needed, tool_tokens,
+    ToolIndex, ToolPromotions, ToolSearchError, ToolSearchMode, ToolSearchOptions,
+    ToolSearchOutcome, ToolSearchSwitch, catalogue_tokens, needed, tool_tokens,
 };
 use crate::lock::lock;
 
@@ -26,21 +26,21 @@ const MODE: &str = "client";
 #[derive(Debug)]
 pub struct ToolSearch {
     options: ToolSearchOptions,
-    state: Mutex<State>,
+    state: Mutex<ToolSearchState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ToolSearchState {
     /// Over the tools that are left to be found; none while it is off.
     index: Option<Arc<ToolIndex>>,
     /// How large they are.
     tokens: BTreeMap<String, u64>,
-    promotions: Promotions,
+    promotions: ToolPromotions,
 }
 
 /// What a model sees of a catalogue.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Visible<'a> {
+pub struct VisibleTools<'a> {
     /// Tools it is told of, in the order they came.
     pub loaded: Vec<&'a ToolSpec>,
     /// Tools it has to find first.
@@ -49,7 +49,7 @@ pub struct Visible<'a> {
 
 /// The arguments of the search tool.
 #[derive(Deserialize)]
-struct Args {
+struct ToolSearchArgs {
     query: String,
 }
 
@@ -57,10 +57,10 @@ impl ToolSearch {
     /// Off until it has seen the tools.
     #[must_use]
     pub fn new(options: ToolSearchOptions) -> Self {
-        let state = State {
+        let state = ToolSearchState {
             index: None,
             tokens: BTreeMap::new(),
-            promotions: Promotions::new(options.budget_tokens),
+            promotions: ToolPromotions::new(options.budget_tokens),
         };
         Self {
             options,
@@ -86,7 +86,7 @@ impl ToolSearch {
         let deferred = tools.iter().filter(|tool| self.defers(tool));
         let sizes = deferred.map(|tool| (tool.name.clone(), tool_tokens(tool)));
         state.tokens.extend(sizes);
-        let State {
+        let ToolSearchState {
             tokens, promotions, ..
         } = &mut *state;
         promotions.retain(|name| tokens.contains_key(name));
@@ -100,13 +100,13 @@ impl ToolSearch {
         context_tokens: u64,
     ) -> Result<Option<Arc<ToolIndex>>, ToolSearchError> {
         match self.options.mode {
-            SearchMode::Auto | SearchMode::Client => {}
-            SearchMode::Native => return Err(ToolSearchError::Native),
+            ToolSearchMode::Auto | ToolSearchMode::Client => {}
+            ToolSearchMode::Native => return Err(ToolSearchError::Native),
         }
         let wanted = match self.options.switch {
-            Switch::On => true,
-            Switch::Off => false,
-            Switch::Auto => needed(catalogue_tokens(tools), context_tokens),
+            ToolSearchSwitch::On => true,
+            ToolSearchSwitch::Off => false,
+            ToolSearchSwitch::Auto => needed(catalogue_tokens(tools), context_tokens),
         };
         let (deferred, loaded): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| self.defers(tool));
         if !wanted || deferred.is_empty() {
@@ -139,13 +139,13 @@ impl ToolSearch {
 
     /// What a model sees of these tools. The search tool itself is not among them.
     #[must_use]
-    pub fn visible<'a>(&self, tools: &'a [ToolSpec]) -> Visible<'a> {
+    pub fn visible<'a>(&self, tools: &'a [ToolSpec]) -> VisibleTools<'a> {
         let state = lock(&self.state);
         let on = state.index.is_some();
         let (deferred, loaded) = tools
             .iter()
             .partition(|tool| on && self.defers(tool) && !state.promotions.in_effect(&tool.name));
-        Visible { loaded, deferred }
+        VisibleTools { loaded, deferred }
     }
 
     /// The search tool, while there is something to find.
@@ -193,7 +193,7 @@ impl ToolSearch {
             message: format!("the arguments must be {{\"query\": \"…\"}}: {e}"),
             category: ErrorCategory::SchemaValidation,
         };
-        let query = Args::deserialize(&args).map_err(misfit)?.query;
+        let query = ToolSearchArgs::deserialize(&args).map_err(misfit)?.query;
         let strategy = self.options.strategy.label().to_owned();
         let asked = ToolSearchQuery {
             tool_use_id: call_id.to_owned(),
@@ -220,9 +220,9 @@ impl ToolSearch {
     }
 
     /// Promotes what was found and returns what is promoted now; what does not fit is told.
-    fn promote(&self, outcome: &mut SearchOutcome) -> Vec<String> {
+    fn promote(&self, outcome: &mut ToolSearchOutcome) -> Vec<String> {
         let mut state = lock(&self.state);
-        let State {
+        let ToolSearchState {
             tokens, promotions, ..
         } = &mut *state;
         let size = |name: &str| tokens.get(name).copied();
@@ -242,7 +242,7 @@ impl ToolSearch {
 }
 
 /// What a model is told: the outcome as it is.
-fn output(outcome: &SearchOutcome) -> Result<ToolOutput, ToolError> {
+fn output(outcome: &ToolSearchOutcome) -> Result<ToolOutput, ToolError> {
     let raw = serde_json::to_value(outcome).map_err(ToolError::new)?;
     Ok(ToolOutput {
         content: Some(vec![ToolContent::text(raw.to_string())]),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Ranking, ToolIndex, rank::MAX_RESULTS};
+use super::{ToolIndex, ToolRanking, rank::MAX_RESULTS};
 
 /// Finds tools in another way than ours: by embeddings, by a model, by a service.
 #[async_trait]
@@ -19,9 +19,9 @@ pub trait ToolSearchFn: Send + Sync + 'static {
 
 /// Who finds tools.
 #[derive(Clone)]
-pub enum Strategy {
+pub enum ToolSearchStrategy {
     /// One of ours.
-    Ranked(Ranking),
+    Ranked(ToolRanking),
     /// Somebody else's.
     Custom {
         /// What to call it; `custom` without one.
@@ -31,19 +31,21 @@ pub enum Strategy {
     },
 }
 
-impl Default for Strategy {
+impl Default for ToolSearchStrategy {
     fn default() -> Self {
-        Self::Ranked(Ranking::default())
+        Self::Ranked(ToolRanking::default())
     }
 }
 
-impl fmt::Debug for Strategy {
+impl fmt::Debug for ToolSearchStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Strategy").field(&self.label()).finish()
+        f.debug_tuple("ToolSearchStrategy")
+            .field(&self.label())
+            .finish()
     }
 }
 
-impl Strategy {
+impl ToolSearchStrategy {
     /// What it is called where searches are told.
     #[must_use]
     pub fn label(&self) -> &str {
@@ -54,21 +56,21 @@ impl Strategy {
     }
 
     /// Finds tools. What goes wrong is told in the outcome, and the search goes on with the next query.
-    pub async fn search(&self, tools: &Arc<ToolIndex>, query: &str) -> SearchOutcome {
+    pub async fn search(&self, tools: &Arc<ToolIndex>, query: &str) -> ToolSearchOutcome {
         match self {
             Self::Ranked(ranking) => {
                 let (ranking, tools, query) = (*ranking, tools.clone(), query.to_owned());
                 // A pattern takes as long as it takes, so not on this thread.
                 let found = tokio::task::spawn_blocking(move || tools.rank(ranking, &query));
-                let interrupted = |_| SearchOutcome::nothing("the search was interrupted");
+                let interrupted = |_| ToolSearchOutcome::nothing("the search was interrupted");
                 found.await.unwrap_or_else(interrupted)
             }
-            Self::Custom { .. } if query.trim().is_empty() => SearchOutcome::blank_query(),
+            Self::Custom { .. } if query.trim().is_empty() => ToolSearchOutcome::blank_query(),
             Self::Custom { search, .. } => {
                 let answer = search.search(query, tools).await;
                 match answer.and_then(|answer| read_answer(answer, true)) {
                     Ok(outcome) => outcome.known_to(tools),
-                    Err(error) => SearchOutcome::nothing(format!("the search failed: {error}")),
+                    Err(error) => ToolSearchOutcome::nothing(format!("the search failed: {error}")),
                 }
             }
         }
@@ -77,7 +79,7 @@ impl Strategy {
 
 /// What a search found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SearchOutcome {
+pub struct ToolSearchOutcome {
     /// Tools, best first; at most twenty.
     pub tool_names: Vec<String>,
     /// A word to the model, such as why there are none.
@@ -85,7 +87,7 @@ pub struct SearchOutcome {
     pub diagnostic: Option<String>,
 }
 
-impl SearchOutcome {
+impl ToolSearchOutcome {
     /// No tools, and why.
     pub(super) fn nothing(diagnostic: impl Into<String>) -> Self {
         Self {
@@ -109,9 +111,9 @@ impl SearchOutcome {
 }
 
 /// What an answer says. It may be wrapped, or be text, once.
-fn read_answer(answer: Value, outermost: bool) -> Result<SearchOutcome, String> {
+fn read_answer(answer: Value, outermost: bool) -> Result<ToolSearchOutcome, String> {
     match answer {
-        Value::Array(names) => Ok(SearchOutcome {
+        Value::Array(names) => Ok(ToolSearchOutcome {
             tool_names: read_names(names)?,
             diagnostic: None,
         }),
@@ -125,13 +127,13 @@ fn read_answer(answer: Value, outermost: bool) -> Result<SearchOutcome, String> 
                 _ => None,
             };
             match (members.remove("tool_names"), members.remove("result")) {
-                (Some(Value::Array(names)), _) => Ok(SearchOutcome {
+                (Some(Value::Array(names)), _) => Ok(ToolSearchOutcome {
                     tool_names: read_names(names)?,
                     diagnostic,
                 }),
                 (None, Some(Value::Object(result))) if result.contains_key("tool_names") => {
                     let inner = read_answer(Value::Object(result), false)?;
-                    Ok(SearchOutcome {
+                    Ok(ToolSearchOutcome {
                         diagnostic: inner.diagnostic.or(diagnostic),
                         ..inner
                     })

@@ -8,7 +8,7 @@ use crate::catalogue::json_length;
 
 /// A tool as a model is told of it.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ToolDeclaration<'a> {
     name: &'a str,
     description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ struct Told<'a> {
 /// About how many tokens a tool takes: a quarter of the bytes of its JSON, and one.
 #[must_use]
 pub fn tool_tokens(tool: &ToolSpec) -> u64 {
-    let told = Told {
+    let told = ToolDeclaration {
         name: &tool.name,
         description: &tool.description,
         parameters: tool.schema.as_ref(),

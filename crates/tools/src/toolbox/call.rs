@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Toolbox;
 use crate::{
-    builtin::{Builtin, fail_by, run_by},
+    builtin::{BuiltinTool, fail_by, run_by},
     catalogue::Catalogue,
     markdown::{cut, fence},
     skills::LOAD_SKILL,
@@ -46,9 +46,9 @@ impl Toolbox {
                 return Err(described(cx, tool, arguments).refuse(error).await?);
             }
             if let Some(builtin) =
-                Builtin::named(name).filter(|_| tool.source == ToolSource::Builtin)
+                BuiltinTool::named(name).filter(|_| tool.source == ToolSource::Builtin)
             {
-                let read = (builtin == Builtin::ReadFile).then(|| arguments.clone());
+                let read = (builtin == BuiltinTool::ReadFile).then(|| arguments.clone());
                 let output = builtin.call(cx, &self.kit, arguments).await?;
                 if let Some(path) = read.as_ref().and_then(|it| it.get("path")?.as_str()) {
                     self.note_read(cx, Path::new(path)).await?;

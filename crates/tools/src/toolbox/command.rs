@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
 use harn_model::{
-    Command, ContentBlock, McpServerStatus, McpState, StopReason, ToolSource, ToolSpec,
+    ContentBlock, McpServerStatus, McpState, SlashCommand, StopReason, ToolSource, ToolSpec,
 };
 use harn_runtime::{Agent, AgentError, AgentProfile, Equipment, TurnContext};
 
@@ -15,11 +15,11 @@ use crate::markdown::code;
 const NAME: &str = "mcp";
 
 /// The command, where there are servers.
-pub(super) fn commands(servers: &ServerPart) -> Vec<Command> {
+pub(super) fn commands(servers: &ServerPart) -> Vec<SlashCommand> {
     if servers.all.statuses().is_empty() {
         return Vec::new();
     }
-    vec![Command {
+    vec![SlashCommand {
         name: NAME.to_owned(),
         description: "Show the MCP servers of this session and how they stand".to_owned(),
         input: None,
@@ -39,10 +39,10 @@ pub(super) fn command(
 
 /// An agent that is asked in the place of the session's own. The runtime has no boundary passed for it, but what it
 /// hands the prompt on to needs its tools.
-pub(super) struct AtBoundary(pub(super) Arc<dyn Agent>);
+pub(super) struct BoundaryAgent(pub(super) Arc<dyn Agent>);
 
 #[async_trait]
-impl Agent for AtBoundary {
+impl Agent for BoundaryAgent {
     fn profile(&self) -> AgentProfile {
         self.0.profile()
     }

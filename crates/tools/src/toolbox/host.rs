@@ -9,10 +9,10 @@ use crate::lock::lock;
 
 /// What the host lends, as it was last told.
 #[derive(Default)]
-pub(super) struct HostPart(Mutex<Seen>);
+pub(super) struct HostPart(Mutex<HostSnapshot>);
 
 #[derive(Default)]
-struct Seen {
+struct HostSnapshot {
     /// The turn in which it was asked, and what it offered then.
     asked: Option<(TurnId, HostOffers)>,
     tools: Vec<ToolSpec>,

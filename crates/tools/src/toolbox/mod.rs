@@ -17,43 +17,44 @@ use std::{
 
 use async_trait::async_trait;
 use harn_model::{
-    Command, ContentBlock, HostCapabilities, McpServerSpec, McpServerStatus, SessionId, ToolSpec,
+    ContentBlock, HostCapabilities, McpServerSpec, McpServerStatus, SessionId, SlashCommand,
+    ToolSpec,
 };
 use harn_runtime::{
     Agent, AgentError, Equipment, EquipmentChange, EquipmentLink, NewEquipment, TurnContext,
 };
 
 use crate::{
-    builtin::{Builtin, Kit, warn},
+    builtin::{BuiltinTool, BuiltinToolkit, warn},
     catalogue::Catalogue,
     lock::lock,
-    shells::Shells,
+    shells::SessionShells,
     skills::{NewSessionSkills, SessionSkills},
     tool_search::ToolSearch,
 };
 
 use host::HostPart;
 use servers::ServerPart;
-pub use toolboxes::{NothingTrusted, ToolboxConfig, Toolboxes, Trust};
+pub use toolboxes::{NothingTrusted, ToolboxConfig, Toolboxes, TrustLookup};
 
 /// What a session's agent works with.
 pub struct Toolbox {
     session: SessionId,
     config: Arc<ToolboxConfig>,
     link: EquipmentLink,
-    pub(crate) kit: Kit,
+    pub(crate) kit: BuiltinToolkit,
     host: HostPart,
     servers: Arc<ServerPart>,
     /// None where nobody said where skills are.
     skills: Option<Arc<SessionSkills>>,
     search: Arc<ToolSearch>,
-    shells: Arc<Shells>,
-    state: Mutex<State>,
+    shells: Arc<SessionShells>,
+    state: Mutex<ToolboxState>,
     /// Held while the catalogue is put together: one that is older must not take the place of a newer one.
     rebuilding: tokio::sync::Mutex<()>,
 }
 
-struct State {
+struct ToolboxState {
     catalogue: Arc<Catalogue>,
     /// What it was measured against.
     context_tokens: u64,
@@ -114,7 +115,7 @@ impl Toolbox {
         skills: Option<Arc<SessionSkills>>,
     ) -> Self {
         let local = config.local.shells().clone();
-        let shells = Arc::new(Shells::new(
+        let shells = Arc::new(SessionShells::new(
             local,
             session.session.clone(),
             config.host_deadlines,
@@ -122,13 +123,13 @@ impl Toolbox {
         Self {
             session: session.session,
             link: session.link,
-            kit: Kit::new(session.files, config.env.clone(), shells.clone()),
+            kit: BuiltinToolkit::new(session.files, config.env.clone(), shells.clone()),
             host: HostPart::default(),
             servers,
             skills,
             search: Arc::new(ToolSearch::new(config.search.clone())),
             shells,
-            state: Mutex::new(State {
+            state: Mutex::new(ToolboxState {
                 catalogue: built_in(),
                 context_tokens: config.context_tokens,
                 told: BTreeSet::new(),
@@ -178,7 +179,7 @@ impl Toolbox {
 
     /// The shells of the host or of this machine.
     #[must_use]
-    pub fn shells(&self) -> &Shells {
+    pub fn shells(&self) -> &SessionShells {
         &self.shells
     }
 
@@ -287,7 +288,7 @@ impl Equipment for Toolbox {
         }
     }
 
-    fn commands(&self) -> Vec<Command> {
+    fn commands(&self) -> Vec<SlashCommand> {
         let mut commands = command::commands(&self.servers);
         if let Some(skills) = &self.skills {
             let taken: Vec<_> = commands.iter().map(|it| it.name.clone()).collect();
@@ -301,7 +302,7 @@ impl Equipment for Toolbox {
         command::command(&self.servers, prompt).or_else(|| {
             let skills = self.skills.as_ref()?;
             let skill = skills.command(prompt, agent)?;
-            Some(Arc::new(command::AtBoundary(skill)))
+            Some(Arc::new(command::BoundaryAgent(skill)))
         })
     }
 
@@ -347,6 +348,6 @@ impl Equipment for Toolbox {
 /// The catalogue of a session that has nothing else, which is most of them: one for all.
 fn built_in() -> Arc<Catalogue> {
     static BUILT_IN: OnceLock<Arc<Catalogue>> = OnceLock::new();
-    let made = || Arc::new(Catalogue::new(Builtin::ALL.iter().map(|it| it.spec())));
+    let made = || Arc::new(Catalogue::new(BuiltinTool::ALL.iter().map(|it| it.spec())));
     BUILT_IN.get_or_init(made).clone()
 }

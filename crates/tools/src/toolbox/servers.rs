@@ -17,14 +17,14 @@ use harn_runtime::{AgentError, EquipmentChange, TurnContext};
 use super::{Toolbox, ToolboxConfig};
 use crate::{
     lock::lock,
-    mcp::Servers,
+    mcp::SessionMcpServers,
     mcp_settings::McpSettings,
     skills::{SessionSkills, SkillServers},
 };
 
 pub(super) struct ServerPart {
-    pub(super) all: Servers,
-    owners: Mutex<Owners>,
+    pub(super) all: SessionMcpServers,
+    owners: Mutex<ServerOwners>,
     /// Servers came that no turn has waited for.
     awaited: AtomicBool,
     /// How long a turn waits for them.
@@ -33,7 +33,7 @@ pub(super) struct ServerPart {
 
 /// Who brought which server. Nobody takes away another's.
 #[derive(Default)]
-struct Owners {
+struct ServerOwners {
     /// The names of those that skills brought, by skill.
     skills: BTreeMap<String, Vec<String>>,
     /// Those of the workspace's manifest, by name; none before it was looked at.
@@ -49,7 +49,7 @@ impl ServerPart {
             deadlines: config.mcp_deadlines,
         };
         Self {
-            all: Servers::new(settings),
+            all: SessionMcpServers::new(settings),
             owners: Mutex::default(),
             awaited: AtomicBool::new(false),
             first_prompt: config.mcp_deadlines.first_prompt,

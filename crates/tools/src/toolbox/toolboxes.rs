@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc};
 
-use harn_runtime::{Equip, Equipment, HostDeadlines, NewEquipment};
+use harn_runtime::{Equipment, EquipmentProvider, HostDeadlines, NewEquipment};
 
 use super::Toolbox;
 use crate::{
@@ -22,7 +22,7 @@ pub struct ToolboxConfig {
     /// All of it, for MCP servers.
     pub inherited: Arc<[(OsString, OsString)]>,
     /// Says which workspaces may run something of their own.
-    pub trust: Arc<dyn Trust>,
+    pub trust: Arc<dyn TrustLookup>,
     /// How long a host may take to answer.
     pub host_deadlines: HostDeadlines,
     /// How long MCP servers may take.
@@ -55,7 +55,7 @@ impl Default for ToolboxConfig {
 }
 
 /// Says which workspaces may run something of their own: hooks of skills, servers.
-pub trait Trust: Send + Sync + 'static {
+pub trait TrustLookup: Send + Sync + 'static {
     /// Whether somebody trusted this workspace. May look at the disk.
     fn is_trusted(&self, workspace: &Path) -> bool;
 }
@@ -64,7 +64,7 @@ pub trait Trust: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NothingTrusted;
 
-impl Trust for NothingTrusted {
+impl TrustLookup for NothingTrusted {
     fn is_trusted(&self, _: &Path) -> bool {
         false
     }
@@ -84,7 +84,7 @@ impl Toolboxes {
     }
 }
 
-impl Equip for Toolboxes {
+impl EquipmentProvider for Toolboxes {
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
         Toolbox::new(self.config.clone(), session)
     }

@@ -14,7 +14,7 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::pending::Pending;
+use super::pending::UnreportedChanges;
 use crate::lock::lock;
 
 /// How long it must be quiet before a burst counts as over.
@@ -24,16 +24,16 @@ const SETTLE: Duration = Duration::from_millis(50);
 const LIMIT: Duration = Duration::from_millis(500);
 
 /// What both sides see.
-pub(super) struct Shared {
+pub(super) struct WatchState {
     /// As the caller names it, which is how changes are told.
     root: PathBuf,
-    pending: Mutex<Pending>,
+    pending: Mutex<UnreportedChanges>,
     came: Notify,
     /// Those that match, by their paths from the root.
     files: Mutex<BTreeSet<PathBuf>>,
 }
 
-impl Shared {
+impl WatchState {
     pub(super) fn new(root: PathBuf) -> Self {
         Self {
             root,
@@ -44,7 +44,7 @@ impl Shared {
     }
 
     /// Adds changes, and wakes who waits if there are any.
-    pub(super) fn add(&self, change: impl FnOnce(&mut Pending)) {
+    pub(super) fn add(&self, change: impl FnOnce(&mut UnreportedChanges)) {
         let mut pending = lock(&self.pending);
         change(&mut pending);
         if pending.fresh() {
@@ -66,21 +66,21 @@ impl Shared {
 
 /// A burst being gathered. Kept between calls, so that a caller who is called away again and again still gets it.
 #[derive(Default)]
-pub(super) struct Burst(Option<Timers>);
+pub(super) struct ChangeBurst(Option<BurstTimers>);
 
-struct Timers {
+struct BurstTimers {
     settle: Pin<Box<Sleep>>,
     limit: Pin<Box<Sleep>>,
 }
 
-impl Burst {
+impl ChangeBurst {
     /// The next changes, once they settled. Cancel safe: nothing is taken before the last await is over.
-    pub(super) async fn next(&mut self, shared: &Shared) -> Vec<FsWatchEvent> {
+    pub(super) async fn next(&mut self, shared: &WatchState) -> Vec<FsWatchEvent> {
         loop {
             while lock(&shared.pending).is_empty() {
                 shared.came.notified().await;
             }
-            let timers = self.0.get_or_insert_with(|| Timers {
+            let timers = self.0.get_or_insert_with(|| BurstTimers {
                 settle: Box::pin(sleep(SETTLE)),
                 limit: Box::pin(sleep(LIMIT)),
             });

@@ -24,28 +24,28 @@ use harn_model::FsWatchEvent;
 use notify::{Config, Event, RecommendedWatcher, Watcher};
 
 pub use error::WatchError;
-use gather::{Burst, Shared};
-pub(crate) use pattern::Pattern;
-use scout::Scout;
+use gather::{ChangeBurst, WatchState};
+pub(crate) use pattern::GlobPattern;
+use scout::WatchScanner;
 
 /// How much may be heard and not yet looked at.
 const MAX_HEARD: usize = 8192;
 
 /// Files being watched, until it is dropped.
-pub struct Watch {
-    shared: Arc<Shared>,
-    burst: Burst,
+pub struct FileWatch {
+    shared: Arc<WatchState>,
+    burst: ChangeBurst,
     stop: Arc<AtomicBool>,
-    wake: SyncSender<Heard>,
+    wake: SyncSender<WatchSignal>,
 }
 
-enum Heard {
+enum WatchSignal {
     Event(notify::Result<Event>),
     /// Look whether to stop.
     Wake,
 }
 
-impl Watch {
+impl FileWatch {
     /// Watches the files of `root` that match `glob`, a path from `root` with `*`, `?`, `[ab]` and `{a,b}` in a name
     /// and `**` for any folders.
     ///
@@ -58,26 +58,26 @@ impl Watch {
             problem: error.to_string(),
         };
         let named = path::absolute(root).map_err(refused)?;
-        let pattern = Pattern::parse(glob, &named)?;
+        let pattern = GlobPattern::parse(glob, &named)?;
         let real = fs::canonicalize(root).map_err(refused)?;
         fs::read_dir(&real).map_err(refused)?;
 
         let (wake, heard) = sync_channel(MAX_HEARD);
         let stop = Arc::new(AtomicBool::new(false));
         let missed = Arc::new(AtomicBool::new(false));
-        let shared = Arc::new(Shared::new(named));
+        let shared = Arc::new(WatchState::new(named));
         let listener = listener(wake.clone(), missed.clone());
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(listener, config)
             .map_err(|error| WatchError::System(error::words(&error)))?;
-        let scout = Scout::start(
+        let scout = WatchScanner::start(
             real,
             pattern,
             Box::new(watcher),
             shared.clone(),
             stop.clone(),
         )?;
-        let work = Work {
+        let work = WatchThread {
             heard,
             missed,
             stop: stop.clone(),
@@ -89,7 +89,7 @@ impl Watch {
             .map_err(|error| WatchError::System(error.to_string()))?;
         Ok(Self {
             shared,
-            burst: Burst::default(),
+            burst: ChangeBurst::default(),
             stop,
             wake,
         })
@@ -110,17 +110,17 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for FileWatch {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         // If it is full, the scout has something to wake up for.
-        let _ = self.wake.try_send(Heard::Wake);
+        let _ = self.wake.try_send(WatchSignal::Wake);
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for FileWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Watch");
+        let mut shown = f.debug_struct("FileWatch");
         shown
             .field("files", &self.shared.files().len())
             .finish_non_exhaustive()
@@ -129,7 +129,7 @@ impl fmt::Debug for Watch {
 
 /// What the system's watcher calls. It must not block: the scout waits for that thread when it adds a folder.
 fn listener(
-    wake: SyncSender<Heard>,
+    wake: SyncSender<WatchSignal>,
     missed: Arc<AtomicBool>,
 ) -> impl FnMut(notify::Result<Event>) + Send + 'static {
     move |event| {
@@ -137,21 +137,21 @@ fn listener(
         if event.as_ref().is_ok_and(|event| event.kind.is_access()) {
             return;
         }
-        if wake.try_send(Heard::Event(event)).is_err() {
+        if wake.try_send(WatchSignal::Event(event)).is_err() {
             missed.store(true, Ordering::Relaxed);
         }
     }
 }
 
-struct Work {
-    heard: Receiver<Heard>,
+struct WatchThread {
+    heard: Receiver<WatchSignal>,
     missed: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
-    shared: Arc<Shared>,
+    shared: Arc<WatchState>,
 }
 
-impl Work {
-    fn run(self, mut scout: Scout) {
+impl WatchThread {
+    fn run(self, mut scout: WatchScanner) {
         while let Ok(heard) = self.heard.recv() {
             if self.stop.load(Ordering::Relaxed) {
                 return;
@@ -163,14 +163,14 @@ impl Work {
                 continue;
             }
             match heard {
-                Heard::Event(event) => scout.hear(event),
-                Heard::Wake => {}
+                WatchSignal::Event(event) => scout.hear(event),
+                WatchSignal::Wake => {}
             }
         }
     }
 }
 
-impl Drop for Work {
+impl Drop for WatchThread {
     fn drop(&mut self) {
         if !self.stop.load(Ordering::Relaxed) {
             let text = "the watch ended by itself; watch again".to_owned();

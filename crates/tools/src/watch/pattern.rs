@@ -9,7 +9,7 @@ use super::WatchError;
 
 /// A glob over paths from the root.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern {
+pub(crate) struct GlobPattern {
     glob: GlobMatcher,
     /// The folder all matches lie in, as far as the glob says it in plain letters.
     within: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct Pattern {
     hidden: bool,
 }
 
-impl Pattern {
+impl GlobPattern {
     /// Reads a glob as a person writes it for the folder `root`.
     pub(crate) fn parse(glob: &str, root: &Path) -> Result<Self, WatchError> {
         let asked = glob.trim();
@@ -90,8 +90,8 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    fn pattern(glob: &str) -> Pattern {
-        Pattern::parse(glob, Path::new("/nowhere/at/all")).unwrap()
+    fn pattern(glob: &str) -> GlobPattern {
+        GlobPattern::parse(glob, Path::new("/nowhere/at/all")).unwrap()
     }
 
     #[test]
@@ -178,7 +178,9 @@ mod tests {
             ("docs/", "write `docs/**`"),
         ];
         for (glob, expected) in table {
-            let error = Pattern::parse(glob, dir.path()).unwrap_err().to_string();
+            let error = GlobPattern::parse(glob, dir.path())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(expected), "{glob}: {error}");
         }
     }

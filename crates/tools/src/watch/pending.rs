@@ -23,18 +23,18 @@ const MISSED: &str =
 
 /// Changes since they were last taken. Paths are relative to the root.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
-    touched: BTreeMap<PathBuf, Touch>,
+pub(super) struct UnreportedChanges {
+    touched: BTreeMap<PathBuf, FileTouch>,
     /// New path to the one it had before the first of these changes.
     moved: HashMap<PathBuf, PathBuf>,
-    troubles: Vec<Trouble>,
+    troubles: Vec<WatchFailure>,
     missed: bool,
     /// Whether something came since `fresh` was last asked.
     fresh: bool,
 }
 
 #[derive(Debug)]
-struct Touch {
+struct FileTouch {
     before: bool,
     after: bool,
     first: EventKind,
@@ -42,13 +42,13 @@ struct Touch {
 }
 
 #[derive(Debug, PartialEq)]
-struct Trouble {
+struct WatchFailure {
     path: Option<PathBuf>,
     raw: String,
     error: String,
 }
 
-impl Pending {
+impl UnreportedChanges {
     /// Something happened to a file that there `was` and `is` now; one of both holds.
     pub(super) fn touch(&mut self, path: &Path, was: bool, is: bool, kind: EventKind) {
         self.fresh = true;
@@ -56,7 +56,7 @@ impl Pending {
             touch.after = is;
             touch.last = kind;
         } else if self.touched.len() < MAX_PATHS {
-            let touch = Touch {
+            let touch = FileTouch {
                 // What is created was not, even if it was seen before its creation was heard of.
                 before: was && !kind.is_create(),
                 after: is,
@@ -93,7 +93,7 @@ impl Pending {
     /// Something went wrong that the person should hear of.
     pub(super) fn trouble(&mut self, path: Option<&Path>, raw: &str, error: String) {
         self.fresh = true;
-        let trouble = Trouble {
+        let trouble = WatchFailure {
             path: path.map(Path::to_owned),
             raw: raw.to_owned(),
             error,

@@ -19,7 +19,7 @@ use notify::{
     event::{ModifyKind, RemoveKind, RenameMode},
 };
 
-use super::{WatchError, error, gather::Shared, pattern::Pattern};
+use super::{WatchError, error, gather::WatchState, pattern::GlobPattern};
 use crate::workspace::{GIT, Workspace};
 
 /// How many matching files are kept in mind.
@@ -29,42 +29,42 @@ pub(super) const MAX_FILES: usize = 100_000;
 const MAX_WALKS: usize = 8;
 
 /// Folders and files, by their paths from the root.
-pub(super) struct Scout {
+pub(super) struct WatchScanner {
     /// The real path: the system tells of changes by it.
     root: PathBuf,
-    pattern: Pattern,
+    pattern: GlobPattern,
     rules: Option<IncrementalIgnore>,
     watcher: Box<dyn Watcher + Send>,
     folders: BTreeSet<PathBuf>,
     /// Those that new rules brought with their folder. If it is the folder that is new, that is yet to be heard of.
     unheard: BTreeSet<PathBuf>,
     /// Has the files that match.
-    shared: Arc<Shared>,
+    shared: Arc<WatchState>,
     stop: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
-struct Walked {
+struct ScannedPaths {
     folders: BTreeSet<PathBuf>,
     files: BTreeSet<PathBuf>,
 }
 
 /// What a difference between the disk and what was known means.
 #[derive(Clone, Copy, PartialEq)]
-enum Difference {
+enum ScanReason {
     Start,
     Change(EventKind),
     /// The rules changed: other files are meant.
     Rules,
 }
 
-impl Scout {
+impl WatchScanner {
     /// Begins to watch. `root` is a real path.
     pub(super) fn start(
         root: PathBuf,
-        pattern: Pattern,
+        pattern: GlobPattern,
         watcher: Box<dyn Watcher + Send>,
-        shared: Arc<Shared>,
+        shared: Arc<WatchState>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, WatchError> {
         let mut scout = Self {
@@ -77,7 +77,7 @@ impl Scout {
             shared,
             stop,
         };
-        scout.reconcile(Path::new(""), Difference::Start)?;
+        scout.reconcile(Path::new(""), ScanReason::Start)?;
         Ok(scout)
     }
 
@@ -99,7 +99,7 @@ impl Scout {
     /// Events were lost: finds out what can be found out.
     pub(super) fn look_again(&mut self) {
         self.shared.add(|pending| pending.missed());
-        self.adopt(Path::new(""), Difference::Change(EventKind::Other));
+        self.adopt(Path::new(""), ScanReason::Change(EventKind::Other));
     }
 
     fn event(&mut self, event: &Event) {
@@ -128,7 +128,7 @@ impl Scout {
             return;
         }
         if rules && !matches!(kind, EventKind::Modify(ModifyKind::Metadata(_))) {
-            self.adopt(path.parent().unwrap_or(path), Difference::Rules);
+            self.adopt(path.parent().unwrap_or(path), ScanReason::Rules);
         }
         if kind.is_remove() {
             self.shared.add(|pending| pending.unlinked(path));
@@ -140,7 +140,7 @@ impl Scout {
             self.forget(path, kind);
         }
         if folder && !inside {
-            self.adopt(path, Difference::Change(kind));
+            self.adopt(path, ScanReason::Change(kind));
         }
         if path.as_os_str().is_empty() {
             if !folder {
@@ -184,7 +184,7 @@ impl Scout {
     }
 
     /// Watches a folder that came, or that may have changed unheard; says what goes wrong to who waits.
-    fn adopt(&mut self, folder: &Path, difference: Difference) {
+    fn adopt(&mut self, folder: &Path, difference: ScanReason) {
         // Rules are read once a folder, and this one may have brought others.
         self.rules = None;
         let root = folder.as_os_str().is_empty();
@@ -199,10 +199,10 @@ impl Scout {
     }
 
     /// Makes what is known of a folder agree with the disk.
-    fn reconcile(&mut self, folder: &Path, difference: Difference) -> Result<(), WatchError> {
+    fn reconcile(&mut self, folder: &Path, difference: ScanReason) -> Result<(), WatchError> {
         let known = match difference {
-            Difference::Rules => self.folders.clone(),
-            Difference::Start | Difference::Change(_) => BTreeSet::new(),
+            ScanReason::Rules => self.folders.clone(),
+            ScanReason::Start | ScanReason::Change(_) => BTreeSet::new(),
         };
         let mut found = self.walk(folder);
         // First of all: a folder that moved unheard has one watch under two names, and dropping the old name after
@@ -244,15 +244,15 @@ impl Scout {
     }
 
     /// A file that was known was not found.
-    fn let_go(&mut self, file: &Path, difference: Difference) {
+    fn let_go(&mut self, file: &Path, difference: ScanReason) {
         match difference {
-            Difference::Change(kind) => self.settle(file, false, kind),
+            ScanReason::Change(kind) => self.settle(file, false, kind),
             // Still there, only no longer meant.
-            Difference::Rules if self.full(file).is_file() => {
+            ScanReason::Rules if self.full(file).is_file() => {
                 self.shared.files().remove(file);
                 self.unheard.remove(file);
             }
-            Difference::Start | Difference::Rules => {
+            ScanReason::Start | ScanReason::Rules => {
                 self.settle(file, false, EventKind::Remove(RemoveKind::Any));
             }
         }
@@ -262,10 +262,10 @@ impl Scout {
     fn take_over(
         &mut self,
         file: PathBuf,
-        difference: Difference,
+        difference: ScanReason,
         known: &BTreeSet<PathBuf>,
     ) -> Result<(), WatchError> {
-        if let Difference::Change(kind) = difference {
+        if let ScanReason::Change(kind) = difference {
             if self.unheard.remove(&file) {
                 self.shared.files().remove(&file);
             }
@@ -279,7 +279,7 @@ impl Scout {
         }
         let new_folder = file.parent().is_some_and(|folder| !known.contains(folder));
         let new = self.shared.files().insert(file.clone());
-        if new && new_folder && difference == Difference::Rules {
+        if new && new_folder && difference == ScanReason::Rules {
             self.unheard.insert(file);
         }
         Ok(())
@@ -321,8 +321,8 @@ impl Scout {
         }
     }
 
-    fn walk(&self, folder: &Path) -> Walked {
-        let mut walked = Walked::default();
+    fn walk(&self, folder: &Path) -> ScannedPaths {
+        let mut walked = ScannedPaths::default();
         let builder = Workspace::new(&self.root).matching(&self.full(folder), &self.pattern);
         for entry in builder.build().filter_map(Result::ok) {
             if self.stop.load(Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! Files of a workspace by their names.
 
 use super::{Workspace, off_thread, relative};
-use crate::{search::SearchError, watch::Pattern};
+use crate::{search::SearchError, watch::GlobPattern};
 
 impl Workspace {
     /// The first `limit` files that match a glob, in the order of their paths, and whether there are more.
@@ -10,7 +10,7 @@ impl Workspace {
         let (workspace, glob) = (self.clone(), glob.to_owned());
         off_thread(move |stop| {
             workspace.readable()?;
-            let pattern = Pattern::parse(&glob, &workspace.root)?;
+            let pattern = GlobPattern::parse(&glob, &workspace.root)?;
             let builder = workspace.matching(workspace.start(), &pattern);
             let mut found = Vec::new();
             for entry in builder.build().filter_map(Result::ok) {

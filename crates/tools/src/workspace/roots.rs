@@ -8,7 +8,7 @@ use std::{
 
 use ignore::WalkBuilder;
 
-use super::{Part, Workspace};
+use super::{WalkScope, Workspace};
 
 /// A folder that one walk begins in.
 pub(super) struct WalkRoot {
@@ -26,9 +26,9 @@ impl Workspace {
         let every = std::iter::once(&*self.root).chain(self.additional.iter().map(|it| &**it));
         let every: Vec<_> = every.map(|path| (path, real(path))).collect();
         let mut starts = match &self.part {
-            Part::Whole => every.clone(),
-            Part::Top => vec![(&*self.root, real(&self.root))],
-            Part::Folder(folder) => vec![(&**folder, real(folder))],
+            WalkScope::Whole => every.clone(),
+            WalkScope::Top => vec![(&*self.root, real(&self.root))],
+            WalkScope::Folder(folder) => vec![(&**folder, real(folder))],
         };
         let mut seen = HashSet::new();
         starts.retain(|(_, real)| seen.insert(real.clone()));

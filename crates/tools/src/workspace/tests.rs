@@ -15,7 +15,7 @@ fn workspace(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Workspace) {
     (dir, workspace)
 }
 
-fn visited(workspace: &Workspace) -> (Vec<String>, Walked) {
+fn visited(workspace: &Workspace) -> (Vec<String>, WalkSummary) {
     let mut paths = Vec::new();
     let walked = workspace.walk(&CancellationToken::new(), |path, _| {
         paths.push(path.to_owned());
@@ -88,13 +88,13 @@ fn every_file_belongs_to_the_innermost_directory() {
 fn limits_are_told() {
     let (_dir, workspace) = workspace(&[("a", b"1234"), ("b", b"1234"), ("c", b"1234")]);
     for limits in [
-        Limits {
+        WalkLimits {
             files: 2,
-            ..Limits::default()
+            ..WalkLimits::default()
         },
-        Limits {
+        WalkLimits {
             bytes: 9,
-            ..Limits::default()
+            ..WalkLimits::default()
         },
     ] {
         let (paths, walked) = visited(&Workspace {
@@ -105,10 +105,10 @@ fn limits_are_told() {
         assert!(walked.note.unwrap().contains("first 2 files"));
     }
     let exactly = Workspace {
-        limits: Limits {
+        limits: WalkLimits {
             files: 3,
             bytes: 12,
-            ..Limits::default()
+            ..WalkLimits::default()
         },
         ..workspace
     };
@@ -138,7 +138,7 @@ async fn searching_shows_the_best_line() {
         ("src/other.rs", b"struct Other;\n"),
     ]);
     let found = workspace
-        .survey(Query::question("where are apples kept?"), 5)
+        .survey(SearchQuery::question("where are apples kept?"), 5)
         .await;
     let (found, _) = found.unwrap();
     assert_eq!(found.walked.files, 2);
@@ -179,7 +179,7 @@ async fn parts_are_ranked_as_the_whole() {
         ("pear/a.rs", b"pear"),
         ("pear/tests/b.rs", b"pear and apple pie"),
     ]);
-    let query = Query::words_of("apple pie");
+    let query = SearchQuery::words_of("apple pie");
     let (whole, _) = workspace.survey(query.clone(), 10).await.unwrap();
     let mut parts = Vec::new();
     for part in [
@@ -196,7 +196,7 @@ async fn parts_are_ranked_as_the_whole() {
     assert_eq!(joined.hits.len(), 4);
     assert_eq!(joined.walked.files, 5);
     let none = workspace.rank(Vec::new(), 10).await.unwrap();
-    assert_eq!(none, Found::default());
+    assert_eq!(none, SearchResults::default());
 
     let gone = Workspace::new(dir.path()).folder("plum");
     let refused = gone.survey(query, 10).await;

@@ -17,15 +17,15 @@ use axum::{
 use futures::{StreamExt as _, stream};
 use harn_model::{McpServerSpec, McpServerStatus, McpState, McpTransport, Secret};
 use harn_testkit::skip_without;
-use harn_tools::{LocalHost, McpDeadlines, McpSettings, Servers};
+use harn_tools::{LocalHost, McpDeadlines, McpSettings, SessionMcpServers};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
-fn session(host: &LocalHost, cwd: &Path) -> Servers {
+fn session(host: &LocalHost, cwd: &Path) -> SessionMcpServers {
     let path = std::env::vars_os().filter(|(key, _)| key == "PATH");
     let ours = [("HARN_SERVE_TOKEN", "let-me-in"), ("FROM", "outside")];
     let ours = ours.map(|(key, value)| (key.into(), value.into()));
-    Servers::new(McpSettings {
+    SessionMcpServers::new(McpSettings {
         host: host.clone(),
         cwd: cwd.to_owned(),
         env: path.chain(ours).collect(),
@@ -45,7 +45,7 @@ fn small() -> McpServerSpec {
     }
 }
 
-async fn stands(servers: &Servers, state: McpState) -> McpServerStatus {
+async fn stands(servers: &SessionMcpServers, state: McpState) -> McpServerStatus {
     let mut changes = servers.changes();
     loop {
         match servers.statuses().pop() {
@@ -55,13 +55,13 @@ async fn stands(servers: &Servers, state: McpState) -> McpServerStatus {
     }
 }
 
-async fn text(servers: &Servers, tool: &str, args: Value) -> String {
+async fn text(servers: &SessionMcpServers, tool: &str, args: Value) -> String {
     let output = servers.call(&format!("mcp__small__{tool}"), args).await;
     output.unwrap().raw.unwrap().as_str().unwrap().to_owned()
 }
 
 /// The server and the process that it started.
-async fn pids(servers: &Servers) -> Vec<Pid> {
+async fn pids(servers: &SessionMcpServers) -> Vec<Pid> {
     let pids = text(servers, "pids", json!({})).await;
     let pids = pids.split(' ').map(|pid| pid.parse().unwrap());
     pids.filter_map(Pid::from_raw).collect()

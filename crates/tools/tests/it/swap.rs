@@ -14,7 +14,7 @@ use std::{
 };
 
 use harn_model::SessionId;
-use harn_policy::{Place, Roots, Standing, locate};
+use harn_policy::{PathScope, RootedPath, SessionRoots, locate};
 use harn_runtime::{HostError, HostPort};
 use harn_tools::{DiskProbe, LocalHost};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -72,10 +72,10 @@ fn swap(root: &Path, outside: &Path, stop: &AtomicBool) -> u64 {
     swaps
 }
 
-fn place(root: &Path, path: &str) -> Place {
-    let roots = Roots::new(vec![root.to_owned()], Vec::new());
+fn place(root: &Path, path: &str) -> RootedPath {
+    let roots = SessionRoots::new(vec![root.to_owned()], Vec::new());
     let located = locate(&roots, path, &DiskProbe);
-    assert_eq!(located.standing, Standing::Inside);
+    assert_eq!(located.standing, PathScope::Inside);
     located.place.unwrap()
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use harn_model::FsWatchEvent;
-use harn_tools::{Watch, WatchError};
+use harn_tools::{FileWatch, WatchError};
 
 /// Only ever waited out by a test that fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Scene {
     _dir: tempfile::TempDir,
     root: PathBuf,
-    watch: Watch,
+    watch: FileWatch,
     /// What was told so far: kind and paths.
     told: Vec<String>,
     /// Writes that were waited for.
@@ -30,7 +30,7 @@ impl Scene {
             write(&root.join(file), text);
         }
         let at = root.clone();
-        let started = tokio::task::spawn_blocking(move || Watch::start(&at, glob));
+        let started = tokio::task::spawn_blocking(move || FileWatch::start(&at, glob));
         Self {
             _dir: dir,
             root,
@@ -251,7 +251,7 @@ async fn paths_are_told_as_the_root_was_named() {
     let names = tempfile::tempdir().unwrap();
     let named = names.path().join("workspace");
     std::os::unix::fs::symlink(real.path(), &named).unwrap();
-    let mut watch = Watch::start(&named, "*.rs").unwrap();
+    let mut watch = FileWatch::start(&named, "*.rs").unwrap();
     write(&real.path().join("a.rs"), "");
     let events = tokio::time::timeout(PATIENCE, watch.changed())
         .await
@@ -264,14 +264,14 @@ async fn paths_are_told_as_the_root_was_named() {
 fn what_cannot_be_watched_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     write(&dir.path().join("file"), "");
-    let start = |glob: &str| Watch::start(dir.path(), glob).unwrap_err();
+    let start = |glob: &str| FileWatch::start(dir.path(), glob).unwrap_err();
     assert_eq!(start(" "), WatchError::Empty);
     assert!(matches!(start("/a"), WatchError::Absolute { .. }));
     assert!(matches!(start("a/../../b"), WatchError::Outside { .. }));
     assert!(matches!(start("{a"), WatchError::Syntax { .. }));
     assert!(matches!(start("a/"), WatchError::Folder { .. }));
     for root in ["file", "nowhere"] {
-        let error = Watch::start(&dir.path().join(root), "**").unwrap_err();
+        let error = FileWatch::start(&dir.path().join(root), "**").unwrap_err();
         assert!(matches!(&error, WatchError::Root { .. }), "{error}");
     }
 }

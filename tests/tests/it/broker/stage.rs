@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use harn_model::SessionId;
-use harn_testkit::{Message, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
 
@@ -195,17 +195,17 @@ impl Stage {
         }
     }
 
-    async fn hear(&mut self, seat: usize) -> Option<Message> {
+    async fn hear(&mut self, seat: usize) -> Option<MessageFromAgent> {
         let seat = self.seats[seat].as_mut()?;
         tokio::time::timeout(SILENCE, seat.client.next()).await.ok()
     }
 
-    fn take(&mut self, at: usize, message: Message) {
+    fn take(&mut self, at: usize, message: MessageFromAgent) {
         let Some(seat) = &mut self.seats[at] else {
             return;
         };
         match message {
-            Message::Request { id, method, params } => {
+            MessageFromAgent::Request { id, method, params } => {
                 assert_eq!(method, "session/request_permission");
                 let asked = &params["toolCall"]["title"];
                 let mut numbers = 0..self.case.questions.len();
@@ -214,17 +214,17 @@ impl Stage {
                 assert_eq!(before, None, "asked twice on one connection");
                 self.known[number].open = true;
             }
-            Message::Notification { method, params } if method == "$/cancel_request" => {
+            MessageFromAgent::Notification { method, params } if method == "$/cancel_request" => {
                 let mut asked = seat.asked.values_mut();
                 let asked = asked.find(|(id, _)| *id == params["requestId"]);
                 asked.expect("what was asked is withdrawn").1 = true;
             }
-            Message::Response { id, result } if id == self.prompt && at == FIRST => {
+            MessageFromAgent::Response { id, result } if id == self.prompt && at == FIRST => {
                 self.stops.push(result.unwrap()["stopReason"].take());
             }
             // Complaints about lines that are no messages, and what else a session tells.
-            Message::Response { id, .. } => assert_eq!(id, Value::Null),
-            Message::Notification { params, .. } => seat.see(&params["update"]),
+            MessageFromAgent::Response { id, .. } => assert_eq!(id, Value::Null),
+            MessageFromAgent::Notification { params, .. } => seat.see(&params["update"]),
         }
     }
 
@@ -372,7 +372,9 @@ pub(crate) async fn replay(test: &TestHub, profile: &str, session: &SessionId) -
     let mut updates = load(&mut seat.client, test, session).await;
     while let Ok(message) = tokio::time::timeout(SILENCE, seat.client.next()).await {
         match message {
-            Message::Notification { mut params, .. } => updates.push(params["update"].take()),
+            MessageFromAgent::Notification { mut params, .. } => {
+                updates.push(params["update"].take())
+            }
             other => panic!("a session that is over asks: {other:?}"),
         }
     }

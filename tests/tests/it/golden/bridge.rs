@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harn_acp::ext::bridge::Method;
+use harn_acp::ext::bridge::BridgeMethod;
 use harn_model::{SessionId, StopReason};
 use harn_runtime::{AgentError, HostError};
 use harn_testkit::{
@@ -30,7 +30,7 @@ async fn every_form_of_an_answer_is_read() {
     let mut canonical = Value::Null;
     for form in forms() {
         // Any answer will do, so there is no form; the transcript `host` has it.
-        if form.method == Method::BuiltinCall {
+        if form.method == BridgeMethod::BuiltinCall {
             continue;
         }
         let method = form.method.name();

@@ -2,7 +2,7 @@
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use harn_tests::{check_transcript, hello};
 use serde_json::{Map, Value, json};
 
@@ -24,21 +24,20 @@ fn behind(session: &Value, test: &TestHub, last: &Value) -> Value {
     params
 }
 
-fn id_of(message: &Message) -> Value {
+fn id_of(message: &MessageFromAgent) -> Value {
     match message {
-        Message::Notification { params, .. } | Message::Request { params, .. } => {
-            params["_meta"]["harn"]["eventId"].clone()
-        }
-        Message::Response { .. } => Value::Null,
+        MessageFromAgent::Notification { params, .. }
+        | MessageFromAgent::Request { params, .. } => params["_meta"]["harn"]["eventId"].clone(),
+        MessageFromAgent::Response { .. } => Value::Null,
     }
 }
 
 /// Everything up to the answer to this request.
-async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<Message> {
+async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<MessageFromAgent> {
     let mut messages = Vec::new();
     loop {
         match client.next().await {
-            Message::Response { id, result } if id == *to => {
+            MessageFromAgent::Response { id, result } if id == *to => {
                 result.unwrap();
                 return messages;
             }
@@ -123,8 +122,10 @@ async fn resumed_it_is_asked_again() {
     // Nobody waits for the answer to the prompt any more; the stream tells how the turn ended.
     loop {
         match client.next().await {
-            Message::Notification { params, .. } if params["kind"] == "turn_ended" => break,
-            Message::Notification { .. } => {}
+            MessageFromAgent::Notification { params, .. } if params["kind"] == "turn_ended" => {
+                break;
+            }
+            MessageFromAgent::Notification { .. } => {}
             other => panic!("{other:?}"),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harn_model::StopReason;
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -365,7 +365,7 @@ async fn one_principal_counts_once_towards_a_quorum() {
     let mut counted = 0;
     for who in ["owner", "grace"] {
         let again = client.send_request("harn.hitl.respond", vote(who)).await;
-        let Message::Response { id, result } = client.next().await else {
+        let MessageFromAgent::Response { id, result } = client.next().await else {
             panic!("no answer");
         };
         assert_eq!(id, again);
@@ -481,19 +481,19 @@ async fn a_cancelled_turn_withdraws_what_it_asked() {
     let (mut withdrawn, mut resolved) = (false, false);
     loop {
         match client.next().await {
-            Message::Notification { method, params } if method == "$/cancel_request" => {
+            MessageFromAgent::Notification { method, params } if method == "$/cancel_request" => {
                 assert_eq!(params["requestId"], ask);
                 withdrawn = true;
             }
-            Message::Notification { params, .. } => {
+            MessageFromAgent::Notification { params, .. } => {
                 resolved |= params["update"]["_meta"]["harn"]["outcome"] == "cancelled";
             }
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 assert_eq!(id, turn);
                 assert_eq!(result.unwrap()["stopReason"], "cancelled");
                 break;
             }
-            other @ Message::Request { .. } => panic!("{other:?}"),
+            other @ MessageFromAgent::Request { .. } => panic!("{other:?}"),
         }
     }
     assert!(withdrawn && resolved);
@@ -519,7 +519,7 @@ async fn a_host_that_comes_back_is_asked_again() {
     let load = client.send_request("session/load", load).await;
     client.updates_until(&load).await;
     let again = loop {
-        if let Message::Notification { method, params } = client.next().await
+        if let MessageFromAgent::Notification { method, params } = client.next().await
             && method == "harn.hitl.requested"
         {
             break params["request_id"].clone();

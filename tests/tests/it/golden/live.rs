@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harn_acp::AcpConfig;
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, Recorder, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, Recorder, ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -478,14 +478,14 @@ async fn attached_from_behind_a_line() {
     let mut kinds = Vec::new();
     let answer = loop {
         match two.pad.next().await {
-            Message::Notification { params, .. } => {
+            MessageFromAgent::Notification { params, .. } => {
                 kinds.push(params["update"]["sessionUpdate"].clone());
             }
-            Message::Response { id: of, result } => {
+            MessageFromAgent::Response { id: of, result } => {
                 assert_eq!(of, id);
                 break result.unwrap();
             }
-            Message::Request { method, .. } => panic!("asked {method}"),
+            MessageFromAgent::Request { method, .. } => panic!("asked {method}"),
         }
     };
     let whole = [

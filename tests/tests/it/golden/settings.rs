@@ -1,7 +1,7 @@
 //! Modes, options and slash commands.
 
 use harn_model::{
-    AgentEvent, Command, CommandInput, ConfigChoice, ConfigOption, StopReason, ToolKind,
+    AgentEvent, CommandInput, ConfigChoice, ConfigOption, SlashCommand, StopReason, ToolKind,
 };
 use harn_runtime::AgentError;
 use harn_testkit::{ScriptedAgent, TestHub};
@@ -93,14 +93,14 @@ async fn mode_and_options() {
 
 #[tokio::test]
 async fn slash_commands() {
-    let greet = Command {
+    let greet = SlashCommand {
         name: "greet".to_owned(),
         description: "Say hello".to_owned(),
         input: Some(CommandInput {
             hint: "who".to_owned(),
         }),
     };
-    let leave = Command {
+    let leave = SlashCommand {
         name: "leave".to_owned(),
         description: "Say goodbye".to_owned(),
         input: None,

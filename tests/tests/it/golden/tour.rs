@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use harn_engines::ScriptAgent;
 use harn_model::{McpServerStatus, McpState, SessionId, ToolsChange};
 use harn_runtime::EquipmentChange;
-use harn_testkit::{FakeEquip, Message, StrictClient, TestHub};
+use harn_testkit::{FakeEquip, MessageFromAgent, StrictClient, TestHub};
 use harn_tests::{check_transcript, repository};
 use serde_json::{Value, json};
 
@@ -31,20 +31,22 @@ struct Seen {
 }
 
 impl Seen {
-    fn note(&mut self, message: &Message) {
+    fn note(&mut self, message: &MessageFromAgent) {
         match message {
-            Message::Notification { method, params } if method == "_harn/agentEvent" => {
+            MessageFromAgent::Notification { method, params } if method == "_harn/agentEvent" => {
                 self.kinds.extend(word(&params["kind"]));
             }
-            Message::Notification { method, params } if method == "session/update" => {
+            MessageFromAgent::Notification { method, params } if method == "session/update" => {
                 self.update(&params["update"]);
             }
-            Message::Request { method, params, .. } if method == "host/call" => {
+            MessageFromAgent::Request { method, params, .. } if method == "host/call" => {
                 let name = word(&params["name"]).unwrap();
                 let operation = name.strip_prefix("process.").unwrap().to_owned();
                 self.operations.insert(operation);
             }
-            Message::Notification { .. } | Message::Request { .. } | Message::Response { .. } => {}
+            MessageFromAgent::Notification { .. }
+            | MessageFromAgent::Request { .. }
+            | MessageFromAgent::Response { .. } => {}
         }
     }
 
@@ -204,8 +206,8 @@ async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen:
         let message = client.next().await;
         seen.note(&message);
         match message {
-            Message::Response { id, .. } if id == *request => return,
-            Message::Request { id, method, params } => {
+            MessageFromAgent::Response { id, .. } if id == *request => return,
+            MessageFromAgent::Request { id, method, params } => {
                 let answer = match method.as_str() {
                     "builtin_call" => json!(4),
                     "host/call" => operation(&params["name"]),
@@ -216,13 +218,13 @@ async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen:
                 };
                 client.respond(&id, answer).await;
             }
-            Message::Notification { params, .. } => {
+            MessageFromAgent::Notification { params, .. } => {
                 if params["update"]["content"]["text"] == "working" {
                     let cancel = json!({"sessionId": session});
                     client.notify("session/cancel", cancel).await;
                 }
             }
-            other @ Message::Response { .. } => panic!("{other:?}"),
+            other @ MessageFromAgent::Response { .. } => panic!("{other:?}"),
         }
     }
 }

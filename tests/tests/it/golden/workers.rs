@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harn_acp::AcpConfig;
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{Agent, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub};
 use harn_tests::{check_transcript, hello};
 use serde_json::{Value, json};
 
@@ -112,8 +112,8 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
     let mut live = Vec::new();
     loop {
         match client.next().await {
-            Message::Notification { params, .. } => live.push(params),
-            Message::Request { id, params, .. } => {
+            MessageFromAgent::Notification { params, .. } => live.push(params),
+            MessageFromAgent::Request { id, params, .. } => {
                 let asked = &params["toolCall"]["toolCallId"];
                 assert_eq!(asked, "worker-1/call-2");
                 let announced = |it: &Value| {
@@ -124,7 +124,7 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
                 let answer = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
                 client.respond(&id, answer).await;
             }
-            Message::Response { id, .. } => {
+            MessageFromAgent::Response { id, .. } => {
                 assert_eq!(id, turn);
                 break;
             }
@@ -135,9 +135,9 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
     let mut replayed = Vec::new();
     loop {
         match client.next().await {
-            Message::Notification { params, .. } => replayed.push(params),
-            Message::Request { method, .. } => panic!("a replay asked {method}"),
-            Message::Response { id, .. } => {
+            MessageFromAgent::Notification { params, .. } => replayed.push(params),
+            MessageFromAgent::Request { method, .. } => panic!("a replay asked {method}"),
+            MessageFromAgent::Response { id, .. } => {
                 assert_eq!(id, load);
                 break;
             }

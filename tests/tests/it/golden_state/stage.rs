@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use harn_model::{
-    Command, CommandInput, ConfigChoice, ConfigOption, ErrorCategory, PlanEntry, PlanEntryStatus,
-    PlanPriority, Seam, StopReason, ToolContent, ToolKind,
+    CommandInput, ConfigChoice, ConfigOption, ErrorCategory, PlanEntry, PlanEntryStatus,
+    PlanPriority, Seam, SlashCommand, StopReason, ToolContent, ToolKind,
 };
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
 use harn_testkit::{ScriptedAgent, StateServer, TestHub};
@@ -30,7 +30,7 @@ fn agent() -> ScriptedAgent {
             choices: vec![choice("small", "Small"), choice("large", "Large")],
             default: "small".to_owned(),
         }])
-        .commands(vec![Command {
+        .commands(vec![SlashCommand {
             name: "review".to_owned(),
             description: "Review a file".to_owned(),
             input: Some(CommandInput {

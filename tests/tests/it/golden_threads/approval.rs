@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, TestHub, ThreadsClient};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub, ThreadsClient};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -158,12 +158,12 @@ async fn cancelled_meanwhile() {
     let mut seen = Vec::new();
     while seen.len() < 2 {
         match client.next().await {
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 assert_eq!(id, late);
                 assert_eq!(result.unwrap_err()["code"], -32004);
                 seen.push("answer");
             }
-            Message::Notification { method, params } => {
+            MessageFromAgent::Notification { method, params } => {
                 if params["type"] == "approval" {
                     assert_eq!(params["data"]["reply"], "reject");
                 }
@@ -172,7 +172,7 @@ async fn cancelled_meanwhile() {
                     seen.push("end");
                 }
             }
-            Message::Request { .. } => panic!("nothing is asked"),
+            MessageFromAgent::Request { .. } => panic!("nothing is asked"),
         }
     }
     client.close().await;

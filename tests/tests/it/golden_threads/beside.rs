@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use harn_acp::AcpConfig;
 use harn_model::StopReason;
-use harn_testkit::{Message, Recorder, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, Recorder, ScriptedAgent, StrictClient, TestHub};
 use harn_tests::hello;
 use serde_json::{Map, json};
 use tokio::sync::Notify;
@@ -108,10 +108,10 @@ async fn a_burst_of_requests() {
         }
         for _ in 0..60 {
             match client.next().await {
-                Message::Response {
+                MessageFromAgent::Response {
                     result: Ok(done), ..
                 } => assert_eq!(done, json!({"ok": true})),
-                Message::Response {
+                MessageFromAgent::Response {
                     result: Err(error), ..
                 } => {
                     assert_eq!(error["code"], -32603);
@@ -138,7 +138,7 @@ async fn many_threads() {
     }
     let mut threads = Vec::new();
     for _ in 0..2 * THREADS {
-        if let Message::Notification { params, .. } = client.next().await {
+        if let MessageFromAgent::Notification { params, .. } = client.next().await {
             threads.push(params["threadId"].clone());
         }
     }
@@ -152,7 +152,7 @@ async fn many_threads() {
     let mut answered = 0;
     while told.values().map(Vec::len).sum::<usize>() < THREADS * 7 || answered < THREADS {
         match client.next().await {
-            Message::Notification { method, params } => {
+            MessageFromAgent::Notification { method, params } => {
                 let item = &params["item"]["threadId"];
                 let thread = params["threadId"].as_str().or(item.as_str()).unwrap();
                 if method == "item.delta" {
@@ -160,11 +160,11 @@ async fn many_threads() {
                 }
                 told.entry(thread.to_owned()).or_default().push(method);
             }
-            Message::Response { result, .. } => {
+            MessageFromAgent::Response { result, .. } => {
                 result.unwrap();
                 answered += 1;
             }
-            Message::Request { .. } => panic!("nothing is asked"),
+            MessageFromAgent::Request { .. } => panic!("nothing is asked"),
         }
     }
     let order = [
@@ -250,8 +250,8 @@ async fn the_last_words_are_answered() {
     client.send_request("turn.start", start).await;
     let rest = client.hang_up().await;
     let [
-        Message::Notification { method, .. },
-        Message::Response { result: Ok(_), .. },
+        MessageFromAgent::Notification { method, .. },
+        MessageFromAgent::Response { result: Ok(_), .. },
         ..,
     ] = &rest[..]
     else {

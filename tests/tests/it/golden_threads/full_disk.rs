@@ -10,7 +10,8 @@ use std::{
 };
 
 use harn_journal::{
-    JournalError, Listing, Log, LogReader, MetaChange, Opened, SessionMeta, Store, Syncer,
+    JournalError, LogReader, LogSyncer, MetaChange, OpenedLog, SessionLog, SessionMeta, Store,
+    StoreListing,
 };
 use harn_model::{Envelope, SessionId, StopReason, ToolKind};
 use harn_testkit::{ScriptedAgent, TestHub};
@@ -23,18 +24,18 @@ struct Filling {
 }
 
 struct FillingLog {
-    inner: Box<dyn Log>,
+    inner: Box<dyn SessionLog>,
     full: Arc<AtomicBool>,
 }
 
 impl Store for Filling {
-    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         let inner = self.inner.create(meta)?;
         let full = self.full.clone();
         Ok(Box::new(FillingLog { inner, full }))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         let mut opened = self.inner.open(id)?;
         let full = self.full.clone();
         let inner = opened.log;
@@ -46,7 +47,7 @@ impl Store for Filling {
         self.inner.read(id)
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
+    fn list(&self) -> Result<StoreListing, JournalError> {
         self.inner.list()
     }
 
@@ -55,7 +56,7 @@ impl Store for Filling {
     }
 }
 
-impl Log for FillingLog {
+impl SessionLog for FillingLog {
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
         if self.full.load(Ordering::SeqCst) {
             return Err(JournalError::Io {
@@ -66,7 +67,7 @@ impl Log for FillingLog {
         self.inner.append(events)
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         self.inner.syncer()
     }
 

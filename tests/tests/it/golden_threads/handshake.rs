@@ -1,6 +1,6 @@
 //! Who answers, and what may be said at any time.
 
-use harn_testkit::{Message, ScriptedAgent, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub};
 use serde_json::json;
 
 use crate::golden_threads::check_transcript;
@@ -41,6 +41,6 @@ async fn whoever_leaves_at_once_gets_their_answers() {
     let rest = client.hang_up().await;
     let answers = rest
         .iter()
-        .filter(|message| matches!(message, Message::Response { result: Ok(_), .. }));
+        .filter(|message| matches!(message, MessageFromAgent::Response { result: Ok(_), .. }));
     assert_eq!(answers.count(), 3);
 }

@@ -9,7 +9,7 @@ use std::{
 
 use harn_model::StopReason;
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, TestHub, ThreadScreen, ThreadsClient};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub, ThreadScreen, ThreadsClient};
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ impl Watcher {
     /// Reads a line; the notification, where it is one.
     async fn read(&mut self) -> Option<Value> {
         match self.client.next().await {
-            Message::Notification { params, .. } => {
+            MessageFromAgent::Notification { params, .. } => {
                 self.screen.take(&params);
                 self.lines += 1;
                 if self.lines.is_multiple_of(5) {
@@ -90,14 +90,14 @@ impl Watcher {
                 }
                 Some(params)
             }
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 // A decision may come too late.
                 if self.looks.contains(&id) {
                     assert_eq!(folded(&result.unwrap()), self.screen);
                 }
                 None
             }
-            Message::Request { .. } => panic!("nothing is asked"),
+            MessageFromAgent::Request { .. } => panic!("nothing is asked"),
         }
     }
 
@@ -131,7 +131,7 @@ impl Watcher {
         self.looks.push(last.clone());
         loop {
             match self.client.next().await {
-                Message::Response { id, result } => {
+                MessageFromAgent::Response { id, result } => {
                     if self.looks.contains(&id) {
                         assert_eq!(folded(&result.unwrap()), self.screen);
                     }

@@ -1,7 +1,7 @@
 //! What is refused, and how: a clear error each, and nothing lost.
 
-use harn_testkit::{Message, ScriptedAgent, TestHub};
-use harn_threads::Line;
+use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub};
+use harn_threads::IncomingLine;
 use serde_json::{Value, json};
 
 use crate::golden_threads::check_transcript;
@@ -183,7 +183,7 @@ async fn a_table_of_bad_input() {
             client.await_answer(json!(7));
         }
         client.send_raw(&line).await;
-        let Message::Response { id, result } = client.next().await else {
+        let MessageFromAgent::Response { id, result } = client.next().await else {
             panic!("{line} was not answered");
         };
         let error = result.unwrap_err();
@@ -191,7 +191,7 @@ async fn a_table_of_bad_input() {
         assert_eq!(id.is_null(), !has_id, "{line}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    for line in [Line::TooLong { limit: 64 }, Line::NotUtf8] {
+    for line in [IncomingLine::TooLong { limit: 64 }, IncomingLine::NotUtf8] {
         client.send_line(line).await;
         let error = client.expect_error(&Value::Null).await;
         assert_eq!(error["code"], -32600);

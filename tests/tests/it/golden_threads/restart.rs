@@ -166,7 +166,7 @@ async fn in_the_middle_of_a_turn() {
     client.start_turn(&thread, "stay").await;
     loop {
         let params = match client.next().await {
-            harn_testkit::Message::Notification { params, .. } => params,
+            harn_testkit::MessageFromAgent::Notification { params, .. } => params,
             other => panic!("{other:?}"),
         };
         if params["delta"] == "Both pass." {

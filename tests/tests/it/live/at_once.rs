@@ -3,7 +3,7 @@
 
 use harn_acp::EventId;
 use harn_model::StopReason;
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
 use crate::live::{connect, existing, open, prompt};
@@ -23,12 +23,12 @@ async fn read(client: &mut StrictClient, mut ids: Vec<Value>) -> (Vec<EventId>, 
     let (mut places, mut answers) = (Vec::new(), Vec::new());
     while !ids.is_empty() {
         match client.next().await {
-            Message::Notification { params, .. } => places.extend(place(&params)),
-            Message::Response { id, result } => {
+            MessageFromAgent::Notification { params, .. } => places.extend(place(&params)),
+            MessageFromAgent::Response { id, result } => {
                 ids.retain(|it| *it != id);
                 answers.push(result.unwrap());
             }
-            Message::Request { params, .. } => panic!("asked {params}"),
+            MessageFromAgent::Request { params, .. } => panic!("asked {params}"),
         }
     }
     (places, answers)
@@ -43,7 +43,7 @@ fn place(params: &Value) -> Option<EventId> {
 async fn until_over(client: &mut StrictClient) -> Vec<EventId> {
     let mut places = Vec::new();
     loop {
-        let Message::Notification { params, .. } = client.next().await else {
+        let MessageFromAgent::Notification { params, .. } = client.next().await else {
             continue;
         };
         places.extend(place(&params));

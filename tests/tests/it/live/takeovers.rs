@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, TurnContext};
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
 use crate::live::connect;
@@ -70,7 +70,7 @@ impl Person {
     /// Reads one line.
     async fn reads(&mut self) {
         match self.client.next().await {
-            Message::Notification { method, params } => {
+            MessageFromAgent::Notification { method, params } => {
                 if method == "$/cancel_request" {
                     return;
                 }
@@ -89,13 +89,13 @@ impl Person {
                 }
                 self.heard.done |= params["kind"] == "turn_ended";
             }
-            Message::Request { id, params, .. } => {
+            MessageFromAgent::Request { id, params, .. } => {
                 let call = params["toolCall"]["toolCallId"].as_str().unwrap();
                 self.heard.answered.insert(call.to_owned());
                 let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
                 self.client.respond(&id, allow).await;
             }
-            Message::Response { result, .. } => {
+            MessageFromAgent::Response { result, .. } => {
                 result.unwrap();
                 self.waiting -= 1;
             }

@@ -2,7 +2,7 @@
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::AgentError;
-use harn_testkit::{Message, ScriptedAgent, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
 use crate::live::{connect, existing, open, prompt};
@@ -22,7 +22,7 @@ fn writer() -> ScriptedAgent {
 /// The next news of clients: what was done, and who is in control before and after it.
 async fn news(client: &mut StrictClient) -> (Value, Value, Value) {
     loop {
-        if let Message::Notification { params, .. } = client.next().await
+        if let MessageFromAgent::Notification { params, .. } = client.next().await
             && params["update"]["sessionUpdate"] == "live_session_client"
         {
             let harn = &params["update"]["_meta"]["harn"];
@@ -90,7 +90,7 @@ async fn a_broker_is_asked_anew_when_control_passes_between_its_clients() {
     let params = json!({"sessionId": session, "clientId": "ben"});
     broker.send_request("session/takeover", params).await;
     let withdrawn = loop {
-        if let Message::Notification { method, params } = broker.next().await
+        if let MessageFromAgent::Notification { method, params } = broker.next().await
             && method == "$/cancel_request"
         {
             break params["requestId"].clone();
@@ -112,7 +112,7 @@ async fn a_broker_is_asked_anew_when_control_passes_between_its_clients() {
 
 async fn asked(client: &mut StrictClient) -> (Value, Value) {
     loop {
-        if let Message::Request { id, params, .. } = client.next().await {
+        if let MessageFromAgent::Request { id, params, .. } = client.next().await {
             return (id, params);
         }
     }
@@ -157,7 +157,7 @@ async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
 /// The next news of clients: what was done, and why the client left, where one did.
 async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
     loop {
-        if let Message::Notification { params, .. } = client.next().await
+        if let MessageFromAgent::Notification { params, .. } = client.next().await
             && params["update"]["sessionUpdate"] == "live_session_client"
         {
             let harn = &params["update"]["_meta"]["harn"];
@@ -175,7 +175,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
     attached(&mut old, &session, desk.clone()).await;
     let turn = prompt(&mut old, &session, "write").await;
     let (asked, _) = loop {
-        if let Message::Request { id, method, .. } = old.next().await {
+        if let MessageFromAgent::Request { id, method, .. } = old.next().await {
             break (id, method);
         }
     };
@@ -188,7 +188,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
     assert_eq!(news_of_leaving(&mut old).await.0, "attached");
     old.expect_notification("$/cancel_request").await;
     let again = loop {
-        if let Message::Request { id, .. } = new.next().await {
+        if let MessageFromAgent::Request { id, .. } = new.next().await {
             break id;
         }
     };
@@ -198,7 +198,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
     let answer = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     new.respond(&again, answer).await;
     loop {
-        if let Message::Response { id, .. } = old.next().await {
+        if let MessageFromAgent::Response { id, .. } = old.next().await {
             assert_eq!(id, turn);
             break;
         }

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use harn_acp::{Dialect, Profile, ProfileChoice, Projector};
+use harn_acp::{Dialect, Profile, ProfileChoice, UpdateProjector};
 use harn_journal::{JsonlStore, Store};
 use harn_model::{ContentBlock, Seq, StopReason, ToolKind};
 use harn_runtime::{AgentError, NewSession, ToolOutput, TurnContext};
@@ -104,7 +104,7 @@ async fn come_and_go() {
     for (profile, mut client) in ended {
         client.complete().await;
         let dialect = Dialect::from(profile).with_event_ids();
-        let projector = Projector::since(&id, dialect, Seq::ZERO);
+        let projector = UpdateProjector::since(&id, dialect, Seq::ZERO);
         let mut told = Vec::new();
         events
             .iter()

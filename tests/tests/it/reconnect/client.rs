@@ -8,7 +8,10 @@ use harn_acp::{
     AcpConfig, EventId, ProfileChoice,
     ext::event_id,
     serve_connection,
-    transport::{Followed, Incoming, Limits, OutgoingReceiver, Piece, Refollow, outgoing_of},
+    transport::{
+        ConnectionInput, FollowId, OutgoingLimits, OutgoingPiece, PieceReceiver, RefollowRequest,
+        outgoing_of,
+    },
 };
 use harn_model::SessionId;
 use harn_runtime::Hub;
@@ -55,12 +58,12 @@ pub(crate) struct Client {
 
 /// One connection.
 struct Line {
-    to: mpsc::Sender<Incoming>,
-    from: OutgoingReceiver,
+    to: mpsc::Sender<ConnectionInput>,
+    from: PieceReceiver,
     /// What has come and was not looked at.
     come: VecDeque<String>,
     /// What comes of an earlier following is stale.
-    stream: Option<Followed>,
+    stream: Option<FollowId>,
     /// How many bytes may still come.
     left: usize,
     opened: bool,
@@ -123,10 +126,10 @@ impl Client {
     async fn connect(&mut self, left: usize, ways: usize) -> Line {
         self.got.connections += 1;
         let (to, incoming) = mpsc::channel(16);
-        let (outgoing, from) = outgoing_of(Limits {
+        let (outgoing, from) = outgoing_of(OutgoingLimits {
             bytes: 4 * 1024,
             chunks: 8,
-            ..Limits::default()
+            ..OutgoingLimits::default()
         });
         // Some transports say it when they connect, others with the request.
         let by_transport = below(&self.chance, 2).await == 0;
@@ -175,13 +178,13 @@ impl Client {
     async fn stream_anew(&mut self, line: &mut Line) {
         self.got.streams += 1;
         let after = self.got.last.unwrap_or(EventId::BEGINNING);
-        let (refollow, came_of_it) = Refollow::new(self.session.clone(), after);
+        let (refollow, came_of_it) = RefollowRequest::new(self.session.clone(), after);
         line.stream = Some(refollow.stream());
         line.come.clear();
         line.left = 200 + below(&self.chance, 10_000).await;
         let to = line.to.clone();
         let refollowed = async {
-            to.send(Incoming::Refollow(refollow)).await.unwrap();
+            to.send(ConnectionInput::Refollow(refollow)).await.unwrap();
             came_of_it.await.unwrap().unwrap();
         };
         // A transport with streams reads on meanwhile: the server takes no more input from a client that does not read.
@@ -267,7 +270,10 @@ impl Client {
 impl Line {
     async fn send(&self, message: Value) {
         // The other side may have hung up.
-        let _ = self.to.send(Incoming::Line(message.to_string())).await;
+        let _ = self
+            .to
+            .send(ConnectionInput::Line(message.to_string()))
+            .await;
     }
 
     /// The next line; none when the connection broke, wherever in a line that was.
@@ -285,7 +291,7 @@ impl Line {
     }
 
     /// Takes the whole lines of a piece, as far as the connection carries it. Returns whether the connection broke.
-    fn take_in(&mut self, piece: &Piece) -> bool {
+    fn take_in(&mut self, piece: &OutgoingPiece) -> bool {
         if piece.stream.is_some() && piece.stream < self.stream {
             return false;
         }

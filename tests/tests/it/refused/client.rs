@@ -4,7 +4,7 @@
 use std::{fs, process::Command, time::Duration};
 
 use harn_model::SessionId;
-use harn_testkit::{Message, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
 use crate::refused::place::Place;
@@ -105,7 +105,7 @@ impl Person<'_> {
         let mut seen = Seen::default();
         loop {
             match client.next().await {
-                Message::Request { id, method, params }
+                MessageFromAgent::Request { id, method, params }
                     if method == "session/request_permission" =>
                 {
                     seen.asked += 1;
@@ -117,19 +117,19 @@ impl Person<'_> {
                     }
                     self.answer(&mut client, &id, &params).await;
                 }
-                Message::Request { id, method, params } => {
+                MessageFromAgent::Request { id, method, params } => {
                     let done = self.serve(&method, &params, &mut seen);
                     match done {
                         Some(result) => client.respond(&id, result).await,
                         None => client.respond_error(&id, -32603, "there is none").await,
                     }
                 }
-                Message::Response { id, result } if id == *prompt => {
+                MessageFromAgent::Response { id, result } if id == *prompt => {
                     seen.stopped = Some(result);
                     client.hang_up().await;
                     return seen;
                 }
-                Message::Response { .. } | Message::Notification { .. } => {}
+                MessageFromAgent::Response { .. } | MessageFromAgent::Notification { .. } => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Beside the meetings of any two wires, for what only a page shows: who is in control, and what a person is
 //! asked.
 
-use harn_testkit::{Message, StrictClient};
+use harn_testkit::{MessageFromAgent, StrictClient};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,7 @@ impl Desk {
     }
 
     /// Reads what the editor is sent, up to something.
-    async fn until<T>(&mut self, found: impl Fn(&Message) -> Option<T>) -> T {
+    async fn until<T>(&mut self, found: impl Fn(&MessageFromAgent) -> Option<T>) -> T {
         loop {
             let message = self.editor.next().await;
             if let Some(found) = found(&message) {
@@ -62,8 +62,8 @@ impl Desk {
 
     /// Waits for the answer to a request of the editor.
     async fn answer(&mut self, request: &Value) -> Result<Value, Value> {
-        let answers = |message: &Message| match message {
-            Message::Response { id, result } if id == request => Some(result.clone()),
+        let answers = |message: &MessageFromAgent| match message {
+            MessageFromAgent::Response { id, result } if id == request => Some(result.clone()),
             _ => None,
         };
         self.until(answers).await
@@ -155,7 +155,7 @@ async fn what_a_page_asks_an_editor_sees() {
     assert_eq!(shown["messages"][0]["author"], "ada");
     let mut seen = Vec::new();
     while seen.len() < 5 {
-        if let Message::Notification { params, .. } = desk.editor.next().await {
+        if let MessageFromAgent::Notification { params, .. } = desk.editor.next().await {
             let update = &params["update"];
             let kind = update["sessionUpdate"].as_str().unwrap_or_default();
             let text = update["content"]["text"].as_str();
@@ -185,9 +185,9 @@ async fn what_a_page_asks_an_editor_sees() {
 async fn what_an_editor_is_asked_is_shown_and_answered_there() {
     let mut desk = Desk::new().await;
     let prompt = desk.prompt("write").await;
-    let is_ask = |message: &Message| match message {
-        Message::Request { id, params, .. } => Some((id.clone(), params.clone())),
-        Message::Response { .. } | Message::Notification { .. } => None,
+    let is_ask = |message: &MessageFromAgent| match message {
+        MessageFromAgent::Request { id, params, .. } => Some((id.clone(), params.clone())),
+        MessageFromAgent::Response { .. } | MessageFromAgent::Notification { .. } => None,
     };
     let (id, params) = desk.until(is_ask).await;
     let shown = desk

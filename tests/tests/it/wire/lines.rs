@@ -4,7 +4,7 @@ use std::{collections::HashMap, fs};
 
 use harn_journal::{FORMAT_VERSION, JsonlStore, SessionMeta, Store};
 use harn_model::SessionId;
-use harn_testkit::{Direction, FakeClock, Message, ScriptedAgent, TestHub};
+use harn_testkit::{FakeClock, MessageFromAgent, RecordDirection, ScriptedAgent, TestHub};
 use harn_tests::{hello, repository};
 use serde_json::{Map, Value, json};
 
@@ -195,7 +195,7 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
     client.request("initialize", hello(&wishes)).await;
     let params = json!({"sessionId": "everything", "cwd": test.workspace(), "mcpServers": []});
     let load = client.send_request("session/load", params).await;
-    while !matches!(client.next().await, Message::Response { id, .. } if id == load) {}
+    while !matches!(client.next().await, MessageFromAgent::Response { id, .. } if id == load) {}
     // Behind the answer.
     client.expect_update_of("available_commands_update").await;
     client.close().await;
@@ -204,5 +204,5 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
         let lines = test.recorder().lines(direction).into_iter();
         lines.map(move |line| (to_client, serde_json::from_str(&line).unwrap()))
     };
-    lines(to(Direction::ToAgent, false).chain(to(Direction::ToClient, true)))
+    lines(to(RecordDirection::ToAgent, false).chain(to(RecordDirection::ToClient, true)))
 }

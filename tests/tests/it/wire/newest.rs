@@ -5,7 +5,7 @@ use std::{
     fs,
 };
 
-use harn_acp::{Dialect, NewerAcp, Profile, Projector};
+use harn_acp::{Dialect, NewerAcp, Profile, UpdateProjector};
 use harn_model::{
     AgentEvent, Envelope, LogRecord, PlanEntry, PlanEntryStatus, PlanPriority, StopReason, ToolKind,
 };
@@ -55,7 +55,7 @@ fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
         newer,
         ..profile.into()
     };
-    let projector = Projector::new(&"everything".into(), dialect, false);
+    let projector = UpdateProjector::new(&"everything".into(), dialect, false);
     let events = fs::read_to_string(repository("fixtures/journal/every-event.jsonl")).unwrap();
     // A plan without entries takes the one before it away.
     let no_plan = r#"{"seq":9999,"at":0,"event":{"type":"plan","plan":[]}}"#;

@@ -7,7 +7,7 @@ use harn_model::HostCapabilities;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Method, Misfit, Request, name};
+use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, name};
 
 /// The params of `host/capabilities`.
 #[derive(Serialize, JsonSchema)]
@@ -18,35 +18,38 @@ pub(crate) struct AskCapabilities<'a> {
     pub(crate) session_id: &'a str,
 }
 
-impl Request for AskCapabilities<'_> {
-    const METHOD: Method = Method::Capabilities;
+impl BridgeRequest for AskCapabilities<'_> {
+    const METHOD: BridgeMethod = BridgeMethod::Capabilities;
     type Answer = HostCapabilities;
 
-    fn read(answer: Value) -> Result<HostCapabilities, Misfit> {
+    fn read(answer: Value) -> Result<HostCapabilities, BridgeAnswerError> {
         let Value::Object(mut capabilities) = answer else {
-            return Err(Misfit::NotAnObject);
+            return Err(BridgeAnswerError::NotAnObject);
         };
         // Every answer may have it.
         capabilities.remove("_meta");
         let read = capabilities
             .into_iter()
             .map(|(capability, said)| Ok((capability, operations(said)?)));
-        Ok(HostCapabilities(read.collect::<Result<_, Misfit>>()?))
+        Ok(HostCapabilities(
+            read.collect::<Result<_, BridgeAnswerError>>()?,
+        ))
     }
 }
 
-fn operations(said: Value) -> Result<BTreeSet<String>, Misfit> {
+fn operations(said: Value) -> Result<BTreeSet<String>, BridgeAnswerError> {
     let said = match said {
         Value::Object(mut members) => {
             let said = members.remove("ops").or(members.remove("operations"));
-            said.ok_or(Misfit::Capability)?
+            said.ok_or(BridgeAnswerError::Capability)?
         }
         said => said,
     };
     match said {
         Value::Array(operations) => {
             let operations = operations.into_iter();
-            let operations = operations.map(|it| name(Some(it)).ok_or(Misfit::Operation));
+            let operations =
+                operations.map(|it| name(Some(it)).ok_or(BridgeAnswerError::Operation));
             operations.collect()
         }
         // What is said of an operation does not matter, unless it is that there is none.
@@ -56,7 +59,7 @@ fn operations(said: Value) -> Result<BTreeSet<String>, Misfit> {
             Ok(operations.map(|(operation, _)| operation).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            Err(Misfit::Capability)
+            Err(BridgeAnswerError::Capability)
         }
     }
 }
@@ -91,13 +94,16 @@ mod tests {
     #[test]
     fn anything_else_is_refused() {
         let read = |answer| AskCapabilities::read(answer).unwrap_err();
-        assert_eq!(read(json!(["process"])), Misfit::NotAnObject);
-        assert_eq!(read(json!(null)), Misfit::NotAnObject);
+        assert_eq!(read(json!(["process"])), BridgeAnswerError::NotAnObject);
+        assert_eq!(read(json!(null)), BridgeAnswerError::NotAnObject);
         for said in [json!(true), json!("exec"), json!({}), json!({"ops": 7})] {
-            assert_eq!(read(json!({"process": said})), Misfit::Capability);
+            assert_eq!(
+                read(json!({"process": said})),
+                BridgeAnswerError::Capability
+            );
         }
         for said in [json!([7]), json!({"ops": [""]})] {
-            assert_eq!(read(json!({"process": said})), Misfit::Operation);
+            assert_eq!(read(json!({"process": said})), BridgeAnswerError::Operation);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Why an answer cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum BridgeAnswerError {
     /// It holds no list.
     #[error("expected a list, or an object with the list `{0}`")]
     NoList(&'static str),

@@ -20,8 +20,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use capabilities::AskCapabilities;
-pub use misfit::Misfit;
-pub use process::Operation;
+pub use misfit::BridgeAnswerError;
+pub use process::ProcessOperation;
 #[cfg(test)]
 pub(crate) use process::ShellDiscovery;
 pub(crate) use ranking::MatchSkills;
@@ -30,7 +30,7 @@ pub(crate) use tools::ListTools;
 
 use super::{capabilities::SingleMethod, schema};
 
-impl Method {
+impl BridgeMethod {
     /// How long a host may take to answer it.
     #[must_use]
     pub const fn deadline(self, deadlines: &HostDeadlines) -> Duration {
@@ -46,15 +46,15 @@ impl Method {
 }
 
 /// A request to a host.
-pub(crate) trait Request: Serialize {
+pub(crate) trait BridgeRequest: Serialize {
     /// Which.
-    const METHOD: Method;
+    const METHOD: BridgeMethod;
 
     /// What comes of it.
     type Answer;
 
     /// Reads a host's answer, in any of the forms that are accepted.
-    fn read(answer: Value) -> Result<Self::Answer, Misfit>;
+    fn read(answer: Value) -> Result<Self::Answer, BridgeAnswerError>;
 }
 
 macro_rules! bridge_methods {
@@ -64,11 +64,11 @@ macro_rules! bridge_methods {
     ) => {
         /// A request to a host that declared the bridge.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Method {
+        pub enum BridgeMethod {
             $($(#[$doc])* $request,)*
         }
 
-        impl Method {
+        impl BridgeMethod {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$request),*];
 
@@ -90,11 +90,11 @@ macro_rules! bridge_methods {
 
         /// What a host that declared the bridge may tell us.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Notification {
+        pub enum BridgeNotification {
             $($(#[$about])* $notification,)*
         }
 
-        impl Notification {
+        impl BridgeNotification {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$notification),*];
 
@@ -128,12 +128,13 @@ macro_rules! bridge_methods {
         /// The methods as `initialize` tells of them.
         #[derive(Serialize, JsonSchema)]
         #[allow(non_snake_case, reason = "one member a method")]
-        pub(crate) struct BridgeMethods {
+        #[schemars(rename = "BridgeMethods")]
+        pub(crate) struct AdvertisedBridgeMethods {
             $($(#[$doc])* #[serde(rename = $asked)] $request: SingleMethod,)*
             $($(#[$about])* #[serde(rename = $heard)] $notification: SingleMethod,)*
         }
 
-        impl BridgeMethods {
+        impl AdvertisedBridgeMethods {
             pub(crate) const ALL: Self = Self {
                 $($request: SingleMethod { description: $told, schema: schema::BRIDGE_PARAMS },)*
                 $($notification: SingleMethod { description: $why, schema: schema::BRIDGE_PARAMS },)*
@@ -187,11 +188,11 @@ pub(crate) struct CallTool<'a> {
     pub(crate) args: [Value; 1],
 }
 
-impl Request for CallTool<'_> {
-    const METHOD: Method = Method::BuiltinCall;
+impl BridgeRequest for CallTool<'_> {
+    const METHOD: BridgeMethod = BridgeMethod::BuiltinCall;
     type Answer = Value;
 
-    fn read(answer: Value) -> Result<Value, Misfit> {
+    fn read(answer: Value) -> Result<Value, BridgeAnswerError> {
         Ok(answer)
     }
 }
@@ -209,11 +210,11 @@ pub(crate) struct HostCall<'a> {
     pub(crate) args: Value,
 }
 
-impl Request for HostCall<'_> {
-    const METHOD: Method = Method::Call;
+impl BridgeRequest for HostCall<'_> {
+    const METHOD: BridgeMethod = BridgeMethod::Call;
     type Answer = Value;
 
-    fn read(answer: Value) -> Result<Value, Misfit> {
+    fn read(answer: Value) -> Result<Value, BridgeAnswerError> {
         Ok(answer)
     }
 }
@@ -232,9 +233,9 @@ fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
 fn distinct<T>(
     what: &str,
     list: Vec<Value>,
-    read: impl Fn(Value, usize) -> Result<T, Misfit>,
+    read: impl Fn(Value, usize) -> Result<T, BridgeAnswerError>,
     name: impl Fn(&T) -> &String,
-) -> Result<Vec<T>, Misfit> {
+) -> Result<Vec<T>, BridgeAnswerError> {
     let mut names = HashSet::new();
     let mut distinct = Vec::with_capacity(list.len());
     for (at, entry) in list.into_iter().enumerate() {

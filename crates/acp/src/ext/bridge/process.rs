@@ -3,7 +3,8 @@
 
 use crate::JsonSchema;
 use harn_model::{
-    ProcessExec, ProcessExit, SetDefaultShell, Shell, ShellCommand, ShellInvocation, ShellList,
+    ProcessExec, ProcessExit, SetDefaultShell, ShellCommand, ShellInvocation, ShellList,
+    SystemShell,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -15,11 +16,11 @@ macro_rules! process_operations {
         /// An operation of a host, of its capability `process`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
         #[schemars(rename = "ProcessOperation")]
-        pub enum Operation {
+        pub enum ProcessOperation {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }
 
-        impl Operation {
+        impl ProcessOperation {
             /// All of them, advertised at `initialize`.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
@@ -64,7 +65,7 @@ macro_rules! process_operations {
             $(
                 $(#[$doc])*
                 #[serde(rename = $full)]
-                $variant: super::tests::Exchange<$params, $result>,
+                $variant: super::tests::OperationExchange<$params, $result>,
             )*
         }
     };
@@ -74,9 +75,9 @@ process_operations! {
     /// The shells the host has.
     ListShells = "list_shells" / "process.list_shells": NoParams => ShellList;
     /// The one to use.
-    GetDefaultShell = "get_default_shell" / "process.get_default_shell": NoParams => Option<Shell>;
+    GetDefaultShell = "get_default_shell" / "process.get_default_shell": NoParams => Option<SystemShell>;
     /// Use another from now on.
-    SetDefaultShell = "set_default_shell" / "process.set_default_shell": SetDefaultShell => Shell;
+    SetDefaultShell = "set_default_shell" / "process.set_default_shell": SetDefaultShell => SystemShell;
     /// How to run a command in a shell.
     ShellInvocation = "shell_invocation" / "process.shell_invocation": ShellCommand => ShellInvocation;
     /// Run a command to its end.
@@ -105,31 +106,31 @@ mod tests {
 
     #[test]
     fn every_advertised_operation_has_its_name() {
-        for operation in Operation::ALL {
+        for operation in ProcessOperation::ALL {
             let name = serde_json::to_value(operation).unwrap();
             let full = format!("process.{}", name.as_str().unwrap());
-            assert_eq!(Operation::named(&full), Some(*operation));
+            assert_eq!(ProcessOperation::named(&full), Some(*operation));
             assert_eq!(operation.name(), full);
         }
-        assert_eq!(Operation::named("list_shells"), None);
-        assert_eq!(Operation::named("process.reboot"), None);
+        assert_eq!(ProcessOperation::named("list_shells"), None);
+        assert_eq!(ProcessOperation::named("process.reboot"), None);
     }
 
     #[test]
     fn arguments_and_results_are_held_to_their_types() {
-        let set = Operation::SetDefaultShell;
+        let set = ProcessOperation::SetDefaultShell;
         assert!(set.args(&json!({})).is_err());
         assert!(set.check_result(&json!({"id": "zsh"})).is_err());
-        let get = Operation::GetDefaultShell;
+        let get = ProcessOperation::GetDefaultShell;
         assert!(get.args(&json!({})).is_ok());
         assert!(get.check_result(&Value::Null).is_ok());
         let list = json!({"shells": [], "default_shell_id": null});
-        assert!(Operation::ListShells.check_result(&list).is_ok());
+        assert!(ProcessOperation::ListShells.check_result(&list).is_ok());
     }
 
     #[test]
     fn a_name_that_is_only_accepted_is_not_sent() {
-        let set = |args: Value| Operation::SetDefaultShell.args(&args).unwrap();
+        let set = |args: Value| ProcessOperation::SetDefaultShell.args(&args).unwrap();
         let sent = json!({"shell_id": "zsh"});
         assert_eq!(set(json!({"id": "zsh"})), sent);
         assert_eq!(set(json!({"shell_id": "zsh"})), sent);
@@ -137,13 +138,13 @@ mod tests {
 
     #[test]
     fn a_command_is_a_line_or_its_words() {
-        let args = |args: Value| Operation::Exec.args(&args);
+        let args = |args: Value| ProcessOperation::Exec.args(&args);
         let line = json!({"command": "make all"});
         assert_eq!(args(line.clone()).unwrap(), line);
         let argv = json!({"command": ["make", "all"], "cwd": "/w", "timeout_ms": 500});
         assert_eq!(args(argv.clone()).unwrap(), argv);
         assert!(args(json!({"command": 7})).is_err());
-        let result = |result: Value| Operation::Exec.check_result(&result);
+        let result = |result: Value| ProcessOperation::Exec.check_result(&result);
         let exit = json!({"exit_code": null, "signal": "SIGKILL", "stdout": "", "stderr": "", "timed_out": true});
         assert!(result(exit).is_ok());
         assert!(result(json!({"exit_code": 0})).is_err());
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_misfit_is_told_without_its_value() {
-        let set = Operation::SetDefaultShell;
+        let set = ProcessOperation::SetDefaultShell;
         let told = |args: Value| set.args(&args).unwrap_err();
         assert_eq!(told(json!({})), "missing field `shell_id`");
         assert_eq!(told(json!({"shell_id": 4711})), "expected a string");

@@ -7,19 +7,19 @@ use harn_model::{SkillCandidate, SkillMatchRequest};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Method, Misfit, Request, list, name};
+use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, list, name};
 
 /// The params of `skill/match`.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct MatchSkills(pub(crate) SkillMatchRequest);
 
-impl Request for MatchSkills {
-    const METHOD: Method = Method::SkillMatch;
+impl BridgeRequest for MatchSkills {
+    const METHOD: BridgeMethod = BridgeMethod::SkillMatch;
     type Answer = Vec<SkillCandidate>;
 
     /// Best first, each name once.
-    fn read(answer: Value) -> Result<Vec<SkillCandidate>, Misfit> {
+    fn read(answer: Value) -> Result<Vec<SkillCandidate>, BridgeAnswerError> {
         let matches = list(answer, &["/matches", "/skills", "/result/matches", ""]);
         let matches = matches.unwrap_or_default().into_iter();
         let mut ranked: Vec<_> = matches.filter_map(candidate).collect();

@@ -5,28 +5,29 @@ use harn_model::{HostSkill, SkillRef};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Method, Misfit, Request, distinct, list, name, text};
+use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
 
 /// The params of `skills/list`, of which there are none.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ListSkills {}
 
-impl Request for ListSkills {
-    const METHOD: Method = Method::SkillsList;
+impl BridgeRequest for ListSkills {
+    const METHOD: BridgeMethod = BridgeMethod::SkillsList;
     type Answer = Vec<SkillRef>;
 
-    fn read(answer: Value) -> Result<Vec<SkillRef>, Misfit> {
-        let skills = list(answer, &["", "/skills"]).ok_or(Misfit::NoList("skills"))?;
+    fn read(answer: Value) -> Result<Vec<SkillRef>, BridgeAnswerError> {
+        let skills = list(answer, &["", "/skills"]).ok_or(BridgeAnswerError::NoList("skills"))?;
         distinct("skill", skills, skill_ref, |skill| &skill.id)
     }
 }
 
-fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, Misfit> {
+fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, BridgeAnswerError> {
     let Value::Object(mut entry) = entry else {
-        return Err(Misfit::Entry(at));
+        return Err(BridgeAnswerError::Entry(at));
     };
-    let mut named = |member| name(entry.remove(member)).ok_or(Misfit::Unnamed { at, member });
+    let mut named =
+        |member| name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member });
     let (id, name) = (named("id")?, named("name")?);
     // Some hosts put into the list what others hand over with the skill.
     let mut manifest = match entry.remove("manifest") {
@@ -60,26 +61,26 @@ pub(crate) struct FetchSkill<'a> {
 /// What stands beside a manifest, or beside its members where they are not in an object of their own.
 const BESIDE: [&str; 6] = ["_meta", "body", "description", "id", "name", "source"];
 
-impl Request for FetchSkill<'_> {
-    const METHOD: Method = Method::SkillsFetch;
+impl BridgeRequest for FetchSkill<'_> {
+    const METHOD: BridgeMethod = BridgeMethod::SkillsFetch;
     type Answer = HostSkill;
 
-    fn read(answer: Value) -> Result<HostSkill, Misfit> {
+    fn read(answer: Value) -> Result<HostSkill, BridgeAnswerError> {
         let Value::Object(mut skill) = answer else {
-            return Err(Misfit::NotAnObject);
+            return Err(BridgeAnswerError::NotAnObject);
         };
         let mut nested = match skill.remove("manifest") {
             None | Some(Value::Null) => None,
             Some(Value::Object(manifest)) => Some(manifest),
-            Some(_) => return Err(Misfit::NoObject("manifest")),
+            Some(_) => return Err(BridgeAnswerError::NoObject("manifest")),
         };
         let mut said = |member: &str| {
             let inside = nested.as_mut().and_then(|it| it.remove(member));
             skill.remove(member).or(inside)
         };
-        let name = name(said("name")).ok_or(Misfit::Nameless("name"))?;
+        let name = name(said("name")).ok_or(BridgeAnswerError::Nameless("name"))?;
         let description = text(said("description")).unwrap_or_default();
-        let body = text(skill.remove("body")).ok_or(Misfit::NoText("body"))?;
+        let body = text(skill.remove("body")).ok_or(BridgeAnswerError::NoText("body"))?;
         let manifest = nested.unwrap_or_else(|| {
             skill.retain(|member, _| !BESIDE.contains(&member.as_str()));
             skill
@@ -129,18 +130,18 @@ mod tests {
             json!({"result": {"skills": []}}),
             json!({"skills": 7}),
         ] {
-            assert_eq!(read(answer), Misfit::NoList("skills"));
+            assert_eq!(read(answer), BridgeAnswerError::NoList("skills"));
         }
-        assert_eq!(read(json!(["deploy"])), Misfit::Entry(1));
+        assert_eq!(read(json!(["deploy"])), BridgeAnswerError::Entry(1));
         let (at, member) = (1, "id");
         assert_eq!(
             read(json!([{"name": "deploy"}])),
-            Misfit::Unnamed { at, member }
+            BridgeAnswerError::Unnamed { at, member }
         );
         let member = "name";
         assert_eq!(
             read(json!([{"id": "deploy"}])),
-            Misfit::Unnamed { at, member }
+            BridgeAnswerError::Unnamed { at, member }
         );
     }
 
@@ -166,14 +167,20 @@ mod tests {
     #[test]
     fn another_skill_is_refused() {
         let read = |answer| FetchSkill::read(answer).unwrap_err();
-        assert_eq!(read(json!([])), Misfit::NotAnObject);
-        assert_eq!(read(json!({"body": ""})), Misfit::Nameless("name"));
-        assert_eq!(read(json!({"name": "a"})), Misfit::NoText("body"));
+        assert_eq!(read(json!([])), BridgeAnswerError::NotAnObject);
+        assert_eq!(
+            read(json!({"body": ""})),
+            BridgeAnswerError::Nameless("name")
+        );
+        assert_eq!(
+            read(json!({"name": "a"})),
+            BridgeAnswerError::NoText("body")
+        );
         assert_eq!(
             read(json!({"name": "a", "body": 7})),
-            Misfit::NoText("body")
+            BridgeAnswerError::NoText("body")
         );
         let manifest = json!({"name": "a", "body": "", "manifest": "yaml: no"});
-        assert_eq!(read(manifest), Misfit::NoObject("manifest"));
+        assert_eq!(read(manifest), BridgeAnswerError::NoObject("manifest"));
     }
 }

@@ -7,15 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Method, Notification};
+use super::{BridgeMethod, BridgeNotification};
 
 #[test]
 fn every_method_has_one_name() {
-    for method in Method::ALL {
-        assert_eq!(Method::named(method.name()), Some(*method));
+    for method in BridgeMethod::ALL {
+        assert_eq!(BridgeMethod::named(method.name()), Some(*method));
     }
-    for heard in Notification::ALL {
-        assert_eq!(Method::named(heard.name()), None);
+    for heard in BridgeNotification::ALL {
+        assert_eq!(BridgeMethod::named(heard.name()), None);
     }
 }
 
@@ -91,7 +91,7 @@ pub(super) struct ToolEntry {
 pub(super) enum MatchAnswer {
     Matches { matches: Vec<MatchEntry> },
     Skills { skills: Vec<MatchEntry> },
-    Wrapped { result: Matches },
+    Wrapped { result: SkillMatches },
     Bare(Vec<MatchEntry>),
 }
 
@@ -99,7 +99,7 @@ pub(super) enum MatchAnswer {
 #[derive(JsonSchema)]
 #[schemars(rename = "SkillMatches")]
 #[expect(dead_code, reason = "only its schema is of use")]
-pub(super) struct Matches {
+pub(super) struct SkillMatches {
     matches: Vec<MatchEntry>,
 }
 
@@ -144,7 +144,8 @@ pub(super) enum OperationNames {
 /// What an operation takes and gives.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
-pub(super) struct Exchange<P, R> {
+#[schemars(rename = "Exchange")]
+pub(super) struct OperationExchange<P, R> {
     /// What `args` holds.
     args: P,
     /// What the host answers.

@@ -5,31 +5,31 @@ use harn_model::HostTool;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Method, Misfit, Request, distinct, list, name, text};
+use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
 
 /// The params of `host/tools/list`, of which there are none.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ListTools {}
 
-impl Request for ListTools {
-    const METHOD: Method = Method::ToolsList;
+impl BridgeRequest for ListTools {
+    const METHOD: BridgeMethod = BridgeMethod::ToolsList;
     type Answer = Vec<HostTool>;
 
     /// Refuses the list whole where an entry has no name: half a list would pass for all of it.
-    fn read(answer: Value) -> Result<Vec<HostTool>, Misfit> {
+    fn read(answer: Value) -> Result<Vec<HostTool>, BridgeAnswerError> {
         let tools = list(answer, &["", "/tools", "/result/tools"]);
-        let tools = tools.ok_or(Misfit::NoList("tools"))?;
+        let tools = tools.ok_or(BridgeAnswerError::NoList("tools"))?;
         distinct("tool", tools, tool, |tool| &tool.name)
     }
 }
 
-fn tool(entry: Value, at: usize) -> Result<HostTool, Misfit> {
+fn tool(entry: Value, at: usize) -> Result<HostTool, BridgeAnswerError> {
     let Value::Object(mut entry) = entry else {
-        return Err(Misfit::Entry(at));
+        return Err(BridgeAnswerError::Entry(at));
     };
     let member = "name";
-    let name = name(entry.remove(member)).ok_or(Misfit::Unnamed { at, member })?;
+    let name = name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member })?;
     let mut description = ["description", "short_description"].into_iter();
     Ok(HostTool {
         description: description

@@ -20,14 +20,14 @@ use crate::{
         HarnMeta,
         agent_event::HarnEvent,
         bridge::{BridgeParams, BridgeResults, ShellDiscovery},
-        capabilities::{Advertised, Session},
-        client::Wish,
+        capabilities::{InitializeMeta, SessionSteering},
+        client::ClientCapabilitiesMeta,
         content::ContentMeta,
-        hitl::Requested,
-        idle::Idle,
-        live::Listed,
+        hitl::HitlRequestedParams,
+        idle::AgentIdleParams,
+        live::ListedSessionMeta,
         mcp::McpMeta,
-        permission::Answer,
+        permission::PermissionResponse,
         plan::PlanMeta,
         schema,
         tool::ToolMeta,
@@ -95,41 +95,41 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             schema::AGENT_IDLE,
-            written::<Idle<'_>>(
+            written::<AgentIdleParams<'_>>(
                 "The `params` of an `agent/idle` notification: the agent waits for more to do.",
             ),
         ),
         (
             "initialize-meta.schema.json",
-            written::<Advertised>(
+            written::<InitializeMeta>(
                 "`agentCapabilities._meta.harn` in the answer to `initialize`: what this client will be \
                  sent and may be asked for.",
             ),
         ),
         (
             "client-capabilities-meta.schema.json",
-            read::<Wish>(
+            read::<ClientCapabilitiesMeta>(
                 "`clientCapabilities._meta.harn` in `initialize`: what a client may say. Anything else \
                  counts as unsaid.",
             ),
         ),
         (
             "permission-request.schema.json",
-            written::<permission::Request<'_>>(
+            written::<permission::PermissionRequestParams<'_>>(
                 "The `params` of `session/request_permission`: with the contract's fields beside ACP's in \
                  the profile `harn`, without them in the others.",
             ),
         ),
         (
             "permission-response.schema.json",
-            told::<Answer>(
+            told::<PermissionResponse>(
                 "The `result` of `session/request_permission`. Only `outcome.optionId` of an option that \
                  allows, and `granted: true`, let the call run; where both are said they have to agree.",
             ),
         ),
         (
             schema::HITL_REQUESTED,
-            written::<Requested<'_>>(
+            written::<HitlRequestedParams<'_>>(
                 "The `params` of a `harn.hitl.requested` notification, sent to hosts that have the bridge.",
             ),
         ),
@@ -155,7 +155,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "session-capabilities.schema.json",
-            written::<Session>(
+            written::<SessionSteering>(
                 "`agentCapabilities.session` in the answer to `initialize`: what may be sent to a running \
                  turn.",
             ),
@@ -183,7 +183,9 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "session-list-meta.schema.json",
-            written::<Listed<'_>>("`_meta.harn` of a session in the answer to `session/list`."),
+            written::<ListedSessionMeta<'_>>(
+                "`_meta.harn` of a session in the answer to `session/list`.",
+            ),
         ),
         (
             "user-message-meta.schema.json",

@@ -6,13 +6,13 @@ use std::{borrow::Cow, path::Path};
 
 use harn_model::{
     Artifact, FsWatchEvent, HandoffArtifact, HitlOutcome, LiveClientAction, LiveClientChange,
-    LiveClientLeft, LogRecord, MutationSession, Progress, Reminder, SkillNarrow, ToolSearchQuery,
-    ToolSearchResult, TranscriptCompacted, TranscriptProjected, WorkerEvent, WorkerMetadata,
-    WorkerStatus, WorkerUpdate,
+    LiveClientLeft, LogRecord, MutationSession, Progress, RenderedReminder, SkillNarrow,
+    ToolSearchQuery, ToolSearchResult, TranscriptCompacted, TranscriptProjected, WorkerEvent,
+    WorkerMetadata, WorkerStatus, WorkerUpdate,
 };
 use serde_json::Value;
 
-use crate::ext::lend::{Lent, wire_fields};
+use crate::ext::lend::{RecordCow, wire_fields};
 
 /// Fields of updates. One that a client of ours reads may lack any of those that have a default.
 macro_rules! update_fields {
@@ -83,8 +83,8 @@ update_fields! {
         }
         /// A rendered reminder, all of it in one object.
         pub ReminderFields { reminder: ReminderRecord<'a> }
-        /// See [`Reminder`].
-        pub ReminderRecord from Reminder {
+        /// What a rendered reminder says.
+        pub ReminderRecord from RenderedReminder {
             reminder_id: Cow<'a, str>,
             tags: Cow<'a, [String]>,
             body: Cow<'a, str>,
@@ -180,7 +180,7 @@ update_fields! {
         pub HandoffFields {
             handoff_id: Cow<'a, str>,
             artifact_id: Cow<'a, str>,
-            handoff: Lent<'a, HandoffArtifact>,
+            handoff: RecordCow<'a, HandoffArtifact>,
         }
         /// How it ended.
         pub HitlResolvedFields {
@@ -191,10 +191,10 @@ update_fields! {
         /// A client's action and the registry after it; the registry keeps snake_case.
         pub LiveClientFields {
             action: LiveClientAction,
-            state: Lent<'a, LiveClientChange>,
+            state: RecordCow<'a, LiveClientChange>,
             /// Who left, and why, where one did.
             #[serde(skip_serializing_if = "Option::is_none")]
-            left: Option<Lent<'a, LiveClientLeft>>,
+            left: Option<RecordCow<'a, LiveClientLeft>>,
         }
         /// See [`WorkerUpdate`]. `terminal` is derived from the event; metadata and audit keep snake_case.
         pub WorkerFields {
@@ -207,7 +207,7 @@ update_fields! {
             terminal: bool,
             metadata: Cow<'a, WorkerMetadata>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            audit: Option<Lent<'a, MutationSession>>,
+            audit: Option<RecordCow<'a, MutationSession>>,
         }
     }
 }
@@ -223,8 +223,8 @@ impl<'a> ProgressFields<'a> {
     }
 }
 
-impl<'a> From<&'a Reminder> for ReminderFields<'a> {
-    fn from(r: &'a Reminder) -> Self {
+impl<'a> From<&'a RenderedReminder> for ReminderFields<'a> {
+    fn from(r: &'a RenderedReminder) -> Self {
         Self { reminder: r.into() }
     }
 }
@@ -242,7 +242,7 @@ impl<'a> WorkerFields<'a> {
             status: w.event.status(),
             terminal: w.event.is_terminal(),
             metadata: located(&w.metadata, session_root),
-            audit: w.audit.as_deref().map(Lent::Borrowed),
+            audit: w.audit.as_deref().map(RecordCow::Borrowed),
         }
     }
 }

@@ -16,7 +16,8 @@ macro_rules! extension_updates {
     ($($(#[$doc:meta])* $variant:ident = $name:literal { $fields:ident })*) => {
         /// An update that is advertised as an extension, by its discriminator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
-        pub enum Extension {
+        #[schemars(rename = "Extension")]
+        pub enum ExtensionUpdateKind {
             /// The slash commands on offer. ACP's own update, which the contract lists too; it is sent
             /// whatever a client listed.
             #[serde(rename = "available_commands_update")]
@@ -28,7 +29,7 @@ macro_rules! extension_updates {
             )*
         }
 
-        impl Extension {
+        impl ExtensionUpdateKind {
             /// All of them.
             pub const ALL: &'static [Self] = &[Self::AvailableCommandsUpdate, $(Self::$variant),*];
 
@@ -80,7 +81,7 @@ macro_rules! extension_updates {
 
         $(
             impl<'a> ExtensionFields<'a> for $fields<'a> {
-                const EXTENSION: Extension = Extension::$variant;
+                const EXTENSION: ExtensionUpdateKind = ExtensionUpdateKind::$variant;
 
                 fn direct(self) -> ExtensionUpdate<'a> {
                     ExtensionUpdate::$variant { meta: HarnMeta::new(self) }
@@ -135,7 +136,7 @@ extension_updates! {
 
 /// The fields of an extension update, and the two ways they leave.
 pub(crate) trait ExtensionFields<'a>: Sized {
-    const EXTENSION: Extension;
+    const EXTENSION: ExtensionUpdateKind;
 
     /// Under the discriminator of its own.
     fn direct(self) -> ExtensionUpdate<'a>;
@@ -150,12 +151,14 @@ pub struct ExtensionSet(u32);
 
 impl ExtensionSet {
     /// Every one there is.
-    pub const ALL: Self = Self((1 << Extension::ALL.len()) - 1);
+    pub const ALL: Self = Self((1 << ExtensionUpdateKind::ALL.len()) - 1);
 
     /// Those with these names; names that are none of ours are ignored.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let bits = names.into_iter().filter_map(|name| {
-            let known = Extension::ALL.iter().find(|it| it.name() == name)?;
+            let known = ExtensionUpdateKind::ALL
+                .iter()
+                .find(|it| it.name() == name)?;
             Some(known.bit())
         });
         Self(bits.fold(0, |all, bit| all | bit))
@@ -163,21 +166,21 @@ impl ExtensionSet {
 
     /// Whether it is among them.
     #[must_use]
-    pub const fn contains(self, extension: Extension) -> bool {
+    pub const fn contains(self, extension: ExtensionUpdateKind) -> bool {
         self.0 & extension.bit() != 0
     }
 
     /// Those in the set, sorted by name.
     #[must_use]
-    pub fn sorted(self) -> Vec<Extension> {
-        let all = Extension::ALL.iter().copied();
+    pub fn sorted(self) -> Vec<ExtensionUpdateKind> {
+        let all = ExtensionUpdateKind::ALL.iter().copied();
         let mut these: Vec<_> = all.filter(|it| self.contains(*it)).collect();
         these.sort_unstable_by_key(|it| it.name());
         these
     }
 }
 
-impl Extension {
+impl ExtensionUpdateKind {
     const fn bit(self) -> u32 {
         1 << self as u32
     }
@@ -190,12 +193,19 @@ mod tests {
     #[test]
     fn a_set_holds_what_was_named() {
         let set = ExtensionSet::named(["log", "artifact", "telepathy"]);
-        let names: Vec<_> = set.sorted().into_iter().map(Extension::name).collect();
+        let names: Vec<_> = set
+            .sorted()
+            .into_iter()
+            .map(ExtensionUpdateKind::name)
+            .collect();
         assert_eq!(names, ["artifact", "log"]);
-        assert!(!set.contains(Extension::Progress));
+        assert!(!set.contains(ExtensionUpdateKind::Progress));
         assert_eq!(ExtensionSet::named([]).sorted(), []);
-        let all = Extension::ALL.iter().map(|it| it.name());
+        let all = ExtensionUpdateKind::ALL.iter().map(|it| it.name());
         assert_eq!(ExtensionSet::named(all), ExtensionSet::ALL);
-        assert_eq!(ExtensionSet::ALL.sorted().len(), Extension::ALL.len());
+        assert_eq!(
+            ExtensionSet::ALL.sorted().len(),
+            ExtensionUpdateKind::ALL.len()
+        );
     }
 }

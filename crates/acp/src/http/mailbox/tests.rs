@@ -8,13 +8,13 @@ fn id(text: &str) -> EventId {
 
 /// A mailbox of a session whose events each become one line, and a client that reads it.
 #[derive(Default)]
-struct Desk {
+struct MailboxFixture {
     mailbox: Mailbox,
     /// The following that writes.
-    stream: Option<Followed>,
+    stream: Option<FollowId>,
 }
 
-impl Desk {
+impl MailboxFixture {
     fn events(&mut self, numbers: impl IntoIterator<Item = u64>) {
         for number in numbers {
             let line = format!("e{number}").into();
@@ -25,13 +25,13 @@ impl Desk {
     fn answer(&mut self, line: &'static str) {
         let said_anew = false;
         let line = line.into();
-        self.mailbox.other(None, Other { line, said_anew });
+        self.mailbox.other(None, NonEventLine { line, said_anew });
     }
 
     /// All that can be sent, with its places.
     fn sent(&mut self) -> Vec<String> {
         let frames = std::iter::from_fn(|| self.mailbox.next());
-        let show = |frame: Frame| {
+        let show = |frame: SseFrame| {
             let line = str::from_utf8(&frame.line).unwrap().to_owned();
             format!("{}={line}", frame.place)
         };
@@ -56,7 +56,7 @@ impl Desk {
 
 #[test]
 fn lines_come_in_order_with_their_places() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.answer("a");
     desk.events(1..=2);
     desk.answer("b");
@@ -71,7 +71,7 @@ fn lines_come_in_order_with_their_places() {
 
 #[test]
 fn what_was_lost_comes_again_in_its_place() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=3);
     desk.answer("a");
     desk.events(4..=5);
@@ -100,7 +100,7 @@ fn what_was_lost_comes_again_in_its_place() {
 
 #[test]
 fn nothing_is_followed_anew_where_only_answers_were_lost() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events([1]);
     desk.answer("a");
     desk.answer("b");
@@ -113,7 +113,7 @@ fn nothing_is_followed_anew_where_only_answers_were_lost() {
 
 #[test]
 fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=3);
     desk.answer("a");
     desk.sent();
@@ -133,9 +133,9 @@ fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
 
 #[test]
 fn what_an_earlier_following_still_says_is_left_out() {
-    let mut desk = Desk {
-        stream: Some(Followed::begin()),
-        ..Desk::default()
+    let mut desk = MailboxFixture {
+        stream: Some(FollowId::begin()),
+        ..MailboxFixture::default()
     };
     desk.events(1..=3);
     desk.sent();
@@ -153,7 +153,7 @@ fn what_an_earlier_following_still_says_is_left_out() {
 
 #[test]
 fn a_stream_that_nobody_reads_is_bounded_and_goes_on_where_it_was() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     let line = Bytes::from(vec![b'x'; WAITING_BYTES / 4]);
     desk.events(10..=11);
     for number in 12..30 {
@@ -172,9 +172,9 @@ fn a_stream_that_nobody_reads_is_bounded_and_goes_on_where_it_was() {
 
 #[test]
 fn answers_need_room() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     let line = Bytes::from(vec![b'x'; WAITING_BYTES]);
-    let other = Other {
+    let other = NonEventLine {
         line,
         said_anew: false,
     };
@@ -188,9 +188,9 @@ fn answers_need_room() {
 
 #[test]
 fn open_questions_are_not_said_twice() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=2);
-    let question = Other {
+    let question = NonEventLine {
         line: "question".into(),
         said_anew: true,
     };
@@ -208,7 +208,7 @@ fn open_questions_are_not_said_twice() {
 
 #[test]
 fn a_place_that_never_was_or_is_too_far_back_is_refused() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=2);
     for unknown in ["3", "2+1", "17.0"] {
         assert_eq!(
@@ -230,7 +230,7 @@ fn a_place_that_never_was_or_is_too_far_back_is_refused() {
 
 #[test]
 fn a_line_keeps_its_number_however_often_it_is_sent() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=2);
     desk.answer("a");
     desk.answer("b");
@@ -248,7 +248,7 @@ fn a_line_keeps_its_number_however_often_it_is_sent() {
 
 #[test]
 fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=2);
     desk.answer("a");
     desk.events(3..=4);
@@ -274,7 +274,7 @@ fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
 
 #[test]
 fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(1..=3);
     desk.answer("a");
     desk.sent();
@@ -293,7 +293,7 @@ fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
 
 #[test]
 fn a_stream_goes_on_from_before_it_began() {
-    let mut desk = Desk::default();
+    let mut desk = MailboxFixture::default();
     desk.events(94..=95);
     desk.answer("a");
     desk.sent();
@@ -313,12 +313,12 @@ fn a_stream_goes_on_from_before_it_began() {
 #[test]
 fn places_are_read_as_they_are_written() {
     for text in ["0", "17", "17.1", "17.1+3", "0+1"] {
-        assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<SseFrameId>().unwrap().to_string(), text);
     }
     for odd in [
         "", "+1", "17+", "17+0", "17+01", "17+-1", "17 3", "x", "17+3+4",
     ] {
-        assert!(odd.parse::<Place>().is_err(), "{odd}");
+        assert!(odd.parse::<SseFrameId>().is_err(), "{odd}");
     }
     assert!(id("17.1") < id("17"));
 }

@@ -14,19 +14,19 @@ use tokio::io::{DuplexStream, ReadBuf, duplex};
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use harn_lines::{
-    pace::Crowd,
+    pace::ClientCount,
     ws::{AT_A_TIME, FRAME_BYTES},
 };
 
 use super::*;
 
 /// A pipe that knows the most that anybody wanted to write to it at a time, which is what waited by then.
-struct Gauge {
+struct GaugedPipe {
     pipe: DuplexStream,
     most: Arc<AtomicUsize>,
 }
 
-impl AsyncRead for Gauge {
+impl AsyncRead for GaugedPipe {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -36,7 +36,7 @@ impl AsyncRead for Gauge {
     }
 }
 
-impl AsyncWrite for Gauge {
+impl AsyncWrite for GaugedPipe {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -57,10 +57,10 @@ impl AsyncWrite for Gauge {
 
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-async fn gauge() -> (WebSocketStream<Gauge>, Arc<AtomicUsize>, DuplexStream) {
+async fn gauge() -> (WebSocketStream<GaugedPipe>, Arc<AtomicUsize>, DuplexStream) {
     let (pipe, far) = duplex(1024);
     let most = Arc::new(AtomicUsize::new(0));
-    let gauge = Gauge {
+    let gauge = GaugedPipe {
         pipe,
         most: most.clone(),
     };
@@ -74,13 +74,13 @@ async fn a_long_line_waits_without_a_copy_and_arrives_as_one_message() {
     let text = "ä€😀-".repeat(400_000);
     let (socket, most, far) = gauge().await;
     let (sink, _stream) = socket.split();
-    let (outgoing, queue) = transport::outgoing_of(Limits {
+    let (outgoing, queue) = transport::outgoing_of(OutgoingLimits {
         bytes: WRITE_BYTES,
         chunks: CHUNKS,
         ahead_bytes: WRITE_BYTES,
         piece_bytes: WRITE_BYTES,
     });
-    let member = Crowd::default().join(1).unwrap();
+    let member = ClientCount::default().join(1).unwrap();
     let writing = tokio::spawn(write(queue, sink, member));
     let line = Bytes::from(format!("{text}\n"));
     outgoing.send(line.clone()).await.unwrap();

@@ -14,8 +14,8 @@ use harn_bench::FORTY;
 use harn_journal::Store;
 use harn_model::{AgentEvent, ContentBlock, StopReason};
 use harn_runtime::{
-    Agent, AgentError, Controller, Delivery, EncodingSlot, Hub, HubConfig, IdKind, Ids, NewSession,
-    NoDisk, NoHost, SessionEnd, Subscription, TurnContext, async_trait,
+    Agent, AgentError, BatchSlice, Controller, EncodingSlot, Hub, HubConfig, IdKind, IdSource,
+    NewSession, NoDisk, NoHost, SessionEnd, Subscription, TurnContext, async_trait,
 };
 use tokio::{sync::Notify, task::JoinSet};
 
@@ -139,7 +139,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn took(&self, delivery: &Delivery, slot: EncodingSlot) {
+    fn took(&self, delivery: &BatchSlice, slot: EncodingSlot) {
         delivery.encoded(slot, |events| {
             self.encodings.fetch_add(1, Ordering::Relaxed);
             // Any encoding will do: that it is made once is the point.
@@ -196,7 +196,7 @@ impl Agent for Emitter {
 #[derive(Default)]
 pub(crate) struct Counted(AtomicU64);
 
-impl Ids for Counted {
+impl IdSource for Counted {
     fn mint(&self, _: IdKind) -> String {
         format!("id-{}", self.0.fetch_add(1, Ordering::Relaxed))
     }

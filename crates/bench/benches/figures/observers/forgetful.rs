@@ -5,19 +5,19 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use harn_journal::{
-    JournalError, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta, Store,
-    Syncer,
+    JournalError, LogReader, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog, SessionMeta,
+    Store, StoreListing,
 };
 use harn_model::{Envelope, SessionId};
 
 pub(crate) struct Forgetful;
 
 impl Store for Forgetful {
-    fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, _: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         Ok(Box::new(Self))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         Err(JournalError::NotFound(id.clone()))
     }
 
@@ -25,8 +25,8 @@ impl Store for Forgetful {
         Err(JournalError::NotFound(id.clone()))
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
-        Ok(Listing::default())
+    fn list(&self) -> Result<StoreListing, JournalError> {
+        Ok(StoreListing::default())
     }
 
     fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
@@ -34,12 +34,12 @@ impl Store for Forgetful {
     }
 }
 
-impl Log for Forgetful {
+impl SessionLog for Forgetful {
     fn append(&mut self, _: &[Envelope]) -> Result<(), JournalError> {
         Ok(())
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         Box::new(|| Ok(()))
     }
 

@@ -7,8 +7,8 @@ use anyhow::Result;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use harn_model::{PolicyAction, ToolKind};
 use harn_policy::{
-    Call, Located, Look, Matcher, PathProbe, Policy, Roots, Rule, SessionMode, ToolApprovalPolicy,
-    locate_all,
+    LocatedPath, PathEntry, PathProbe, Policy, PolicyCall, PolicyRule, RuleMatcher, SessionMode,
+    SessionRoots, ToolApprovalPolicy, locate_all,
 };
 use serde_json::Value;
 
@@ -52,8 +52,8 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-fn decide(policy: &Policy, paths: &[Located]) {
-    black_box(policy.decide(black_box(&Call {
+fn decide(policy: &Policy, paths: &[LocatedPath]) {
+    black_box(policy.decide(black_box(&PolicyCall {
         tool: "edit_file",
         kind: Some(ToolKind::Edit),
         side_effect: None,
@@ -78,21 +78,21 @@ pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
             2 => (PolicyAction::Deny, of_path(&denied(place))),
             3 => {
                 let command = list(&[format!("tool-{place} run *"), format!("make t{place}")]);
-                let matcher = Matcher {
+                let matcher = RuleMatcher {
                     command,
-                    ..Matcher::default()
+                    ..RuleMatcher::default()
                 };
                 (PolicyAction::Allow, matcher)
             }
             _ => {
-                let matcher = Matcher {
+                let matcher = RuleMatcher {
                     command: list(&[format!("danger-{place}")]),
-                    ..Matcher::default()
+                    ..RuleMatcher::default()
                 };
                 (PolicyAction::Deny, matcher)
             }
         };
-        Rule::new(action, matcher).named(format!("rule-{place}"))
+        PolicyRule::new(action, matcher).named(format!("rule-{place}"))
     });
     ToolApprovalPolicy {
         rules: rules.collect(),
@@ -100,11 +100,11 @@ pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
     }
 }
 
-fn of_path(pattern: &str) -> Matcher {
-    Matcher {
+fn of_path(pattern: &str) -> RuleMatcher {
+    RuleMatcher {
         tool: vec!["edit_*".to_owned()],
         path: vec![pattern.to_owned()],
-        ..Matcher::default()
+        ..RuleMatcher::default()
     }
 }
 
@@ -135,11 +135,11 @@ fn globs() -> Result<GlobSet> {
 }
 
 /// Ten files in a folder of the session's directory.
-fn edit(folder: &str) -> Vec<Located> {
+fn edit(folder: &str) -> Vec<LocatedPath> {
     let names: Vec<_> = (0..PATHS)
         .map(|place| format!("{folder}/src/module-{place}/file.rs"))
         .collect();
-    let roots = Roots::new(vec!["/w".into()], Vec::new());
+    let roots = SessionRoots::new(vec!["/w".into()], Vec::new());
     locate_all(&roots, &names, &Empty)
 }
 
@@ -147,7 +147,7 @@ fn edit(folder: &str) -> Vec<Located> {
 struct Empty;
 
 impl PathProbe for Empty {
-    fn look(&self, _: &Path) -> io::Result<Look> {
-        Ok(Look::Dir)
+    fn look(&self, _: &Path) -> io::Result<PathEntry> {
+        Ok(PathEntry::Dir)
     }
 }

@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use anyhow::{Context, Result, ensure};
 use harn_model::{PolicyAction, ToolKind};
-use harn_policy::{Call, Policy, SessionMode, shell};
+use harn_policy::{Policy, PolicyCall, SessionMode, shell};
 use serde_json::Value;
 use tree_sitter::Parser;
 
@@ -72,7 +72,7 @@ fn split(line: &str) {
 
 fn judge(policy: &Policy, text: &str) -> PolicyAction {
     let line = shell::read(black_box(text));
-    let call = Call {
+    let call = PolicyCall {
         tool: "run",
         kind: Some(ToolKind::Execute),
         side_effect: None,

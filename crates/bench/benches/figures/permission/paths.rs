@@ -3,7 +3,7 @@
 use std::{fs, hint::black_box};
 
 use anyhow::{Result, ensure};
-use harn_policy::{Roots, Standing, locate_all};
+use harn_policy::{PathScope, SessionRoots, locate_all};
 use harn_tools::DiskProbe;
 
 use super::race;
@@ -21,9 +21,9 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         fs::write(folder.join(format!("file-{place}.rs")), "x")?;
         names.push(format!("located/src/module/file-{place}.rs"));
     }
-    let roots = Roots::new(vec![root.clone()], Vec::new());
+    let roots = SessionRoots::new(vec![root.clone()], Vec::new());
     let located = locate_all(&roots, &names, &DiskProbe);
-    let inside = located.iter().all(|one| one.standing == Standing::Inside);
+    let inside = located.iter().all(|one| one.standing == PathScope::Inside);
     ensure!(inside && located.len() == 10, "{located:?}");
     let [floor, ours] = race(
         setup.judgements,

@@ -10,7 +10,7 @@ use anyhow::Result;
 use harn_journal::JsonlStore;
 use harn_model::{AgentEvent, ContentBlock, StopReason, ToolKind};
 use harn_runtime::{
-    Agent, AgentError, Clock, Delivery, Hub, HubConfig, NewSession, NoDisk, NoHost, SessionEnd,
+    Agent, AgentError, BatchSlice, Clock, Hub, HubConfig, NewSession, NoDisk, NoHost, SessionEnd,
     TurnContext, async_trait,
 };
 
@@ -50,7 +50,7 @@ pub(super) fn write(state_dir: &Path, setup: &Setup) -> Result<String> {
 }
 
 /// Whether a turn ended in it; nothing comes behind the end of a session either.
-fn has_ended(delivery: Result<Delivery, SessionEnd>) -> bool {
+fn has_ended(delivery: Result<BatchSlice, SessionEnd>) -> bool {
     let Ok(delivery) = delivery else {
         return true;
     };

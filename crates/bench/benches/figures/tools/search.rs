@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use anyhow::{Result, ensure};
 use harn_model::{ToolSource, ToolSpec};
-use harn_tools::tool_search::{Ranking, ToolIndex};
+use harn_tools::tool_search::{ToolIndex, ToolRanking};
 use memchr::memmem;
 use serde_json::{Map, Value, json};
 
@@ -28,9 +28,9 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let text = texts.join("\n").to_lowercase();
     let finders: Vec<_> = QUERY.split(' ').map(memmem::Finder::new).collect();
     let ways = [
-        (Ranking::Bm25, QUERY, "by words"),
-        (Ranking::Regex, PATTERN, "by a pattern"),
-        (Ranking::Hybrid, QUERY, "by both and place"),
+        (ToolRanking::Bm25, QUERY, "by words"),
+        (ToolRanking::Regex, PATTERN, "by a pattern"),
+        (ToolRanking::Hybrid, QUERY, "by both and place"),
     ];
     for (ranking, query, name) in ways {
         ensure!(

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 use harn_runtime::Clock;
-use harn_tools::skills::{Refreshed, SkillPlaces, Skills};
+use harn_tools::skills::{SkillPlaces, SkillRefresh, WorkspaceSkills};
 use tempfile::TempDir;
 
 use super::timed;
@@ -50,13 +50,15 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let (clock, cwd) = (Arc::new(Ahead(Instant::now())), disk.at("home/ws"));
         let places = disk.places();
         let mut found = None;
-        first.push(timed(|| found = Some(Skills::find(places, &cwd, clock))));
+        first.push(timed(|| {
+            found = Some(WorkspaceSkills::find(places, &cwd, clock))
+        }));
         let skills = found.filter(|skills| skills.registry().skills().len() == SKILLS);
         let Some(skills) = skills else {
             anyhow::bail!("not all {SKILLS} skills were found");
         };
 
-        let mut looked = Refreshed::default();
+        let mut looked = SkillRefresh::default();
         unchanged.push(timed(|| looked = skills.refresh()));
         ensure!(!looked.changed && looked.files_read == 0, "{looked:?}");
 

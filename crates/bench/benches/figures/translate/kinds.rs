@@ -1,7 +1,7 @@
 //! The events that are translated: a recorded session in which each kind occurs, sorted by kind.
 
 use anyhow::{Context, Result};
-use harn_acp::{Profile, Projector};
+use harn_acp::{Profile, UpdateProjector};
 use harn_model::Envelope;
 use serde::Deserialize;
 
@@ -45,7 +45,7 @@ pub(crate) fn kinds() -> Result<Vec<Kind>> {
 }
 
 impl Kind {
-    pub(crate) fn write(&self, projector: &Projector, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, projector: &UpdateProjector, out: &mut Vec<u8>) {
         for event in &self.events {
             projector.write(event, out);
         }
@@ -59,6 +59,6 @@ impl Kind {
     }
 }
 
-pub(crate) fn projector(profile: Profile) -> Projector {
-    Projector::new(&SESSION.into(), profile, false)
+pub(crate) fn projector(profile: Profile) -> UpdateProjector {
+    UpdateProjector::new(&SESSION.into(), profile, false)
 }

@@ -4,36 +4,36 @@
 use harn_model::{PlanEntry, PlanEntryStatus, PlanPriority};
 use harn_runtime::{AgentError, TurnContext};
 
-use super::part::Part;
+use super::part::ExplorePart;
 
 /// The most entries that stand for folders.
 const MAX_ENTRIES: usize = 32;
 
-pub(super) struct Board<'a> {
+pub(super) struct ExplorePlan<'a> {
     cx: &'a TurnContext,
-    entries: Vec<Entry>,
+    entries: Vec<ExplorePlanEntry>,
     /// How many parts an entry stands for.
     each: usize,
     shown: Vec<PlanEntryStatus>,
 }
 
 /// What an entry stands for, and how far it is.
-struct Entry {
+struct ExplorePlanEntry {
     content: String,
     begun: bool,
     /// Parts that are not done.
     left: usize,
 }
 
-impl Entry {
-    fn of(parts: &[Part]) -> Self {
+impl ExplorePlanEntry {
+    fn of(parts: &[ExplorePart]) -> Self {
         let content = match parts {
             [first, .., last] => {
                 let (first, last) = (first.shown(), last.shown());
                 format!("Search {first} to {last} ({} in all)", parts.len())
             }
             parts => {
-                let names: Vec<_> = parts.iter().map(Part::shown).collect();
+                let names: Vec<_> = parts.iter().map(ExplorePart::shown).collect();
                 format!("Search {}", names.concat())
             }
         };
@@ -53,12 +53,12 @@ impl Entry {
     }
 }
 
-impl<'a> Board<'a> {
+impl<'a> ExplorePlan<'a> {
     /// A plan for these parts, not shown yet.
-    pub(super) fn new(cx: &'a TurnContext, parts: &[Part]) -> Self {
+    pub(super) fn new(cx: &'a TurnContext, parts: &[ExplorePart]) -> Self {
         let each = parts.len().div_ceil(MAX_ENTRIES).max(1);
-        let mut entries: Vec<_> = parts.chunks(each).map(Entry::of).collect();
-        entries.push(Entry {
+        let mut entries: Vec<_> = parts.chunks(each).map(ExplorePlanEntry::of).collect();
+        entries.push(ExplorePlanEntry {
             content: "Put the best places together".to_owned(),
             begun: false,
             left: 1,
@@ -92,12 +92,12 @@ impl<'a> Board<'a> {
 
     /// Shows it if something changed.
     pub(super) async fn show(&mut self) -> Result<(), AgentError> {
-        let now: Vec<_> = self.entries.iter().map(Entry::status).collect();
+        let now: Vec<_> = self.entries.iter().map(ExplorePlanEntry::status).collect();
         if self.shown == now {
             return Ok(());
         }
         self.shown = now;
-        let entry = |(entry, status): (&Entry, &PlanEntryStatus)| PlanEntry {
+        let entry = |(entry, status): (&ExplorePlanEntry, &PlanEntryStatus)| PlanEntry {
             content: entry.content.clone(),
             status: *status,
             priority: PlanPriority::Medium,

@@ -9,17 +9,17 @@ mod part;
 use std::collections::VecDeque;
 
 use harn_runtime::{AgentError, BoxFuture, TurnContext, WorkerError, WorkerReport};
-use harn_tools::{Query, SearchError, Survey, Workspace};
+use harn_tools::{SearchError, SearchQuery, Survey, Workspace};
 use tokio::task::{JoinError, JoinSet};
 
 use self::{
-    board::Board,
-    part::{Part, Slot},
+    board::ExplorePlan,
+    part::{ExplorePart, SurveySlot},
 };
 use super::{
     files::told,
     markdown::{code, list},
-    question::{Answer, list_top},
+    question::{ExploreAnswer, list_top},
     results,
     search::nothing,
 };
@@ -35,9 +35,9 @@ pub(super) fn explore<'a>(
     words: &'a str,
 ) -> BoxFuture<'a, Result<(), AgentError>> {
     Box::pin(async move {
-        let query = match Query::question(words) {
+        let query = match SearchQuery::question(words) {
             // There is nothing but words that usually only carry a question: then they are meant.
-            query if query.is_empty() => Query::words_of(words),
+            query if query.is_empty() => SearchQuery::words_of(words),
             query => query,
         };
         if query.is_empty() {
@@ -47,13 +47,13 @@ pub(super) fn explore<'a>(
             Ok(top) => top,
             Err(reason) => return cx.say(format!("Not listed: {reason}.")).await,
         };
-        let parts = Part::of(cx.cwd(), &top, cx.additional_directories());
+        let parts = ExplorePart::of(cx.cwd(), &top, cx.additional_directories());
         if parts.is_empty() {
             return cx
                 .say("There is nothing to search in this workspace.")
                 .await;
         }
-        let mut board = Board::new(cx, &parts);
+        let mut board = ExplorePlan::new(cx, &parts);
         let gathered = gather(cx, &parts, &query, &mut board).await?;
         let sum = gathered.sum(&parts);
         if gathered.surveys.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn explore<'a>(
         let found = workspace.rank(gathered.surveys, results(cx)).await;
         let found = found.map_err(|error: SearchError| AgentError::failed(error))?;
         let files = found.walked.files;
-        let answer = Answer::read(cx, &query, found).await?;
+        let answer = ExploreAnswer::read(cx, &query, found).await?;
         answer.say(cx, &query, true).await?;
         let noun = if files == 1 { "file" } else { "files" };
         cx.say(format!("\n\nSearched {files} {noun} in {sum}"))
@@ -75,7 +75,7 @@ pub(super) fn explore<'a>(
 
 /// What the workers brought back.
 #[derive(Default)]
-struct Gathered {
+struct WorkerSurveys {
     surveys: Vec<Survey>,
     /// How many of them are of folders.
     folders: usize,
@@ -86,16 +86,16 @@ struct Gathered {
 }
 
 /// A worker that has finished: its part, what it found and how it ended.
-type Finished = (usize, Slot, WorkerReport);
+type FinishedPart = (usize, SurveySlot, WorkerReport);
 
 /// Has every part searched, a few at a time.
 async fn gather(
     cx: &TurnContext,
-    parts: &[Part],
-    query: &Query,
-    board: &mut Board<'_>,
-) -> Result<Gathered, AgentError> {
-    let mut gathered = Gathered::default();
+    parts: &[ExplorePart],
+    query: &SearchQuery,
+    board: &mut ExplorePlan<'_>,
+) -> Result<WorkerSurveys, AgentError> {
+    let mut gathered = WorkerSurveys::default();
     let mut waiting: VecDeque<usize> = (0..parts.len()).collect();
     let mut running = JoinSet::new();
     let mut at_once = AT_ONCE;
@@ -138,12 +138,12 @@ async fn gather(
     }
 }
 
-impl Gathered {
+impl WorkerSurveys {
     fn take(
         &mut self,
-        parts: &[Part],
-        ended: Result<Finished, JoinError>,
-        board: &mut Board<'_>,
+        parts: &[ExplorePart],
+        ended: Result<FinishedPart, JoinError>,
+        board: &mut ExplorePlan<'_>,
     ) -> Result<(), AgentError> {
         let (at, slot, report) = ended.map_err(AgentError::failed)?;
         board.ends(at);
@@ -151,8 +151,8 @@ impl Gathered {
             Some(survey) if report.is_ok() => {
                 self.surveys.push(survey);
                 match parts[at] {
-                    Part::Folder(_) | Part::Directory(_) => self.folders += 1,
-                    Part::Top => self.top = true,
+                    ExplorePart::Folder(_) | ExplorePart::Directory(_) => self.folders += 1,
+                    ExplorePart::Top => self.top = true,
                 }
             }
             _ => {
@@ -166,7 +166,7 @@ impl Gathered {
 
     /// What was searched and what was not, to follow "Searched 3 files in "; a sentence of its own when
     /// nothing was.
-    fn sum(&self, parts: &[Part]) -> String {
+    fn sum(&self, parts: &[ExplorePart]) -> String {
         let folders = match self.folders {
             1 => "1 folder".to_owned(),
             count => format!("{count} folders"),

@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use harn_model::StopReason;
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext, Worker, WorkerError};
-use harn_tools::{Part as Searched, Query, Survey, Workspace, short_item};
+use harn_tools::{SearchQuery, SearchScope as Searched, Survey, Workspace, short_item};
 
 use super::super::{
     markdown::{code, list},
@@ -21,7 +21,7 @@ use super::super::{
 
 /// What one worker searches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ExplorePart {
     /// A top-level folder, by its name.
     Folder(String),
     /// A directory that the client added to the session.
@@ -30,7 +30,7 @@ pub(super) enum Part {
     Top,
 }
 
-impl Part {
+impl ExplorePart {
     /// The parts of a session: the entries of its workspace, folders with a `/` at their end, and the
     /// directories beside it.
     pub(super) fn of(cwd: &Path, top: &[String], directories: Vec<PathBuf>) -> Vec<Self> {
@@ -84,10 +84,10 @@ impl Part {
     pub(super) async fn start(
         &self,
         cx: &TurnContext,
-        query: &Query,
-    ) -> Result<(Worker, Slot), WorkerError> {
-        let slot = Slot::default();
-        let searcher = Searcher {
+        query: &SearchQuery,
+    ) -> Result<(Worker, SurveySlot), WorkerError> {
+        let slot = SurveySlot::default();
+        let searcher = PartSearchAgent {
             root: cx.cwd().to_owned(),
             directories: cx.additional_directories(),
             part: self.clone(),
@@ -109,9 +109,9 @@ impl Part {
 
 /// Where a worker leaves what it found, which is too much to be said.
 #[derive(Clone, Default)]
-pub(super) struct Slot(Arc<Mutex<Option<Survey>>>);
+pub(super) struct SurveySlot(Arc<Mutex<Option<Survey>>>);
 
-impl Slot {
+impl SurveySlot {
     pub(super) fn take(&self) -> Option<Survey> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -122,18 +122,18 @@ impl Slot {
 }
 
 /// The agent of such a worker.
-struct Searcher {
+struct PartSearchAgent {
     /// The workspace, which paths start from.
     root: PathBuf,
     directories: Vec<PathBuf>,
-    part: Part,
-    query: Query,
+    part: ExplorePart,
+    query: SearchQuery,
     limit: usize,
-    slot: Slot,
+    slot: SurveySlot,
 }
 
 #[async_trait]
-impl Agent for Searcher {
+impl Agent for PartSearchAgent {
     fn profile(&self) -> AgentProfile {
         AgentProfile {
             name: "harn-explore-folder".to_owned(),
@@ -173,8 +173,8 @@ mod tests {
         let of = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
             let directories = ["/w", "/w/b", "/lib"].map(PathBuf::from);
-            let parts = Part::of(Path::new("/w"), &names, directories.to_vec());
-            parts.iter().map(Part::shown).collect::<Vec<_>>()
+            let parts = ExplorePart::of(Path::new("/w"), &names, directories.to_vec());
+            parts.iter().map(ExplorePart::shown).collect::<Vec<_>>()
         };
         assert_eq!(
             of(&["a.md", "b/", "c/", "d"]),

@@ -1,11 +1,11 @@
 //! Steps that use files, commands and the host's own tools.
 
 use harn_model::ToolKind;
-use harn_tools::yaml::{Fault, Node};
+use harn_tools::yaml::{YamlFault, YamlNode};
 use serde_json::{Map, Value};
 
-use super::{Fields, filled, text};
-use crate::script::{scenario::Act, typed::typed};
+use super::{MapFields, filled, text};
+use crate::script::{scenario::ScenarioAction, typed::typed};
 
 /// Operations of a host that change nothing; whatever else it is asked for may.
 const READING: [&str; 3] = [
@@ -14,40 +14,40 @@ const READING: [&str; 3] = [
     "process.shell_invocation",
 ];
 
-pub(super) fn tool(node: &Node) -> Result<Act, Fault> {
-    let fields = Fields::of(node, "host_tool", "name, args, kind")?;
-    Ok(Act::HostTool {
+pub(super) fn tool(node: &YamlNode) -> Result<ScenarioAction, YamlFault> {
+    let fields = MapFields::of(node, "host_tool", "name, args, kind")?;
+    Ok(ScenarioAction::HostTool {
         name: fields.required("name", filled)?,
-        args: fields.get("args").map_or(Value::Null, Node::to_value),
+        args: fields.get("args").map_or(Value::Null, YamlNode::to_value),
         kind: fields.optional("kind", typed)?.unwrap_or(ToolKind::Other),
     })
 }
 
-pub(super) fn call(node: &Node) -> Result<Act, Fault> {
-    let fields = Fields::of(node, "host_call", "op, args, kind")?;
+pub(super) fn call(node: &YamlNode) -> Result<ScenarioAction, YamlFault> {
+    let fields = MapFields::of(node, "host_call", "op, args, kind")?;
     let op = fields.required("op", filled)?;
     let usual = match op.as_str() {
         "process.exec" => ToolKind::Execute,
         op if READING.contains(&op) => ToolKind::Read,
         _ => ToolKind::Other,
     };
-    let args = fields.get("args").map(Node::to_value);
-    Ok(Act::HostCall {
+    let args = fields.get("args").map(YamlNode::to_value);
+    Ok(ScenarioAction::HostCall {
         op,
         args: args.unwrap_or_else(|| Value::Object(Map::new())),
         kind: fields.optional("kind", typed)?.unwrap_or(usual),
     })
 }
 
-pub(super) fn write(node: &Node) -> Result<Act, Fault> {
-    let fields = Fields::of(node, "write", "path, text")?;
-    Ok(Act::Write {
+pub(super) fn write(node: &YamlNode) -> Result<ScenarioAction, YamlFault> {
+    let fields = MapFields::of(node, "write", "path, text")?;
+    Ok(ScenarioAction::Write {
         path: fields.required("path", filled)?,
         text: fields.required("text", text)?,
     })
 }
 
-pub(super) fn run(node: &Node) -> Result<Act, Fault> {
-    let fields = Fields::of(node, "run", "command")?;
-    Ok(Act::Run(fields.required("command", filled)?))
+pub(super) fn run(node: &YamlNode) -> Result<ScenarioAction, YamlFault> {
+    let fields = MapFields::of(node, "run", "command")?;
+    Ok(ScenarioAction::Run(fields.required("command", filled)?))
 }

@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use harn_model::HitlKind;
-use harn_tools::yaml::{Fault, Node};
+use harn_tools::yaml::{YamlFault, YamlNode};
 
 use super::{
-    super::{person::Person, scenario::Step},
-    Fields, count, filled, number, text,
+    super::{person::HitlStep, scenario::ScenarioStep},
+    MapFields, count, filled, number, text,
 };
 
 /// Reads a step that asks. A field that its kind does not have is refused, so here it is never there.
-pub(super) fn asked(node: &Node, kind: HitlKind, depth: usize) -> Result<Step, Fault> {
+pub(super) fn asked(
+    node: &YamlNode,
+    kind: HitlKind,
+    depth: usize,
+) -> Result<ScenarioStep, YamlFault> {
     let (names, subject, on_yes, on_no) = match kind {
         HitlKind::Question => (
             "prompt, detail, choices, default, deadline_ms, on_answer, on_none",
@@ -32,28 +36,28 @@ pub(super) fn asked(node: &Node, kind: HitlKind, depth: usize) -> Result<Step, F
             Some("on_decline"),
         ),
     };
-    let fields = Fields::of(node, kind.as_str(), names)?;
+    let fields = MapFields::of(node, kind.as_str(), names)?;
     let subject = fields.required(subject, filled)?;
     let choices = fields.each("choices", filled)?;
     let default = fields.optional("default", |node, what| {
         let default = text(node, what)?;
         if !choices.is_empty() && !choices.contains(&default) {
             let reason = "the default must be one of the choices";
-            return Err(Fault::new(node.at, reason));
+            return Err(YamlFault::new(node.at, reason));
         }
         Ok(default)
     })?;
     let least = if kind == HitlKind::DualControl { 2 } else { 1 };
-    let quorum = |node: &Node, what: &str| number(node, what, least, u64::MAX);
+    let quorum = |node: &YamlNode, what: &str| number(node, what, least, u64::MAX);
     let deadline = fields.optional("deadline_ms", count)?;
     let on_no = on_no.map(|name| fields.steps(name, depth)).transpose()?;
-    Ok(Step::Person(Box::new(Person {
+    Ok(ScenarioStep::Person(Box::new(HitlStep {
         kind,
         subject,
         detail: fields.optional("detail", text)?,
         choices,
         default,
-        args: fields.get("args").map(Node::to_value),
+        args: fields.get("args").map(YamlNode::to_value),
         reviewers: fields.each("reviewers", filled)?,
         quorum: fields.optional("quorum", quorum)?,
         to: fields.optional("to", filled)?,

@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use harn_model::SystemReminder;
-use harn_tools::yaml::{Data, Fault, Node};
+use harn_tools::yaml::{YamlFault, YamlNode, YamlValue};
 
 use super::{
-    super::{scenario::Step, steering::Wait, typed::typed},
-    Fields, count, filled, flag, number,
+    super::{scenario::ScenarioStep, steering::IdleStep, typed::typed},
+    MapFields, count, filled, flag, number,
 };
 
 /// `{}` and no value wait for whatever comes.
-pub(super) fn idle(node: &Node) -> Result<Step, Fault> {
-    if matches!(node.data, Data::Null) {
-        return Ok(Step::Idle(Wait::default()));
+pub(super) fn idle(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
+    if matches!(node.data, YamlValue::Null) {
+        return Ok(ScenarioStep::Idle(IdleStep::default()));
     }
-    let fields = Fields::of(node, "idle", "every_ms, until_ms, watchdog")?;
-    let time = |node: &Node, what: &str| {
+    let fields = MapFields::of(node, "idle", "every_ms, until_ms, watchdog")?;
+    let time = |node: &YamlNode, what: &str| {
         let millis = number(node, what, 0, u64::MAX);
         millis.map(Duration::from_millis)
     };
-    Ok(Step::Idle(Wait {
+    Ok(ScenarioStep::Idle(IdleStep {
         every: fields.optional("every_ms", time)?,
         until: fields.optional("until_ms", time)?,
         watchdog: fields.optional("watchdog", count)?,
@@ -28,10 +28,10 @@ pub(super) fn idle(node: &Node) -> Result<Step, Fault> {
 }
 
 /// Who made it and when are not for a file to say.
-pub(super) fn remind(node: &Node) -> Result<Step, Fault> {
+pub(super) fn remind(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     let names =
         "body, id, tags, dedupe_key, ttl_turns, preserve_on_compact, propagate, role_hint, meta";
-    let fields = Fields::of(node, "remind", names)?;
+    let fields = MapFields::of(node, "remind", names)?;
     let body = fields.required("body", filled)?;
     let preserve = fields.optional("preserve_on_compact", flag)?;
     let reminder = SystemReminder {
@@ -45,5 +45,5 @@ pub(super) fn remind(node: &Node) -> Result<Step, Fault> {
         // Without an id the runtime gives it one.
         ..SystemReminder::new(fields.optional("id", filled)?.unwrap_or_default(), body)
     };
-    Ok(Step::Remind(Box::new(reminder)))
+    Ok(ScenarioStep::Remind(Box::new(reminder)))
 }

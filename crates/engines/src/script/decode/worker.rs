@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use harn_tools::yaml::{Data, Fault, Node};
+use harn_tools::yaml::{YamlFault, YamlNode, YamlValue};
 
 use super::{
     super::{
         cast::WorkerName,
-        scenario::{NewWorker, Step},
+        scenario::{NewWorker, ScenarioStep},
         typed::typed,
     },
-    Fields, flag, nothing, text, wrong,
+    MapFields, flag, nothing, text, wrong,
 };
 
-pub(super) fn start(node: &Node, depth: usize) -> Result<NewWorker, Fault> {
-    let fields = Fields::of(node, "worker", "name, task, mode, retriggerable, steps")?;
-    let steps = |node: &Node, _: &str| shared(node, depth);
+pub(super) fn start(node: &YamlNode, depth: usize) -> Result<NewWorker, YamlFault> {
+    let fields = MapFields::of(node, "worker", "name, task, mode, retriggerable, steps")?;
+    let steps = |node: &YamlNode, _: &str| shared(node, depth);
     Ok(NewWorker {
         name: fields.required("name", name)?,
         task: fields.required("task", said)?,
@@ -26,51 +26,51 @@ pub(super) fn start(node: &Node, depth: usize) -> Result<NewWorker, Fault> {
 }
 
 /// `{}` and nothing are all of them, as `await_cancel` has it.
-pub(super) fn awaited(node: &Node) -> Result<Step, Fault> {
+pub(super) fn awaited(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     let what = "await_workers";
     let names = match &node.data {
-        Data::Null | Data::Map(_) => {
+        YamlValue::Null | YamlValue::Map(_) => {
             nothing(node, what)?;
             Vec::new()
         }
-        Data::List(names) if names.is_empty() => {
+        YamlValue::List(names) if names.is_empty() => {
             let reason = "await_workers needs a name, or {} for all that run";
-            return Err(Fault::new(node.at, reason));
+            return Err(YamlFault::new(node.at, reason));
         }
-        Data::List(names) => {
+        YamlValue::List(names) => {
             let names = names.iter().map(|node| name(node, what));
             names.collect::<Result<_, _>>()?
         }
-        Data::Bool(_) | Data::Number(_) | Data::Text(_) => {
+        YamlValue::Bool(_) | YamlValue::Number(_) | YamlValue::Text(_) => {
             return Err(wrong(node, what, "a list of names, or {} for all that run"));
         }
     };
-    Ok(Step::AwaitWorkers(names))
+    Ok(ScenarioStep::AwaitWorkers(names))
 }
 
-pub(super) fn trigger(node: &Node, depth: usize) -> Result<Step, Fault> {
-    let fields = Fields::of(node, "trigger", "worker, task, steps")?;
-    Ok(Step::Trigger {
+pub(super) fn trigger(node: &YamlNode, depth: usize) -> Result<ScenarioStep, YamlFault> {
+    let fields = MapFields::of(node, "trigger", "worker, task, steps")?;
+    Ok(ScenarioStep::Trigger {
         worker: fields.required("worker", name)?,
         task: fields.required("task", said)?,
         steps: fields.optional("steps", |node, _| shared(node, depth))?,
     })
 }
 
-pub(super) fn stop(node: &Node) -> Result<Step, Fault> {
-    let fields = Fields::of(node, "stop_worker", "worker, handoff")?;
-    Ok(Step::StopWorker {
+pub(super) fn stop(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
+    let fields = MapFields::of(node, "stop_worker", "worker, handoff")?;
+    Ok(ScenarioStep::StopWorker {
         worker: fields.required("worker", name)?,
         handoff: Box::new(fields.required("handoff", typed)?),
     })
 }
 
-pub(super) fn cancel(node: &Node) -> Result<Step, Fault> {
-    let fields = Fields::of(node, "cancel_worker", "worker")?;
-    Ok(Step::CancelWorker(fields.required("worker", name)?))
+pub(super) fn cancel(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
+    let fields = MapFields::of(node, "cancel_worker", "worker")?;
+    Ok(ScenarioStep::CancelWorker(fields.required("worker", name)?))
 }
 
-fn name(node: &Node, what: &str) -> Result<WorkerName, Fault> {
+fn name(node: &YamlNode, what: &str) -> Result<WorkerName, YamlFault> {
     Ok(WorkerName {
         text: said(node, what)?,
         at: node.at,
@@ -78,10 +78,10 @@ fn name(node: &Node, what: &str) -> Result<WorkerName, Fault> {
 }
 
 /// The runtime takes no blank texts; a file that has one is refused where it stands.
-fn said(node: &Node, what: &str) -> Result<String, Fault> {
+fn said(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     let text = text(node, what)?;
     if text.trim().is_empty() {
-        return Err(Fault::new(
+        return Err(YamlFault::new(
             node.at,
             format_args!("{what} must not be blank"),
         ));
@@ -90,6 +90,6 @@ fn said(node: &Node, what: &str) -> Result<String, Fault> {
 }
 
 /// Steps that a worker plays, which may outlive whoever started it.
-fn shared(node: &Node, depth: usize) -> Result<Arc<[Step]>, Fault> {
+fn shared(node: &YamlNode, depth: usize) -> Result<Arc<[ScenarioStep]>, YamlFault> {
     super::steps(node, depth + 1).map(Arc::from)
 }

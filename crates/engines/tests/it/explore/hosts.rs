@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use harn_model::{SessionId, ToolContent, ToolExecutor};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath, async_trait,
 };
 use serde_json::Value;
 
@@ -31,14 +31,19 @@ impl HostPort for Editor {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         match file.inside.file_name() {
             Some(name) if name == "store.rs" => Ok(self.unsaved.clone()),
             _ => Err(HostError::Host("Resource not found".to_owned())),
         }
     }
 
-    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
+    async fn write_text(
+        &self,
+        _: &SessionId,
+        file: &RootedPath,
+        text: &str,
+    ) -> Result<(), HostError> {
         if self.full_disk {
             return Err(HostError::Host("no space left".to_owned()));
         }

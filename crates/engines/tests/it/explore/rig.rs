@@ -16,7 +16,7 @@ use harn_model::{
     AgentEvent, ContentBlock, Decision, Plan, PlanEntryStatus, Seq, StopReason, ToolCall,
     ToolCallStatus, ToolCallUpdate, ToolContent, TurnId, TurnOutcome, WorkerUpdate, plain_text,
 };
-use harn_runtime::{Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, Subscription};
+use harn_runtime::{Clock, Controller, Hub, HubConfig, IdKind, IdSource, NewSession, Subscription};
 use harn_tools::{LocalHost, ToolboxConfig, Toolboxes};
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ impl Clock for StillClock {
 #[derive(Default)]
 struct CountedIds(AtomicU64);
 
-impl Ids for CountedIds {
+impl IdSource for CountedIds {
     fn mint(&self, kind: IdKind) -> String {
         let number = self.0.fetch_add(1, Ordering::SeqCst);
         format!("{kind:?}-{number}").to_lowercase()

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use expect_test::expect;
 use harn_model::{ErrorCategory, HostTool, SessionId, ToolCallStatus, ToolExecutor};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, NoEquipment, Place,
-    async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, NoEquipment,
+    RootedPath, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -24,11 +24,11 @@ impl HostPort for Bench {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &RootedPath) -> Result<String, HostError> {
         Err(HostError::Unsupported("reading files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 

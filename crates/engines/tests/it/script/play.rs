@@ -6,7 +6,7 @@ use expect_test::expect;
 use harn_engines::ScriptAgent;
 use harn_model::{AgentEvent, Decision, SessionId};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -498,11 +498,11 @@ impl HostPort for ToolHost {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &RootedPath) -> Result<String, HostError> {
         Err(HostError::Unsupported("reading files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 

@@ -8,12 +8,12 @@ use std::{
 
 use harn_engines::ScriptAgent;
 use harn_journal::{
-    JournalError, JsonlStore, Listing, Log, LogReader, MetaChange, Opened, ReadCursor, SessionMeta,
-    Store, Syncer,
+    JournalError, JsonlStore, LogReader, LogSyncer, MetaChange, OpenedLog, ReadCursor, SessionLog,
+    SessionMeta, Store, StoreListing,
 };
 use harn_model::{AgentEvent, ContentBlock, Envelope, Seq, SessionId, Timestamp, TurnId};
 use harn_runtime::{
-    Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, NoHost, Subscription,
+    Clock, Controller, Hub, HubConfig, IdKind, IdSource, NewSession, NoHost, Subscription,
 };
 use tempfile::TempDir;
 
@@ -159,7 +159,7 @@ struct CountedIds {
     counts: Mutex<HashMap<IdKind, u32>>,
 }
 
-impl Ids for CountedIds {
+impl IdSource for CountedIds {
     fn mint(&self, kind: IdKind) -> String {
         let mut counts = self.counts.lock().expect("no panic while counting");
         let count = counts.entry(kind).or_default();
@@ -186,11 +186,11 @@ struct MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn create(&self, _: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, _: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         Ok(Box::new(self.clone()))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         Err(JournalError::NotFound(id.clone()))
     }
 
@@ -198,8 +198,8 @@ impl Store for MemoryStore {
         Err(JournalError::NotFound(id.clone()))
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
-        Ok(Listing::default())
+    fn list(&self) -> Result<StoreListing, JournalError> {
+        Ok(StoreListing::default())
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
@@ -207,7 +207,7 @@ impl Store for MemoryStore {
     }
 }
 
-impl Log for MemoryStore {
+impl SessionLog for MemoryStore {
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
         self.events
             .lock()
@@ -216,7 +216,7 @@ impl Log for MemoryStore {
         Ok(())
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         Box::new(|| Ok(()))
     }
 

@@ -2,8 +2,9 @@
 
 use harn_engines::ScriptAgent;
 use harn_model::{
-    Actor, AgentEvent, ContentBlock, DaemonChange, DeliveryMode, Propagate, ReminderChange,
-    ReminderSource, RoleHint, StopReason, SystemReminder, TurnEnded, TurnOutcome, WakeReason,
+    Actor, AgentEvent, ContentBlock, DaemonChange, DeliveryMode, ReminderChange,
+    ReminderPropagation, ReminderSource, RoleHint, StopReason, SystemReminder, TurnEnded,
+    TurnOutcome, WakeReason,
 };
 
 use crate::script::rig::Rig;
@@ -204,7 +205,7 @@ async fn a_reminder_of_its_own_is_delivered_at_its_next_seam() {
         dedupe_key: Some("k".to_owned()),
         ttl_turns: Some(3),
         preserve_on_compact: true,
-        propagate: Propagate::All,
+        propagate: ReminderPropagation::All,
         role_hint: RoleHint::Developer,
         source: ReminderSource::InPipeline,
         meta: serde_json::from_str(r#"{"a": 1}"#).expect("a map"),

@@ -6,7 +6,7 @@ use harn_model::{Seq, TurnId};
 use super::*;
 use crate::{
     digest, to_wire,
-    told::{State, Told},
+    told::{RunPhase, RunReport},
 };
 
 const CANARY: &str = "c4n4ry-7f3e";
@@ -15,13 +15,13 @@ const CANARY: &str = "c4n4ry-7f3e";
 fn outcome(message: &Value) -> String {
     match read_value(message) {
         Ok(asked) => {
-            let told = Told {
-                place: Place {
+            let told = RunReport {
+                place: RunCursor {
                     session: "oh_1".into(),
                     turn: TurnId::new("trn_1"),
                     after: Seq(1),
                 },
-                state: State::Parked,
+                state: RunPhase::Parked,
                 began_at: 0,
                 until: 0,
                 messages: vec!["Done.".to_owned()],

@@ -68,14 +68,14 @@ fn agree(schema: &jsonschema::Validator, message: &Value, place: &str) {
             fits,
             "taken, and no such request by the schema, at {place}: {message}"
         ),
-        Err((_, Fault::Invalid { field, .. })) => {
+        Err((_, OpenHarnessError::Invalid { field, .. })) => {
             let beyond = RULES.iter().any(|rule| field.starts_with(rule));
             assert!(
                 !fits || beyond,
                 "refused for {field}, at {place}: {message}"
             );
         }
-        Err((_, Fault::ContinuationUnknown)) => assert!(fits, "{place}: {message}"),
+        Err((_, OpenHarnessError::ContinuationUnknown)) => assert!(fits, "{place}: {message}"),
         Err((_, fault)) => panic!("{fault:?} at {place}: {message}"),
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// A request. Whatever else it holds, at any level, is ignored.
 #[derive(JsonSchema)]
 #[schemars(rename = "OpenHarnessRequest", extend("not" = {"required": ["response"]}))]
-pub(crate) struct Request {
+pub(crate) struct OpenHarnessRequest {
     /// A semantic version of the first major line.
     #[schemars(regex(pattern = r"^0*1\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"))]
     protocol_version: String,
@@ -24,24 +24,25 @@ pub(crate) struct Request {
     /// What the Shell can do and wants, by the names of capabilities. Unknown names are ignored, and so is
     /// a value that says no.
     capabilities: Option<Map<String, Value>>,
-    request: Payload,
+    request: RequestPayload,
 }
 
 /// What is asked.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestPayload")]
-struct Payload {
+struct RequestPayload {
     /// References of the Shell's own. Who asks is told from the transport; nothing here is trusted, kept or
     /// repeated.
-    auth: Option<Auth>,
-    context: Option<Context>,
+    auth: Option<RequestAuth>,
+    context: Option<RequestContext>,
     /// Not looked at: what is ours stands in the extensions of the context.
     extensions: Option<Map<String, Value>>,
 }
 
 /// References of the Shell's own.
 #[derive(JsonSchema)]
-struct Auth {
+#[schemars(rename = "Auth")]
+struct RequestAuth {
     tenant_id: Option<String>,
     credential_ref: Option<String>,
     session_id: Option<String>,
@@ -49,7 +50,8 @@ struct Auth {
 
 /// What is wanted, where, and by whom.
 #[derive(JsonSchema)]
-struct Context {
+#[schemars(rename = "Context")]
+struct RequestContext {
     /// The conversation; one of its own where there is none.
     #[schemars(length(max = 256))]
     session_id: Option<String>,
@@ -62,13 +64,13 @@ struct Context {
     /// Hints for the agent; whatever it holds is passed on.
     task_hint: Option<TaskHint>,
     /// The run that it goes on with, as `response.continuation` named it.
-    continuation: Option<Continuation>,
+    continuation: Option<RequestContinuation>,
     /// What the Shell sees around it; whatever it holds is passed on, unless it is secret.
     environment_state: Option<EnvironmentState>,
     /// References to what the user points at.
-    attachments: Option<Vec<Attachment>>,
-    shell: Option<Shell>,
-    extensions: Option<Extensions>,
+    attachments: Option<Vec<AttachmentReference>>,
+    shell: Option<ShellIdentity>,
+    extensions: Option<RequestExtensions>,
 }
 
 /// Words, or something structured.
@@ -92,7 +94,7 @@ struct TaskHint {
 /// A place in a run. One that names neither run nor token is none.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestContinuation")]
-struct Continuation {
+struct RequestContinuation {
     run_id: Option<String>,
     /// A workflow; looked at where nothing else says what to do.
     sop_id: Option<String>,
@@ -123,7 +125,8 @@ enum PrivacyTier {
 /// A reference to a file, a picture or a card: at least one of `ref_id`, `uri` and `asset_id`. One that has none, or
 /// whose reference is content or longer than 4096 bytes, is left out and denied.
 #[derive(JsonSchema)]
-struct Attachment {
+#[schemars(rename = "Attachment")]
+struct AttachmentReference {
     /// Of an upload.
     ref_id: Option<String>,
     /// Where it can be had; no `data:` address.
@@ -137,7 +140,8 @@ struct Attachment {
 
 /// What the Shell is.
 #[derive(JsonSchema)]
-struct Shell {
+#[schemars(rename = "Shell")]
+struct ShellIdentity {
     /// Decides how text is written for it.
     #[schemars(length(min = 1))]
     shell_kind: Option<String>,
@@ -151,9 +155,9 @@ struct Shell {
 /// Ours, and those of others, which are ignored.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestExtensions")]
-struct Extensions {
+struct RequestExtensions {
     #[schemars(rename = "dev.harn")]
-    ours: Option<Extension>,
+    ours: Option<HarnRequestExtension>,
     #[serde(flatten)]
     others: BTreeMap<String, Value>,
 }
@@ -161,11 +165,11 @@ struct Extensions {
 /// `request.context.extensions["dev.harn"]`: what a person decided about the run that the continuation names.
 #[derive(JsonSchema)]
 #[schemars(rename = "HarnRequestExtension")]
-pub(crate) struct Extension {
+pub(crate) struct HarnRequestExtension {
     /// Decisions, by the ids of `request_approval` directives and of questions that are decided.
-    approval: Option<OneOrMore<Approval>>,
+    approval: Option<OneOrMore<RequestApproval>>,
     /// Answers in words, by the ids of `dev.harn.question` directives.
-    answer: Option<OneOrMore<Answer>>,
+    answer: Option<OneOrMore<RequestAnswer>>,
     /// Stops the run.
     cancel: Option<bool>,
 }
@@ -183,17 +187,18 @@ enum OneOrMore<T> {
 /// A decision.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestApproval")]
-struct Approval {
+struct RequestApproval {
     /// That of the directive.
     #[schemars(length(min = 1, max = 256))]
     id: String,
-    decision: Decided,
+    decision: RequestDecision,
 }
 
 /// What was decided.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
-enum Decided {
+#[schemars(rename = "Decided")]
+enum RequestDecision {
     /// It may be done, this time.
     Once,
     /// It may be done, from now on; only this time where that cannot be remembered.
@@ -205,7 +210,7 @@ enum Decided {
 /// An answer in words.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestAnswer")]
-struct Answer {
+struct RequestAnswer {
     /// That of the directive.
     #[schemars(length(min = 1, max = 256))]
     id: String,

@@ -1,14 +1,14 @@
 //! What is told of a run, from any place on.
 
 use harn_model::{
-    ErrorCategory, HitlKind, HitlOutcome, Recovered, ToolCallStatus, TurnEnded, TurnStarted,
+    ErrorCategory, HitlKind, HitlOutcome, ToolCallStatus, TurnEnded, TurnRecovered, TurnStarted,
 };
 use harn_testkit::every_event;
 
 use super::*;
 
-fn fold(told: u64) -> Fold {
-    Fold::new("s".into(), "t".into(), 0, Seq(told))
+fn fold(told: u64) -> RunFold {
+    RunFold::new("s".into(), "t".into(), 0, Seq(told))
 }
 
 fn at(seq: u64, event: AgentEvent) -> Envelope {
@@ -88,7 +88,7 @@ fn a_message_is_a_step_and_calls_are_told_as_they_stand() {
     }
     let told = fold.tell(Seq::ZERO);
     assert_eq!(told.messages, ["Let me see.", "It failed."]);
-    assert_eq!(told.state, State::Ended(StopReason::EndTurn));
+    assert_eq!(told.state, RunPhase::Ended(StopReason::EndTurn));
     assert_eq!((told.began_at, told.until), (101, 109));
     assert_eq!(told.place.after, Seq(9));
     assert_eq!(told.calls.len(), 1);
@@ -138,7 +138,7 @@ fn a_run_is_parked_while_something_is_open() {
         &at(1, AgentEvent::PermissionAsked(Box::new(ask("q1")))),
         |_| None,
     );
-    assert_eq!(fold.tell(Seq(1)).state, State::Parked);
+    assert_eq!(fold.tell(Seq(1)).state, RunPhase::Parked);
     assert_eq!(fold.tell(Seq(1)).asks.len(), 1, "whatever was told before");
     let requested = |id: &str| AgentEvent::HitlRequested {
         request_id: id.to_owned(),
@@ -156,14 +156,14 @@ fn a_run_is_parked_while_something_is_open() {
     };
     let resolved = AgentEvent::PermissionResolved(Box::new(resolved));
     fold.apply(&at(4, resolved), |_| None);
-    assert_eq!(fold.tell(Seq(4)).state, State::Parked);
+    assert_eq!(fold.tell(Seq(4)).state, RunPhase::Parked);
     let resolved = AgentEvent::HitlResolved {
         request_id: "h1".to_owned(),
         kind: "question".to_owned(),
         outcome: HitlOutcome::Answered,
     };
     fold.apply(&at(5, resolved), |_| None);
-    assert_eq!(fold.tell(Seq(5)).state, State::Running);
+    assert_eq!(fold.tell(Seq(5)).state, RunPhase::Running);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_run_that_waits_has_come_nowhere() {
     let (mut waits, mut unheard) = (fold(0), fold(0));
     waits.apply(&at(7, queued), |_| None);
     let (told, unheard) = (waits.tell(Seq::ZERO), unheard.tell(Seq::ZERO));
-    assert_eq!(told.state, State::Running);
+    assert_eq!(told.state, RunPhase::Running);
     assert_eq!(told.place, unheard.place);
     assert_eq!(
         (told.began_at, told.until),
@@ -186,7 +186,7 @@ fn a_run_that_waits_has_come_nowhere() {
 
 #[test]
 fn every_end_is_told() {
-    let recovered = Recovered {
+    let recovered = TurnRecovered {
         interrupted_calls: Vec::new(),
         withdrawn_asks: Vec::new(),
         torn_bytes: 0,
@@ -197,16 +197,16 @@ fn every_end_is_told() {
         live_session: None,
     };
     let message = "out of reach".to_owned();
-    let failed = State::Failed(message.clone());
+    let failed = RunPhase::Failed(message.clone());
     let ends = [
         (ended(TurnOutcome::Failed { message }), failed),
         (
             AgentEvent::Recovered(Box::new(recovered)),
-            State::Interrupted,
+            RunPhase::Interrupted,
         ),
         (
             AgentEvent::PromptWithdrawn(Box::new(withdrawn)),
-            State::Ended(StopReason::Cancelled),
+            RunPhase::Ended(StopReason::Cancelled),
         ),
     ];
     for (event, state) in ends {

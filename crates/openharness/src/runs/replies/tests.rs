@@ -3,21 +3,21 @@
 use harn_model::{Seq, StopReason};
 
 use super::*;
-use crate::told::State;
+use crate::told::RunPhase;
 
-fn place() -> Place {
-    Place {
+fn place() -> RunCursor {
+    RunCursor {
         session: "s".into(),
         turn: "t".into(),
         after: Seq::ZERO,
     }
 }
 
-fn reply() -> Reply {
-    Reply {
-        told: Told {
+fn reply() -> CachedReply {
+    CachedReply {
+        told: RunReport {
             place: place(),
-            state: State::Ended(StopReason::EndTurn),
+            state: RunPhase::Ended(StopReason::EndTurn),
             began_at: 1,
             until: 2,
             messages: Vec::new(),
@@ -31,36 +31,56 @@ fn reply() -> Reply {
     }
 }
 
-fn first(replies: &Replies, id: &str) -> (Key, Arc<Slot>) {
+fn first(replies: &ReplyCache, id: &str) -> (RequestKey, Arc<RequestStartSlot>) {
     match replies.enter(&Principal::owner(), id, "digest") {
-        Entered::First(key, slot) => (key, slot),
-        Entered::Again(..) | Entered::Answered(_) | Entered::Conflict => panic!("{id} is known"),
+        RequestAdmission::First(key, slot) => (key, slot),
+        RequestAdmission::Again(..)
+        | RequestAdmission::Answered(_)
+        | RequestAdmission::Conflict => panic!("{id} is known"),
     }
 }
 
 #[test]
 fn a_request_is_known_by_whose_it_is_its_id_and_what_it_says() {
-    let replies = Replies::default();
+    let replies = ReplyCache::default();
     let (key, slot) = first(&replies, "r");
     let again = |principal: &str, digest: &str| {
         replies.enter(&Principal::new(principal.to_owned()), "r", digest)
     };
-    assert!(matches!(again("owner", "digest"), Entered::Again(..)));
-    assert!(matches!(again("owner", "other"), Entered::Conflict));
-    assert!(matches!(again("ada", "other"), Entered::First(..)));
+    assert!(matches!(
+        again("owner", "digest"),
+        RequestAdmission::Again(..)
+    ));
+    assert!(matches!(
+        again("owner", "other"),
+        RequestAdmission::Conflict
+    ));
+    assert!(matches!(again("ada", "other"), RequestAdmission::First(..)));
     replies.keep(&key, &slot, reply(), 10);
-    assert!(matches!(again("owner", "digest"), Entered::Answered(_)));
-    assert!(matches!(again("owner", "other"), Entered::Conflict));
+    assert!(matches!(
+        again("owner", "digest"),
+        RequestAdmission::Answered(_)
+    ));
+    assert!(matches!(
+        again("owner", "other"),
+        RequestAdmission::Conflict
+    ));
     // Of another time.
-    replies.forget(&key, &Slot::new());
-    assert!(matches!(again("owner", "digest"), Entered::Answered(_)));
+    replies.forget(&key, &RequestStartSlot::new());
+    assert!(matches!(
+        again("owner", "digest"),
+        RequestAdmission::Answered(_)
+    ));
     replies.forget(&key, &slot);
-    assert!(matches!(again("owner", "other"), Entered::First(..)));
+    assert!(matches!(
+        again("owner", "other"),
+        RequestAdmission::First(..)
+    ));
 }
 
 #[test]
 fn the_oldest_answers_go_first_and_what_is_under_way_last() {
-    let replies = Replies::default();
+    let replies = ReplyCache::default();
     let open = first(&replies, "open");
     for number in 0..MOST + 10 {
         let (key, slot) = first(&replies, &format!("r{number}"));
@@ -69,7 +89,7 @@ fn the_oldest_answers_go_first_and_what_is_under_way_last() {
     assert_eq!(replies.table().requests.len(), MOST);
     let known = |id: &str| {
         let entered = replies.enter(&Principal::owner(), id, "digest");
-        !matches!(entered, Entered::First(..))
+        !matches!(entered, RequestAdmission::First(..))
     };
     assert!(known("open") && known(&format!("r{}", MOST + 9)));
     assert!(!known("r0"));
@@ -86,15 +106,16 @@ fn the_oldest_answers_go_first_and_what_is_under_way_last() {
 
 #[tokio::test]
 async fn those_who_wait_hear_what_was_begun() {
-    let slot = Slot::new();
-    let wait = |slot: Arc<Slot>| async move { slot.known().await.map(|begun| begun.place) };
+    let slot = RequestStartSlot::new();
+    let wait =
+        |slot: Arc<RequestStartSlot>| async move { slot.known().await.map(|begun| begun.place) };
     let one = tokio::spawn(wait(slot.clone()));
     tokio::task::yield_now().await;
-    slot.begun(Err(Fault::Busy));
-    assert_eq!(one.await.unwrap(), Err(Fault::Busy));
+    slot.begun(Err(OpenHarnessError::Busy));
+    assert_eq!(one.await.unwrap(), Err(OpenHarnessError::Busy));
     let run = Weak::new();
-    let until = Until::default();
-    slot.begun(Ok(Begun {
+    let until = WaitCondition::default();
+    slot.begun(Ok(RequestStart {
         kept: true,
         place: place(),
         until,

@@ -36,14 +36,19 @@ fn question(kind: HitlKind) -> HitlRequest {
     }
 }
 
-fn verdict(id: &str, given: Given) -> Verdict {
+fn verdict(id: &str, given: AnswerValue) -> DirectiveAnswer {
     let id = id.to_owned();
-    Verdict { id, given }
+    DirectiveAnswer { id, given }
 }
 
-fn all() -> [Given; 4] {
-    let words = Given::Words("8080".to_owned());
-    [Given::Once, Given::Always, Given::Reject, words]
+fn all() -> [AnswerValue; 4] {
+    let words = AnswerValue::Words("8080".to_owned());
+    [
+        AnswerValue::Once,
+        AnswerValue::Always,
+        AnswerValue::Reject,
+        words,
+    ]
 }
 
 fn check(asks: &[PermissionAsked], questions: &[HitlRequest], expected: &Expect) {
@@ -55,20 +60,20 @@ fn check(asks: &[PermissionAsked], questions: &[HitlRequest], expected: &Expect)
         let verdicts = [verdict(id, given.clone())];
         let came = match deeds(&verdicts, asks, &questions, &ada) {
             Ok(deeds) => match &deeds[..] {
-                [Deed::Answer(_, Decision::Allowed { option_id, .. })] => {
+                [QuestionAction::Answer(_, Decision::Allowed { option_id, .. })] => {
                     format!("allowed: {option_id}")
                 }
-                [Deed::Answer(_, Decision::Rejected { option_id, .. })] => {
+                [QuestionAction::Answer(_, Decision::Rejected { option_id, .. })] => {
                     format!("rejected: {option_id:?}")
                 }
-                [Deed::Respond(it)] => format!(
+                [QuestionAction::Respond(it)] => format!(
                     "responded: {:?} {:?} {:?} {:?}",
                     it.reviewer, it.answer, it.approved, it.accepted
                 ),
-                [Deed::Decline(id)] => format!("declined: {id}"),
+                [QuestionAction::Decline(id)] => format!("declined: {id}"),
                 other => format!("{other:?}"),
             },
-            Err(Fault::AnswerUnfit { problem }) => problem,
+            Err(OpenHarnessError::AnswerUnfit { problem }) => problem,
             Err(other) => format!("{other:?}"),
         };
         lines.push_str(&format!("{given:?}: {came}\n"));
@@ -200,10 +205,16 @@ fn one_that_makes_no_sense_undoes_all() {
         GrantScope::Once,
     )])];
     let ada = Principal::new("ada");
-    let both = [verdict("q", Given::Once), verdict("z", Given::Once)];
+    let both = [
+        verdict("q", AnswerValue::Once),
+        verdict("z", AnswerValue::Once),
+    ];
     let came = deeds(&both, &asks, &[], &ada);
-    assert_eq!(came, Err(Fault::QuestionUnknown));
-    let twice = [verdict("q", Given::Once), verdict("q", Given::Reject)];
+    assert_eq!(came, Err(OpenHarnessError::QuestionUnknown));
+    let twice = [
+        verdict("q", AnswerValue::Once),
+        verdict("q", AnswerValue::Reject),
+    ];
     let came = deeds(&twice, &asks, &[], &ada);
-    assert!(matches!(came, Err(Fault::AnswerUnfit { .. })));
+    assert!(matches!(came, Err(OpenHarnessError::AnswerUnfit { .. })));
 }

@@ -11,7 +11,7 @@ const LONGEST_LINE: usize = 2048;
 /// The text as it reads without a renderer. Code is kept letter by letter. Single stars and underscores stay: names
 /// and sums have them, too.
 pub(super) fn stripped(text: &str) -> String {
-    let mut edits = Edits {
+    let mut edits = MarkupEdits {
         text,
         made: Vec::new(),
     };
@@ -55,12 +55,12 @@ pub(super) fn stripped(text: &str) -> String {
 }
 
 /// What is to be replaced in a text.
-struct Edits<'t> {
+struct MarkupEdits<'t> {
     text: &'t str,
     made: Vec<(Range<usize>, String)>,
 }
 
-impl Edits<'_> {
+impl MarkupEdits<'_> {
     /// Replaces a part of the text, but not the end of its last line.
     fn replace(&mut self, at: Range<usize>, by: &str) {
         let part = &self.text[at.clone()];

@@ -3,32 +3,32 @@
 use std::sync::Arc;
 
 use harn_model::{
-    Artifact, AskId, GrantScope, HitlKind, HitlRequest, Lineage, PermissionAsked, PermissionOption,
-    PermissionOptionKind, Plan, PlanEntry, PlanEntryStatus, PlanPriority, PolicyAction,
-    PolicyContext, PolicyDecision, ReceiptType, RiskLabel, Seq, StopReason, Timestamp, ToolCall,
-    ToolCallId, ToolCallStatus, ToolContent, ToolKind, TurnId,
+    Artifact, AskId, GrantScope, HitlKind, HitlRequest, LineageEntry, PermissionAsked,
+    PermissionOption, PermissionOptionKind, Plan, PlanEntry, PlanEntryStatus, PlanPriority,
+    PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel, Seq, StopReason,
+    Timestamp, ToolCall, ToolCallId, ToolCallStatus, ToolContent, ToolKind, TurnId,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    asked::Asked,
-    continuation::Place,
+    asked::ShellRequest,
+    continuation::RunCursor,
     fixtures,
     from_wire::read,
-    told::{Call, State, Told},
+    told::{CallSummary, RunPhase, RunReport},
 };
 
 pub(super) const NOW: Timestamp = 1_700_000_010_000;
 
 /// What was asked, by the name of its fixture, with something changed.
-pub(super) fn asked(name: &str, change: impl FnOnce(&mut Value)) -> Asked {
+pub(super) fn asked(name: &str, change: impl FnOnce(&mut Value)) -> ShellRequest {
     let mut message = fixtures::message(name);
     change(&mut message);
     read(message.to_string().as_bytes()).unwrap()
 }
 
 /// By a Shell of this kind that can do this.
-pub(super) fn asked_by(kind: &str, capabilities: Value) -> Asked {
+pub(super) fn asked_by(kind: &str, capabilities: Value) -> ShellRequest {
     asked("request-minimal", |it| {
         it["request_id"] = json!("req_1");
         it["capabilities"] = capabilities;
@@ -36,13 +36,13 @@ pub(super) fn asked_by(kind: &str, capabilities: Value) -> Asked {
     })
 }
 
-pub(super) fn plainly() -> Asked {
+pub(super) fn plainly() -> ShellRequest {
     asked_by("im_bot", json!({}))
 }
 
-pub(super) fn told(state: State) -> Told {
-    Told {
-        place: Place {
+pub(super) fn told(state: RunPhase) -> RunReport {
+    RunReport {
+        place: RunCursor {
             session: "oh_1".into(),
             turn: TurnId::new("trn_1"),
             after: Seq(12),
@@ -59,15 +59,15 @@ pub(super) fn told(state: State) -> Told {
     }
 }
 
-pub(super) fn ended(messages: &[&str]) -> Told {
-    Told {
+pub(super) fn ended(messages: &[&str]) -> RunReport {
+    RunReport {
         messages: messages.iter().map(|&text| text.to_owned()).collect(),
-        ..told(State::Ended(StopReason::EndTurn))
+        ..told(RunPhase::Ended(StopReason::EndTurn))
     }
 }
 
-pub(super) fn call(id: &str, tool: &str, kind: ToolKind, status: ToolCallStatus) -> Call {
-    Call {
+pub(super) fn call(id: &str, tool: &str, kind: ToolKind, status: ToolCallStatus) -> CallSummary {
+    CallSummary {
         id: ToolCallId::new(id),
         tool: tool.to_owned(),
         title: Some(format!("{tool} README.md")),
@@ -77,8 +77,8 @@ pub(super) fn call(id: &str, tool: &str, kind: ToolKind, status: ToolCallStatus)
     }
 }
 
-pub(super) fn busy() -> Told {
-    let failed = Call {
+pub(super) fn busy() -> RunReport {
+    let failed = CallSummary {
         error: Some("no such file".to_owned()),
         title: None,
         ..call("c2", "read_file", ToolKind::Read, ToolCallStatus::Failed)
@@ -88,7 +88,7 @@ pub(super) fn busy() -> Told {
         status,
         priority: PlanPriority::Medium,
     };
-    Told {
+    RunReport {
         calls: vec![
             call("c1", "read_file", ToolKind::Read, ToolCallStatus::Completed),
             failed,
@@ -186,7 +186,7 @@ pub(super) fn edit() -> PermissionAsked {
         ..ToolCall::new("c4", "write_file")
     };
     PermissionAsked {
-        lineage: vec![Lineage {
+        lineage: vec![LineageEntry {
             worker_id: "w_1".into(),
             worker_name: "scribe".to_owned(),
             session_id: "oh_2".into(),
@@ -216,16 +216,16 @@ pub(super) fn question(kind: HitlKind, subject: &str) -> HitlRequest {
     }
 }
 
-pub(super) fn parked(asks: Vec<PermissionAsked>, questions: Vec<HitlRequest>) -> Told {
-    Told {
+pub(super) fn parked(asks: Vec<PermissionAsked>, questions: Vec<HitlRequest>) -> RunReport {
+    RunReport {
         asks,
         questions: questions.into_iter().map(Arc::new).collect(),
-        ..told(State::Parked)
+        ..told(RunPhase::Parked)
     }
 }
 
 /// Every answer to a run, by the name of its file.
-pub(super) fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
+pub(super) fn answers() -> Vec<(&'static str, ShellRequest, RunReport, &'static str)> {
     let port = HitlRequest {
         choices: vec!["8080".to_owned(), "9090".to_owned()],
         default: Some("8080".to_owned()),
@@ -280,7 +280,7 @@ pub(super) fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
         (
             "response-parked",
             plainly(),
-            Told {
+            RunReport {
                 messages: vec!["I would run the tests.".to_owned()],
                 ..parked(vec![command()], Vec::new())
             },
@@ -307,17 +307,17 @@ pub(super) fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
         (
             "response-running",
             plainly(),
-            Told {
+            RunReport {
                 messages: vec!["This takes a while.".to_owned()],
-                ..told(State::Running)
+                ..told(RunPhase::Running)
             },
             "The run takes longer than the request waits",
         ),
         (
             "response-limit",
             plainly(),
-            Told {
-                state: State::Ended(StopReason::MaxTokens),
+            RunReport {
+                state: RunPhase::Ended(StopReason::MaxTokens),
                 ..ended(&["The README has"])
             },
             "The agent stopped at a limit of its own",
@@ -325,8 +325,8 @@ pub(super) fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
         (
             "response-cancelled",
             plainly(),
-            Told {
-                state: State::Ended(StopReason::Cancelled),
+            RunReport {
+                state: RunPhase::Ended(StopReason::Cancelled),
                 ..ended(&["Let me look."])
             },
             "The run was cancelled; what was said before is told",
@@ -334,8 +334,8 @@ pub(super) fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
         (
             "response-failed",
             plainly(),
-            Told {
-                state: State::Failed("the model could not be reached".to_owned()),
+            RunReport {
+                state: RunPhase::Failed("the model could not be reached".to_owned()),
                 ..ended(&["Let me look."])
             },
             "The agent failed; what was said before is told",
@@ -343,7 +343,7 @@ pub(super) fn answers() -> Vec<(&'static str, Asked, Told, &'static str)> {
         (
             "response-interrupted",
             plainly(),
-            told(State::Interrupted),
+            told(RunPhase::Interrupted),
             "The engine stopped in the middle of the run",
         ),
         (

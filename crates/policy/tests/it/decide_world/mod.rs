@@ -8,8 +8,9 @@ use std::{
 
 use harn_model::{Grant, PolicyAction, PolicyDecision, SideEffectLevel, ToolKind};
 use harn_policy::{
-    Call, Located, Look, PathProbe, Roots, SessionMode, ToolApprovalPolicy, locate,
-    shell::{self, Doubt, Line, Redirect, Simple},
+    LocatedPath, PathEntry, PathProbe, PolicyCall, SessionMode, SessionRoots, ToolApprovalPolicy,
+    locate,
+    shell::{self, LineDoubt, Redirect, ShellLine, SimpleCommand},
 };
 use serde_json::{Value, json};
 
@@ -21,8 +22,8 @@ pub(crate) struct Owned {
     pub(crate) side_effect: Option<SideEffectLevel>,
     pub(crate) capabilities: Vec<String>,
     pub(crate) arguments: Value,
-    pub(crate) paths: Vec<Located>,
-    pub(crate) command: Option<(String, Line)>,
+    pub(crate) paths: Vec<LocatedPath>,
+    pub(crate) command: Option<(String, ShellLine)>,
     pub(crate) workspace: String,
     pub(crate) mode: SessionMode,
     pub(crate) agent: Option<String>,
@@ -92,7 +93,7 @@ impl Owned {
         self.line(line, read)
     }
 
-    pub(crate) fn line(mut self, text: &str, line: Line) -> Self {
+    pub(crate) fn line(mut self, text: &str, line: ShellLine) -> Self {
         self.arguments["command"] = json!(text);
         self.command = Some((text.to_owned(), line));
         self
@@ -123,8 +124,8 @@ impl Owned {
         self
     }
 
-    pub(crate) fn call(&self) -> Call<'_> {
-        Call {
+    pub(crate) fn call(&self) -> PolicyCall<'_> {
+        PolicyCall {
             tool: &self.tool,
             kind: self.kind,
             side_effect: self.side_effect,
@@ -184,23 +185,23 @@ pub(crate) fn outcome(decision: &PolicyDecision) -> String {
 }
 
 /// A line made by hand, one list of words a command.
-pub(crate) fn line(commands: &[&[&str]]) -> Line {
-    let simple = |argv: &&[&str]| Simple {
+pub(crate) fn line(commands: &[&[&str]]) -> ShellLine {
+    let simple = |argv: &&[&str]| SimpleCommand {
         argv: argv.iter().map(|&word| word.to_owned()).collect(),
         exec_capable: None,
     };
-    Line {
+    ShellLine {
         commands: commands.iter().map(simple).collect(),
-        ..Line::default()
+        ..ShellLine::default()
     }
 }
 
-pub(crate) fn doubting(mut line: Line, doubt: Doubt) -> Line {
+pub(crate) fn doubting(mut line: ShellLine, doubt: LineDoubt) -> ShellLine {
     line.doubts.push(doubt);
     line
 }
 
-pub(crate) fn writing(mut line: Line, path: &str) -> Line {
+pub(crate) fn writing(mut line: ShellLine, path: &str) -> ShellLine {
     line.redirects.push(Redirect {
         path: path.to_owned(),
         write: true,
@@ -208,15 +209,15 @@ pub(crate) fn writing(mut line: Line, path: &str) -> Line {
     line
 }
 
-pub(crate) fn exec_capable(mut line: Line) -> Line {
+pub(crate) fn exec_capable(mut line: ShellLine) -> ShellLine {
     for command in &mut line.commands {
         command.exec_capable = Some("-exec".to_owned());
     }
     line
 }
 
-pub(crate) fn located(path: &str) -> Located {
-    let roots = Roots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()]);
+pub(crate) fn located(path: &str) -> LocatedPath {
+    let roots = SessionRoots::new(vec!["/w".into(), "/more".into()], vec!["/w/state".into()]);
     locate(&roots, path, &Told)
 }
 
@@ -224,14 +225,14 @@ pub(crate) fn located(path: &str) -> Located {
 struct Told;
 
 impl PathProbe for Told {
-    fn look(&self, path: &Path) -> io::Result<Look> {
-        let link = |to: &str| Look::Link(PathBuf::from(to));
+    fn look(&self, path: &Path) -> io::Result<PathEntry> {
+        let link = |to: &str| PathEntry::Link(PathBuf::from(to));
         Ok(match path.to_str().unwrap_or_default() {
-            "/" | "/w" | "/more" | "/etc" | "/opt" | "/w/src" | "/w/docs" => Look::Dir,
+            "/" | "/w" | "/more" | "/etc" | "/opt" | "/w/src" | "/w/docs" => PathEntry::Dir,
             "/w/leaves" => link("/etc"),
             "/w/stays" => link("/w/src"),
             "/w/dangles" => link("/w/nowhere"),
-            _ => Look::Absent,
+            _ => PathEntry::Absent,
         })
     }
 }

@@ -8,19 +8,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use harn_policy::{Look, PathProbe, Roots};
+use harn_policy::{PathEntry, PathProbe, SessionRoots};
 use serde::Deserialize;
 
 /// Looks at this disk.
 pub(crate) struct StdProbe;
 
 impl PathProbe for StdProbe {
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<PathEntry> {
         match fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_symlink() => fs::read_link(path).map(Look::Link),
-            Ok(meta) if meta.is_dir() => Ok(Look::Dir),
-            Ok(_) => Ok(Look::File),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Look::Absent),
+            Ok(meta) if meta.is_symlink() => fs::read_link(path).map(PathEntry::Link),
+            Ok(meta) if meta.is_dir() => Ok(PathEntry::Dir),
+            Ok(_) => Ok(PathEntry::File),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(PathEntry::Absent),
             Err(error) => Err(error),
         }
     }
@@ -51,7 +51,7 @@ struct Plan {
 /// The world, gone when dropped.
 pub(crate) struct World {
     base: PathBuf,
-    roots: Roots,
+    roots: SessionRoots,
     links: Vec<String>,
     _dir: tempfile::TempDir,
 }
@@ -82,7 +82,7 @@ impl World {
             .filter_map(|name| name.strip_prefix(&root));
         let dirs = [&plan.root].into_iter().chain(&plan.also).map(at).collect();
         Self {
-            roots: Roots::new(dirs, plan.protected.iter().map(at).collect()),
+            roots: SessionRoots::new(dirs, plan.protected.iter().map(at).collect()),
             links: links.map(str::to_owned).collect(),
             base,
             _dir: dir,
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// The directories of a session in it.
-    pub(crate) fn roots(&self) -> &Roots {
+    pub(crate) fn roots(&self) -> &SessionRoots {
         &self.roots
     }
 

@@ -7,8 +7,8 @@ use std::{
 
 use harn_model::{PolicyAction, ToolKind};
 use harn_policy::{
-    Call, Policy, SessionMode, ToolApprovalPolicy,
-    shell::{self, Line},
+    Policy, PolicyCall, SessionMode, ToolApprovalPolicy,
+    shell::{self, ShellLine},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,9 +64,9 @@ pub(crate) fn decide(
     policy: &Policy,
     line: &str,
     mode: SessionMode,
-) -> (PolicyAction, String, Line) {
+) -> (PolicyAction, String, ShellLine) {
     let read = shell::read(line);
-    let decision = policy.decide(&Call {
+    let decision = policy.decide(&PolicyCall {
         tool: "run_command",
         kind: Some(ToolKind::Execute),
         side_effect: None,

@@ -25,18 +25,18 @@ const RING_BYTES: usize = 2 * 1024;
 
 /// What was appended, and how often it was read.
 #[derive(Default)]
-struct Log {
+struct CountingLog {
     written: Mutex<Vec<Envelope>>,
     reads: AtomicUsize,
 }
 
-impl Log {
+impl CountingLog {
     fn reads(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
 }
 
-impl LogReader for Log {
+impl LogReader for CountingLog {
     fn read(&self, cursor: &mut ReadCursor, _: usize) -> Result<Vec<Envelope>, JournalError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let written = self.written.lock().unwrap();
@@ -47,17 +47,17 @@ impl LogReader for Log {
     }
 }
 
-struct Rig {
-    feed: Arc<Feed>,
-    log: Arc<Log>,
+struct FeedRig {
+    feed: Arc<SessionFeed>,
+    log: Arc<CountingLog>,
     last: Seq,
 }
 
-impl Rig {
+impl FeedRig {
     fn new() -> Self {
-        let log = Arc::new(Log::default());
+        let log = Arc::new(CountingLog::default());
         Self {
-            feed: Arc::new(Feed::new(Seq::ZERO, log.clone(), RING_BYTES)),
+            feed: Arc::new(SessionFeed::new(Seq::ZERO, log.clone(), RING_BYTES)),
             log,
             last: Seq::ZERO,
         }
@@ -110,7 +110,7 @@ async fn catch_up(reader: &mut Subscription) {
 }
 
 /// A reader that has taken the first event only and a ring that is about to drop the next.
-async fn late(rig: &mut Rig) -> Subscription {
+async fn late(rig: &mut FeedRig) -> Subscription {
     rig.publish();
     let mut late = rig.readers(1).remove(0);
     late.next().await.unwrap();
@@ -121,7 +121,7 @@ async fn late(rig: &mut Rig) -> Subscription {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_reader_is_waited_for_once() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut late = late(&mut rig).await;
     assert_eq!(rig.pace().await, MOMENT);
     rig.publish();
@@ -136,7 +136,7 @@ async fn a_late_reader_is_waited_for_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_step_of_the_late_reader_lets_the_session_go_on() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut late = late(&mut rig).await;
     let feed = rig.feed.clone();
     let pacing = tokio::spawn(async move { feed.pace().await });
@@ -150,7 +150,7 @@ async fn a_step_of_the_late_reader_lets_the_session_go_on() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_reader_that_leaves_lets_the_session_go_on() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let late = late(&mut rig).await;
     let feed = rig.feed.clone();
     let pacing = tokio::spawn(async move { feed.pace().await });
@@ -164,7 +164,7 @@ async fn a_late_reader_that_leaves_lets_the_session_go_on() {
 
 #[tokio::test(start_paused = true)]
 async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut others = rig.readers(MANY);
     let _late = late(&mut rig).await;
     for other in &mut others {
@@ -184,7 +184,7 @@ async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
 
 #[tokio::test(start_paused = true)]
 async fn many_that_are_late_together_are_waited_for_while_they_come() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
     for reader in &mut readers {
@@ -212,7 +212,7 @@ async fn many_that_are_late_together_are_waited_for_while_they_come() {
 
 #[tokio::test(start_paused = true)]
 async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
     for reader in &mut readers {
@@ -236,7 +236,7 @@ async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit(
 
 #[tokio::test(start_paused = true)]
 async fn readers_that_keep_up_are_not_waited_for() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut readers = rig.readers(MANY);
     for _ in 0..50 {
         rig.publish();
@@ -249,7 +249,7 @@ async fn readers_that_keep_up_are_not_waited_for() {
 
 #[tokio::test]
 async fn many_that_wait_get_everything_once_and_hear_the_end() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut waiting = JoinSet::new();
     for mut reader in rig.readers(MANY) {
         waiting.spawn(async move {
@@ -275,7 +275,7 @@ async fn many_that_wait_get_everything_once_and_hear_the_end() {
 
 #[tokio::test]
 async fn a_wait_that_is_dropped_loses_nothing_for_it_or_others() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut readers = rig.readers(MANY);
     for reader in &mut readers {
         let mut context = Context::from_waker(Waker::noop());
@@ -293,7 +293,7 @@ async fn a_wait_that_is_dropped_loses_nothing_for_it_or_others() {
 
 #[tokio::test]
 async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut reader = rig.readers(1).remove(0);
     rig.publish_past(Seq(1));
     let delivery = reader.next().await.unwrap();
@@ -309,7 +309,7 @@ async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
 
 #[tokio::test]
 async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let mut reader = rig.readers(1).remove(0);
     rig.publish_past(Seq(1));
     let published = rig.last;
@@ -324,7 +324,7 @@ async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
 
 #[tokio::test]
 async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_encoding() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     let readers = rig.readers(MANY);
     rig.publish_past(Seq(1));
     let made = Arc::new(AtomicUsize::new(0));
@@ -353,7 +353,7 @@ async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_enco
 
 #[tokio::test]
 async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     rig.publish_past(Seq(3));
     let mut first = Subscription::new(rig.feed.clone(), Seq::ZERO);
     let mut second = Subscription::new(rig.feed.clone(), Seq(2));
@@ -373,7 +373,7 @@ async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
 
 #[tokio::test]
 async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
-    let mut rig = Rig::new();
+    let mut rig = FeedRig::new();
     rig.publish_past(Seq(1));
     let mut readers = rig.readers(2);
     let mut stays = readers.pop().unwrap();

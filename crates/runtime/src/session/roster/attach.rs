@@ -4,8 +4,8 @@ use harn_model::{LiveClient, LiveClientAction, LiveClientMode};
 use serde_json::json;
 
 use super::{
-    AttachClient, Change, Control, Holder, MOST_CLIENTS, Now, Promise, Roster, Row, SeatId, Taking,
-    change::left_silently, seconds,
+    AttachClient, ClockReading, ControlHolder, ControlPreemption, ControlTenure, HeartbeatPromise,
+    MOST_CLIENTS, Roster, RosterChange, RosterClient, SeatId, change::left_silently, seconds,
 };
 use crate::LiveClientError;
 
@@ -15,8 +15,8 @@ impl Roster {
         &mut self,
         seat: SeatId,
         wanted: AttachClient,
-        now: Now,
-    ) -> Result<Vec<Change>, LiveClientError> {
+        now: ClockReading,
+    ) -> Result<Vec<RosterChange>, LiveClientError> {
         if !self.seats.contains_key(&seat) {
             return Err(LiveClientError::Closed);
         }
@@ -26,10 +26,15 @@ impl Roster {
         let displaces = drives
             && match self.holder() {
                 None => false,
-                Some(Holder::Seat(other)) => *other != seat,
-                Some(Holder::Client(other)) => *other != id,
+                Some(ControlHolder::Seat(other)) => *other != seat,
+                Some(ControlHolder::Client(other)) => *other != id,
             };
-        if displaces && matches!(wanted.taking, Taking::IfFree | Taking::Again) {
+        if displaces
+            && matches!(
+                wanted.taking,
+                ControlPreemption::IfFree | ControlPreemption::Again
+            )
+        {
             let controller = self.controller_id().unwrap_or_default();
             return Err(LiveClientError::ControllerExists { controller });
         }
@@ -44,17 +49,18 @@ impl Roster {
         self.fits(&id, wanted.metadata.as_ref())?;
         let mut before = self.controller_id();
         let action = match (wanted.taking, drives && (displaces || elsewhere)) {
-            (Taking::Outright, _) | (Taking::IfNeeded, true) => LiveClientAction::Takeover,
-            (Taking::IfFree | Taking::Again, _) | (Taking::IfNeeded, false) => {
-                LiveClientAction::Attached
+            (ControlPreemption::Outright, _) | (ControlPreemption::IfNeeded, true) => {
+                LiveClientAction::Takeover
             }
+            (ControlPreemption::IfFree | ControlPreemption::Again, _)
+            | (ControlPreemption::IfNeeded, false) => LiveClientAction::Attached,
         };
         let mut replaced = None;
         if let Some(at) = known.filter(|_| elsewhere) {
             let row = &self.rows[at];
             // What it stated before holds where it states nothing else.
             wanted.metadata = wanted.metadata.take().or(Some(row.client.metadata.clone()));
-            if wanted.taking == Taking::Outright {
+            if wanted.taking == ControlPreemption::Outright {
                 wanted.heartbeat = wanted.heartbeat.or(row.promise.map(|it| it.every));
             }
         }
@@ -73,7 +79,7 @@ impl Roster {
         Ok(replaced.into_iter().chain([attached]).collect())
     }
 
-    fn place(&mut self, seat: SeatId, wanted: AttachClient, now: Now) {
+    fn place(&mut self, seat: SeatId, wanted: AttachClient, now: ClockReading) {
         if let Some(sitting) = self.seats.get_mut(&seat) {
             sitting.implicit = false;
         }
@@ -81,20 +87,20 @@ impl Roster {
         let drives = wanted.mode == LiveClientMode::Controller;
         let held = self.control.take();
         let same = held.as_ref().is_some_and(|it| match &it.holder {
-            Holder::Seat(held) => *held == seat,
-            Holder::Client(held) => *held == id,
+            ControlHolder::Seat(held) => *held == seat,
+            ControlHolder::Client(held) => *held == id,
         });
-        let own = matches!(&held, Some(it) if it.holder == Holder::Client(id.clone()));
+        let own = matches!(&held, Some(it) if it.holder == ControlHolder::Client(id.clone()));
         self.control = match (drives, held) {
             (true, held) => {
-                if let Some(Holder::Client(other)) = held.as_ref().map(|it| &it.holder)
+                if let Some(ControlHolder::Client(other)) = held.as_ref().map(|it| &it.holder)
                     && !own
                 {
                     self.demote(&other.clone());
                 }
                 let since = held.filter(|_| own).map_or(now.at, |it| it.since);
-                let holder = Holder::Client(id.clone());
-                Some(Control { holder, since })
+                let holder = ControlHolder::Client(id.clone());
+                Some(ControlTenure { holder, since })
             }
             // It gives up what it has, and nobody else's.
             (false, held) => held.filter(|_| !same),
@@ -109,7 +115,7 @@ impl Roster {
                 permission_routing: false,
                 metadata: json!({}),
             };
-            self.rows.push(Row {
+            self.rows.push(RosterClient {
                 client,
                 seat,
                 promise: None,
@@ -121,11 +127,13 @@ impl Roster {
         row.seat = seat;
         let renewed = row.promise.map(|promise| promise.every);
         let every = match wanted.taking {
-            Taking::IfFree | Taking::Again | Taking::IfNeeded => wanted.heartbeat,
+            ControlPreemption::IfFree | ControlPreemption::Again | ControlPreemption::IfNeeded => {
+                wanted.heartbeat
+            }
             // Who takes control keeps its promises, unless it makes others.
-            Taking::Outright => wanted.heartbeat.or(renewed),
+            ControlPreemption::Outright => wanted.heartbeat.or(renewed),
         };
-        row.promise = every.map(|every| Promise::new(every, now));
+        row.promise = every.map(|every| HeartbeatPromise::new(every, now));
         row.client.mode = wanted.mode;
         row.client.prompt_injection = drives && wanted.prompt_injection.unwrap_or(true);
         row.client.permission_routing = drives && wanted.permission_routing.unwrap_or(true);

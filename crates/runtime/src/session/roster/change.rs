@@ -9,7 +9,7 @@ use super::Roster;
 
 /// What happens where somebody else is in control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taking {
+pub enum ControlPreemption {
     /// It is refused.
     IfFree,
     /// It is refused; but a client of this name that is there over another connection is the same, and goes on
@@ -29,7 +29,7 @@ pub struct AttachClient {
     /// What it wants to be.
     pub mode: LiveClientMode,
     /// What happens where somebody else is in control.
-    pub taking: Taking,
+    pub taking: ControlPreemption,
     /// Whether it may say something to the agent; in control it may unless it says otherwise.
     pub prompt_injection: Option<bool>,
     /// Whether questions go to it; in control they do unless it says otherwise.
@@ -46,7 +46,7 @@ impl AttachClient {
         Self {
             client_id: client_id.into(),
             mode: LiveClientMode::Observer,
-            taking: Taking::IfFree,
+            taking: ControlPreemption::IfFree,
             prompt_injection: None,
             permission_routing: None,
             heartbeat: None,
@@ -65,7 +65,7 @@ impl AttachClient {
     /// A client that drives from now on, whoever did.
     pub fn takeover(client_id: impl Into<String>) -> Self {
         Self {
-            taking: Taking::Outright,
+            taking: ControlPreemption::Outright,
             ..Self::controller(client_id)
         }
     }
@@ -85,13 +85,13 @@ pub(super) fn left_silently(client_id: String, reason: &str) -> LiveClientLeft {
 
 /// What a client did, and who is there after it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct RosterChange {
     pub(crate) action: LiveClientAction,
     pub(crate) state: LiveClientChange,
     pub(crate) left: Option<Box<LiveClientLeft>>,
 }
 
-impl Change {
+impl RosterChange {
     pub(crate) fn event(&self) -> AgentEvent {
         AgentEvent::LiveSessionClient {
             action: self.action,
@@ -104,7 +104,7 @@ impl Change {
 impl Roster {
     /// What there is to tell where control has passed since it was last told, without a client that did it: a
     /// connection that opened the session took it or left. Where nobody is there under a name, nobody is told.
-    pub(crate) fn untold(&self, told: Option<&str>) -> Option<Change> {
+    pub(crate) fn untold(&self, told: Option<&str>) -> Option<RosterChange> {
         let now = self.controller_id();
         if self.rows.is_empty() || now.as_deref() == told {
             return None;
@@ -123,10 +123,10 @@ impl Roster {
         client: Option<&str>,
         before: Option<String>,
         left: Option<Box<LiveClientLeft>>,
-    ) -> Change {
+    ) -> RosterChange {
         let now = self.controller_id();
         let client = client.and_then(|id| self.row(id));
-        Change {
+        RosterChange {
             action,
             state: LiveClientChange {
                 client: client.map(|at| self.rows[at].client.clone()),

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use harn_model::{LiveClient, LiveClientMode, Timestamp};
 use serde_json::json;
 
-use super::{Asked, AttachClient, Holder, Now, Roster, SeatId, Taking, seconds};
+use super::{
+    AnsweringSeat, AttachClient, ClockReading, ControlHolder, ControlPreemption, Roster, SeatId,
+    seconds,
+};
 use crate::HostPort;
 
 impl Roster {
     /// Who comes again is what it was, whatever it says.
     pub(super) fn as_it_is(&self, wanted: AttachClient) -> AttachClient {
         let known = self.row(&wanted.client_id);
-        match known.filter(|_| wanted.taking == Taking::Again) {
+        match known.filter(|_| wanted.taking == ControlPreemption::Again) {
             Some(at) => AttachClient {
                 mode: self.rows[at].client.mode,
                 ..wanted
@@ -26,17 +29,17 @@ impl Roster {
         self.epoch
     }
 
-    pub(crate) fn asked(&self) -> Option<Asked> {
+    pub(crate) fn asked(&self) -> Option<AnsweringSeat> {
         let seat = self.asked_seat()?;
         let term = self.term;
-        Some(Asked { seat, term })
+        Some(AnsweringSeat { seat, term })
     }
 
     /// The client that is asked. One that has no name of its own goes by its connection's.
-    pub(crate) fn asked_client(&self, now: Now) -> Option<LiveClient> {
+    pub(crate) fn asked_client(&self, now: ClockReading) -> Option<LiveClient> {
         match self.holder() {
-            Some(Holder::Client(id)) => self.row(id).map(|at| self.rows[at].client.clone()),
-            Some(Holder::Seat(_)) | None => Some(LiveClient {
+            Some(ControlHolder::Client(id)) => self.row(id).map(|at| self.rows[at].client.clone()),
+            Some(ControlHolder::Seat(_)) | None => Some(LiveClient {
                 client_id: self.seats.get(&self.asked_seat()?)?.name.to_string(),
                 mode: LiveClientMode::Controller,
                 attached_at: self
@@ -54,14 +57,14 @@ impl Roster {
     /// The name of the client that is asked, where it has one of its own.
     pub(crate) fn asked_name(&self) -> Option<&str> {
         match self.holder()? {
-            Holder::Client(id) => Some(id),
-            Holder::Seat(_) => None,
+            ControlHolder::Client(id) => Some(id),
+            ControlHolder::Seat(_) => None,
         }
     }
 
     /// Whether this is the client that controls the session.
     pub(crate) fn is_controller(&self, client_id: &str) -> bool {
-        matches!(self.holder(), Some(Holder::Client(id)) if id == client_id)
+        matches!(self.holder(), Some(ControlHolder::Client(id)) if id == client_id)
     }
 
     /// Whether this connection controls the session.

@@ -11,7 +11,7 @@ use super::*;
 use crate::{LiveClientError, NoHost, NotInControl};
 
 #[derive(Clone, Debug)]
-enum Op {
+enum RosterOp {
     Sit(bool),
     Claim(usize),
     Leave(usize),
@@ -19,7 +19,7 @@ enum Op {
         seat: usize,
         client: usize,
         drives: bool,
-        taking: Taking,
+        taking: ControlPreemption,
         speaks: Option<bool>,
         answers: Option<bool>,
         promise: Option<u64>,
@@ -27,20 +27,24 @@ enum Op {
     },
     Detach(usize, usize),
     Heartbeat(usize, usize, Option<u8>),
-    Drive(usize, Act, Option<usize>),
+    Drive(usize, DriverAction, Option<usize>),
     Wait(u64),
 }
 
-fn op() -> impl Strategy<Value = Op> {
+fn op() -> impl Strategy<Value = RosterOp> {
     let seat = 0..4usize;
     let client = 0..4usize;
     let taking = prop_oneof![
-        3 => Just(Taking::IfFree),
-        1 => Just(Taking::Again),
-        1 => Just(Taking::IfNeeded),
-        1 => Just(Taking::Outright),
+        3 => Just(ControlPreemption::IfFree),
+        1 => Just(ControlPreemption::Again),
+        1 => Just(ControlPreemption::IfNeeded),
+        1 => Just(ControlPreemption::Outright),
     ];
-    let act = prop_oneof![Just(Act::Speak), Just(Act::Answer), Just(Act::Steer)];
+    let act = prop_oneof![
+        Just(DriverAction::Speak),
+        Just(DriverAction::Answer),
+        Just(DriverAction::Steer)
+    ];
     let attach = (
         seat.clone(),
         client.clone(),
@@ -52,23 +56,23 @@ fn op() -> impl Strategy<Value = Op> {
         option::of(any::<u8>()),
     );
     prop_oneof![
-        2 => any::<bool>().prop_map(Op::Sit),
-        1 => seat.clone().prop_map(Op::Claim),
-        1 => seat.clone().prop_map(Op::Leave),
+        2 => any::<bool>().prop_map(RosterOp::Sit),
+        1 => seat.clone().prop_map(RosterOp::Claim),
+        1 => seat.clone().prop_map(RosterOp::Leave),
         6 => attach.prop_map(|(seat, client, drives, taking, speaks, answers, promise, metadata)| {
-            Op::Attach { seat, client, drives, taking, speaks, answers, promise, metadata }
+            RosterOp::Attach { seat, client, drives, taking, speaks, answers, promise, metadata }
         }),
-        2 => (seat.clone(), client.clone()).prop_map(|(s, c)| Op::Detach(s, c)),
+        2 => (seat.clone(), client.clone()).prop_map(|(s, c)| RosterOp::Detach(s, c)),
         2 => (seat.clone(), client.clone(), option::of(any::<u8>()))
-            .prop_map(|(s, c, m)| Op::Heartbeat(s, c, m)),
-        4 => (seat, act, option::of(client)).prop_map(|(s, a, c)| Op::Drive(s, a, c)),
-        2 => (1..6u64).prop_map(Op::Wait),
+            .prop_map(|(s, c, m)| RosterOp::Heartbeat(s, c, m)),
+        4 => (seat, act, option::of(client)).prop_map(|(s, a, c)| RosterOp::Drive(s, a, c)),
+        2 => (1..6u64).prop_map(RosterOp::Wait),
     ]
 }
 
 /// What a client is said to be, in the order of the fields it is shown with.
 #[derive(Clone, Debug, PartialEq)]
-struct Known {
+struct KnownClient {
     name: String,
     over: usize,
     speaks: bool,
@@ -81,17 +85,17 @@ struct Known {
 
 /// The rules once more, in the plainest terms: who drives is a name and a connection.
 #[derive(Default)]
-struct Model {
+struct RosterModel {
     second: u64,
     /// Connections that are there, and whether they drive by having opened the session.
     there: BTreeMap<usize, bool>,
-    known: Vec<Known>,
+    known: Vec<KnownClient>,
     /// Its name where it has one, and its connection.
     driver: Option<(Option<String>, usize)>,
     changes: u64,
 }
 
-impl Model {
+impl RosterModel {
     fn set_driver(&mut self, driver: Option<(Option<String>, usize)>) {
         if self.driver != driver {
             self.changes += 1;
@@ -105,7 +109,7 @@ impl Model {
     }
 
     fn find(&self, name: &str, over: usize) -> Option<usize> {
-        let it = |k: &Known| k.name == name && k.over == over;
+        let it = |k: &KnownClient| k.name == name && k.over == over;
         self.known.iter().position(it)
     }
 
@@ -146,17 +150,17 @@ fn name(client: usize) -> String {
 }
 
 /// Both, step by step.
-struct Pair {
+struct RosterPair {
     roster: Roster,
-    model: Model,
+    model: RosterModel,
     seats: Vec<SeatId>,
     start: Instant,
     terms: (u64, Option<(usize, Option<String>)>),
 }
 
-impl Pair {
-    fn now(&self) -> Now {
-        Now {
+impl RosterPair {
+    fn now(&self) -> ClockReading {
+        ClockReading {
             at: self.model.second * 1000,
             tick: self.start + Duration::from_secs(self.model.second),
         }
@@ -166,23 +170,27 @@ impl Pair {
         self.seats.get(at).copied().unwrap_or(SeatId(999))
     }
 
-    fn step(&mut self, op: Op) {
+    fn step(&mut self, op: RosterOp) {
         let now = self.now();
         let before = self.model.shown();
         match op {
-            Op::Sit(opens) => {
+            RosterOp::Sit(opens) => {
                 if self.seats.len() == 4 {
                     return;
                 }
                 let at = self.seats.len();
-                let claim = if opens { Claim::IfFree } else { Claim::Never };
+                let claim = if opens {
+                    SeatClaim::IfFree
+                } else {
+                    SeatClaim::Never
+                };
                 let conn = format!("conn-{at}");
                 let seat = self.roster.sit(&conn, Arc::new(NoHost), claim, now);
                 self.seats.push(seat);
                 self.model.there.insert(at, opens);
                 self.model.claims(at);
             }
-            Op::Claim(at) => {
+            RosterOp::Claim(at) => {
                 self.roster.claim(self.seat(at), now);
                 let named = self.model.known.iter().any(|k| k.over == at);
                 if let Some(opens) = self.model.there.get_mut(&at)
@@ -192,7 +200,7 @@ impl Pair {
                     self.model.claims(at);
                 }
             }
-            Op::Leave(at) => {
+            RosterOp::Leave(at) => {
                 let told = self.roster.leave(self.seat(at));
                 let own = self.model.known.iter().filter(|k| k.over == at);
                 let own: Vec<_> = own.map(|k| k.name.clone()).collect();
@@ -206,7 +214,7 @@ impl Pair {
                 }
                 self.model.there.remove(&at);
             }
-            Op::Attach {
+            RosterOp::Attach {
                 seat: at,
                 client,
                 drives,
@@ -243,12 +251,15 @@ impl Pair {
                 // Who comes again is what it was, whatever it says.
                 let same = self.model.known.iter().any(|k| k.name == id);
                 let drives = match (taking, same) {
-                    (Taking::Again, true) => {
+                    (ControlPreemption::Again, true) => {
                         matches!(&self.model.driver, Some((Some(driver), _)) if *driver == id)
                     }
                     _ => drives,
                 };
-                if drives && !mine && matches!(taking, Taking::IfFree | Taking::Again) {
+                if drives
+                    && !mine
+                    && matches!(taking, ControlPreemption::IfFree | ControlPreemption::Again)
+                {
                     let controller = self.model.shown().unwrap();
                     assert_eq!(
                         result,
@@ -268,7 +279,7 @@ impl Pair {
                 self.model.there.insert(at, false);
                 let at_row = self.model.known.iter().position(|k| k.name == id);
                 let at_row = at_row.unwrap_or_else(|| {
-                    self.model.known.push(Known {
+                    self.model.known.push(KnownClient {
                         name: id.clone(),
                         over: at,
                         speaks: false,
@@ -290,7 +301,9 @@ impl Pair {
                 known.seen = self.model.second;
                 known.speaks = drives && speaks != Some(false);
                 known.answers = drives && answers != Some(false);
-                let kept = known.promise.filter(|_| taking == Taking::Outright);
+                let kept = known
+                    .promise
+                    .filter(|_| taking == ControlPreemption::Outright);
                 let every = promise.or(kept.map(|(every, _)| every));
                 known.promise = every.map(|every| (every, self.model.second + 3 * every));
                 known.about = about.unwrap_or_else(|| known.about.clone());
@@ -304,8 +317,8 @@ impl Pair {
                 let left = changes.iter().map(|it| &*it.left.as_ref().unwrap().reason);
                 let replaced = if moves { &["replaced"][..] } else { &[] };
                 assert_eq!(left.collect::<Vec<_>>(), replaced);
-                let took = taking == Taking::Outright
-                    || (taking == Taking::IfNeeded && drives && (!mine || moves));
+                let took = taking == ControlPreemption::Outright
+                    || (taking == ControlPreemption::IfNeeded && drives && (!mine || moves));
                 assert_eq!(change.action == LiveClientAction::Takeover, took);
                 assert_eq!(
                     change.state.client.as_ref().map(|c| &c.client_id),
@@ -313,7 +326,7 @@ impl Pair {
                 );
                 self.told(&change, before);
             }
-            Op::Detach(at, client) => {
+            RosterOp::Detach(at, client) => {
                 let gone = LiveClientLeft {
                     client_id: name(client),
                     reason: "bye".to_owned(),
@@ -331,7 +344,7 @@ impl Pair {
                 assert_eq!(change.left.as_ref().unwrap().reason, "bye");
                 self.told(&change, before);
             }
-            Op::Heartbeat(at, client, metadata) => {
+            RosterOp::Heartbeat(at, client, metadata) => {
                 let about = metadata.map(|n| json!({ "n": n }));
                 let result =
                     self.roster
@@ -348,7 +361,7 @@ impl Pair {
                 known.promise = known.promise.map(|(every, _)| (every, second + 3 * every));
                 self.told(&result.unwrap(), before);
             }
-            Op::Drive(at, act, client) => {
+            RosterOp::Drive(at, act, client) => {
                 let client = client.map(name);
                 let result = self
                     .roster
@@ -373,10 +386,10 @@ impl Pair {
                     .find(|k| Some(&k.name) == self.model.driver.as_ref().unwrap().0.as_ref())
                 {
                     None => assert_eq!(result, Ok(None)),
-                    Some(known) if act == Act::Speak && !known.speaks => {
+                    Some(known) if act == DriverAction::Speak && !known.speaks => {
                         assert_eq!(result, Err(NotInControl::PromptInjectionOff { controller }));
                     }
-                    Some(known) if act == Act::Answer && !known.answers => {
+                    Some(known) if act == DriverAction::Answer && !known.answers => {
                         assert_eq!(
                             result,
                             Err(NotInControl::PermissionRoutingOff { controller })
@@ -388,11 +401,12 @@ impl Pair {
                     }
                 }
             }
-            Op::Wait(seconds) => {
+            RosterOp::Wait(seconds) => {
                 self.model.second += seconds;
                 let now = self.now();
                 let told = self.roster.overdue(now);
-                let late = |k: &&Known| k.promise.is_some_and(|(_, due)| due <= self.model.second);
+                let late =
+                    |k: &&KnownClient| k.promise.is_some_and(|(_, due)| due <= self.model.second);
                 let late = self.model.known.iter().filter(late);
                 let late: Vec<_> = late.map(|k| k.name.clone()).collect();
                 let left = told.iter().map(|c| c.left.clone().unwrap());
@@ -407,7 +421,7 @@ impl Pair {
     }
 
     /// What is told is what is so, and who drove before only where that is another now.
-    fn told(&self, change: &Change, before: Option<String>) {
+    fn told(&self, change: &RosterChange, before: Option<String>) {
         let after = self.model.shown();
         assert_eq!(change.state.active_controller_id, after);
         let previous = before.filter(|it| Some(it) != after.as_ref());
@@ -477,9 +491,9 @@ proptest! {
             .build()
             .unwrap();
         let start = runtime.block_on(async { tokio::time::sleep(Duration::ZERO).deadline() });
-        let mut pair = Pair {
+        let mut pair = RosterPair {
             roster: Roster::default(),
-            model: Model::default(),
+            model: RosterModel::default(),
             seats: Vec::new(),
             start,
             terms: (0, None),
@@ -498,9 +512,9 @@ fn a_session_takes_only_so_many_clients() {
         .build()
         .unwrap();
     let tick = runtime.block_on(async { tokio::time::sleep(Duration::ZERO).deadline() });
-    let now = Now { at: 0, tick };
+    let now = ClockReading { at: 0, tick };
     let mut roster = Roster::default();
-    let seat = roster.sit("broker", Arc::new(NoHost), Claim::Never, now);
+    let seat = roster.sit("broker", Arc::new(NoHost), SeatClaim::Never, now);
     for n in 0..MOST_CLIENTS {
         let client = AttachClient::observer(format!("c{n}"));
         roster.attach(seat, client, now).unwrap();

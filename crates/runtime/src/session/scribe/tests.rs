@@ -15,33 +15,33 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     IdKind,
-    session::settle::{Leftover, settle},
+    session::settle::{LeftoverCause, settle},
 };
 
-struct Counted(AtomicU64);
+struct SequentialIds(AtomicU64);
 
-impl Ids for Counted {
+impl IdSource for SequentialIds {
     fn mint(&self, _: IdKind) -> String {
         format!("id-{}", self.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
 /// A session under the pen: every event comes 10 ms after the one before.
-struct Desk {
-    scribe: Scribe,
+struct ScribeRig {
+    scribe: EventScribe,
     view: SessionView,
-    ids: Counted,
+    ids: SequentialIds,
     turn: TurnId,
     now: Timestamp,
     written: Vec<Envelope>,
 }
 
-impl Desk {
+impl ScribeRig {
     fn new() -> Self {
         let mut desk = Self {
-            scribe: Scribe::new("s".into()),
+            scribe: EventScribe::new("s".into()),
             view: SessionView::default(),
-            ids: Counted(AtomicU64::new(0)),
+            ids: SequentialIds(AtomicU64::new(0)),
             turn: "t".into(),
             now: 0,
             written: Vec::new(),
@@ -62,7 +62,7 @@ impl Desk {
         self.now += 10;
         let (view, turn) = (&mut self.view, Some(&self.turn));
         let mut events = vec![event];
-        Scribe::hash(&mut events);
+        EventScribe::hash(&mut events);
         let batch = self.scribe.enter(view, turn, events, self.now, &self.ids);
         self.written.extend(batch);
     }
@@ -72,7 +72,7 @@ impl Desk {
         self.enter(serde_json::from_value(event).unwrap());
     }
 
-    fn settle(&mut self, how: Leftover) {
+    fn settle(&mut self, how: LeftoverCause) {
         for event in settle(&self.view, how) {
             self.enter(event);
         }
@@ -111,7 +111,7 @@ fn update(id: &str, status: &str) -> Value {
 
 #[test]
 fn an_update_without_its_call_gets_one() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     desk.emit(update("a", "in_progress"));
     desk.emit(update("a", "completed"));
     desk.check(expect![[r#"
@@ -123,7 +123,7 @@ fn an_update_without_its_call_gets_one() {
 
 #[test]
 fn nothing_follows_the_end_of_a_call_and_a_used_id_gets_a_count() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     desk.emit(call("a"));
     desk.emit(update("a", "completed"));
     desk.emit(update("a", "failed"));
@@ -146,7 +146,7 @@ fn nothing_follows_the_end_of_a_call_and_a_used_id_gets_a_count() {
 
 #[test]
 fn a_call_announced_twice_is_changed_and_keeps_its_title() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     let mut first = call("a");
     first["title"] = json!("Look at a.rs");
     desk.emit(first);
@@ -163,7 +163,7 @@ fn a_call_announced_twice_is_changed_and_keeps_its_title() {
 
 #[test]
 fn fields_stand_only_where_they_belong() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     let mut streamed = call("a");
     streamed["parsing"] = json!(true);
     desk.emit(streamed);
@@ -180,7 +180,7 @@ fn fields_stand_only_where_they_belong() {
     let mut never = call("b");
     never["parsing"] = json!(true);
     desk.emit(never);
-    desk.settle(Leftover::Abandoned);
+    desk.settle(LeftoverCause::Abandoned);
     desk.check(expect![[r#"
         {"parsing":true,"status":"pending","tool_call_id":"a","type":"tool_call"}
         {"raw_input_partial":"{\"pa","status":"pending","title":"look","tool_call_id":"a","type":"tool_call_update"}
@@ -193,7 +193,7 @@ fn fields_stand_only_where_they_belong() {
 
 #[test]
 fn durations_that_an_agent_states_are_kept() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     let stated = |id: &str, took: Option<u64>, ran: Option<u64>| {
         let mut update = update(id, "completed");
         update["duration_ms"] = json!(took);
@@ -228,7 +228,7 @@ fn worker(event: &str) -> Value {
 
 #[test]
 fn a_worker_begins_cycles_and_ends_once() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     for event in [
         "WorkerProgressed",
         "WorkerWaitingForInput",
@@ -253,7 +253,7 @@ fn a_worker_begins_cycles_and_ends_once() {
 
 #[test]
 fn times_of_a_worker_follow_from_its_life() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     desk.emit(worker("WorkerSpawned"));
     desk.emit(worker("WorkerWaitingForInput"));
     desk.emit(worker("WorkerStopped"));
@@ -276,8 +276,8 @@ fn times_of_a_worker_follow_from_its_life() {
 
 #[test]
 fn what_a_turn_leaves_open_is_settled() {
-    for how in [Leftover::Cancelled, Leftover::Crashed] {
-        let mut desk = Desk::new();
+    for how in [LeftoverCause::Cancelled, LeftoverCause::Crashed] {
+        let mut desk = ScribeRig::new();
         desk.emit(call("a"));
         desk.emit(worker("WorkerSpawned"));
         desk.emit(json!({"type": "composition_start", "run_id": "r", "language": "lua"}));
@@ -286,20 +286,20 @@ fn what_a_turn_leaves_open_is_settled() {
             json!({"type": "hitl_requested", "request_id": "q", "kind": "question", "payload": {}}),
         );
         let before = desk.written.len();
-        if how == Leftover::Crashed {
-            desk.scribe = Scribe::after_a_crash("s".into());
+        if how == LeftoverCause::Crashed {
+            desk.scribe = EventScribe::after_a_crash("s".into());
         }
         desk.settle(how);
         desk.written.drain(1..before);
         match how {
-            Leftover::Cancelled => desk.check(expect![[r#"
+            LeftoverCause::Cancelled => desk.check(expect![[r#"
                 {"kind":"question","outcome":"cancelled","request_id":"q","type":"hitl_resolved"}
                 {"duration_ms":60,"error":"the turn was cancelled","error_category":"cancelled","status":"failed","title":"look","tool_call_id":"a","type":"tool_call_update"}
                 {"duration_ms":40,"error":"the composition ended before this tool did","error_category":"abandoned_at_loop_exit","operation_index":0,"run_id":"r","status":"failed","tool_call_id":"c","type":"composition_child_result"}
                 {"binding_manifest_hash":"sha256:fee58419a8d9da1d74d3a93c9203e2fc9199b5c51c45e1ef3b5e872b929f8608","duration_ms":50,"error":"the turn was cancelled","failure_category":"cancelled","language":"lua","requested_side_effect_ceiling":"read_only","run_id":"r","snippet_hash":"sha256:5ebd6898b2b4271939d805254f119005a0005bc5c1ecad2b2a187b678748ea06","type":"composition_error"}
                 {"cycle":1,"event":"WorkerCancelled","type":"worker_update","worker_id":"w"}
             "#]]),
-            Leftover::Abandoned | Leftover::Crashed => desk.check(expect![[r#"
+            LeftoverCause::Abandoned | LeftoverCause::Crashed => desk.check(expect![[r#"
                 {"kind":"question","outcome":"cancelled","request_id":"q","type":"hitl_resolved"}
                 {"error":"interrupted: the agent stopped before this tool ended; it may have had effects","error_category":"cancelled","status":"failed","title":"look","tool_call_id":"a","type":"tool_call_update"}
                 {"error":"the composition ended before this tool did","error_category":"abandoned_at_loop_exit","operation_index":0,"run_id":"r","status":"failed","tool_call_id":"c","type":"composition_child_result"}
@@ -312,7 +312,7 @@ fn what_a_turn_leaves_open_is_settled() {
 
 #[test]
 fn a_composition_is_hashed_by_us_and_says_the_same_at_its_end() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     let run = |id: &str| CompositionRun {
         run_id: id.to_owned(),
         language: "lua".to_owned(),
@@ -366,7 +366,7 @@ fn a_composition_is_hashed_by_us_and_says_the_same_at_its_end() {
 
 #[test]
 fn answers_need_questions_and_ends_need_beginnings() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     let resolved = || AgentEvent::HitlResolved {
         request_id: "q".to_owned(),
         kind: "question".to_owned(),
@@ -393,7 +393,7 @@ fn answers_need_questions_and_ends_need_beginnings() {
 
 #[test]
 fn the_audit_is_the_sessions_whatever_the_agent_says() {
-    let mut desk = Desk::new();
+    let mut desk = ScribeRig::new();
     let audit = MutationSession {
         session_id: "s".into(),
         parent_session_id: None,

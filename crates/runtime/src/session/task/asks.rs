@@ -5,11 +5,11 @@ use std::sync::Arc;
 use harn_journal::JournalError;
 use harn_model::{
     AgentEvent, AskId, Decision, Grant, GrantEffect, GrantScope, PermissionAsked, PermissionOption,
-    PermissionResolved, Remembered,
+    PermissionResolved, RememberedGrant,
 };
 
 use super::{SessionTask, send_reply};
-use crate::session::{Shared, running::PendingAsk};
+use crate::session::{SharedSession, running::PendingAsk};
 
 impl SessionTask {
     /// The first answer to an open ask wins. An option that was not offered, or that does not mean what
@@ -78,11 +78,11 @@ impl SessionTask {
 
 /// Keeps what an answer is to mean from now on. What cannot be kept for good holds for the session.
 async fn remember(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedSession>,
     ask: &PermissionAsked,
     option: &PermissionOption,
     decision: &Decision,
-) -> Option<Remembered> {
+) -> Option<RememberedGrant> {
     // A worker's question was put to the session above as well, which remembers.
     if shared.lineage.is_some() || option.scope == GrantScope::Once {
         return None;
@@ -108,10 +108,10 @@ async fn remember(
             scope = GrantScope::Session;
         }
     }
-    Some(Remembered { scope, grant })
+    Some(RememberedGrant { scope, grant })
 }
 
-fn resolved(ask_id: AskId, decision: Decision, remembered: Option<Remembered>) -> AgentEvent {
+fn resolved(ask_id: AskId, decision: Decision, remembered: Option<RememberedGrant>) -> AgentEvent {
     AgentEvent::PermissionResolved(Box::new(PermissionResolved {
         ask_id,
         decision,

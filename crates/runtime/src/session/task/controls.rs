@@ -3,22 +3,22 @@
 use harn_journal::JournalError;
 use harn_model::{
     Actor, AgentEvent, AskId, ContentBlock, ControlOutcome, ControlResult, Decision, DeliveryMode,
-    MessageId, Named, PendingChange, PendingMessage, PendingReminder, PermissionAsked, SessionView,
-    SystemReminder, TurnId, WakeReason,
+    MessageId, PendingChange, PendingMessage, PendingReminder, PermissionAsked, SessionView,
+    SystemReminder, TurnId, UsedIdKind, WakeReason,
 };
 
 use super::{SessionTask, send_reply};
 use crate::{
     ControlError, IdKind, Observer, PromptError,
     session::{
-        control::{ControlRequest, Controlled, Wanted},
+        control::{AppliedControl, ControlAction, ControlRequest},
         running::{PendingAsk, RunningTurn},
         settle::cancelled_ask,
     },
 };
 
 /// Why something that is wanted is not done.
-enum Refusal {
+enum ControlRefusal {
     /// The journal says so, with the owner of what is not the actor's.
     Written(ControlResult, Option<Actor>),
     /// Nothing runs that it could be for, and it is to leave no trace.
@@ -27,19 +27,19 @@ enum Refusal {
     Unfit(String),
 }
 
-impl From<ControlResult> for Refusal {
+impl From<ControlResult> for ControlRefusal {
     fn from(result: ControlResult) -> Self {
         Self::Written(result, None)
     }
 }
 
-impl From<PromptError> for Refusal {
+impl From<PromptError> for ControlRefusal {
     fn from(unfit: PromptError) -> Self {
         Self::Unfit(unfit.to_string())
     }
 }
 
-type Verdict = Result<ControlResult, Refusal>;
+type ControlVerdict = Result<ControlResult, ControlRefusal>;
 
 impl SessionTask {
     /// Refuses a message that is not this actor's to change. What waits goes with control: a client that came by
@@ -49,7 +49,7 @@ impl SessionTask {
         view: &SessionView,
         id: &MessageId,
         actor: &Actor,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ControlRefusal> {
         let Some(message) = view.pending.message(id) else {
             return Ok(());
         };
@@ -59,7 +59,7 @@ impl SessionTask {
             return Ok(());
         }
         let result = ControlResult::NotOwnerOrNotAuthorized;
-        Err(Refusal::Written(result, Some(owner.clone())))
+        Err(ControlRefusal::Written(result, Some(owner.clone())))
     }
 
     pub(super) async fn control(&mut self, request: ControlRequest) -> Result<(), JournalError> {
@@ -73,7 +73,7 @@ impl SessionTask {
     pub(super) async fn settle_control(
         &mut self,
         request: ControlRequest,
-    ) -> Result<Option<Effect>, JournalError> {
+    ) -> Result<Option<ControlEffect>, JournalError> {
         let ControlRequest {
             actor,
             wanted,
@@ -81,13 +81,13 @@ impl SessionTask {
         } = request;
         let verdict = match &wanted {
             // Before it is told: whoever hears of it finds it done.
-            Wanted::Cancel(turn) => self.cancel_wanted(turn.as_ref()).await?,
+            ControlAction::Cancel(turn) => self.cancel_wanted(turn.as_ref()).await?,
             other => self.judge(other, &actor),
         };
         let (result, owner) = match verdict {
             Ok(result) => (Ok(result), None),
-            Err(Refusal::Written(result, owner)) => (Err(result), owner),
-            Err(Refusal::Idle) => {
+            Err(ControlRefusal::Written(result, owner)) => (Err(result), owner),
+            Err(ControlRefusal::Idle) => {
                 let refused = ControlError::Refused {
                     result: ControlResult::NoActivePrompt,
                     actor,
@@ -96,7 +96,7 @@ impl SessionTask {
                 send_reply(reply, Err(refused));
                 return Ok(None);
             }
-            Err(Refusal::Unfit(why)) => {
+            Err(ControlRefusal::Unfit(why)) => {
                 send_reply(reply, Err(ControlError::Unfit(why)));
                 return Ok(None);
             }
@@ -119,7 +119,7 @@ impl SessionTask {
         events.push(AgentEvent::ControlOutcome(Box::new(outcome)));
         let seq = self.write(events).await?;
         let answer = match result {
-            Ok(result) => Ok(Controlled {
+            Ok(result) => Ok(AppliedControl {
                 result,
                 seq,
                 pending: self.shared.view().pending.len(),
@@ -134,10 +134,10 @@ impl SessionTask {
         Ok(effect)
     }
 
-    fn judge(&self, wanted: &Wanted, actor: &Actor) -> Verdict {
+    fn judge(&self, wanted: &ControlAction, actor: &Actor) -> ControlVerdict {
         let view = self.shared.view();
         match wanted {
-            Wanted::Inject {
+            ControlAction::Inject {
                 content,
                 only_running,
                 ..
@@ -146,14 +146,14 @@ impl SessionTask {
                 let stops = |turn: &RunningTurn| turn.is_cancelled();
                 let goes_on = !self.waiting.is_empty() || !self.turn.as_ref().is_none_or(stops);
                 if *only_running && !goes_on {
-                    return Err(Refusal::Idle);
+                    return Err(ControlRefusal::Idle);
                 }
                 if self.turn.is_none() && self.waiting.is_empty() {
                     return Err(ControlResult::NoActivePrompt.into());
                 }
                 self.room(&view, 1, weigh(content))
             }
-            Wanted::RevokeInject(id) => {
+            ControlAction::RevokeInject(id) => {
                 self.check_owner(&view, id, actor)?;
                 match check_waits(&view, id) {
                     Ok(()) => Ok(ControlResult::Revoked),
@@ -161,10 +161,11 @@ impl SessionTask {
                     Err(refused) => Err(refused.into()),
                 }
             }
-            Wanted::ReplaceInject { id, content } => {
+            ControlAction::ReplaceInject { id, content } => {
                 self.check_owner(&view, id, actor)?;
                 let content = content.as_ref();
-                let content = content.map_err(|unreadable| Refusal::Unfit(unreadable.clone()))?;
+                let content =
+                    content.map_err(|unreadable| ControlRefusal::Unfit(unreadable.clone()))?;
                 self.shared.check(content)?;
                 check_waits(&view, id)?;
                 // What does not grow has its room.
@@ -175,34 +176,34 @@ impl SessionTask {
                 }
                 Ok(ControlResult::Replaced)
             }
-            Wanted::Remind(pending) => {
+            ControlAction::Remind(pending) => {
                 let PendingReminder { reminder, .. } = &**pending;
                 if view.knows_reminder(&reminder.id) {
                     return Err(ControlResult::IdInUse.into());
                 }
                 self.room_for_reminders(&view, 1, reminder.weight())
             }
-            Wanted::RevokeReminder(id) => {
+            ControlAction::RevokeReminder(id) => {
                 if view.pending.reminder(id).is_some() {
                     Ok(ControlResult::Revoked)
                 } else if view.reminders.contains(id) {
                     // Whatever became of others that had its name before.
                     Err(ControlResult::AlreadyDelivered.into())
-                } else if view.used.contains(Named::RevokedReminder, id) {
+                } else if view.used.contains(UsedIdKind::RevokedReminder, id) {
                     Ok(ControlResult::AlreadyRevoked)
-                } else if view.used.contains(Named::DeliveredReminder, id) {
+                } else if view.used.contains(UsedIdKind::DeliveredReminder, id) {
                     Err(ControlResult::AlreadyDelivered.into())
                 } else {
                     Err(ControlResult::UnknownReminderId.into())
                 }
             }
             // Not judged but done; see `control`.
-            Wanted::Cancel(_) => Err(ControlResult::NoActivePrompt.into()),
+            ControlAction::Cancel(_) => Err(ControlResult::NoActivePrompt.into()),
         }
     }
 
     /// Whether so much more may wait.
-    fn room(&self, view: &SessionView, rows: usize, bytes: usize) -> Verdict {
+    fn room(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
         let config = &self.shared.config;
         let full = view.pending.len().saturating_add(rows) > config.max_pending
             || view.pending.bytes().saturating_add(bytes) > config.max_pending_bytes;
@@ -213,7 +214,7 @@ impl SessionTask {
     }
 
     /// Whether so many more reminders may come: those that are in force count like those that wait.
-    fn room_for_reminders(&self, view: &SessionView, rows: usize, bytes: usize) -> Verdict {
+    fn room_for_reminders(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
         let rows = view.reminders.len().saturating_add(rows);
         let bytes = view.reminders.bytes().saturating_add(bytes);
         self.room(view, rows, bytes)
@@ -223,7 +224,10 @@ impl SessionTask {
         self.room_for_reminders(view, rows, bytes).is_ok()
     }
 
-    async fn cancel_wanted(&mut self, turn: Option<&TurnId>) -> Result<Verdict, JournalError> {
+    async fn cancel_wanted(
+        &mut self,
+        turn: Option<&TurnId>,
+    ) -> Result<ControlVerdict, JournalError> {
         let running = self
             .turn
             .as_ref()
@@ -239,7 +243,7 @@ impl SessionTask {
         Ok(Ok(ControlResult::Cancelled))
     }
 
-    async fn take_effect(&mut self, effect: Effect) -> Result<(), JournalError> {
+    async fn take_effect(&mut self, effect: ControlEffect) -> Result<(), JournalError> {
         if let Some(by) = effect.interrupts {
             self.interrupt_asks(by).await?;
             if let Some(turn) = &mut self.turn {
@@ -247,8 +251,8 @@ impl SessionTask {
             }
         }
         match effect.passed_on {
-            Some(PassOn::Reminder(mode, reminder)) => self.pass_on(mode, &reminder),
-            Some(PassOn::Revoked { id, origin }) => self.pass_on_revoked(&id, origin),
+            Some(WorkerNotice::Reminder(mode, reminder)) => self.pass_on(mode, &reminder),
+            Some(WorkerNotice::Revoked { id, origin }) => self.pass_on_revoked(&id, origin),
             None => {}
         }
         match effect.wakes {
@@ -295,14 +299,14 @@ pub(super) fn withdrawn_by(interrupter: &str) -> Decision {
 }
 
 /// What else happens once something is written.
-pub(super) struct Effect {
+pub(super) struct ControlEffect {
     /// What it is that interrupts.
     interrupts: Option<&'static str>,
-    passed_on: Option<PassOn>,
+    passed_on: Option<WorkerNotice>,
     wakes: Option<WakeReason>,
 }
 
-enum PassOn {
+enum WorkerNotice {
     Reminder(DeliveryMode, Box<SystemReminder>),
     Revoked {
         id: String,
@@ -312,26 +316,26 @@ enum PassOn {
 }
 
 impl SessionTask {
-    fn effect_of(&self, wanted: &Wanted) -> Option<Effect> {
+    fn effect_of(&self, wanted: &ControlAction) -> Option<ControlEffect> {
         match wanted {
-            Wanted::Inject { mode, .. } => Some(Effect {
+            ControlAction::Inject { mode, .. } => Some(ControlEffect {
                 interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a message"),
                 passed_on: None,
                 wakes: Some(WakeReason::Message),
             }),
-            Wanted::Remind(pending) => {
+            ControlAction::Remind(pending) => {
                 let PendingReminder { mode, reminder, .. } = &**pending;
                 let delivered = *mode != DeliveryMode::AuditOnly;
-                Some(Effect {
+                Some(ControlEffect {
                     interrupts: (*mode == DeliveryMode::InterruptImmediate).then_some("a reminder"),
                     passed_on: delivered
-                        .then(|| PassOn::Reminder(*mode, Box::new(reminder.clone()))),
+                        .then(|| WorkerNotice::Reminder(*mode, Box::new(reminder.clone()))),
                     wakes: delivered.then_some(WakeReason::Reminder),
                 })
             }
-            Wanted::RevokeReminder(id) => Some(Effect {
+            ControlAction::RevokeReminder(id) => Some(ControlEffect {
                 interrupts: None,
-                passed_on: Some(PassOn::Revoked {
+                passed_on: Some(WorkerNotice::Revoked {
                     id: id.clone(),
                     origin: self
                         .shared
@@ -342,15 +346,17 @@ impl SessionTask {
                 }),
                 wakes: None,
             }),
-            Wanted::RevokeInject(_) | Wanted::ReplaceInject { .. } | Wanted::Cancel(_) => None,
+            ControlAction::RevokeInject(_)
+            | ControlAction::ReplaceInject { .. }
+            | ControlAction::Cancel(_) => None,
         }
     }
 }
 
 /// The event that does what was wanted; none where it had been done.
-fn change(wanted: Wanted, result: ControlResult, actor: &Actor) -> Option<AgentEvent> {
+fn change(wanted: ControlAction, result: ControlResult, actor: &Actor) -> Option<AgentEvent> {
     let change = match wanted {
-        Wanted::Inject {
+        ControlAction::Inject {
             id,
             mode,
             content,
@@ -363,24 +369,24 @@ fn change(wanted: Wanted, result: ControlResult, actor: &Actor) -> Option<AgentE
             owner: actor.clone(),
             live_session: author,
         }),
-        Wanted::RevokeInject(message_id) if result == ControlResult::Revoked => {
+        ControlAction::RevokeInject(message_id) if result == ControlResult::Revoked => {
             PendingChange::MessageRevoked { message_id }
         }
-        Wanted::ReplaceInject {
+        ControlAction::ReplaceInject {
             id,
             content: Ok(content),
         } => PendingChange::MessageReplaced {
             message_id: id,
             content,
         },
-        Wanted::Remind(pending) => PendingChange::ReminderQueued(*pending),
-        Wanted::RevokeReminder(reminder_id) if result == ControlResult::Revoked => {
+        ControlAction::Remind(pending) => PendingChange::ReminderQueued(*pending),
+        ControlAction::RevokeReminder(reminder_id) if result == ControlResult::Revoked => {
             PendingChange::ReminderRevoked { reminder_id }
         }
-        Wanted::RevokeInject(_)
-        | Wanted::ReplaceInject { .. }
-        | Wanted::RevokeReminder(_)
-        | Wanted::Cancel(_) => return None,
+        ControlAction::RevokeInject(_)
+        | ControlAction::ReplaceInject { .. }
+        | ControlAction::RevokeReminder(_)
+        | ControlAction::Cancel(_) => return None,
     };
     Some(AgentEvent::Pending(Box::new(change)))
 }
@@ -394,9 +400,9 @@ fn check_waits(view: &SessionView, id: &MessageId) -> Result<(), ControlResult> 
     let was = |named| view.used.contains(named, id.as_str());
     if view.pending.message(id).is_some() {
         Ok(())
-    } else if was(Named::RevokedMessage) {
+    } else if was(UsedIdKind::RevokedMessage) {
         Err(ControlResult::AlreadyRevoked)
-    } else if was(Named::DeliveredMessage) {
+    } else if was(UsedIdKind::DeliveredMessage) {
         Err(ControlResult::AlreadyDelivered)
     } else {
         Err(ControlResult::UnknownMessageId)

@@ -4,17 +4,17 @@ use std::{future::poll_fn, task::Poll};
 
 use harn_journal::JournalError;
 use harn_model::{
-    AgentEvent, BACKOFF_MS, DaemonChange, DeliveryMode, Pending, Timestamp, WakeReason,
+    AgentEvent, BACKOFF_MS, DaemonChange, DeliveryMode, PendingDelivery, Timestamp, WakeReason,
     backoff_after,
 };
 use tokio::sync::oneshot;
 
 use super::{SessionTask, send_reply};
-use crate::turn::Wait;
+use crate::turn::IdleRequest;
 
 /// How an agent's waits went so far. Several waits at once are one: what ends it ends all of them.
 #[derive(Default)]
-pub(crate) struct Waits {
+pub(crate) struct DaemonWaits {
     /// Who is told when the wait under way ends.
     waiting: Vec<oneshot::Sender<WakeReason>>,
     /// Whether somebody wanted it awake while it was.
@@ -32,7 +32,7 @@ pub(crate) struct Waits {
     waited_ms: u64,
 }
 
-impl Waits {
+impl DaemonWaits {
     /// For the next call of the agent in its turn.
     pub(crate) fn for_the_next_call(&self) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Waits {
 
 impl SessionTask {
     /// The agent begins to wait; not where there is something to do already.
-    pub(super) async fn begin_wait(&mut self, wait: Wait) -> Result<(), JournalError> {
+    pub(super) async fn begin_wait(&mut self, wait: IdleRequest) -> Result<(), JournalError> {
         self.stopped_waiting().await?;
         let now = self.shared.config.clock.now();
         // Nothing has come of a wait that has not begun.
@@ -151,7 +151,7 @@ impl SessionTask {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         let view = self.shared.view();
         let now = view.pending.of(&[InterruptImmediate, FinishStep]);
-        let is_message = |row: &Pending| matches!(row, Pending::Message(_));
+        let is_message = |row: &PendingDelivery| matches!(row, PendingDelivery::Message(_));
         if now.iter().any(is_message) || view.pending.first_message(AuditOnly).is_some() {
             Some(WakeReason::Message)
         } else {

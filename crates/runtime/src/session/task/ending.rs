@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 
 use super::{SessionTask, lock};
 use crate::session::{
-    Msg,
+    TaskRequest,
     handle::QueuedPrompt,
     running::{CLOSE_PATIENCE, RunningTurn, TurnWake},
-    settle::{Leftover, settle, title},
+    settle::{LeftoverCause, settle, title},
 };
 
 impl SessionTask {
@@ -34,9 +34,9 @@ impl SessionTask {
         // An idle session holds no buffers.
         self.items = Vec::new();
         let how = if cancelled {
-            Leftover::Cancelled
+            LeftoverCause::Cancelled
         } else {
-            Leftover::Abandoned
+            LeftoverCause::Abandoned
         };
         let (mut closing, untitled) = {
             let view = self.shared.view();
@@ -157,7 +157,7 @@ impl SessionTask {
                     }
                 }
                 Some(msg) = self.inbox.recv() => {
-                    if let Msg::Close { reply, told: tell } = msg {
+                    if let TaskRequest::Close { reply, told: tell } = msg {
                         closed.push(reply);
                         told |= tell;
                     }

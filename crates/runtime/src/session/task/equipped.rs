@@ -4,8 +4,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use harn_journal::{JournalError, MetaChange};
-use harn_model::{AgentEvent, Command};
-use harn_policy::Roots;
+use harn_model::{AgentEvent, SlashCommand};
+use harn_policy::SessionRoots;
 
 use super::{SessionTask, lock};
 use crate::{EquipmentChange, permission::with_command};
@@ -29,7 +29,7 @@ impl SessionTask {
     }
 
     /// The slash commands of the agent beside those that the session is equipped with.
-    pub(super) fn commands(&self, own: Vec<Command>, own_unchanged: bool) -> AgentEvent {
+    pub(super) fn commands(&self, own: Vec<SlashCommand>, own_unchanged: bool) -> AgentEvent {
         let (commands, equipped) = self.shared.with_equipment(own);
         AgentEvent::AvailableCommands {
             commands: with_command(commands),
@@ -54,7 +54,7 @@ impl SessionTask {
         if let Err(error) = self.log.amend(listed) {
             tracing::warn!(session = %self.shared.meta.thread_id, %error, "could not list the directories");
         }
-        let roots = Roots::new(dirs, roots.protected().to_vec());
+        let roots = SessionRoots::new(dirs, roots.protected().to_vec());
         *lock(&self.shared.roots) = Arc::new(roots);
     }
 }

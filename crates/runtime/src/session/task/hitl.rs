@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::{SessionTask, lock, send_reply};
 use crate::{
     HitlError, IdKind,
-    hitl::{Counted, HitlEnd, Pending},
+    hitl::{HitlEnd, PendingHitl, ResponseTally},
 };
 
 impl SessionTask {
@@ -76,8 +76,8 @@ impl SessionTask {
         };
         let mut events = vec![AgentEvent::HitlResponded(Box::new(response))];
         let settled = match counted {
-            Counted::Wait => None,
-            Counted::Done(pending) => {
+            ResponseTally::Wait => None,
+            ResponseTally::Done(pending) => {
                 lock(&self.shared.hitl).remove(&pending.request.request_id);
                 let end = HitlEnd::Answered(pending.counted);
                 events.push(resolved(&pending.request, &end));
@@ -125,7 +125,7 @@ impl SessionTask {
         lock(&self.shared.hitl).clear();
         let turn = self.turn.as_mut();
         let all = turn.map(|turn| turn.hitl.take_all()).unwrap_or_default();
-        let settled = |pending: Pending| {
+        let settled = |pending: PendingHitl| {
             let event = resolved(&pending.request, &HitlEnd::Cancelled);
             (event, pending.reply)
         };

@@ -6,10 +6,10 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::{SessionTask, send_reply};
 use crate::{
-    LiveClientError, Term,
+    LiveClientError, SeatTerm,
     session::{
-        live::{LiveRequest, LiveWanted},
-        roster::{Change, SeatId},
+        live::{LiveAction, LiveRequest},
+        roster::{RosterChange, SeatId},
     },
 };
 
@@ -22,9 +22,9 @@ impl SessionTask {
             reply,
         } = request;
         let change = self.shared.begin_amend(|roster, now| match wanted {
-            LiveWanted::Attach(client) => roster.attach(seat, client, now),
-            LiveWanted::Detach(gone) => roster.detach(seat, gone).map(|change| vec![change]),
-            LiveWanted::Heartbeat(client, metadata) => roster
+            LiveAction::Attach(client) => roster.attach(seat, client, now),
+            LiveAction::Detach(gone) => roster.detach(seat, gone).map(|change| vec![change]),
+            LiveAction::Heartbeat(client, metadata) => roster
                 .heartbeat(seat, &client, metadata, now)
                 .map(|change| vec![change]),
         });
@@ -79,15 +79,15 @@ impl SessionTask {
     }
 
     /// Whether an answer comes from somebody who is still asked.
-    pub(super) fn counts(&self, term: Option<Term>) -> bool {
+    pub(super) fn counts(&self, term: Option<SeatTerm>) -> bool {
         let asked = self.shared.live.roster().asked();
         term.is_none_or(|term| asked.is_some_and(|asked| asked.term == term.0))
     }
 
     /// Writes and publishes; what follows from it comes after. Where it cannot be written the session ends,
     /// and who is on it with it.
-    async fn tell(&mut self, changes: &[Change]) -> Result<Seq, JournalError> {
-        let events = changes.iter().map(Change::event).collect();
+    async fn tell(&mut self, changes: &[RosterChange]) -> Result<Seq, JournalError> {
+        let events = changes.iter().map(RosterChange::event).collect();
         let seq = self.write(events).await?;
         self.shared.amended(changes);
         Ok(seq)

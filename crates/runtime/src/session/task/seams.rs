@@ -4,45 +4,45 @@ use std::{collections::HashSet, sync::Arc};
 
 use harn_journal::JournalError;
 use harn_model::{
-    AgentEvent, ComingReminders, DeliveryMode, ErrorCategory, LoopCheckpoint, Named, Pending,
+    AgentEvent, ComingReminders, DeliveryMode, ErrorCategory, LoopCheckpoint, PendingDelivery,
     PendingMessage, ReminderChange, ReminderSource, Seam, SessionView, SystemReminder, ToolCallId,
-    ToolCallUpdate,
+    ToolCallUpdate, UsedIdKind,
 };
 use tokio::sync::oneshot;
 
 use super::{SessionTask, send_reply};
-use crate::{AgentError, Delivered, IdKind, Steering};
+use crate::{AgentError, IdKind, Steering, SteeringDelivery};
 
 /// What an agent, or the runtime in its place, gets where it stops, and the events that say so.
 #[derive(Default)]
-struct Drain {
+struct SeamDrain {
     events: Vec<AgentEvent>,
     items: Vec<Steering>,
     /// How many messages and reminders.
     count: u64,
 }
 
-impl Drain {
+impl SeamDrain {
     /// Takes these for an agent, after items that were there before, or for the transcript alone where no agent is
     /// there. Reminders that are only recorded are given to nobody.
     fn take(
         mut coming: ComingReminders<'_>,
         mut items: Vec<Steering>,
-        rows: Vec<Pending>,
+        rows: Vec<PendingDelivery>,
         for_agent: bool,
     ) -> Self {
         let mut drain = Self::default();
         for row in rows {
             drain.count += 1;
             match row {
-                Pending::Message(message) => {
+                PendingDelivery::Message(message) => {
                     drain.events.push(delivered(&message));
                     items.push(Steering::Message {
                         id: message.message_id.clone(),
                         content: message.content.clone(),
                     });
                 }
-                Pending::Reminder(pending) => {
+                PendingDelivery::Reminder(pending) => {
                     let (mode, reminder) = (pending.mode, &pending.reminder);
                     drain.inject(mode, reminder.clone(), &mut coming);
                     if mode != DeliveryMode::AuditOnly && for_agent {
@@ -98,7 +98,7 @@ impl SessionTask {
         seam: Seam,
         iteration: u64,
         after_a_wait: bool,
-        reply: oneshot::Sender<Delivered>,
+        reply: oneshot::Sender<SteeringDelivery>,
     ) -> Result<(), JournalError> {
         // Nothing is given to an agent that has stopped looking or was told to stop: it would be lost.
         if reply.is_closed() {
@@ -112,10 +112,12 @@ impl SessionTask {
                 true => view.pending.reminders_of(modes),
                 false => view.pending.of(modes),
             };
-            let has_message = rows.iter().any(|row| matches!(row, Pending::Message(_)));
+            let has_message = rows
+                .iter()
+                .any(|row| matches!(row, PendingDelivery::Message(_)));
             if stays && after_a_wait && !has_message {
                 let next = view.pending.first_message(DeliveryMode::AuditOnly);
-                rows.extend(next.map(Pending::Message));
+                rows.extend(next.map(PendingDelivery::Message));
             }
             // What is said of it to those who are interrupted.
             let interrupted = match rows.first() {
@@ -131,7 +133,7 @@ impl SessionTask {
             let missed = missed.filter(|_| modes.contains(&DeliveryMode::FinishStep));
             let missed = missed.map(|it| Steering::Reminder(it.reminder.clone()));
             let coming = ComingReminders::new(&view.reminders);
-            let mut drain = Drain::take(coming, missed.collect(), rows, true);
+            let mut drain = SeamDrain::take(coming, missed.collect(), rows, true);
             drain.passed(iteration, seam, interrupted.is_some());
             (drain, (interrupted, skipped))
         };
@@ -149,7 +151,7 @@ impl SessionTask {
             }
         }
         self.write(events).await?;
-        let delivered = Delivered {
+        let delivered = SteeringDelivery {
             items: drain.items,
             dispatch_skipped: interrupted.is_some(),
         };
@@ -168,13 +170,13 @@ impl SessionTask {
         for seam in [Seam::TurnEnd, Seam::LoopExit] {
             let rows = view.pending.up_to_a_message(seam.delivers());
             let message = rows.iter().find_map(|row| match row {
-                Pending::Message(message) => Some(message.clone()),
-                Pending::Reminder(_) => None,
+                PendingDelivery::Message(message) => Some(message.clone()),
+                PendingDelivery::Reminder(_) => None,
             });
             // What comes into force at the one takes nobody's place at the other: there it is only recorded.
             let mut coming = ComingReminders::new(&view.reminders);
             coming.after(&aged);
-            let mut drain = Drain::take(coming, Vec::new(), rows, false);
+            let mut drain = SeamDrain::take(coming, Vec::new(), rows, false);
             if drain.count > 0 {
                 drain.passed(iteration, seam, false);
             }
@@ -237,7 +239,8 @@ impl SessionTask {
             if reminder.id.is_empty() || view.knows_reminder(&reminder.id) {
                 reminder.id = self.shared.config.ids.mint(IdKind::Reminder);
             }
-            let (mut drain, mut coming) = (Drain::default(), ComingReminders::new(&view.reminders));
+            let (mut drain, mut coming) =
+                (SeamDrain::default(), ComingReminders::new(&view.reminders));
             drain.inject(DeliveryMode::FinishStep, reminder.clone(), &mut coming);
             drain.events
         };
@@ -257,8 +260,8 @@ impl SessionTask {
             let view = self.shared.view();
             let known = |id: &str| {
                 view.pending.reminder(id).is_some()
-                    || view.used.contains(Named::DeliveredReminder, id)
-                    || view.used.contains(Named::RevokedReminder, id)
+                    || view.used.contains(UsedIdKind::DeliveredReminder, id)
+                    || view.used.contains(UsedIdKind::RevokedReminder, id)
             };
             let (mut coming, mut all) = (ComingReminders::new(&view.reminders), Vec::new());
             let (mut rows, mut bytes) = (0, 0);
@@ -303,10 +306,10 @@ fn skip(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<Agen
 }
 
 /// What it is that interrupts.
-fn interrupter(row: &Pending) -> &'static str {
+fn interrupter(row: &PendingDelivery) -> &'static str {
     match row {
-        Pending::Message(_) => "a message",
-        Pending::Reminder(_) => "a reminder",
+        PendingDelivery::Message(_) => "a message",
+        PendingDelivery::Reminder(_) => "a reminder",
     }
 }
 

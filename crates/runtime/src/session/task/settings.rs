@@ -4,22 +4,22 @@ use harn_journal::JournalError;
 use harn_model::{AgentEvent, Seq, SessionInfo};
 
 use super::SessionTask;
-use crate::session::settings::Setting;
+use crate::session::settings::SettingChange;
 
 impl SessionTask {
-    pub(super) async fn set(&mut self, setting: Setting) -> Result<Seq, JournalError> {
+    pub(super) async fn set(&mut self, setting: SettingChange) -> Result<Seq, JournalError> {
         match setting {
-            Setting::Mode(mode_id) => {
+            SettingChange::Mode(mode_id) => {
                 let changed = AgentEvent::ModeChanged { mode_id };
                 let seq = self.write(vec![changed]).await?;
                 self.act_under_mode();
                 Ok(seq)
             }
-            Setting::Option(config_id, value) => {
+            SettingChange::Option(config_id, value) => {
                 let changed = AgentEvent::ConfigChanged { config_id, value };
                 self.write(vec![changed]).await
             }
-            Setting::Title(title) => {
+            SettingChange::Title(title) => {
                 let info = SessionInfo {
                     title: Some(title),
                     chosen: true,

@@ -12,15 +12,15 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use super::SessionTask;
 use crate::{
     Controller,
-    session::control::{ControlRequest, Forgotten, Wanted},
+    session::control::{ControlAction, ControlRequest, ReminderRevocation},
 };
 
 /// What is on its way to workers, by their sessions. A worker that is behind holds up nobody else, and what
 /// is for one worker stays in order: taking a reminder back must not come before the reminder.
 #[derive(Default)]
-pub(super) struct OnTheWay(HashMap<SessionId, JoinHandle<()>>);
+pub(super) struct WorkerDeliveries(HashMap<SessionId, JoinHandle<()>>);
 
-impl OnTheWay {
+impl WorkerDeliveries {
     fn send<F>(&mut self, worker: Controller, tell: impl FnOnce(Controller) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -69,7 +69,7 @@ impl SessionTask {
         let origin = origin.unwrap_or_else(|| session.to_string());
         for worker in hub.workers_below(session) {
             let (id, origin) = (id.to_owned(), origin.clone());
-            let forgotten = Forgotten { id, origin };
+            let forgotten = ReminderRevocation { id, origin };
             self.on_the_way.send(worker, |worker| async move {
                 worker.forget(forgotten).await;
             });
@@ -78,8 +78,11 @@ impl SessionTask {
 
     /// Takes a reminder back that came from above: one that waits is not delivered, and one that is in force
     /// is no more.
-    pub(super) async fn forget(&mut self, forgotten: Forgotten) -> Result<(), JournalError> {
-        let Forgotten { id, origin } = forgotten;
+    pub(super) async fn forget(
+        &mut self,
+        forgotten: ReminderRevocation,
+    ) -> Result<(), JournalError> {
+        let ReminderRevocation { id, origin } = forgotten;
         let is_it = |it: &SystemReminder| {
             it.source == ReminderSource::Inherited
                 && it.originating_agent_id.as_ref() == Some(&origin)
@@ -95,7 +98,7 @@ impl SessionTask {
         if waits {
             // Nobody waits for the answer.
             let (reply, _) = oneshot::channel();
-            let (actor, wanted) = (above(), Wanted::RevokeReminder(id));
+            let (actor, wanted) = (above(), ControlAction::RevokeReminder(id));
             let request = ControlRequest {
                 actor,
                 wanted,

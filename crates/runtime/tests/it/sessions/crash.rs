@@ -11,8 +11,8 @@ use std::{
 
 use expect_test::expect;
 use harn_journal::{
-    JournalError, JsonlStore, Listing, Log, LogReader, MetaChange, Opened, SessionMeta, Store,
-    Syncer,
+    JournalError, JsonlStore, LogReader, LogSyncer, MetaChange, OpenedLog, SessionLog, SessionMeta,
+    Store, StoreListing,
 };
 use harn_model::{
     AgentEvent, Envelope, PermissionAsked, SessionId, StopReason, ToolCall, ToolCallStatus,
@@ -107,12 +107,12 @@ pub struct Filling {
 }
 
 struct FillingLog {
-    inner: Box<dyn Log>,
+    inner: Box<dyn SessionLog>,
     full: Arc<AtomicBool>,
 }
 
 impl Store for Filling {
-    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         let inner = self.inner.create(meta)?;
         Ok(Box::new(FillingLog {
             inner,
@@ -120,7 +120,7 @@ impl Store for Filling {
         }))
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         self.inner.open(id)
     }
 
@@ -128,7 +128,7 @@ impl Store for Filling {
         self.inner.read(id)
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
+    fn list(&self) -> Result<StoreListing, JournalError> {
         self.inner.list()
     }
 
@@ -137,7 +137,7 @@ impl Store for Filling {
     }
 }
 
-impl Log for FillingLog {
+impl SessionLog for FillingLog {
     fn append(&mut self, events: &[Envelope]) -> Result<(), JournalError> {
         if self.full.load(Ordering::SeqCst) {
             return Err(JournalError::Io {
@@ -148,7 +148,7 @@ impl Log for FillingLog {
         self.inner.append(events)
     }
 
-    fn syncer(&self) -> Syncer {
+    fn syncer(&self) -> LogSyncer {
         self.inner.syncer()
     }
 

@@ -8,12 +8,12 @@ use std::sync::{
 
 use expect_test::expect;
 use harn_model::{
-    AgentEvent, Command, ContentBlock, McpServerSpec, McpServerStatus, McpState, McpTransport,
+    AgentEvent, ContentBlock, McpServerSpec, McpServerStatus, McpState, McpTransport, SlashCommand,
     StopReason, ToolsChange, plain_text,
 };
 use harn_runtime::{
-    Agent, AgentError, Equip, Equipment, EquipmentChange, EquipmentLink, Hub, NewEquipment, Seam,
-    TurnContext, async_trait,
+    Agent, AgentError, Equipment, EquipmentChange, EquipmentLink, EquipmentProvider, Hub,
+    NewEquipment, Seam, TurnContext, async_trait,
 };
 
 use crate::support::*;
@@ -22,7 +22,7 @@ use crate::support::*;
 #[derive(Default)]
 struct Noting {
     link: Mutex<Option<EquipmentLink>>,
-    commands: Mutex<Vec<Command>>,
+    commands: Mutex<Vec<SlashCommand>>,
     servers: Mutex<Vec<McpServerSpec>>,
     skills_updated: AtomicBool,
     boundaries: AtomicU64,
@@ -39,7 +39,7 @@ impl Noting {
 /// Equips every session with the same.
 struct With(Arc<Noting>);
 
-impl Equip for With {
+impl EquipmentProvider for With {
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
         assert!(session.files.unwrap().ends_with("session-1/files"));
         *self.0.link.lock().unwrap() = Some(session.link);
@@ -68,7 +68,7 @@ impl Equipment for Noting {
         self.skills_updated.store(true, Ordering::Relaxed);
     }
 
-    fn commands(&self) -> Vec<Command> {
+    fn commands(&self) -> Vec<SlashCommand> {
         self.commands.lock().unwrap().clone()
     }
 
@@ -99,8 +99,8 @@ impl Agent for Deploy {
     }
 }
 
-fn command(name: &str) -> Command {
-    Command {
+fn command(name: &str) -> SlashCommand {
+    SlashCommand {
         name: name.to_owned(),
         description: format!("does {name}"),
         input: None,

@@ -8,8 +8,8 @@ use harn_model::{
     SessionId, StopReason,
 };
 use harn_runtime::{
-    AUTO_MODE, Agent, AgentError, Controller, PromptError, READ_ONLY_MODE, SessionError,
-    Submission, TurnContext,
+    AUTO_MODE, Agent, AgentError, Controller, PromptError, PromptSubmission, READ_ONLY_MODE,
+    SessionError, TurnContext,
 };
 use tokio::sync::Notify;
 
@@ -163,7 +163,7 @@ async fn a_prompt_has_the_id_that_was_chosen_for_it() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;
-    let submission = Submission {
+    let submission = PromptSubmission {
         message: Some(MessageId::new("chosen")),
         ..behind(0)
     };
@@ -257,8 +257,8 @@ async fn a_forgetful_hub_keeps_a_stricter_mode() {
     assert_eq!(again.mode(), READ_ONLY_MODE);
 }
 
-fn behind(behind: usize) -> Submission {
-    Submission {
+fn behind(behind: usize) -> PromptSubmission {
+    PromptSubmission {
         behind: Some(behind),
         ..vec![ContentBlock::text("go")].into()
     }

@@ -15,7 +15,7 @@ use harn_model::{
 use harn_policy::{Policy, PolicyError, ToolApprovalPolicy};
 use harn_runtime::{
     Agent, AgentError, CommandExit, CommandSink, CommandSpec, Controller, HostError, HostOffers,
-    HostPort, Place, RuleBook, SessionMode, Subscription, TurnContext, async_trait,
+    HostPort, RootedPath, RuleBook, SessionMode, Subscription, TurnContext, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -89,11 +89,16 @@ impl HostPort for Disk {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, file: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         Ok(format!("text of {}", file.inside.display()))
     }
 
-    async fn write_text(&self, _: &SessionId, file: &Place, text: &str) -> Result<(), HostError> {
+    async fn write_text(
+        &self,
+        _: &SessionId,
+        file: &RootedPath,
+        text: &str,
+    ) -> Result<(), HostError> {
         let done = format!("write {} {text}", file.inside.display());
         self.done.lock().unwrap().push(done);
         Ok(())

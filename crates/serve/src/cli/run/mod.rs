@@ -12,15 +12,15 @@ use anyhow::Result;
 use harn_acp::{AcpConfig, ProfileChoice, serve_connection};
 use harn_terminal::run::{self, RunRequest};
 
-use super::{args::Serve, dialect::DialectFlags, load, no_color};
+use super::{args::AgentArgs, dialect::DialectFlags, load, no_color};
 use crate::{
     SystemClock, limits,
-    workshop::{Workshop, waiting_room},
+    workshop::{ServerRuntime, waiting_room},
 };
 
 pub(super) use self::args::RunArgs;
 
-pub(super) fn run(serve: Serve, dialect: &DialectFlags, args: RunArgs) -> Result<ExitCode> {
+pub(super) fn run(serve: AgentArgs, dialect: &DialectFlags, args: RunArgs) -> Result<ExitCode> {
     let prompt = run::read_prompt(&args.prompt)?;
     let mode = serve.permissions.mode;
     let (agent, options) = load(serve)?;
@@ -34,7 +34,7 @@ pub(super) fn run(serve: Serve, dialect: &DialectFlags, args: RunArgs) -> Result
         chosen => chosen,
     };
     limits::raise_open_files();
-    let workshop = Workshop::open(agent, &options)?;
+    let workshop = ServerRuntime::open(agent, &options)?;
     let config = AcpConfig {
         profile,
         on_this_machine: true,

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use harn_policy::SessionMode;
-use harn_terminal::{console::wrong_use, run::Start};
+use harn_terminal::{console::wrong_use, run::RunTarget};
 
 use crate::{
-    Options,
+    ServeOptions,
     cli::{
         directory,
         session_ids::{last_of, stored},
@@ -17,12 +17,12 @@ use crate::{
 
 /// The directory and the session that the command line asks for.
 pub(super) fn chosen(
-    options: &Options,
+    options: &ServeOptions,
     cwd: Option<&Path>,
     go_on: bool,
     session: Option<&str>,
     mode: Option<SessionMode>,
-) -> Result<(PathBuf, Start)> {
+) -> Result<(PathBuf, RunTarget)> {
     let store = session_store::of(options).store;
     let id = match (session, go_on) {
         (Some(word), _) => stored(&*store, word)?,
@@ -37,7 +37,7 @@ pub(super) fn chosen(
             };
             last.ok_or_else(none)?
         }
-        (None, false) => return Ok((directory(cwd).map_err(wrong_use)?, Start::New)),
+        (None, false) => return Ok((directory(cwd).map_err(wrong_use)?, RunTarget::New)),
     };
     let meta = store.meta(&id)?;
     let cwd = match (cwd, session) {
@@ -45,7 +45,7 @@ pub(super) fn chosen(
         // It may be written with links in it.
         _ => meta.directory,
     };
-    let start = Start::Stored {
+    let start = RunTarget::Stored {
         id,
         roots: meta.additional_directories,
         mode,

@@ -13,12 +13,12 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use harn_journal::{Listing, SessionSummary, Store};
+use harn_journal::{SessionSummary, Store, StoreListing};
 use harn_model::{Timestamp, rfc3339};
 use harn_runtime::Clock;
 use harn_terminal::{
     console::{note, print, wrong_use},
-    listed::ListedSession,
+    listed::ServerSession,
     paint, text,
 };
 use serde::Serialize;
@@ -28,11 +28,11 @@ use super::{
     print_json,
     session_ids::{has_prompt, same_dir, stored},
 };
-use crate::{Options, SystemClock, session_store};
+use crate::{ServeOptions, SystemClock, session_store};
 
 pub(super) use self::args::ListSessionsArgs;
 
-pub(super) fn run(options: &Options, command: SessionsCommand) -> Result<ExitCode> {
+pub(super) fn run(options: &ServeOptions, command: SessionsCommand) -> Result<ExitCode> {
     let store = session_store::of(options).store;
     match command {
         SessionsCommand::List(args) => list(options, &*store, &args)?,
@@ -50,14 +50,14 @@ pub(super) fn run(options: &Options, command: SessionsCommand) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result<()> {
+fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> Result<()> {
     // One that was removed still has its sessions.
     let cwd = args.cwd.as_deref().map(|dir| {
         let absolute = std::path::absolute(dir)?;
         io::Result::Ok(absolute.components().collect::<PathBuf>())
     });
     let cwd = cwd.transpose().context("--cwd").map_err(wrong_use)?;
-    let Listing { sessions, problems } = store.list()?;
+    let StoreListing { sessions, problems } = store.list()?;
     let live = live(&options.state_dir)?;
     let (mut unprompted, mut archived) = (0, 0);
     let shown = sessions.into_iter().filter(|session| {
@@ -80,7 +80,9 @@ fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result
     let limit = args.limit.map_or(usize::MAX, usize::from);
     let shown: Vec<_> = shown.take(limit).collect();
     if args.json {
-        let rows = shown.iter().map(|session| Row::of(session, &live));
+        let rows = shown
+            .iter()
+            .map(|session| SessionListRow::of(session, &live));
         let rows: Vec<_> = rows.collect();
         print_json(&rows)?;
     } else if !shown.is_empty() {
@@ -113,7 +115,7 @@ fn list(options: &Options, store: &dyn Store, args: &ListSessionsArgs) -> Result
 /// A session as a program reads it; names and words are those of `session/list`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row<'a> {
+struct SessionListRow<'a> {
     session_id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     title: &'a str,
@@ -130,8 +132,8 @@ struct Row<'a> {
     controlled_since: Option<String>,
 }
 
-impl<'a> Row<'a> {
-    fn of(session: &'a SessionSummary, live: &'a HashMap<String, ListedSession>) -> Self {
+impl<'a> SessionListRow<'a> {
+    fn of(session: &'a SessionSummary, live: &'a HashMap<String, ServerSession>) -> Self {
         let meta = &session.meta;
         let live = live.get(meta.thread_id.as_str());
         Self {
@@ -151,7 +153,7 @@ impl<'a> Row<'a> {
 
 /// The sessions that are live on this machine, by their ids. Servers that do not answer are left out.
 #[cfg(feature = "terminal")]
-fn live(state_dir: &Path) -> Result<HashMap<String, ListedSession>> {
+fn live(state_dir: &Path) -> Result<HashMap<String, ServerSession>> {
     let sessions =
         crate::workshop::waiting_room()?.block_on(harn_terminal::attach::live_sessions(state_dir));
     Ok(sessions.into_iter().map(|it| (it.id.clone(), it)).collect())
@@ -159,7 +161,7 @@ fn live(state_dir: &Path) -> Result<HashMap<String, ListedSession>> {
 
 /// A build without the terminal client asks no server.
 #[cfg(not(feature = "terminal"))]
-fn live(_: &Path) -> Result<HashMap<String, ListedSession>> {
+fn live(_: &Path) -> Result<HashMap<String, ServerSession>> {
     Ok(HashMap::new())
 }
 
@@ -168,7 +170,7 @@ const TITLE: usize = 48;
 
 fn table(
     sessions: &[SessionSummary],
-    live: &HashMap<String, ListedSession>,
+    live: &HashMap<String, ServerSession>,
     now: Timestamp,
 ) -> String {
     let rows: Vec<[Cow<'_, str>; 6]> = sessions
@@ -194,7 +196,7 @@ fn table(
 }
 
 /// What a session does, and who controls it since when.
-fn standing(live: Option<&ListedSession>, now: Timestamp) -> (&'static str, String) {
+fn standing(live: Option<&ServerSession>, now: Timestamp) -> (&'static str, String) {
     let Some(live) = live else {
         return ("stored", String::new());
     };
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_live_session_says_who_controls_it_and_since_when() {
-        let mut live = ListedSession {
+        let mut live = ServerSession {
             id: "s".to_owned(),
             title: String::new(),
             cwd: "/w".into(),
@@ -225,7 +227,7 @@ mod tests {
             controller: None,
             since: None,
         };
-        let says = |live: &ListedSession| standing(Some(live), 3_600_000);
+        let says = |live: &ServerSession| standing(Some(live), 3_600_000);
         assert_eq!(says(&live), ("live", "nobody".to_owned()));
         live.controller = Some("desk\x1b[2J".to_owned());
         live.since = Some(0);

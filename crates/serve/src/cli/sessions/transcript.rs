@@ -6,7 +6,7 @@ use harn_journal::SessionMeta;
 use harn_model::{
     DaemonChange, Decision, DelegationEvent, DeliveryMode, Envelope, EventFamily, GrantScope,
     HitlOutcome, HitlResponse, MessageEvent, PermissionAsked, PermissionEvent, PermissionRecord,
-    PermissionResolved, QuestionEvent, RecordEvent, Remembered, ReminderChange, ReportEvent,
+    PermissionResolved, QuestionEvent, RecordEvent, RememberedGrant, ReminderChange, ReportEvent,
     SettingEvent, ShownCall, SteeringEvent, StopReason, Timestamp, ToolCall, ToolCallStatus,
     ToolCallUpdate, ToolEvent, Transcript, TurnEnded, TurnEvent, TurnOutcome, WakeReason,
     WorkerEvent, WorkerUpdate, plain_text,
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 /// The whole session.
 pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp) -> String {
-    let mut page = Page::default();
+    let mut page = TranscriptPrinter::default();
     page.head(meta, now);
     for envelope in events {
         page.event(envelope);
@@ -33,21 +33,21 @@ pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp
 
 /// What was written so far, and what is open.
 #[derive(Default)]
-struct Page {
+struct TranscriptPrinter {
     out: String,
-    text: Option<Text>,
+    text: Option<StreamingText>,
     plan: String,
     in_turn: bool,
     transcript: Transcript<()>,
 }
 
 /// Text that is still streaming in.
-struct Text {
+struct StreamingText {
     thought: bool,
     words: String,
 }
 
-impl Page {
+impl TranscriptPrinter {
     fn head(&mut self, meta: &SessionMeta, now: Timestamp) {
         let title = one_line(&meta.title);
         let id = meta.thread_id.as_str();
@@ -88,7 +88,7 @@ impl Page {
         {
             self.end_text();
         }
-        let text = self.text.get_or_insert_with(|| Text {
+        let text = self.text.get_or_insert_with(|| StreamingText {
             thought,
             words: String::new(),
         });
@@ -339,7 +339,7 @@ impl Page {
             Decision::Unavailable { reason } => format!("not answered, {}", one_line(reason)),
         };
         let remembered = match &resolved.remembered {
-            Some(Remembered { scope, grant }) => match scope {
+            Some(RememberedGrant { scope, grant }) => match scope {
                 GrantScope::Once => String::new(),
                 GrantScope::Session => format!(", for this session ({})", grant.id),
                 GrantScope::Always => format!(", always in this workspace ({})", grant.id),

@@ -8,12 +8,12 @@ use std::{
 
 use anyhow::{Result, anyhow};
 use harn_terminal::console::{print, wrong_use};
-use harn_tools::skills::{Problem, Registry, Severity, Skills};
+use harn_tools::skills::{ProblemSeverity, SkillProblem, SkillRegistry, WorkspaceSkills};
 
 use crate::cli::one_line;
 
 /// Those of a session.
-pub(super) fn all(skills: &Skills) -> Result<ExitCode> {
+pub(super) fn all(skills: &WorkspaceSkills) -> Result<ExitCode> {
     let registry = skills.registry();
     told(registry.skills().len(), registry.problems())
 }
@@ -30,8 +30,8 @@ pub(super) fn these(paths: &[PathBuf]) -> Result<ExitCode> {
     told(count, &problems)
 }
 
-fn look(path: &Path) -> Result<Registry> {
-    let found = Skills::check(path);
+fn look(path: &Path) -> Result<SkillRegistry> {
+    let found = WorkspaceSkills::check(path);
     if found.skills().is_empty() && found.problems().is_empty() {
         let wrong = anyhow!(
             "{}: there is no SKILL.md here, nor in a folder in it",
@@ -42,7 +42,7 @@ fn look(path: &Path) -> Result<Registry> {
     Ok(found)
 }
 
-fn told(skills: usize, problems: &[Problem]) -> Result<ExitCode> {
+fn told(skills: usize, problems: &[SkillProblem]) -> Result<ExitCode> {
     let mut out = String::new();
     for problem in problems {
         // Writing to a string does not fail.
@@ -50,7 +50,7 @@ fn told(skills: usize, problems: &[Problem]) -> Result<ExitCode> {
     }
     let errors = problems
         .iter()
-        .filter(|one| one.severity == Severity::Error);
+        .filter(|one| one.severity == ProblemSeverity::Error);
     let errors = errors.count();
     let warnings = problems.len() - errors;
     let _ = writeln!(

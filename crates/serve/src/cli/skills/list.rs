@@ -7,7 +7,7 @@ use harn_terminal::{
     console::{note, print},
     text,
 };
-use harn_tools::skills::{Registry, Severity, Skills};
+use harn_tools::skills::{ProblemSeverity, SkillRegistry, WorkspaceSkills};
 use serde::Serialize;
 
 use crate::cli::{one_line, print_json};
@@ -15,7 +15,7 @@ use crate::cli::{one_line, print_json};
 /// How much of a skill's short line is shown.
 const SHORT: usize = 80;
 
-pub(super) fn run(skills: &Skills, json: bool) -> Result<ExitCode> {
+pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
     let registry = skills.registry();
     let rows = rows(&registry);
     if json {
@@ -28,7 +28,7 @@ pub(super) fn run(skills: &Skills, json: bool) -> Result<ExitCode> {
     let problems = registry.problems();
     let errors = problems
         .iter()
-        .filter(|one| one.severity == Severity::Error);
+        .filter(|one| one.severity == ProblemSeverity::Error);
     match (errors.count(), problems.len()) {
         (0, 0) => {}
         (0, _) => note("there are warnings; `harn-serve skills check` lists them"),
@@ -39,7 +39,7 @@ pub(super) fn run(skills: &Skills, json: bool) -> Result<ExitCode> {
 
 /// A skill as a program reads it.
 #[derive(Serialize)]
-struct Row {
+struct SkillListRow {
     id: String,
     layer: &'static str,
     short: String,
@@ -50,10 +50,10 @@ struct Row {
 }
 
 /// Those that count and those behind them, by id.
-fn rows(registry: &Registry) -> Vec<Row> {
+fn rows(registry: &SkillRegistry) -> Vec<SkillListRow> {
     let mut rows = Vec::new();
     for skill in registry.skills() {
-        rows.push(Row {
+        rows.push(SkillListRow {
             id: skill.id.clone(),
             layer: skill.layer.as_str(),
             short: skill.card.short.clone(),
@@ -62,7 +62,7 @@ fn rows(registry: &Registry) -> Vec<Row> {
             shadowed_by: None,
         });
         let hidden = registry.shadowed().iter().filter(|one| one.id == skill.id);
-        rows.extend(hidden.map(|shadow| Row {
+        rows.extend(hidden.map(|shadow| SkillListRow {
             id: shadow.id.clone(),
             layer: shadow.loser.as_str(),
             short: String::new(),
@@ -74,7 +74,7 @@ fn rows(registry: &Registry) -> Vec<Row> {
     rows
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[SkillListRow]) -> String {
     let rows: Vec<[Cow<'_, str>; 3]> = rows
         .iter()
         .map(|row| {

@@ -8,7 +8,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result};
 use harn_terminal::console::wrong_use;
-use harn_tools::skills::Skills;
+use harn_tools::skills::WorkspaceSkills;
 
 use super::named_folders;
 use crate::{SystemClock, skill_places::skill_places};
@@ -55,13 +55,17 @@ pub(super) fn run(args: SkillsArgs) -> Result<ExitCode> {
         cwd,
         command,
     } = args;
-    let find = || -> Result<Skills> {
+    let find = || -> Result<WorkspaceSkills> {
         let cwd = cwd.unwrap_or_else(|| PathBuf::from("."));
         let context = || format!("--cwd {}", cwd.display());
         let cwd = cwd.canonicalize().with_context(context);
         let places = skill_places(named_folders(skill_dir)?);
         let clock = Arc::new(SystemClock::new());
-        Ok(Skills::find(places, &cwd.map_err(wrong_use)?, clock))
+        Ok(WorkspaceSkills::find(
+            places,
+            &cwd.map_err(wrong_use)?,
+            clock,
+        ))
     };
     match command {
         SkillsCommand::List { json } => list::run(&find()?, json),

@@ -8,11 +8,11 @@ use harn_terminal::{
     paint::visible,
     text,
 };
-use harn_tools::skills::{Card, Skill, Skills};
+use harn_tools::skills::{Skill, SkillCard, WorkspaceSkills};
 
 use crate::cli::one_line;
 
-pub(super) fn run(skills: &Skills, id: &str) -> Result<ExitCode> {
+pub(super) fn run(skills: &WorkspaceSkills, id: &str) -> Result<ExitCode> {
     let registry = skills.registry();
     let Some(skill) = registry.find(id) else {
         let ids = registry.skills().iter().map(|skill| skill.id.as_str());
@@ -73,7 +73,7 @@ fn usage(skill: &Skill) -> String {
 }
 
 /// What a card says, as far as it says anything.
-fn said(card: &Card) -> Vec<(&'static str, String)> {
+fn said(card: &SkillCard) -> Vec<(&'static str, String)> {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let models = match card.disable_model_invocation {
         true => "never by themselves",

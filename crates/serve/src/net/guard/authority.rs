@@ -15,24 +15,24 @@ struct Authority {
 /// A name that is let in beside those of the machine itself. Without a port, clients may say any, as they do
 /// where something forwards ours; pages are of our own port only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AllowHost(Authority);
+pub(crate) struct AllowedHost(Authority);
 
 /// The origin of a page that is let in: scheme, host, and the port if it is not the usual one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AllowOrigin {
+pub(crate) struct AllowedOrigin {
     secure: bool,
     authority: Authority,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Authorities {
+pub(crate) struct AllowedAuthorities {
     pub(crate) listens: SocketAddr,
     pub(crate) secure: bool,
-    pub(crate) hosts: Vec<AllowHost>,
-    pub(crate) origins: Vec<AllowOrigin>,
+    pub(crate) hosts: Vec<AllowedHost>,
+    pub(crate) origins: Vec<AllowedOrigin>,
 }
 
-impl Authorities {
+impl AllowedAuthorities {
     /// Whether this is a name of ours, as a request gives it.
     pub(super) fn host(&self, name: &str) -> bool {
         name.parse().is_ok_and(|name| self.is_ours(&name, None))
@@ -47,7 +47,7 @@ impl Authorities {
     /// Whether a page of this origin is one that we would serve.
     pub(super) fn own_origin(&self, text: &str) -> bool {
         let port = Some(self.listens.port());
-        text.parse().is_ok_and(|origin: AllowOrigin| {
+        text.parse().is_ok_and(|origin: AllowedOrigin| {
             origin.secure == self.secure && self.is_ours(&origin.authority, port)
         })
     }
@@ -55,7 +55,7 @@ impl Authorities {
     /// Whether a name is ours; the port is that of a known one that says none, which else may have any.
     fn is_ours(&self, name: &Authority, unsaid: Option<u16>) -> bool {
         let port = name.port.unwrap_or(usual_port(self.secure));
-        let named = self.hosts.iter().any(|AllowHost(known)| {
+        let named = self.hosts.iter().any(|AllowedHost(known)| {
             known.host == name.host && known.port.or(unsaid).is_none_or(|known| known == port)
         });
         named || (port == self.listens.port() && self.is_own_host(&name.host))
@@ -74,7 +74,7 @@ impl Authorities {
     }
 }
 
-impl AllowOrigin {
+impl AllowedOrigin {
     fn is(&self, other: &Self) -> bool {
         let port = |origin: &Self| origin.authority.port.unwrap_or(usual_port(origin.secure));
         self.secure == other.secure
@@ -130,7 +130,7 @@ impl FromStr for Authority {
     }
 }
 
-impl FromStr for AllowHost {
+impl FromStr for AllowedHost {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -138,7 +138,7 @@ impl FromStr for AllowHost {
     }
 }
 
-impl FromStr for AllowOrigin {
+impl FromStr for AllowedOrigin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -160,9 +160,9 @@ impl FromStr for AllowOrigin {
 mod tests {
     use super::*;
 
-    fn at(listens: &str, secure: bool, hosts: &[&str], origins: &[&str]) -> Authorities {
+    fn at(listens: &str, secure: bool, hosts: &[&str], origins: &[&str]) -> AllowedAuthorities {
         let origins = origins.iter().map(|origin| origin.parse().unwrap());
-        Authorities {
+        AllowedAuthorities {
             listens: listens.parse().unwrap(),
             secure,
             hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),

@@ -18,19 +18,19 @@ const LIFE: Duration = Duration::from_secs(10 * 60);
 const RANDOM_BYTES: usize = 16;
 
 /// One code, while it can be used. Only its hash is held.
-pub(in crate::net) struct Code(Mutex<Option<Open>>);
+pub(in crate::net) struct LoginCode(Mutex<Option<ActiveLoginCode>>);
 
 #[derive(Clone, Copy)]
-struct Open {
+struct ActiveLoginCode {
     sum: [u8; 32],
     ends: Instant,
 }
 
-impl Code {
+impl LoginCode {
     /// A new one, and its text, which is to be shown and forgotten.
     pub(in crate::net) fn make() -> Result<(Self, String)> {
         let text = token::random::<RANDOM_BYTES>()?;
-        let open = Open {
+        let open = ActiveLoginCode {
             sum: Sha256::digest(&text).into(),
             ends: now() + LIFE,
         };
@@ -69,10 +69,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_code_is_good_once() {
-        let (code, text) = Code::make().unwrap();
+        let (code, text) = LoginCode::make().unwrap();
         assert_eq!(text.len(), 32);
         assert!(text.bytes().all(|b| b.is_ascii_hexdigit()), "{text}");
-        let (other, theirs) = Code::make().unwrap();
+        let (other, theirs) = LoginCode::make().unwrap();
         for wrong in ["", "0", &text[1..], &format!("{text}0"), &theirs] {
             assert!(!code.take(wrong), "{wrong}");
         }
@@ -83,8 +83,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_code_ends_by_itself() {
-        let (code, text) = Code::make().unwrap();
-        let (last, late) = Code::make().unwrap();
+        let (code, text) = LoginCode::make().unwrap();
+        let (last, late) = LoginCode::make().unwrap();
         advance(LIFE - Duration::from_millis(1)).await;
         assert!(last.take(&late));
         advance(Duration::from_millis(1)).await;

@@ -13,7 +13,7 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use crate::net::token::{self, Tokens};
+use crate::net::token::{self, AccessTokens};
 
 const VERSION: &str = "v1";
 /// How long somebody stays signed in.
@@ -22,7 +22,7 @@ const LIFE_SECONDS: u64 = 30 * 24 * 60 * 60;
 const PURPOSE: &[u8] = b"harn-serve cookie v1";
 
 /// Gives out cookies, and knows them again.
-pub(in crate::net) struct Cookies {
+pub(in crate::net) struct LoginCookies {
     /// A browser sends the cookies of a host to all of its ports, so the port is in the name.
     name: String,
     secure: bool,
@@ -30,10 +30,10 @@ pub(in crate::net) struct Cookies {
     clock: Arc<dyn Clock>,
 }
 
-impl Cookies {
+impl LoginCookies {
     /// For the port we listen on, with TLS or without.
     pub(in crate::net) fn new(
-        tokens: &Tokens,
+        tokens: &AccessTokens,
         port: u16,
         secure: bool,
         clock: Arc<dyn Clock>,
@@ -131,9 +131,9 @@ mod tests {
     const LONG: &str = "0123456789abcdef0123456789abcdef";
     const NOW: u64 = 1_790_000_000;
 
-    struct Stopped(AtomicU64);
+    struct StoppedClock(AtomicU64);
 
-    impl Clock for Stopped {
+    impl Clock for StoppedClock {
         fn now(&self) -> Timestamp {
             self.0.load(Ordering::SeqCst) * 1000 + 999
         }
@@ -143,14 +143,17 @@ mod tests {
         }
     }
 
-    fn cookies(token: &str, secure: bool) -> (Cookies, Arc<Stopped>) {
-        let clock = Arc::new(Stopped(NOW.into()));
-        let tokens = Tokens::load(Some(token), "/nowhere".as_ref()).unwrap();
-        (Cookies::new(&tokens, 7433, secure, clock.clone()), clock)
+    fn cookies(token: &str, secure: bool) -> (LoginCookies, Arc<StoppedClock>) {
+        let clock = Arc::new(StoppedClock(NOW.into()));
+        let tokens = AccessTokens::load(Some(token), "/nowhere".as_ref()).unwrap();
+        (
+            LoginCookies::new(&tokens, 7433, secure, clock.clone()),
+            clock,
+        )
     }
 
     /// The value of a cookie for this name.
-    fn value(cookies: &Cookies, name: &str) -> String {
+    fn value(cookies: &LoginCookies, name: &str) -> String {
         let set = cookies.give(&Principal::new(name)).unwrap();
         let (pair, _) = set.to_str().unwrap().split_once("; ").unwrap();
         pair.strip_prefix("harn-7433=").unwrap().to_owned()

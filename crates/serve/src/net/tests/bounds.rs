@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::SinkExt;
 use harn_acp::{
     AcpConfig, serve_connection,
-    transport::{self, Incoming, OutgoingReceiver},
+    transport::{self, ConnectionInput, PieceReceiver},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -18,12 +18,15 @@ use tokio::{
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
-    server::{EVE, Http, LONG, OWNER, PATIENCE, Server, Setup, client, client_builder, hello},
+    server::{
+        EVE, HttpTestClient, LONG, OWNER, PATIENCE, TestServer, TestServerConfig, client,
+        client_builder, hello,
+    },
     sockets,
 };
 
 /// What is answered to `initialize`.
-async fn begin(server: &Server, token: &str) -> u16 {
+async fn begin(server: &TestServer, token: &str) -> u16 {
     let request = client().post(format!("http://{}/acp", server.address));
     let request = request.bearer_auth(token);
     let request = request.header("content-type", "application/json");
@@ -33,9 +36,9 @@ async fn begin(server: &Server, token: &str) -> u16 {
 
 #[tokio::test]
 async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         acp_connections: 2,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut owner = sockets::open(&server, OWNER).await;
@@ -59,9 +62,9 @@ async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
 
 #[tokio::test]
 async fn nobody_takes_all_connections() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         acp_connections: 4,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut statuses = Vec::new();
@@ -75,9 +78,9 @@ async fn nobody_takes_all_connections() {
 
 #[tokio::test]
 async fn nobody_begins_too_many_in_a_while() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         connections_per_second: 2,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut statuses = Vec::new();
@@ -91,9 +94,9 @@ async fn nobody_begins_too_many_in_a_while() {
 
 #[tokio::test]
 async fn nobody_takes_all_seats() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         connections: 4,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut held = Vec::new();
@@ -117,9 +120,9 @@ async fn nobody_takes_all_seats() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_has_no_token_keeps_no_seat() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         connections: 1,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     // A client of HTTP/2 that stays, and answers when it is asked whether it is there.
@@ -140,7 +143,11 @@ async fn whoever_has_no_token_keeps_no_seat() {
 }
 
 /// Opens a session, and says how its stream is opened.
-async fn open(server: &Server, http: &mut Http, own: &mut super::server::Events) -> String {
+async fn open(
+    server: &TestServer,
+    http: &mut HttpTestClient,
+    own: &mut super::server::EventStreamReader,
+) -> String {
     let params = json!({"cwd": server.dir.path(), "mcpServers": []});
     let id = http.request("session/new", params).await;
     loop {
@@ -153,9 +160,9 @@ async fn open(server: &Server, http: &mut Http, own: &mut super::server::Events)
 
 #[tokio::test]
 async fn a_session_that_was_closed_makes_room_for_another() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         sessions: 3,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut http = server.initialize(OWNER).await;
@@ -183,7 +190,7 @@ async fn a_session_that_was_closed_makes_room_for_another() {
 
 #[tokio::test]
 async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (theirs, _own) = owner.session(server.dir.path()).await;
     let mut eve = server.initialize(EVE).await;
@@ -208,7 +215,7 @@ async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
 #[tokio::test]
 async fn a_long_line_arrives_whole_over_both_transports() {
     let long = LONG.repeat(20_000);
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, _own) = http.session(server.dir.path()).await;
     let mut events = http.stream(Some(&session), None).await.unwrap();
@@ -223,7 +230,10 @@ async fn a_long_line_arrives_whole_over_both_transports() {
 }
 
 /// A client that follows a session, and what is queued for it.
-async fn follow(server: &Server, session: &str) -> (mpsc::Sender<Incoming>, OutgoingReceiver) {
+async fn follow(
+    server: &TestServer,
+    session: &str,
+) -> (mpsc::Sender<ConnectionInput>, PieceReceiver) {
     let (lines, incoming) = mpsc::channel(4);
     let (outgoing, queue) = transport::outgoing();
     let hub = server.hub.clone();
@@ -236,14 +246,14 @@ async fn follow(server: &Server, session: &str) -> (mpsc::Sender<Incoming>, Outg
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
     let resume = json!({"jsonrpc": "2.0", "id": 1, "method": "session/resume", "params": params});
     for message in [hello(), resume] {
-        let line = Incoming::Line(message.to_string());
+        let line = ConnectionInput::Line(message.to_string());
         lines.send(line).await.expect("it is served");
     }
     (lines, queue)
 }
 
 /// What is queued next that has this in it.
-async fn queued(queue: &mut OutgoingReceiver, text: &str) -> Bytes {
+async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
     loop {
         let piece = timeout(PATIENCE, queue.recv()).await.expect("a piece");
         let bytes = piece.expect("not the end").bytes;
@@ -255,7 +265,7 @@ async fn queued(queue: &mut OutgoingReceiver, text: &str) -> Bytes {
 
 #[tokio::test]
 async fn a_long_prompt_of_somebody_else_is_there_once_for_all() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = sockets::open(&server, OWNER).await;
     let session = sockets::session(&server, &mut owner).await;
     let (_first, mut one) = follow(&server, &session).await;

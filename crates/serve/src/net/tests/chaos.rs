@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{
-    server::{Events, Http, LONG, OWNER, PATIENCE, Server, Setup, hello},
+    server::{
+        EventStreamReader, HttpTestClient, LONG, OWNER, PATIENCE, TestServer, TestServerConfig,
+        hello,
+    },
     sockets,
 };
 
@@ -19,12 +22,12 @@ const WATCHERS: usize = 3;
 
 /// Random numbers from a seed: `HARN_SEED` where it is set. A test that fails says which it was.
 #[derive(Clone)]
-struct Chance {
+struct SeededRandom {
     seed: u64,
     drawn: u64,
 }
 
-impl Chance {
+impl SeededRandom {
     fn new() -> Self {
         #[expect(
             clippy::disallowed_methods,
@@ -52,7 +55,7 @@ impl Chance {
     }
 }
 
-impl Drop for Chance {
+impl Drop for SeededRandom {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("to see this again: HARN_SEED={}", self.seed);
@@ -61,19 +64,23 @@ impl Drop for Chance {
 }
 
 /// A line of the session and its event id.
-type Line = (String, Value);
+type SessionLine = (String, Value);
 
 fn is_last(line: &Value) -> bool {
     line["params"]["update"]["content"]["text"] == LONG
 }
 
-fn opening(server: &Server, session: &str) -> Value {
+fn opening(server: &TestServer, session: &str) -> Value {
     json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []})
 }
 
 /// Watches over one WebSocket after the other.
-async fn over_sockets(server: &Server, session: &str, mut chance: Chance) -> Vec<Line> {
-    let mut heard: Vec<Line> = Vec::new();
+async fn over_sockets(
+    server: &TestServer,
+    session: &str,
+    mut chance: SeededRandom,
+) -> Vec<SessionLine> {
+    let mut heard: Vec<SessionLine> = Vec::new();
     let mut hello = hello();
     hello["params"]["clientCapabilities"]["_meta"]["harn"]["eventIds"] = json!(true);
     let bearer = format!("Bearer {OWNER}");
@@ -105,22 +112,22 @@ async fn over_sockets(server: &Server, session: &str, mut chance: Chance) -> Vec
 }
 
 /// A watcher over event streams.
-struct Watcher<'a> {
-    server: &'a Server,
+struct StreamWatcher<'a> {
+    server: &'a TestServer,
     session: &'a str,
-    chance: Chance,
-    heard: Vec<Line>,
+    chance: SeededRandom,
+    heard: Vec<SessionLine>,
     /// Where it is, lines without event ids included.
     last: Option<String>,
     asked: Vec<u64>,
     answered: HashSet<u64>,
     /// Requests that nobody waits for any more.
-    stale: Vec<Events>,
+    stale: Vec<EventStreamReader>,
 }
 
-impl Watcher<'_> {
+impl StreamWatcher<'_> {
     /// Another connection, which goes on behind the last event that the earlier one brought.
-    async fn begin(&mut self) -> (Http, Events) {
+    async fn begin(&mut self) -> (HttpTestClient, EventStreamReader) {
         let mut http = self.server.initialize(OWNER).await;
         let events = http.stream(Some(self.session), None).await.unwrap();
         let mut params = opening(self.server, self.session);
@@ -134,7 +141,11 @@ impl Watcher<'_> {
     }
 
     /// Comes back over the same connection, maybe after somebody else did with an older place.
-    async fn come_back(&mut self, http: &mut Http, events: Events) -> Events {
+    async fn come_back(
+        &mut self,
+        http: &mut HttpTestClient,
+        events: EventStreamReader,
+    ) -> EventStreamReader {
         match self.chance.below(3) {
             0 => drop(events),
             _ => self.stale.push(events),
@@ -160,7 +171,7 @@ impl Watcher<'_> {
         back.expect("a place that was")
     }
 
-    async fn watch(mut self) -> Vec<Line> {
+    async fn watch(mut self) -> Vec<SessionLine> {
         let (mut http, mut events) = self.begin().await;
         let mut done = false;
         loop {
@@ -191,8 +202,8 @@ impl Watcher<'_> {
 
 #[tokio::test]
 async fn whoever_breaks_off_anywhere_has_in_the_end_what_the_journal_has() {
-    let chance = Chance::new();
-    let server = Server::start(Setup::default()).await;
+    let chance = SeededRandom::new();
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut driver = sockets::open(&server, OWNER).await;
     let session = sockets::session(&server, &mut driver).await;
     let drive = async {
@@ -208,7 +219,7 @@ async fn whoever_breaks_off_anywhere_has_in_the_end_what_the_journal_has() {
     };
     let sockets = (0..WATCHERS).map(|nth| over_sockets(&server, &session, chance.of(2 + nth)));
     let streams = (0..WATCHERS).map(|nth| {
-        let watcher = Watcher {
+        let watcher = StreamWatcher {
             server: &server,
             session: &session,
             chance: chance.of(100 + nth),

@@ -4,17 +4,17 @@ use harn_openharness::PATHS;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use super::server::{Answer, OWNER, Server, Setup};
+use super::server::{OWNER, RawHttpResponse, TestServer, TestServerConfig};
 
 /// What is wrong with a request.
-struct Wrong {
+struct RequestFault {
     what: &'static str,
     host: Option<String>,
     more: Vec<(&'static str, String)>,
     status: u16,
 }
 
-fn request(method: &str, path: &str, wrong: &Wrong) -> String {
+fn request(method: &str, path: &str, wrong: &RequestFault) -> String {
     let body = json!({"protocol_version": "1.0.0", "request": {}}).to_string();
     let mut text = format!("{method} {path} HTTP/1.1\r\n");
     if let Some(host) = &wrong.host {
@@ -31,7 +31,7 @@ fn request(method: &str, path: &str, wrong: &Wrong) -> String {
     text
 }
 
-fn assert_envelope(answer: &Answer, what: &str) {
+fn assert_envelope(answer: &RawHttpResponse, what: &str) {
     let envelope: Value = serde_json::from_str(&answer.body)
         .unwrap_or_else(|error| panic!("{what}: {error}: {answer:?}"));
     assert!(envelope["protocol_version"].is_string(), "{what}");
@@ -55,12 +55,12 @@ fn assert_envelope(answer: &Answer, what: &str) {
 
 #[tokio::test]
 async fn every_refusal_of_the_guard_is_an_envelope() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let before = server.reached();
     let host = || Some(server.address.to_string());
     let token = |token: &str| ("authorization", token.to_owned());
     let owner = || token(&format!("Bearer {OWNER}"));
-    let wrong = |what, host, more, status| Wrong {
+    let wrong = |what, host, more, status| RequestFault {
         what,
         host,
         more,
@@ -131,13 +131,13 @@ async fn every_refusal_of_the_guard_is_an_envelope() {
 
 #[tokio::test]
 async fn so_is_having_no_room() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         connections: 4,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let asked = |path: &str| {
-        let fine = Wrong {
+        let fine = RequestFault {
             what: "",
             host: Some(server.address.to_string()),
             more: vec![("authorization", format!("Bearer {OWNER}"))],

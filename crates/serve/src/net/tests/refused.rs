@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::server::{EVE, OWNER, Server, Setup, client, client_builder, hello};
+use super::server::{EVE, OWNER, TestServer, TestServerConfig, client, client_builder, hello};
 
 /// A request that is served, one for each way in.
-struct Route {
+struct RouteRequest {
     name: &'static str,
     method: &'static str,
     path: &'static str,
@@ -15,7 +15,7 @@ struct Route {
 }
 
 /// What is done to a request.
-enum Change {
+enum RequestChange {
     Without(&'static str),
     With(&'static str, String),
     /// The header is there a second time.
@@ -23,18 +23,18 @@ enum Change {
     Path(&'static str),
 }
 
-impl Route {
-    fn text(&self, changes: &[Change]) -> String {
+impl RouteRequest {
+    fn text(&self, changes: &[RequestChange]) -> String {
         let (mut headers, mut path) = (self.headers.clone(), self.path);
         for change in changes {
             match change {
-                Change::Without(name) => headers.retain(|(known, _)| known != name),
-                Change::With(name, value) => {
+                RequestChange::Without(name) => headers.retain(|(known, _)| known != name),
+                RequestChange::With(name, value) => {
                     headers.retain(|(known, _)| known != name);
                     headers.push((name, value.clone()));
                 }
-                Change::Also(name, value) => headers.push((name, value.clone())),
-                Change::Path(other) => path = other,
+                RequestChange::Also(name, value) => headers.push((name, value.clone())),
+                RequestChange::Path(other) => path = other,
             }
         }
         let mut text = format!("{} {path} HTTP/1.1\r\n", self.method);
@@ -50,7 +50,7 @@ impl Route {
     }
 }
 
-fn routes(server: &Server, connection: &str, session: &str) -> Vec<Route> {
+fn routes(server: &TestServer, connection: &str, session: &str) -> Vec<RouteRequest> {
     let base = |more: &[(&'static str, &str)]| {
         let mut headers = vec![
             ("host", server.address.to_string()),
@@ -74,7 +74,7 @@ fn routes(server: &Server, connection: &str, session: &str) -> Vec<Route> {
     let prompt = json!({"jsonrpc": "2.0", "id": 77, "method": "session/prompt", "params": {
         "sessionId": session, "prompt": [{"type": "text", "text": "count 1"}],
     }});
-    let route = |name, method, headers, body: String, served| Route {
+    let route = |name, method, headers, body: String, served| RouteRequest {
         name,
         method,
         path: "/acp",
@@ -133,18 +133,18 @@ fn routes(server: &Server, connection: &str, session: &str) -> Vec<Route> {
 
 #[tokio::test]
 async fn every_route_refuses_whom_it_does_not_know() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, own) = owner.session(server.dir.path()).await;
     drop(own);
     let before = server.reached();
     let port = server.address.port();
-    let host = |name: &str| Change::With("host", format!("{name}:{port}"));
-    let origin = |origin: &str| vec![Change::With("origin", origin.to_owned())];
-    let token = |value: &str| vec![Change::With("authorization", value.to_owned())];
+    let host = |name: &str| RequestChange::With("host", format!("{name}:{port}"));
+    let origin = |origin: &str| vec![RequestChange::With("origin", origin.to_owned())];
+    let token = |value: &str| vec![RequestChange::With("authorization", value.to_owned())];
     let offered = |value: &str| {
-        let offered = Change::With("sec-websocket-protocol", value.to_owned());
-        vec![Change::Without("authorization"), offered]
+        let offered = RequestChange::With("sec-websocket-protocol", value.to_owned());
+        vec![RequestChange::Without("authorization"), offered]
     };
     let table = [
         ("a foreign host", vec![host("evil.example")], 421),
@@ -155,13 +155,13 @@ async fn every_route_refuses_whom_it_does_not_know() {
         ),
         (
             "our host, another port",
-            vec![Change::With("host", "127.0.0.1:1".into())],
+            vec![RequestChange::With("host", "127.0.0.1:1".into())],
             421,
         ),
-        ("no host", vec![Change::Without("host")], 400),
+        ("no host", vec![RequestChange::Without("host")], 400),
         (
             "two hosts",
-            vec![Change::Also("host", server.address.to_string())],
+            vec![RequestChange::Also("host", server.address.to_string())],
             421,
         ),
         ("a foreign origin", origin("http://evil.example"), 403),
@@ -180,12 +180,16 @@ async fn every_route_refuses_whom_it_does_not_know() {
         (
             "two origins",
             vec![
-                Change::With("origin", "https://app.example".into()),
-                Change::Also("origin", "https://app.example".into()),
+                RequestChange::With("origin", "https://app.example".into()),
+                RequestChange::Also("origin", "https://app.example".into()),
             ],
             403,
         ),
-        ("no token", vec![Change::Without("authorization")], 401),
+        (
+            "no token",
+            vec![RequestChange::Without("authorization")],
+            401,
+        ),
         (
             "a wrong token",
             token("Bearer owners-token-0123456780"),
@@ -205,14 +209,17 @@ async fn every_route_refuses_whom_it_does_not_know() {
         ),
         (
             "two tokens",
-            vec![Change::Also("authorization", format!("Bearer {OWNER}"))],
+            vec![RequestChange::Also(
+                "authorization",
+                format!("Bearer {OWNER}"),
+            )],
             401,
         ),
         (
             "the token in the URL",
             vec![
-                Change::Without("authorization"),
-                Change::Path(
+                RequestChange::Without("authorization"),
+                RequestChange::Path(
                     "/acp?token=owners-token-0123456789&access_token=owners-token-0123456789",
                 ),
             ],
@@ -221,17 +228,17 @@ async fn every_route_refuses_whom_it_does_not_know() {
         (
             "the token in a cookie",
             vec![
-                Change::Without("authorization"),
-                Change::With("cookie", format!("token={OWNER}; harn={OWNER}")),
+                RequestChange::Without("authorization"),
+                RequestChange::With("cookie", format!("token={OWNER}; harn={OWNER}")),
             ],
             401,
         ),
         (
             "the token in our cookie",
             vec![
-                Change::Without("authorization"),
-                Change::With("cookie", format!("harn-{port}={OWNER}")),
-                Change::With("origin", format!("http://127.0.0.1:{port}")),
+                RequestChange::Without("authorization"),
+                RequestChange::With("cookie", format!("harn-{port}={OWNER}")),
+                RequestChange::With("origin", format!("http://127.0.0.1:{port}")),
             ],
             401,
         ),
@@ -278,11 +285,14 @@ async fn every_route_refuses_whom_it_does_not_know() {
     // And each is served as it is, also by another name and to a page that we know.
     let welcome = [
         vec![],
-        vec![Change::With("host", format!("localhost:{port}"))],
-        vec![Change::With("host", "box.example".into())],
-        vec![Change::With("origin", format!("http://localhost:{port}"))],
-        vec![Change::With("origin", "https://app.example".into())],
-        vec![Change::With("cookie", "affinity=7".into())],
+        vec![RequestChange::With("host", format!("localhost:{port}"))],
+        vec![RequestChange::With("host", "box.example".into())],
+        vec![RequestChange::With(
+            "origin",
+            format!("http://localhost:{port}"),
+        )],
+        vec![RequestChange::With("origin", "https://app.example".into())],
+        vec![RequestChange::With("cookie", "affinity=7".into())],
     ];
     for changes in &welcome {
         for route in routes(&server, &owner.connection, &session) {
@@ -303,7 +313,7 @@ async fn every_route_refuses_whom_it_does_not_know() {
 
 #[tokio::test]
 async fn ids_are_no_credentials() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, _own) = owner.session(server.dir.path()).await;
     let mut events = owner.stream(Some(&session), None).await.unwrap();
@@ -381,9 +391,9 @@ async fn ids_are_no_credentials() {
 
 #[tokio::test]
 async fn what_makes_no_sense_or_is_too_much_is_refused() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         message_bytes: 1000,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut owner = server.initialize(OWNER).await;
@@ -392,19 +402,26 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
     let before = server.reached();
     let routes = routes(&server, &owner.connection, &session);
     let route = |name: &str| routes.iter().find(|route| route.name == name).unwrap();
-    let with = |name: &'static str, value: &str| vec![Change::With(name, value.to_owned())];
+    let with = |name: &'static str, value: &str| vec![RequestChange::With(name, value.to_owned())];
     let long = "x".repeat(257);
     let headers = [
         ("post", with("content-type", "text/plain"), 415),
-        ("post", vec![Change::Without("content-type")], 415),
-        ("post", vec![Change::Without("acp-connection-id")], 400),
+        ("post", vec![RequestChange::Without("content-type")], 415),
+        (
+            "post",
+            vec![RequestChange::Without("acp-connection-id")],
+            400,
+        ),
         ("post", with("acp-connection-id", "con_unknown"), 404),
         ("post", with("acp-connection-id", &long), 400),
         ("post", with("acp-connection-id", ""), 400),
         ("post", with("acp-session-id", "another"), 400),
         (
             "post",
-            vec![Change::Also("acp-connection-id", owner.connection.clone())],
+            vec![RequestChange::Also(
+                "acp-connection-id",
+                owner.connection.clone(),
+            )],
             400,
         ),
         (
@@ -413,20 +430,32 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
             400,
         ),
         ("stream", with("accept", "application/json"), 406),
-        ("stream", vec![Change::Without("accept")], 406),
-        ("stream", vec![Change::Without("acp-connection-id")], 400),
+        ("stream", vec![RequestChange::Without("accept")], 406),
+        (
+            "stream",
+            vec![RequestChange::Without("acp-connection-id")],
+            400,
+        ),
         ("stream", with("acp-connection-id", "con_unknown"), 404),
         ("session stream", with("last-event-id", "latest"), 400),
         ("session stream", with("last-event-id", "99999"), 409),
         ("session stream", with("last-event-id", "0+9"), 409),
-        ("delete", vec![Change::Without("acp-connection-id")], 400),
+        (
+            "delete",
+            vec![RequestChange::Without("acp-connection-id")],
+            400,
+        ),
         ("delete", with("acp-connection-id", "con_unknown"), 404),
         ("websocket", with("sec-websocket-version", "12"), 400),
-        ("websocket", vec![Change::Without("sec-websocket-key")], 400),
+        (
+            "websocket",
+            vec![RequestChange::Without("sec-websocket-key")],
+            400,
+        ),
         ("websocket", with("upgrade", "h2c"), 406),
         (
             "websocket",
-            vec![Change::Path("/acp?lastEventId=soon")],
+            vec![RequestChange::Path("/acp?lastEventId=soon")],
             400,
         ),
     ];
@@ -481,7 +510,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
         ),
     ];
     for (body, status) in bodies {
-        let post = Route {
+        let post = RouteRequest {
             name: "post",
             method: "POST",
             path: "/acp",
@@ -507,7 +536,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
     ));
     assert_eq!(server.raw(&chunked).await.status, 413);
     let no_id = json!({"jsonrpc": "2.0", "method": "initialize", "params": {}});
-    let first = Route {
+    let first = RouteRequest {
         body: no_id.to_string(),
         name: "initialize",
         method: "POST",
@@ -526,7 +555,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
 
 #[tokio::test]
 async fn http_2_is_guarded_by_its_authority() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let before = server.reached();
     let port = server.address.port();
     let client = client_builder()
@@ -573,7 +602,7 @@ async fn http_2_is_guarded_by_its_authority() {
 
 #[tokio::test]
 async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, own) = owner.session(server.dir.path()).await;
     drop(own);
@@ -584,20 +613,20 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
         .resolve("evil.example", server.address)
         .build()
         .unwrap();
-    let send = async |route: &Route, host: &str, changes: &[Change]| {
+    let send = async |route: &RouteRequest, host: &str, changes: &[RequestChange]| {
         let method = route.method.parse().unwrap();
         let mut request = client.request(method, format!("http://{host}:{port}{}", route.path));
         let mut headers = route.headers.clone();
         headers.retain(|(name, _)| *name != "host");
         for change in changes {
             match change {
-                Change::Without(name) => headers.retain(|(known, _)| known != name),
-                Change::With(name, value) => {
+                RequestChange::Without(name) => headers.retain(|(known, _)| known != name),
+                RequestChange::With(name, value) => {
                     headers.retain(|(known, _)| known != name);
                     headers.push((name, value.clone()));
                 }
-                Change::Also(name, value) => headers.push((name, value.clone())),
-                Change::Path(_) => {}
+                RequestChange::Also(name, value) => headers.push((name, value.clone())),
+                RequestChange::Path(_) => {}
             }
         }
         for (name, value) in headers {
@@ -607,7 +636,7 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
         assert_eq!(response.version(), reqwest::Version::HTTP_2);
         response.status().as_u16()
     };
-    let with = |name: &'static str, value: &str| vec![Change::With(name, value.to_owned())];
+    let with = |name: &'static str, value: &str| vec![RequestChange::With(name, value.to_owned())];
     let routes = routes(&server, &owner.connection, &session);
     // There are no WebSockets over HTTP/2.
     let routes = routes.iter().filter(|route| route.name != "websocket");
@@ -624,11 +653,18 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
             ),
             ("127.0.0.1", with("origin", "http://evil.example"), 403),
             ("127.0.0.1", with("origin", "null"), 403),
-            ("127.0.0.1", vec![Change::Without("authorization")], 401),
+            (
+                "127.0.0.1",
+                vec![RequestChange::Without("authorization")],
+                401,
+            ),
             ("127.0.0.1", with("authorization", wrong), 401),
             (
                 "127.0.0.1",
-                vec![Change::Also("authorization", format!("Bearer {OWNER}"))],
+                vec![RequestChange::Also(
+                    "authorization",
+                    format!("Bearer {OWNER}"),
+                )],
                 401,
             ),
         ];
@@ -655,11 +691,11 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
 
 #[tokio::test]
 async fn too_many_and_too_fast_are_said() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         acp_connections: 2,
         messages_per_second: 5,
         connections: 3,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let owner = server.initialize(OWNER).await;
@@ -701,7 +737,7 @@ async fn too_many_and_too_fast_are_said() {
 
 #[tokio::test]
 async fn a_page_that_is_known_may_ask_what_it_may_do() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let ask = |origin: &str| {
         format!(
             "OPTIONS /acp HTTP/1.1\r\nhost: {}\r\norigin: {origin}\r\n\

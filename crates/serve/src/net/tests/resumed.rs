@@ -5,18 +5,18 @@ use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::server::{Http, OWNER, Server, Setup};
+use super::server::{HttpTestClient, OWNER, TestServer, TestServerConfig};
 
 /// What a client has of a session.
 #[derive(Default)]
-struct Heard {
+struct StreamProgress {
     last: Option<String>,
     text: String,
     answers: Vec<Value>,
     ids: HashSet<String>,
 }
 
-impl Heard {
+impl StreamProgress {
     fn take(&mut self, (id, line): (String, Value)) {
         assert!(self.ids.insert(id.clone()), "{id} came twice");
         self.last = Some(id);
@@ -35,7 +35,7 @@ fn numbers(count: usize) -> String {
     (0..count).map(|number| format!("{number};")).collect()
 }
 
-async fn prompt(http: &mut Http, session: &str, text: String) -> u64 {
+async fn prompt(http: &mut HttpTestClient, session: &str, text: String) -> u64 {
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
     http.request("session/prompt", prompt).await
 }
@@ -45,11 +45,11 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
     const COUNT: usize = 3000;
     // How many lines arrive before the stream breaks, time after time.
     let cuts = [1, 2, 3, 5, 700, 1, 400, 999, 13, 1];
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, _own) = http.session(server.dir.path()).await;
     let mut events = http.stream(Some(&session), None).await.unwrap();
-    let (mut heard, expected) = (Heard::default(), numbers(COUNT));
+    let (mut heard, expected) = (StreamProgress::default(), numbers(COUNT));
     let mut asked = vec![prompt(&mut http, &session, format!("count {COUNT}")).await];
     for (nth, cut) in cuts.into_iter().enumerate() {
         for _ in 0..cut {
@@ -78,7 +78,7 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
     assert_eq!(answers, asked);
 
     // From its very beginning, it is the same once more.
-    let mut again = Heard::default();
+    let mut again = StreamProgress::default();
     let mut events = http.stream(Some(&session), Some("0")).await.unwrap();
     while again.text.len() < heard.text.len() {
         again.take(events.next().await.unwrap());
@@ -89,12 +89,12 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
 #[tokio::test]
 async fn a_stream_goes_on_from_before_its_connection_began() {
     const COUNT: usize = 50;
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, _own) = http.session(server.dir.path()).await;
     let mut events = http.stream(Some(&session), None).await.unwrap();
     prompt(&mut http, &session, format!("count {COUNT}")).await;
-    let (mut ids, mut heard) = (Vec::new(), Heard::default());
+    let (mut ids, mut heard) = (Vec::new(), StreamProgress::default());
     while heard.answers.is_empty() {
         heard.take(events.next().await.unwrap());
         ids.extend(heard.last.clone());
@@ -136,7 +136,7 @@ async fn a_stream_goes_on_from_before_its_connection_began() {
 #[tokio::test]
 async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
     const COUNT: usize = 20_000;
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, mut own) = http.session(server.dir.path()).await;
     let asked = prompt(&mut http, &session, format!("count {COUNT}")).await;
@@ -148,7 +148,7 @@ async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
         }
     }
     let mut events = http.stream(Some(&session), None).await.unwrap();
-    let (mut heard, expected) = (Heard::default(), numbers(COUNT));
+    let (mut heard, expected) = (StreamProgress::default(), numbers(COUNT));
     while heard.text.len() < expected.len() {
         heard.take(events.next().await.unwrap());
     }
@@ -157,7 +157,7 @@ async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
 
 #[tokio::test]
 async fn an_open_question_comes_back_with_the_stream() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, _own) = http.session(server.dir.path()).await;
     let mut events = http.stream(Some(&session), None).await.unwrap();
@@ -195,7 +195,7 @@ async fn an_open_question_comes_back_with_the_stream() {
 
 #[tokio::test]
 async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, mut own) = http.session(server.dir.path()).await;
     assert_eq!(http.stream(None, None).await.err(), Some(409));
@@ -214,7 +214,7 @@ async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
 
 #[tokio::test]
 async fn a_stream_that_said_nothing_yet_is_come_back_to() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let mut dead = http.stream(None, None).await.unwrap();
     let mut alive = http.stream(None, None).await.unwrap();
@@ -225,9 +225,9 @@ async fn a_stream_that_said_nothing_yet_is_come_back_to() {
 
 #[tokio::test]
 async fn a_connection_that_nobody_uses_ends() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         idle: Duration::from_millis(50),
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let mut http = server.initialize(OWNER).await;

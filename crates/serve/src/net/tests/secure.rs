@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::{
-    super::{Door, Listen},
-    server::{Counts, Http, OWNER, Server, Setup, client_builder},
+    super::{ListenOptions, OpenPort},
+    server::{CountingAgent, HttpTestClient, OWNER, TestServer, TestServerConfig, client_builder},
 };
-use crate::{Options, hub};
+use crate::{ServeOptions, hub};
 
 fn certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate) {
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
@@ -22,9 +22,9 @@ fn certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate
 async fn a_session_over_tls_in_both_versions() {
     let dir = tempfile::tempdir().unwrap();
     let (cert, key, root) = certificate(dir.path());
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         tls: Some((cert, key)),
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let url = format!("https://localhost:{}/acp", server.address.port());
@@ -38,7 +38,7 @@ async fn a_session_over_tls_in_both_versions() {
             .resolve("localhost", server.address)
             .build()
             .unwrap();
-        let mut http = Http::initialize(client, url.clone(), OWNER).await;
+        let mut http = HttpTestClient::initialize(client, url.clone(), OWNER).await;
         let (_, _own) = http.session(server.dir.path()).await;
     }
     // Plain HTTP gets nowhere.
@@ -47,28 +47,28 @@ async fn a_session_over_tls_in_both_versions() {
     assert!(plain.is_err());
 }
 
-async fn refused(listen: Listen) -> String {
+async fn refused(listen: ListenOptions) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options::new(dir.path());
-    let hub = hub(Counts::default(), &options);
-    let door = Door::open_here(hub, &options, listen).await;
+    let options = ServeOptions::new(dir.path());
+    let hub = hub(CountingAgent::default(), &options);
+    let door = OpenPort::open_here(hub, &options, listen).await;
     format!("{:#}", door.err().expect("it should not open"))
 }
 
 #[tokio::test]
 async fn nothing_listens_in_the_open_unless_somebody_says_so() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let said = refused(Listen::new(address)).await;
+        let said = refused(ListenOptions::new(address)).await;
         assert!(said.contains("--insecure-listen"), "{said}");
     }
     let dir = tempfile::tempdir().unwrap();
-    let options = Options::new(dir.path());
-    let hub = hub(Counts::default(), &options);
-    let listen = Listen {
+    let options = ServeOptions::new(dir.path());
+    let hub = hub(CountingAgent::default(), &options);
+    let listen = ListenOptions {
         insecure: true,
-        ..Listen::new("0.0.0.0:0")
+        ..ListenOptions::new("0.0.0.0:0")
     };
-    Door::open_here(hub, &options, listen).await.unwrap();
+    OpenPort::open_here(hub, &options, listen).await.unwrap();
 }
 
 #[tokio::test]
@@ -76,9 +76,9 @@ async fn what_is_wrong_is_said_before_anything_listens() {
     let dir = tempfile::tempdir().unwrap();
     let (cert, key, _) = certificate(dir.path());
     let missing = dir.path().join("missing.pem");
-    let with = |tls: (PathBuf, PathBuf)| Listen {
+    let with = |tls: (PathBuf, PathBuf)| ListenOptions {
         tls: Some(tls),
-        ..Listen::new("127.0.0.1:0")
+        ..ListenOptions::new("127.0.0.1:0")
     };
     let said = refused(with((missing.clone(), key.clone()))).await;
     assert!(said.starts_with("--tls-cert "), "{said}");
@@ -97,24 +97,24 @@ async fn what_is_wrong_is_said_before_anything_listens() {
         "example.com:80",
         "127.0.0.1",
     ] {
-        let said = refused(Listen::new(odd)).await;
+        let said = refused(ListenOptions::new(odd)).await;
         assert!(said.contains("such as 127.0.0.1:7433"), "{odd}: {said}");
     }
-    let said = refused(Listen {
+    let said = refused(ListenOptions {
         hosts: vec!["http://x".to_owned()],
-        ..Listen::new("127.0.0.1:0")
+        ..ListenOptions::new("127.0.0.1:0")
     })
     .await;
     assert!(said.starts_with("--allow-host http://x: "), "{said}");
-    let said = refused(Listen {
+    let said = refused(ListenOptions {
         origins: vec!["x".to_owned()],
-        ..Listen::new("127.0.0.1:0")
+        ..ListenOptions::new("127.0.0.1:0")
     })
     .await;
     assert!(said.starts_with("--allow-origin x: "), "{said}");
-    let said = refused(Listen {
+    let said = refused(ListenOptions {
         token: Some("short".to_owned()),
-        ..Listen::new("127.0.0.1:0")
+        ..ListenOptions::new("127.0.0.1:0")
     })
     .await;
     assert!(

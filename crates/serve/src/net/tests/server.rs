@@ -25,13 +25,13 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::{
-    guard::{Authorities, Guard},
+    guard::{AllowedAuthorities, PortGuard},
     guarded, listener,
-    login::{Code, Cookies},
+    login::{LoginCode, LoginCookies},
     new_id,
-    token::{Tokens, file_in},
+    token::{AccessTokens, file_in},
 };
-use crate::{Options, SystemClock, hub};
+use crate::{ServeOptions, SystemClock, hub};
 
 /// Only so that a hang fails instead of hanging: nothing here measures time.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,12 +44,12 @@ pub(super) const LONG: &str = "ä€😀";
 
 /// Says numbers, as many as it is asked for; asks first if it is asked to. Or says something long.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct CountingAgent {
     turns: Arc<AtomicUsize>,
 }
 
 #[async_trait]
-impl Agent for Counts {
+impl Agent for CountingAgent {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         self.turns.fetch_add(1, Ordering::SeqCst);
         let text = cx.prompt_text().to_owned();
@@ -72,7 +72,7 @@ impl Agent for Counts {
     }
 }
 
-pub(super) struct Server {
+pub(super) struct TestServer {
     pub(super) address: SocketAddr,
     pub(super) hub: Hub,
     pub(super) dir: TempDir,
@@ -83,7 +83,7 @@ pub(super) struct Server {
 }
 
 /// What may be different from the usual.
-pub(super) struct Setup {
+pub(super) struct TestServerConfig {
     pub(super) message_bytes: usize,
     pub(super) messages_per_second: u32,
     pub(super) acp_connections: usize,
@@ -100,7 +100,7 @@ pub(super) struct Setup {
     pub(super) routes: Router,
 }
 
-impl Default for Setup {
+impl Default for TestServerConfig {
     fn default() -> Self {
         Self {
             message_bytes: 64 * 1024,
@@ -120,11 +120,11 @@ impl Default for Setup {
     }
 }
 
-impl Server {
-    pub(super) async fn start(setup: Setup) -> Self {
+impl TestServer {
+    pub(super) async fn start(setup: TestServerConfig) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let turns = Arc::new(AtomicUsize::new(0));
-        let agent = Counts {
+        let agent = CountingAgent {
             turns: turns.clone(),
         };
         let state = dir.path().join("state");
@@ -132,8 +132,8 @@ impl Server {
         std::fs::write(file_in(&state), setup.tokens).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(file_in(&state), private).unwrap();
-        let tokens = Tokens::load(None, &state).unwrap();
-        let hub = hub(agent, &Options::new(&state));
+        let tokens = AccessTokens::load(None, &state).unwrap();
+        let hub = hub(agent, &ServeOptions::new(&state));
         let bound = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = bound.local_addr().unwrap();
         let ending = CancellationToken::new();
@@ -150,12 +150,12 @@ impl Server {
         let hosts = setup.hosts.iter().map(|text| text.parse().unwrap());
         let origins = setup.origins.iter().map(|text| text.parse().unwrap());
         let secure = setup.tls.is_some();
-        let (login, code) = Code::make().unwrap();
-        let guard = Guard {
-            cookies: Cookies::new(&tokens, address.port(), secure, setup.clock),
+        let (login, code) = LoginCode::make().unwrap();
+        let guard = PortGuard {
+            cookies: LoginCookies::new(&tokens, address.port(), secure, setup.clock),
             code: login,
             tokens,
-            authorities: Authorities {
+            authorities: AllowedAuthorities {
                 listens: address,
                 secure,
                 hosts: hosts.collect(),
@@ -195,7 +195,7 @@ impl Server {
     }
 
     /// Sends bytes, and reads what is answered to them.
-    pub(super) async fn raw(&self, request: &str) -> Answer {
+    pub(super) async fn raw(&self, request: &str) -> RawHttpResponse {
         let asked = async {
             let mut stream = TcpStream::connect(self.address).await.unwrap();
             // Who is refused early need not listen to the end.
@@ -203,7 +203,7 @@ impl Server {
             let mut read = Vec::new();
             let mut chunk = [0; 4096];
             loop {
-                if let Some(answer) = Answer::of(&read, request.starts_with("HEAD ")) {
+                if let Some(answer) = RawHttpResponse::of(&read, request.starts_with("HEAD ")) {
                     return answer;
                 }
                 let count = stream.read(&mut chunk).await.unwrap();
@@ -219,20 +219,20 @@ impl Server {
     }
 
     /// A connection of the streamable transport.
-    pub(super) async fn initialize(&self, token: &str) -> Http {
-        Http::initialize(client(), format!("http://{}/acp", self.address), token).await
+    pub(super) async fn initialize(&self, token: &str) -> HttpTestClient {
+        HttpTestClient::initialize(client(), format!("http://{}/acp", self.address), token).await
     }
 }
 
 /// An answer of HTTP/1, as far as it is of interest.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct RawHttpResponse {
     pub(super) status: u16,
     pub(super) head: String,
     pub(super) body: String,
 }
 
-impl Answer {
+impl RawHttpResponse {
     /// None where it is not all there. The answer to HEAD has a length and no body.
     fn of(bytes: &[u8], to_head: bool) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
@@ -273,7 +273,7 @@ pub(super) fn hello() -> Value {
 }
 
 /// A client of the streamable transport.
-pub(super) struct Http {
+pub(super) struct HttpTestClient {
     pub(super) client: reqwest::Client,
     pub(super) url: String,
     pub(super) token: String,
@@ -281,7 +281,7 @@ pub(super) struct Http {
     id: u64,
 }
 
-impl Http {
+impl HttpTestClient {
     pub(super) async fn initialize(client: reqwest::Client, url: String, token: &str) -> Self {
         let request = client.post(&url).bearer_auth(token);
         let request = request.header("content-type", "application/json");
@@ -320,7 +320,7 @@ impl Http {
         &self,
         session: Option<&str>,
         after: Option<&str>,
-    ) -> Result<Events, u16> {
+    ) -> Result<EventStreamReader, u16> {
         let request = self.client.get(&self.url).bearer_auth(&self.token);
         let mut request = request
             .header("accept", "text/event-stream")
@@ -333,7 +333,7 @@ impl Http {
         }
         let response = request.send().await.unwrap();
         match response.status().as_u16() {
-            200 => Ok(Events {
+            200 => Ok(EventStreamReader {
                 response,
                 rest: Vec::new(),
             }),
@@ -342,7 +342,7 @@ impl Http {
     }
 
     /// A new session, which the streams of the connection and of the session tell of.
-    pub(super) async fn session(&mut self, cwd: &std::path::Path) -> (String, Events) {
+    pub(super) async fn session(&mut self, cwd: &std::path::Path) -> (String, EventStreamReader) {
         let mut own = self.stream(None, None).await.unwrap();
         let params = json!({"cwd": cwd, "mcpServers": []});
         self.request("session/new", params).await;
@@ -355,12 +355,12 @@ impl Http {
 }
 
 /// A stream of events.
-pub(super) struct Events {
+pub(super) struct EventStreamReader {
     response: reqwest::Response,
     rest: Vec<u8>,
 }
 
-impl Events {
+impl EventStreamReader {
     /// The next one, with its id; none at the end.
     pub(super) async fn next(&mut self) -> Option<(String, Value)> {
         let next = async {

@@ -15,19 +15,21 @@ use harn_runtime::Clock;
 use serde_json::{Value, json};
 
 use super::{
-    server::{Answer, EVE, OWNER, Server, Setup, client, client_builder, hello},
+    server::{
+        EVE, OWNER, RawHttpResponse, TestServer, TestServerConfig, client, client_builder, hello,
+    },
     sockets,
 };
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 async fn send(
-    server: &Server,
+    server: &TestServer,
     method: &str,
     path: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> Answer {
+) -> RawHttpResponse {
     let mut text = format!("{method} {path} HTTP/1.1\r\n");
     if headers.iter().all(|(name, _)| *name != "host") {
         text.push_str(&format!("host: {}\r\n", server.address));
@@ -40,7 +42,7 @@ async fn send(
 }
 
 /// The cookie that an answer sets, its name with it.
-fn cookie(answer: &Answer) -> String {
+fn cookie(answer: &RawHttpResponse) -> String {
     assert_eq!(answer.status, 204, "{answer:?}");
     let set = answer
         .head
@@ -51,7 +53,7 @@ fn cookie(answer: &Answer) -> String {
     pair.to_owned()
 }
 
-async fn sign_in(server: &Server, body: &Value) -> String {
+async fn sign_in(server: &TestServer, body: &Value) -> String {
     let answer = send(server, "POST", "/login", &[JSON], &body.to_string()).await;
     let pair = cookie(&answer);
     let name = format!("harn-{}=v1.", server.address.port());
@@ -60,13 +62,13 @@ async fn sign_in(server: &Server, body: &Value) -> String {
 }
 
 /// A cookie of another server, for this one.
-fn moved(pair: &str, server: &Server) -> String {
+fn moved(pair: &str, server: &TestServer) -> String {
     let (_, value) = pair.split_once('=').unwrap();
     format!("harn-{}={value}", server.address.port())
 }
 
 /// Who is signed in.
-async fn who(server: &Server, headers: &[(&str, &str)]) -> Option<String> {
+async fn who(server: &TestServer, headers: &[(&str, &str)]) -> Option<String> {
     let answer = send(server, "GET", "/login", headers, "").await;
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     assert!(
@@ -107,18 +109,18 @@ fn mirror() -> Router {
         .route("/seen", any(seen))
 }
 
-async fn with_mirror() -> Server {
+async fn with_mirror() -> TestServer {
     let routes = mirror();
-    Server::start(Setup {
+    TestServer::start(TestServerConfig {
         routes,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await
 }
 
 #[tokio::test]
 async fn a_browser_signs_in_with_the_code_once_and_works() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     assert_eq!(who(&server, &[]).await, None);
     let wrong = json!({"code": "0".repeat(32)}).to_string();
     let refused = send(&server, "POST", "/login", &[JSON], &wrong).await;
@@ -151,7 +153,7 @@ async fn a_browser_signs_in_with_the_code_once_and_works() {
 
 #[tokio::test]
 async fn a_token_signs_in_whom_it_belongs_to() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     for (token, name) in [(OWNER, "owner"), (EVE, "eve")] {
         let bearer = format!("Bearer {token}");
         let by_token = who(&server, &[("authorization", &bearer)]).await;
@@ -168,7 +170,7 @@ async fn a_token_signs_in_whom_it_belongs_to() {
 
 #[tokio::test]
 async fn what_is_posted_wrongly_is_refused_and_uses_nothing_up() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let right = json!({"code": server.code}).to_string();
     let both = json!({"code": server.code, "token": OWNER}).to_string();
     let more = json!({"code": server.code, "name": "x"}).to_string();
@@ -407,7 +409,7 @@ async fn a_cookie_that_is_not_right_is_refused() {
 
 #[tokio::test]
 async fn a_cookie_outlives_the_server_and_not_its_tokens() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let pair = sign_in(&server, &json!({"code": server.code})).await;
     let eve = sign_in(&server, &json!({"token": EVE})).await;
     drop(server);
@@ -423,9 +425,9 @@ async fn a_cookie_outlives_the_server_and_not_its_tokens() {
     ];
     for (tokens, known) in table {
         let what = tokens.clone();
-        let server = Server::start(Setup {
+        let server = TestServer::start(TestServerConfig {
             tokens,
-            ..Setup::default()
+            ..TestServerConfig::default()
         })
         .await;
         for (pair, name) in [(&pair, "owner"), (&eve, "eve")] {
@@ -435,9 +437,9 @@ async fn a_cookie_outlives_the_server_and_not_its_tokens() {
     }
 }
 
-struct Set(AtomicU64);
+struct SettableClock(AtomicU64);
 
-impl Clock for Set {
+impl Clock for SettableClock {
     fn now(&self) -> Timestamp {
         self.0.load(Ordering::SeqCst)
     }
@@ -450,10 +452,10 @@ impl Clock for Set {
 #[tokio::test]
 async fn a_cookie_ends_after_thirty_days() {
     const MONTH: u64 = 30 * 24 * 60 * 60 * 1000;
-    let clock = Arc::new(Set(1_790_000_000_000.into()));
-    let server = Server::start(Setup {
+    let clock = Arc::new(SettableClock(1_790_000_000_000.into()));
+    let server = TestServer::start(TestServerConfig {
         clock: clock.clone(),
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let pair = sign_in(&server, &json!({"token": EVE})).await;
@@ -524,7 +526,7 @@ async fn the_page_is_served_to_anybody_and_knows_nobody() {
 
 #[tokio::test]
 async fn who_signs_out_has_no_cookie() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
     let ours = format!("http://{}", server.address);
     for headers in [vec![], vec![("cookie", pair.as_str())]] {
@@ -545,9 +547,9 @@ async fn who_signs_out_has_no_cookie() {
 }
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl io::Write for Log {
+impl io::Write for CapturedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -560,7 +562,7 @@ impl io::Write for Log {
 
 #[tokio::test]
 async fn neither_code_nor_cookie_is_logged() {
-    let log = Log::default();
+    let log = CapturedLog::default();
     let writer = log.clone();
     let logging = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)

@@ -8,15 +8,15 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest, handshake::client::Response},
 };
 
-use super::server::{EVE, OWNER, PATIENCE, Server, Setup, hello};
+use super::server::{EVE, OWNER, PATIENCE, TestServer, TestServerConfig, hello};
 
-pub(super) type Socket = WebSocketStream<TcpStream>;
+pub(super) type TestWebSocket = WebSocketStream<TcpStream>;
 
 pub(super) async fn connect(
-    server: &Server,
+    server: &TestServer,
     query: &str,
     headers: &[(&'static str, &str)],
-) -> (Socket, Response) {
+) -> (TestWebSocket, Response) {
     let url = format!("ws://{}/acp{query}", server.address);
     let mut request = url.into_client_request().unwrap();
     for (name, value) in headers {
@@ -26,17 +26,17 @@ pub(super) async fn connect(
     client_async(request, stream).await.unwrap()
 }
 
-pub(super) async fn say(socket: &mut Socket, message: &Value) {
+pub(super) async fn say(socket: &mut TestWebSocket, message: &Value) {
     socket.send(message.to_string().into()).await.unwrap();
 }
 
-async fn hear(socket: &mut Socket) -> Message {
+async fn hear(socket: &mut TestWebSocket) -> Message {
     let heard = timeout(PATIENCE, socket.next()).await.expect("a frame");
     heard.expect("not the end").unwrap()
 }
 
 /// The next message that is JSON.
-pub(super) async fn message(socket: &mut Socket) -> Value {
+pub(super) async fn message(socket: &mut TestWebSocket) -> Value {
     loop {
         if let Message::Text(text) = hear(socket).await {
             return serde_json::from_str(&text).unwrap();
@@ -45,7 +45,7 @@ pub(super) async fn message(socket: &mut Socket) -> Value {
 }
 
 /// The answer to a request; what came before it is dropped.
-pub(super) async fn ask(socket: &mut Socket, id: u64, method: &str, params: Value) -> Value {
+pub(super) async fn ask(socket: &mut TestWebSocket, id: u64, method: &str, params: Value) -> Value {
     let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     say(socket, &request).await;
     loop {
@@ -56,7 +56,7 @@ pub(super) async fn ask(socket: &mut Socket, id: u64, method: &str, params: Valu
     }
 }
 
-pub(super) async fn open(server: &Server, token: &str) -> Socket {
+pub(super) async fn open(server: &TestServer, token: &str) -> TestWebSocket {
     let bearer = format!("Bearer {token}");
     let (mut socket, response) = connect(server, "", &[("authorization", &bearer)]).await;
     assert!(response.headers().contains_key("acp-connection-id"));
@@ -66,7 +66,7 @@ pub(super) async fn open(server: &Server, token: &str) -> Socket {
     socket
 }
 
-pub(super) async fn session(server: &Server, socket: &mut Socket) -> String {
+pub(super) async fn session(server: &TestServer, socket: &mut TestWebSocket) -> String {
     let params = json!({"cwd": server.dir.path(), "mcpServers": []});
     let answer = ask(socket, 1, "session/new", params).await;
     answer["result"]["sessionId"].as_str().unwrap().to_owned()
@@ -74,7 +74,7 @@ pub(super) async fn session(server: &Server, socket: &mut Socket) -> String {
 
 #[tokio::test]
 async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let offered = format!("acp, harn.bearer.{OWNER}");
     let headers = [
         ("sec-websocket-protocol", offered.as_str()),
@@ -90,7 +90,7 @@ async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
 
 #[tokio::test]
 async fn sessions_of_others_are_unknown() {
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
     let theirs = session(&server, &mut owner).await;
     let mut eve = open(&server, EVE).await;
@@ -113,10 +113,10 @@ async fn sessions_of_others_are_unknown() {
 
 #[tokio::test]
 async fn whoever_says_too_much_is_told_why_it_ends() {
-    let server = Server::start(Setup {
+    let server = TestServer::start(TestServerConfig {
         message_bytes: 2000,
         messages_per_second: 10,
-        ..Setup::default()
+        ..TestServerConfig::default()
     })
     .await;
     let fast = vec![Message::text(r#"{"jsonrpc":"2.0","method":"_nothing"}"#); 30];
@@ -148,7 +148,7 @@ async fn whoever_says_too_much_is_told_why_it_ends() {
 #[tokio::test]
 async fn one_that_does_not_read_holds_up_nobody_and_misses_nothing() {
     const COUNT: usize = 20_000;
-    let server = Server::start(Setup::default()).await;
+    let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
     let id = session(&server, &mut owner).await;
     let mut slow = open(&server, OWNER).await;

@@ -22,14 +22,14 @@ fn mode(path: &Path) -> u32 {
 
 /// What loading says is wrong.
 fn refused(state: &Path) -> String {
-    format!("{:#}", Tokens::load(None, state).err().unwrap())
+    format!("{:#}", AccessTokens::load(None, state).err().unwrap())
 }
 
 #[test]
 fn a_token_is_made_once_and_only_its_owner_can_read_it() {
     let dir = state();
     let inner = dir.path().join("a/b");
-    let tokens = Tokens::load(None, &inner).unwrap();
+    let tokens = AccessTokens::load(None, &inner).unwrap();
     let file = file_in(&inner);
     assert_eq!(tokens.place(), file.display().to_string());
     assert_eq!((mode(&file), mode(&inner)), (0o600, 0o700));
@@ -39,7 +39,7 @@ fn a_token_is_made_once_and_only_its_owner_can_read_it() {
         tokens.principal(token.trim().as_bytes()),
         Some(&Principal::owner())
     );
-    Tokens::load(None, &inner).unwrap();
+    AccessTokens::load(None, &inner).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), token);
     let others = fs::read_dir(&inner).unwrap().count();
     assert_eq!(others, 1, "nothing is left beside it");
@@ -48,12 +48,12 @@ fn a_token_is_made_once_and_only_its_owner_can_read_it() {
 #[test]
 fn the_environment_goes_before_the_file_and_touches_none() {
     let dir = state();
-    let tokens = Tokens::load(Some(LONG), dir.path()).unwrap();
+    let tokens = AccessTokens::load(Some(LONG), dir.path()).unwrap();
     assert_eq!(tokens.place(), VARIABLE);
     assert!(tokens.principal(LONG.as_bytes()).is_some());
     assert!(!file_in(dir.path()).exists());
     for wrong in ["", "short", "0123456789abcde ", "0123456789abcdef\n"] {
-        let error = Tokens::load(Some(wrong), dir.path()).err().unwrap();
+        let error = AccessTokens::load(Some(wrong), dir.path()).err().unwrap();
         let said = format!("{error:#}");
         assert!(said.starts_with("HARN_SERVE_TOKEN: a token has"), "{said}");
     }
@@ -64,7 +64,7 @@ fn each_token_is_somebodys() {
     let dir = state();
     let text = format!("# who may come in\n\nada {LONG}-ada\n{LONG}\n  eve   {LONG}-eve  \n");
     put(dir.path(), &text, 0o600);
-    let tokens = Tokens::load(None, dir.path()).unwrap();
+    let tokens = AccessTokens::load(None, dir.path()).unwrap();
     let whose = |token: &str| tokens.principal(token.as_bytes()).cloned();
     assert_eq!(whose(LONG), Some(Principal::owner()));
     assert_eq!(whose(&format!("{LONG}-ada")), Some(Principal::new("ada")));
@@ -149,7 +149,7 @@ fn a_file_that_is_too_long_is_refused_and_not_cut() {
     let said = refused(dir.path());
     assert!(said.contains("is longer than 65536 bytes"), "{said}");
     put(dir.path(), &format!("{}{LONG}", comment(limit - 32)), 0o600);
-    let tokens = Tokens::load(None, dir.path()).unwrap();
+    let tokens = AccessTokens::load(None, dir.path()).unwrap();
     assert!(tokens.principal(LONG.as_bytes()).is_some());
 }
 
@@ -157,7 +157,7 @@ fn a_file_that_is_too_long_is_refused_and_not_cut() {
 fn names_are_of_those_who_have_a_token_and_of_the_owner() {
     let dir = state();
     put(dir.path(), &format!("ada {LONG}-ada\n"), 0o600);
-    let tokens = Tokens::load(None, dir.path()).unwrap();
+    let tokens = AccessTokens::load(None, dir.path()).unwrap();
     assert_eq!(tokens.named("ada"), Some(Principal::new("ada")));
     assert_eq!(tokens.named("owner"), Some(Principal::owner()));
     for wrong in ["", "eve", "Ada", "ada ", "own"] {
@@ -170,7 +170,7 @@ fn the_key_is_of_all_tokens_and_names() {
     let key = |text: &str| {
         let dir = state();
         put(dir.path(), text, 0o600);
-        Tokens::load(None, dir.path()).unwrap().key(b"one")
+        AccessTokens::load(None, dir.path()).unwrap().key(b"one")
     };
     let of_two = key(&format!("ada {LONG}-1\neve {LONG}-2\n"));
     assert_eq!(of_two, key(&format!("# x\neve {LONG}-2\nada {LONG}-1")));
@@ -183,6 +183,6 @@ fn the_key_is_of_all_tokens_and_names() {
     ] {
         assert_ne!(of_two, key(&other), "{other}");
     }
-    let tokens = Tokens::load(Some(LONG), "/nowhere".as_ref()).unwrap();
+    let tokens = AccessTokens::load(Some(LONG), "/nowhere".as_ref()).unwrap();
     assert_ne!(tokens.key(b"one"), tokens.key(b"two"));
 }

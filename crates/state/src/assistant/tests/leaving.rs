@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Extension, body::BodyDataStream, http::Request};
 use futures::StreamExt;
-use harn_lines::pace::Crowd;
+use harn_lines::pace::ClientCount;
 use harn_model::{AgentEvent, Principal, Seq, StopReason, TurnOutcome};
 use serde_json::json;
 use tokio::{
@@ -13,10 +13,10 @@ use tokio::{
 };
 
 use super::{
-    super::{Visit, format::Format, respond},
-    stage::{Stage, Told, says},
+    super::{AssistantContext, format::StreamFormat, respond},
+    stage::{AssistantStage, ReceivedReply, says},
 };
-use crate::{client::Coming, rooms::Rooms, session_choice::LastSessions};
+use crate::{client::ClientOptions, rooms::Rooms, session_choice::LastSessions};
 
 const CANCELLED: TurnOutcome = TurnOutcome::Stopped {
     stop_reason: StopReason::Cancelled,
@@ -32,15 +32,19 @@ async fn piece(body: &mut BodyDataStream) -> String {
 
 #[tokio::test]
 async fn who_leaves_stops_what_it_began_and_nothing_else() {
-    let stage = Stage::new();
+    let stage = AssistantStage::new();
     let first = json!({"commands": [says("wait")]});
-    let first = stage.post("", Format::Lines, first).await;
+    let first = stage.post("", StreamFormat::Lines, first).await;
     stage.agent.waits().await;
     let query = "session=session-1";
     // Two that wait, of two requests.
     let second = json!({"commands": [says("wait"), says("wait")]});
-    let second = stage.post(query, Format::Lines, second).await;
-    let third = stage.post(query, Format::Lines, json!({"commands": [says("hello")]}));
+    let second = stage.post(query, StreamFormat::Lines, second).await;
+    let third = stage.post(
+        query,
+        StreamFormat::Lines,
+        json!({"commands": [says("hello")]}),
+    );
     let third = third.await;
     drop(second);
     let mut from = stage.session("session-1").subscribe(Seq::ZERO);
@@ -53,7 +57,7 @@ async fn who_leaves_stops_what_it_began_and_nothing_else() {
             .count();
     }
     stage.agent.go_on();
-    let third = Told::read(third, Format::Lines).await;
+    let third = ReceivedReply::read(third, StreamFormat::Lines).await;
     let said = [
         "user complete: wait",
         "assistant complete: Working. Done.",
@@ -65,13 +69,13 @@ async fn who_leaves_stops_what_it_began_and_nothing_else() {
     assert_eq!(third.said(), said);
     assert_eq!(stage.outcomes("session-1", 2).await, [DONE, DONE]);
     // A response that has ended has nothing to leave.
-    let first = Told::read(first, Format::Lines).await;
+    let first = ReceivedReply::read(first, StreamFormat::Lines).await;
     assert_eq!(first.document["status"], "idle");
 }
 
 #[tokio::test]
 async fn what_runs_is_cancelled_when_its_connection_breaks() {
-    let stage = Stage::new();
+    let stage = AssistantStage::new();
     let routes = stage.routes.clone().layer(Extension(Principal::owner()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -95,9 +99,9 @@ async fn what_runs_is_cancelled_when_its_connection_breaks() {
 #[tokio::test]
 async fn who_is_detached_leaves_what_it_began_to_itself() {
     for (query, detach) in [("detach=true", json!(null)), ("", json!(true))] {
-        let stage = Stage::new();
+        let stage = AssistantStage::new();
         let begun = json!({"commands": [says("wait")], "detach": detach});
-        let begun = stage.post(query, Format::Lines, begun).await;
+        let begun = stage.post(query, StreamFormat::Lines, begun).await;
         stage.agent.waits().await;
         drop(begun);
         stage.agent.go_on();
@@ -108,14 +112,16 @@ async fn who_is_detached_leaves_what_it_began_to_itself() {
 /// Who only looks has nothing to stop; who answers a question is as good as who asked for it.
 #[tokio::test]
 async fn who_lets_a_run_go_on_stops_it_by_leaving() {
-    let stage = Stage::new();
-    let asked = stage.told("", Format::Lines, json!([says("write")])).await;
+    let stage = AssistantStage::new();
+    let asked = stage
+        .told("", StreamFormat::Lines, json!([says("write")]))
+        .await;
     let call = &asked.document["approvals"][0]["toolCallId"];
     let query = "session=session-1";
     let approve = json!({"commands": [{"type": "approve", "toolCallId": call}]});
-    let approved = stage.post(query, Format::Lines, approve).await;
+    let approved = stage.post(query, StreamFormat::Lines, approve).await;
     stage.agent.waits().await;
-    let looks = stage.post(query, Format::Lines, json!({"commands": []}));
+    let looks = stage.post(query, StreamFormat::Lines, json!({"commands": []}));
     drop(looks.await);
     drop(approved);
     assert_eq!(stage.outcomes("session-1", 1).await, [CANCELLED]);
@@ -123,17 +129,17 @@ async fn who_lets_a_run_go_on_stops_it_by_leaving() {
 
 #[tokio::test]
 async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
-    let stage = Stage::new();
+    let stage = AssistantStage::new();
     let rooms = Arc::new(Rooms::default());
-    let visit = Visit {
+    let visit = AssistantContext {
         hub: stage.hub.hub().clone(),
         rooms: rooms.clone(),
         sessions: Arc::new(LastSessions::new(stage.config.memory.clone())),
         directory: stage.hub.workspace(),
         limit: 1024,
-        coming: Coming::default(),
+        coming: ClientOptions::default(),
         detached: false,
-        member: Crowd::default().join(1).unwrap(),
+        member: ClientCount::default().join(1).unwrap(),
         ending: stage.config.ending.clone(),
     };
     let body = json!({"commands": [says("flood")]}).to_string();
@@ -158,7 +164,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
         whole.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
     }
     let response = axum::response::Response::new(whole.into());
-    let told = Told::read(response, Format::Lines).await;
+    let told = ReceivedReply::read(response, StreamFormat::Lines).await;
     assert_eq!(told.document["status"], "idle");
     assert_eq!(told.operations[..2], ["set /", "set /"]);
     let content = told.document["messages"][1]["content"].as_str().unwrap();
@@ -167,8 +173,8 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_that_is_silent_shows_that_it_lives_and_ends_with_the_server() {
-    for (format, sign) in [(Format::Lines, "\n"), (Format::Events, ":\n\n")] {
-        let stage = Stage::new();
+    for (format, sign) in [(StreamFormat::Lines, "\n"), (StreamFormat::Events, ":\n\n")] {
+        let stage = AssistantStage::new();
         let begun = json!({"commands": [says("wait")]});
         let begun = stage.post("", format, begun).await;
         stage.agent.waits().await;
@@ -182,7 +188,7 @@ async fn a_response_that_is_silent_shows_that_it_lives_and_ends_with_the_server(
             told.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
         }
         let response = axum::response::Response::new(told.into());
-        let told = Told::read(response, format).await;
+        let told = ReceivedReply::read(response, format).await;
         assert!(told.signs_of_life > 0);
         assert_eq!(told.document["status"], "running");
         assert_eq!(told.error, None);

@@ -19,21 +19,21 @@ use tokio::sync::Semaphore;
 
 use crate::{
     StateConfig,
-    assistant::format::Format,
-    room::{Next, Room},
+    assistant::format::StreamFormat,
+    room::{NextFrame, Room},
     routes,
 };
 
-pub(super) const BOTH: [Format; 2] = [Format::Lines, Format::Events];
+pub(super) const BOTH: [StreamFormat; 2] = [StreamFormat::Lines, StreamFormat::Events];
 
 /// What a test knows of the agent.
 #[derive(Clone)]
-pub(super) struct Agent {
+pub(super) struct AgentGate {
     waiting: Arc<Semaphore>,
     gate: Arc<Semaphore>,
 }
 
-impl Agent {
+impl AgentGate {
     fn new() -> Self {
         Self {
             waiting: Arc::new(Semaphore::new(0)),
@@ -102,16 +102,16 @@ impl Agent {
     }
 }
 
-pub(super) struct Stage {
+pub(super) struct AssistantStage {
     pub(super) hub: TestHub,
-    pub(super) agent: Agent,
+    pub(super) agent: AgentGate,
     pub(super) config: StateConfig,
     pub(super) routes: Router,
 }
 
-impl Stage {
+impl AssistantStage {
     pub(super) fn new() -> Self {
-        let agent = Agent::new();
+        let agent = AgentGate::new();
         let turns = agent.clone();
         let hub = TestHub::new(ScriptedAgent::new(move |cx| {
             let agent = turns.clone();
@@ -127,7 +127,7 @@ impl Stage {
     }
 
     /// Posts a request of the owner.
-    pub(super) async fn post(&self, query: &str, format: Format, body: Value) -> Response {
+    pub(super) async fn post(&self, query: &str, format: StreamFormat, body: Value) -> Response {
         self.post_as(Some(Principal::owner()), query, format, body.to_string())
             .await
     }
@@ -136,12 +136,12 @@ impl Stage {
         &self,
         principal: Option<Principal>,
         query: &str,
-        format: Format,
+        format: StreamFormat,
         body: String,
     ) -> Response {
         let accept = match format {
-            Format::Lines => "*/*",
-            Format::Events => "text/event-stream",
+            StreamFormat::Lines => "*/*",
+            StreamFormat::Events => "text/event-stream",
         };
         let request = Request::post(format!("/assistant?{query}"));
         let request = request.header(header::ACCEPT, accept);
@@ -152,9 +152,14 @@ impl Stage {
     }
 
     /// Posts commands, and reads all that is answered.
-    pub(super) async fn told(&self, query: &str, format: Format, commands: Value) -> Told {
+    pub(super) async fn told(
+        &self,
+        query: &str,
+        format: StreamFormat,
+        commands: Value,
+    ) -> ReceivedReply {
         let response = self.post(query, format, json!({ "commands": commands }));
-        Told::read(response.await, format).await
+        ReceivedReply::read(response.await, format).await
     }
 
     pub(super) fn session(&self, id: &str) -> Controller {
@@ -165,7 +170,7 @@ impl Stage {
     pub(super) async fn document(&self, id: &str) -> Value {
         let room = Room::open(self.session(id), "Scripted".to_owned());
         match room.await.unwrap().next(&mut None) {
-            Next::Whole(state) => lasting(serde_json::to_value(&*state).unwrap()),
+            NextFrame::Whole(state) => lasting(serde_json::to_value(&*state).unwrap()),
             other => panic!("{other:?}"),
         }
     }
@@ -209,7 +214,7 @@ pub(super) fn says(text: &str) -> Value {
 
 /// What a client was told.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ReceivedReply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     /// Of every message the first operation, shortly.
@@ -219,8 +224,8 @@ pub(super) struct Told {
     pub(super) signs_of_life: usize,
 }
 
-impl Told {
-    pub(super) async fn read(response: Response, format: Format) -> Self {
+impl ReceivedReply {
+    pub(super) async fn read(response: Response, format: StreamFormat) -> Self {
         let (head, body) = response.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
         let body = String::from_utf8(body.to_vec()).unwrap();
@@ -256,13 +261,13 @@ impl Told {
         words.collect()
     }
 
-    fn fold(&mut self, body: &str, format: Format) {
+    fn fold(&mut self, body: &str, format: StreamFormat) {
         match format {
-            Format::Lines => {
+            StreamFormat::Lines => {
                 let lines = body.strip_suffix('\n').unwrap();
                 lines.split('\n').for_each(|line| self.line(line));
             }
-            Format::Events => {
+            StreamFormat::Events => {
                 let events = body.strip_suffix("\n\n").unwrap();
                 let (events, done) = events.rsplit_once("\n\n").unwrap();
                 assert_eq!(done, "data: [DONE]");

@@ -95,7 +95,7 @@ async fn a_browser_runs_nothing_of_it() {
 fn a_workers_call_is_known_by_its_question() {
     let events = harn_testkit::every_event();
     let id = "worker-1/worker-2/call-of-worker".into();
-    let mut found = Found::default();
+    let mut found = LoggedCall::default();
     events.iter().for_each(|envelope| found.add(envelope, &id));
     assert!(found.known && !found.ended);
 }

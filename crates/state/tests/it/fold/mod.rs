@@ -7,8 +7,11 @@ use std::{collections::HashSet, path::Path};
 
 use harn_model::{AgentEvent, Envelope};
 use harn_state::{
-    Changes, Document,
-    wire::{ApprovalStatus, CallStatus, MessageStatus, Role, SessionFacts, State, Status},
+    Document, DocumentChanges,
+    wire::{
+        ApprovalStatus, CallStatus, DocumentState, DocumentStatus, MessageRole, MessageStatus,
+        SessionFacts,
+    },
 };
 use harn_testkit::{every_event, golden, state_fold};
 use proptest::prelude::*;
@@ -20,7 +23,7 @@ fn written(document: &Document) -> Value {
     serde_json::to_value(document.state()).unwrap()
 }
 
-fn step(document: &mut Document, step: &Step, out: &mut Changes) {
+fn step(document: &mut Document, step: &Step, out: &mut DocumentChanges) {
     match step {
         Step::Event(envelope) => document.apply(envelope, out),
         Step::Presence(presence) => document.set_presence(presence.clone(), out),
@@ -31,7 +34,7 @@ fn step(document: &mut Document, step: &Step, out: &mut Changes) {
 }
 
 /// What a client makes of a frame: the document anew, or what it has and the operations.
-fn take(copy: &mut Value, changes: &Changes, document: &Document) {
+fn take(copy: &mut Value, changes: &DocumentChanges, document: &Document) {
     match changes.operations() {
         None => *copy = written(document),
         Some(operations) => {
@@ -49,7 +52,7 @@ fn check(steps: &[Step]) {
     let mut copy = written(&document);
     let mut moments = vec![document.clone()];
     for it in steps {
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         step(&mut document, it, &mut changes);
         take(&mut copy, &changes, &document);
         assert_eq!(copy, written(&document), "after {it:?}");
@@ -60,7 +63,7 @@ fn check(steps: &[Step]) {
     for (at, before) in moments.iter().enumerate() {
         let mut copy = written(before);
         let mut then = before.clone();
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         steps[at..]
             .iter()
             .for_each(|it| step(&mut then, it, &mut changes));
@@ -71,12 +74,12 @@ fn check(steps: &[Step]) {
 }
 
 /// What holds of every document.
-fn check_document(state: &State, after: &Step) {
+fn check_document(state: &DocumentState, after: &Step) {
     let messages = &state.messages;
     let ids: HashSet<_> = messages.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(ids.len(), messages.len(), "an id twice after {after:?}");
-    let waits = |role: Role, status: MessageStatus| {
-        role == Role::User && matches!(status, MessageStatus::Pending)
+    let waits = |role: MessageRole, status: MessageStatus| {
+        role == MessageRole::User && matches!(status, MessageStatus::Pending)
     };
     let settled = messages.iter().position(|it| waits(it.role, it.status));
     let behind = &messages[settled.unwrap_or(messages.len())..];
@@ -86,11 +89,11 @@ fn check_document(state: &State, after: &Step) {
     );
     assert_eq!(
         state.error.is_some(),
-        state.status == Status::Error,
+        state.status == DocumentStatus::Error,
         "{after:?}"
     );
     for message in messages {
-        let of_agent = message.role == Role::Assistant;
+        let of_agent = message.role == MessageRole::Assistant;
         assert_eq!(message.tool_calls.is_some(), of_agent);
         assert_eq!(message.steer.is_none(), of_agent);
         assert_eq!(message.author.is_none(), of_agent);
@@ -102,10 +105,10 @@ fn check_document(state: &State, after: &Step) {
         Step::Presence(_) | Step::Questions(_) | Step::Session(_) => false,
     };
     if over {
-        assert_ne!(state.status, Status::Running);
+        assert_ne!(state.status, DocumentStatus::Running);
         assert!(state.approvals.is_empty());
         for message in messages {
-            let of_agent = message.role == Role::Assistant;
+            let of_agent = message.role == MessageRole::Assistant;
             let goes_on = message.status == MessageStatus::Streaming
                 || of_agent && message.status == MessageStatus::Pending;
             assert!(!goes_on, "{message:?}");
@@ -141,7 +144,7 @@ fn of_a_session_in_which_everything_happens() {
     check(&steps);
     let mut document = Document::new(SessionFacts::default());
     for it in &steps {
-        step(&mut document, it, &mut Changes::default());
+        step(&mut document, it, &mut DocumentChanges::default());
         check_words(&written(&document));
     }
     // It is a story: a reader sees all of it.
@@ -160,7 +163,7 @@ fn what_every_event_changes() {
     let mut document = Document::new(SessionFacts::default());
     let mut told = String::new();
     for envelope in every_event() {
-        let mut changes = Changes::default();
+        let mut changes = DocumentChanges::default();
         document.apply(&envelope, &mut changes);
         let (seq, name) = (envelope.seq.0, envelope.event.name());
         told.push_str(&format!("{seq:3} {name}\n"));
@@ -192,10 +195,10 @@ fn replayed_and_live_are_one_fold() {
     let events = every_event();
     let mut live = Document::new(SessionFacts::default());
     for envelope in &events {
-        live.apply(envelope, &mut Changes::default());
+        live.apply(envelope, &mut DocumentChanges::default());
     }
     let mut replayed = Document::new(SessionFacts::default());
-    let mut together = Changes::default();
+    let mut together = DocumentChanges::default();
     for envelope in &events {
         replayed.apply(envelope, &mut together);
     }

@@ -4,7 +4,7 @@
 use harn_model::{AgentEvent, Envelope, HitlKind, Seq};
 use harn_state::{
     Presence,
-    wire::{Client, ClientMode, Question, SessionFacts},
+    wire::{ClientFacts, ClientMode, PendingQuestion, SessionFacts},
 };
 use harn_testkit::EventStrategy;
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -14,7 +14,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 pub(crate) enum Step {
     Event(Envelope),
     Presence(Presence),
-    Questions(Vec<Question>),
+    Questions(Vec<PendingQuestion>),
     Session(Box<SessionFacts>),
     Fail(String),
 }
@@ -97,8 +97,8 @@ fn presence() -> impl Strategy<Value = Presence> {
     })
 }
 
-fn client(id: &str) -> Client {
-    Client {
+fn client(id: &str) -> ClientFacts {
+    ClientFacts {
         id: id.to_owned(),
         mode: ClientMode::Observer,
         attached_at: "0".to_owned(),
@@ -106,9 +106,9 @@ fn client(id: &str) -> Client {
     }
 }
 
-fn questions() -> impl Strategy<Value = Vec<Question>> {
+fn questions() -> impl Strategy<Value = Vec<PendingQuestion>> {
     vec((id(), text()), 0..3).prop_map(|asked| {
-        let questions = asked.into_iter().map(|(id, subject)| Question {
+        let questions = asked.into_iter().map(|(id, subject)| PendingQuestion {
             id: id.to_owned(),
             kind: HitlKind::Question,
             subject,

@@ -1,7 +1,7 @@
 //! Who drives.
 
 use harn_model::ContentBlock;
-use harn_runtime::{Claim, NoHost};
+use harn_runtime::{NoHost, SeatClaim};
 use harn_testkit::{StateClient, StateServer};
 use serde_json::json;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ async fn others_control_a_session_too() {
     let session = test.hub().live(&ann.session().into()).unwrap();
     ann.command(json!({"type": "handback"})).await;
     ann.until(|state| state["controller"].is_null()).await;
-    let editor = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    let editor = session.sit("editor", Arc::new(NoHost), SeatClaim::IfFree);
     ann.until(|state| state["controller"] == "editor").await;
     ann.submit("mine").await;
     assert!(
@@ -202,6 +202,6 @@ async fn control_that_passes_while_a_room_opens_is_seen() {
     first.close().await;
     let session = test.hub().live(&id.as_str().into()).unwrap();
     let mut watcher = server.connect(&format!("session={id}&role=observer")).await;
-    let _seat = session.sit("editor", Arc::new(NoHost), Claim::IfFree);
+    let _seat = session.sit("editor", Arc::new(NoHost), SeatClaim::IfFree);
     watcher.until(|state| state["controller"] == "editor").await;
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use harn_testkit::{Frame, TestHub};
+use harn_testkit::{ReceivedFrame, TestHub};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -122,7 +122,7 @@ async fn after_a_crash_nothing_runs() {
     assert_eq!(again.text("/messages/1/toolCalls/0/status"), "error");
     // And it goes on.
     again.submit("hello").await;
-    assert_eq!(again.next().await, Frame::State);
+    assert_eq!(again.next().await, ReceivedFrame::State);
     again.quiet().await;
     assert_eq!(again.text("/status"), "idle");
     assert_eq!(again.messages().pop().unwrap(), "assistant complete hello");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harn_testkit::{Frame, StateClient};
+use harn_testkit::{ReceivedFrame, StateClient};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -11,7 +11,7 @@ use crate::sockets::stage::stage;
 const TICK: Duration = Duration::from_millis(16);
 
 /// Frames until this turn has ended, each with when it came.
-async fn until_idle(client: &mut StateClient) -> Vec<(Instant, Frame)> {
+async fn until_idle(client: &mut StateClient) -> Vec<(Instant, ReceivedFrame)> {
     let mut frames = Vec::new();
     while frames.is_empty() || client.state()["status"] != "idle" {
         let frame = client.next().await;
@@ -39,8 +39,8 @@ async fn a_flood_is_a_frame_a_tick() {
     assert_eq!(client.text("/messages/1/content"), words.concat());
     // What came in between is one operation.
     let appended = frames.iter().filter_map(|(_, frame)| match frame {
-        Frame::Delta(operations) => operations.as_array(),
-        Frame::State | Frame::Error(_) | Frame::Closed(..) => None,
+        ReceivedFrame::Delta(operations) => operations.as_array(),
+        ReceivedFrame::State | ReceivedFrame::Error(_) | ReceivedFrame::Closed(..) => None,
     });
     let longest = appended.map(Vec::len).max();
     assert!(longest < Some(10), "{longest:?}");
@@ -60,7 +60,7 @@ async fn two_sockets_are_told_the_same_in_the_same_order() {
     one.submit("flood 300").await;
     let first = until_idle(&mut one).await;
     let second = until_idle(&mut two).await;
-    let deltas = |frames: &[(Instant, Frame)]| -> Vec<Frame> {
+    let deltas = |frames: &[(Instant, ReceivedFrame)]| -> Vec<ReceivedFrame> {
         frames.iter().map(|(_, frame)| frame.clone()).collect()
     };
     assert_eq!(deltas(&first), deltas(&second));
@@ -95,12 +95,12 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
     }
     let caught_up = slow.quiet().await;
     assert!(caught_up.len() < 6, "{} frames", caught_up.len());
-    assert!(caught_up.contains(&Frame::State), "{caught_up:?}");
+    assert!(caught_up.contains(&ReceivedFrame::State), "{caught_up:?}");
     assert_eq!(slow.state(), fast.state());
     // From there on it is like the others.
     fast.submit("hello").await;
     let frames = slow.quiet().await;
-    assert!(!frames.contains(&Frame::State), "{frames:?}");
+    assert!(!frames.contains(&ReceivedFrame::State), "{frames:?}");
     fast.quiet().await;
     assert_eq!(slow.state(), fast.state());
 }
@@ -114,7 +114,7 @@ async fn who_reads_late_gets_what_is_missing_at_once() {
     sleep(Duration::from_secs(5)).await;
     let frames = client.quiet().await;
     assert!(frames.len() <= 3, "{frames:?}");
-    assert!(!frames.contains(&Frame::State), "{frames:?}");
+    assert!(!frames.contains(&ReceivedFrame::State), "{frames:?}");
     assert_eq!(client.state()["status"], "idle");
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harn_testkit::{Frame, StateClient, TestHub};
+use harn_testkit::{ReceivedFrame, StateClient, TestHub};
 use serde_json::json;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
@@ -118,7 +118,7 @@ async fn too_many_messages_end_the_socket() {
         sent += 1;
         assert!(sent < 1000);
         let late = timeout(Duration::from_millis(1), client.next());
-        if let Ok(Frame::Closed(code, reason)) = late.await {
+        if let Ok(ReceivedFrame::Closed(code, reason)) = late.await {
             break (code, reason);
         }
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harn_testkit::{Frame, StateClient};
+use harn_testkit::{ReceivedFrame, StateClient};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -104,5 +104,5 @@ async fn it_takes_no_commands() {
     let farewell = (1008, "this document takes no commands".to_owned());
     assert_eq!(list.farewell().await, farewell);
     let mut list = server.connect_sessions().await;
-    assert_eq!(list.quiet().await, Vec::<Frame>::new());
+    assert_eq!(list.quiet().await, Vec::<ReceivedFrame>::new());
 }

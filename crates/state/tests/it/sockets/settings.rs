@@ -1,6 +1,6 @@
 //! What a session is set to, and going over to another one.
 
-use harn_testkit::Frame;
+use harn_testkit::ReceivedFrame;
 use serde_json::{Value, json};
 
 use crate::sockets::stage::stage;
@@ -80,7 +80,7 @@ async fn a_socket_goes_over_to_another_session() {
     client
         .command(json!({"type": "resume", "sessionId": there}))
         .await;
-    assert_eq!(client.next().await, Frame::State);
+    assert_eq!(client.next().await, ReceivedFrame::State);
     assert_eq!(client.session(), there);
     client.quiet().await;
     other.quiet().await;
@@ -119,7 +119,7 @@ async fn a_socket_goes_over_and_says_something_there() {
     client
         .command(json!({"type": "resume", "sessionId": there, "prompt": "  "}))
         .await;
-    assert_eq!(client.quiet().await, [Frame::State]);
+    assert_eq!(client.quiet().await, [ReceivedFrame::State]);
 }
 
 #[tokio::test(start_paused = true)]

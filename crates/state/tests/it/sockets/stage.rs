@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harn_model::{
-    Command, CommandInput, ConfigChoice, ConfigOption, Seam, StopReason, ToolContent, ToolKind,
+    CommandInput, ConfigChoice, ConfigOption, Seam, SlashCommand, StopReason, ToolContent, ToolKind,
 };
 use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{ScriptedAgent, StateServer, TestHub};
@@ -31,7 +31,7 @@ pub(crate) fn agent() -> ScriptedAgent {
             choices: vec![choice("1"), choice("2"), choice("true")],
             default: "1".to_owned(),
         }])
-        .commands(vec![Command {
+        .commands(vec![SlashCommand {
             name: "go".to_owned(),
             description: "Start".to_owned(),
             input: Some(CommandInput {

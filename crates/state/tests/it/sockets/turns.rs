@@ -188,7 +188,7 @@ async fn what_went_wrong_is_over_with_the_next_run() {
     assert_eq!(client.messages()[1], "assistant error Let me look");
     client.submit("hello").await;
     let first = client.next().await;
-    assert_eq!(first, harn_testkit::Frame::State);
+    assert_eq!(first, harn_testkit::ReceivedFrame::State);
     assert_eq!(client.text("/status"), "running");
     assert!(client.state().get("error").is_none());
     client.until_status("idle").await;

@@ -8,9 +8,9 @@ use ratatui::{
 use crate::{
     attach::{
         measure::{cut, width},
-        state::Screen,
+        state::AttachScreen,
     },
-    paint::Style,
+    paint::PaintStyle,
 };
 
 const KEYS: [(&str, &str); 19] = [
@@ -47,7 +47,7 @@ const KEYS: [(&str, &str); 19] = [
 pub(in crate::attach) const LINES: usize = KEYS.len() + 2;
 
 /// The keys in an area; scrolling is by pages of it.
-pub(super) fn lines(area: Rect, screen: &Screen) -> Vec<Line<'static>> {
+pub(super) fn lines(area: Rect, screen: &AttachScreen) -> Vec<Line<'static>> {
     let columns = usize::from(area.width);
     let widest = KEYS.iter().map(|(key, _)| width(key)).max().unwrap_or(0);
     let widest = widest.min(columns / 2);
@@ -57,11 +57,11 @@ pub(super) fn lines(area: Rect, screen: &Screen) -> Vec<Line<'static>> {
         let gap = " ".repeat(widest.saturating_sub(width(&key)) + 2);
         let what = cut(what, columns.saturating_sub(widest + 2));
         Line::from(vec![
-            Span::styled(format!("{key}{gap}"), Style::Cyan),
+            Span::styled(format!("{key}{gap}"), PaintStyle::Cyan),
             Span::raw(what),
         ])
     };
-    let head = Line::styled(cut(&head, columns), Style::Bold);
+    let head = Line::styled(cut(&head, columns), PaintStyle::Bold);
     [head, Line::default()]
         .into_iter()
         .chain(KEYS.into_iter().map(line))

@@ -11,16 +11,16 @@ use ratatui::{
     text::{Line, Span},
 };
 
-pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::Sight};
+pub(super) use self::{help::LINES as HELP_LINES, picker::picker, question::QuestionView};
 use super::{
     measure::{cut, tame_line, width},
-    state::Screen,
+    state::AttachScreen,
 };
-use crate::paint::Style;
+use crate::paint::PaintStyle;
 
 /// Where everything stands, from the top down. What there is no room for has no height.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Areas {
+pub(super) struct LayoutAreas {
     pub(super) transcript: Rect,
     waiting: Rect,
     pub(super) question: Rect,
@@ -30,12 +30,12 @@ pub(super) struct Areas {
     keys: Rect,
 }
 
-pub(super) fn sight(screen: &Screen) -> Sight {
+pub(super) fn sight(screen: &AttachScreen) -> QuestionView {
     question::sight(screen, areas(screen).question)
 }
 
 /// Divides the screen. The status and the prompt come first, then a question, then the rest.
-pub(super) fn areas(screen: &Screen) -> Areas {
+pub(super) fn areas(screen: &AttachScreen) -> LayoutAreas {
     let (columns, rows) = screen.size;
     let mut left = rows;
     let mut take = |wanted: u16, spare: u16| {
@@ -60,7 +60,7 @@ pub(super) fn areas(screen: &Screen) -> Areas {
         y += height;
         area
     };
-    Areas {
+    LayoutAreas {
         transcript: place(left),
         waiting: place(waiting),
         question: place(question),
@@ -80,7 +80,7 @@ fn prompt_columns(columns: u16) -> usize {
     usize::from(columns).saturating_sub(width(SIGN)).max(1)
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &AttachScreen) {
     let areas = areas(screen);
     let transcript = match screen.help {
         Some(from) => {
@@ -98,7 +98,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         put(
             frame,
             areas.notice,
-            vec![Line::styled(notice, Style::Yellow)],
+            vec![Line::styled(notice, PaintStyle::Yellow)],
         );
     }
     put(frame, areas.status, vec![status::line(screen)]);
@@ -117,7 +117,7 @@ fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
 }
 
 /// What was said and has not reached the agent.
-fn waiting(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
+fn waiting(screen: &AttachScreen, area: Rect) -> Vec<Line<'static>> {
     let sent = screen.sent.iter().map(|(_, text)| ("sent", text.as_str()));
     let waiting = screen.waiting.iter().map(|waiting| {
         let how = match waiting.steer {
@@ -133,17 +133,17 @@ fn waiting(screen: &Screen, area: Rect) -> Vec<Line<'static>> {
     let more = all.len().saturating_sub(room);
     let line = |(how, text): &(&str, &str)| {
         let line = format!("{how}: {}", tame_line(text));
-        Line::styled(cut(&line, usize::from(area.width)), Style::Dim)
+        Line::styled(cut(&line, usize::from(area.width)), PaintStyle::Dim)
     };
     let mut lines: Vec<_> = all.iter().take(room).map(line).collect();
     if let (true, Some(last)) = (more > 0, lines.last_mut()) {
         let more = format!("… and {} more wait", more + 1);
-        *last = Line::styled(more, Style::Dim);
+        *last = Line::styled(more, PaintStyle::Dim);
     }
     lines
 }
 
-fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
+fn prompt(frame: &mut Frame<'_>, screen: &AttachScreen, area: Rect) {
     let area = area.intersection(frame.area());
     if area.is_empty() {
         return;
@@ -155,7 +155,11 @@ fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     // The line with the cursor is in sight.
     let from = (row + 1).saturating_sub(height);
     let sign = |at| if at == 0 { SIGN } else { "  " };
-    let look = if types { Style::Cyan } else { Style::Dim };
+    let look = if types {
+        PaintStyle::Cyan
+    } else {
+        PaintStyle::Dim
+    };
     let mut shown: Vec<Line<'static>> = lines
         .into_iter()
         .enumerate()
@@ -164,7 +168,7 @@ fn prompt(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
         .collect();
     if screen.prompt.is_empty() || !types {
         let hint = cut(&status::hint(screen), columns);
-        let hint = Span::styled(hint, Style::Dim);
+        let hint = Span::styled(hint, PaintStyle::Dim);
         shown = vec![Line::from(vec![Span::styled(SIGN, look), hint])];
     }
     put(frame, area, shown);

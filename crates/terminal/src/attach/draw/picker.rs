@@ -7,9 +7,9 @@ use super::put;
 use crate::{
     attach::{
         measure::{cut, tame_line, width},
-        picker::{Picker, Row},
+        picker::{Picker, PickerRow},
     },
-    paint::Style,
+    paint::PaintStyle,
     text,
 };
 
@@ -18,13 +18,13 @@ pub(in crate::attach) fn picker(frame: &mut Frame<'_>, picker: &Picker, now: Tim
     let columns = usize::from(area.width);
     let rows = area.height;
     let row = |y: u16, height: u16| Rect::new(0, y.min(rows), area.width, height);
-    let head = Line::styled(cut("Sessions", columns), Style::Bold);
+    let head = Line::styled(cut("Sessions", columns), PaintStyle::Bold);
     put(frame, row(0, 1), vec![head]);
     let room = rows.saturating_sub(3);
     let sessions = list(picker, now, columns, usize::from(room));
     put(frame, row(1, room), sessions);
     if let Some(notice) = &picker.notice {
-        let line = Line::styled(cut(notice, columns), Style::Yellow);
+        let line = Line::styled(cut(notice, columns), PaintStyle::Yellow);
         put(frame, row(rows.saturating_sub(2), 1), vec![line]);
     }
     let keys = vec![keys(picker, columns)];
@@ -37,7 +37,7 @@ fn list(picker: &Picker, now: Timestamp, columns: usize, room: usize) -> Vec<Lin
             true => "There is no session yet; n begins one in this directory.",
             false => "No server answers any more.",
         };
-        return vec![Line::styled(cut(none, columns), Style::Dim)];
+        return vec![Line::styled(cut(none, columns), PaintStyle::Dim)];
     }
     let at = picker.at();
     // The mark is in sight.
@@ -47,7 +47,7 @@ fn list(picker: &Picker, now: Timestamp, columns: usize, room: usize) -> Vec<Lin
         .collect()
 }
 
-fn line(row: &Row, marked: bool, now: Timestamp, columns: usize) -> Line<'static> {
+fn line(row: &PickerRow, marked: bool, now: Timestamp, columns: usize) -> Line<'static> {
     let session = &row.session;
     let title = match session.title.trim() {
         "" => format!("session {}", session.id),
@@ -92,5 +92,5 @@ fn keys(picker: &Picker, columns: usize) -> Line<'static> {
         false => "",
     };
     let keys = format!("{open}↑↓ choose  {new}q leave");
-    Line::styled(cut(&keys, columns), Style::Dim)
+    Line::styled(cut(&keys, columns), PaintStyle::Dim)
 }

@@ -8,10 +8,10 @@ use ratatui::{
 use crate::{
     attach::{
         measure::{cut, tame, width, wrap},
-        question::Question,
-        state::Screen,
+        question::ShownQuestion,
+        state::AttachScreen,
     },
-    paint::Style,
+    paint::PaintStyle,
     reading::activity::time_left,
 };
 
@@ -21,7 +21,7 @@ const LEAST: (usize, usize) = (12, 3);
 const BESIDE_ANSWERS: usize = 3;
 
 /// How many lines the question would like to have.
-pub(super) fn height(screen: &Screen, columns: u16) -> u16 {
+pub(super) fn height(screen: &AttachScreen, columns: u16) -> u16 {
     let Some((question, _)) = screen.question() else {
         return 0;
     };
@@ -36,7 +36,7 @@ pub(super) fn least(wanted: u16) -> u16 {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::attach) struct Sight {
+pub(in crate::attach) struct QuestionView {
     pub(super) lines: Vec<Line<'static>>,
     /// The answers that can be read whole, by their place.
     pub(in crate::attach) answers: Vec<usize>,
@@ -47,10 +47,11 @@ pub(in crate::attach) struct Sight {
 }
 
 /// What would be done, in lines.
-fn body(question: &Question, columns: usize) -> Vec<Line<'static>> {
+fn body(question: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
     let columns = columns.saturating_sub(2);
     // A title that does not fit into its line is told whole.
-    let whole = (width(&question.title) > columns).then(|| (Style::Bold, question.title.clone()));
+    let whole =
+        (width(&question.title) > columns).then(|| (PaintStyle::Bold, question.title.clone()));
     let lines = whole.iter().chain(&question.body).flat_map(|(look, text)| {
         let line = move |line| Line::from(vec![Span::raw("  "), Span::styled(line, *look)]);
         wrap(&tame(text), columns).into_iter().map(line)
@@ -61,9 +62,9 @@ fn body(question: &Question, columns: usize) -> Vec<Line<'static>> {
 /// The question in an area. Where there is room its answers stay in sight, and what would be done is scrolled
 /// above them; else all of it is scrolled as one. What is not shown is counted, and an answer that cannot be read
 /// has no key.
-pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
+pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionView {
     let Some((question, answerable)) = screen.question() else {
-        return Sight::default();
+        return QuestionView::default();
     };
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     let body = body(question, columns);
@@ -84,10 +85,10 @@ pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
             ];
             let fits = |words: &&&str| width(words) + 2 <= columns;
             let words = words.iter().find(fits).unwrap_or(&"!");
-            return Sight {
-                lines: vec![Line::styled(format!("? {words}"), Style::Yellow)],
+            return QuestionView {
+                lines: vec![Line::styled(format!("? {words}"), PaintStyle::Yellow)],
                 too_small: true,
-                ..Sight::default()
+                ..QuestionView::default()
             };
         }
         None if rows >= 2 + places.len() + BESIDE_ANSWERS => (body.len(), rows - 2 - places.len()),
@@ -119,10 +120,10 @@ pub(in crate::attach) fn sight(screen: &Screen, area: Rect) -> Sight {
             (above, 0) => format!("  ↑ {} above", counted(above)),
             (above, below) => format!("  ↑ {} above, ↓ {below} not shown", counted(above)),
         };
-        lines.push(Line::styled(cut(&more, columns), Style::Yellow));
+        lines.push(Line::styled(cut(&more, columns), PaintStyle::Yellow));
     }
     lines.append(&mut below);
-    Sight {
+    QuestionView {
         lines,
         answers,
         last,
@@ -137,7 +138,7 @@ fn counted(lines: usize) -> String {
     }
 }
 
-fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
+fn head(screen: &AttachScreen, question: &ShownQuestion, columns: usize) -> Line<'static> {
     let count = match screen.questions.len() {
         0 | 1 => String::new(),
         count => format!(" (1 of {count})"),
@@ -148,21 +149,21 @@ fn head(screen: &Screen, question: &Question, columns: usize) -> Line<'static> {
     }
     let room = columns.saturating_sub(2 + width(&count));
     Line::from(vec![
-        Span::styled("? ", Style::Yellow),
-        Span::styled(cut(&question.title, room), Style::Bold),
-        Span::styled(count, Style::Dim),
+        Span::styled("? ", PaintStyle::Yellow),
+        Span::styled(cut(&question.title, room), PaintStyle::Bold),
+        Span::styled(count, PaintStyle::Dim),
     ])
 }
 
 /// The lines of the answers, each with the place of its answer. A key that would not count is not offered.
 fn options(
-    question: &Question,
+    question: &ShownQuestion,
     counts: impl Fn(usize) -> bool,
     columns: usize,
 ) -> Vec<(usize, Line<'static>)> {
     if question.options.is_empty() {
         let how = "  type the answer, Enter sends it";
-        return vec![(0, Line::styled(cut(how, columns), Style::Dim))];
+        return vec![(0, Line::styled(cut(how, columns), PaintStyle::Dim))];
     }
     let mut lines = Vec::new();
     let keys = question.options.iter().map(|it| width(&it.key));
@@ -179,13 +180,13 @@ fn options(
         // What an answer covers is part of its name: none of it is cut off.
         for (nth, part) in wrap(&option.name, room).into_iter().enumerate() {
             let key = if nth == 0 { &key } else { &indent };
-            let key = Span::styled(key.clone(), Style::Yellow);
+            let key = Span::styled(key.clone(), PaintStyle::Yellow);
             lines.push((at, Line::from(vec![key, Span::raw(part)])));
         }
         if let Some((_, last)) = lines.last_mut()
             && last.width() + width(&scope) <= columns
         {
-            last.push_span(Span::styled(scope, Style::Dim));
+            last.push_span(Span::styled(scope, PaintStyle::Dim));
         }
     }
     lines

@@ -12,14 +12,14 @@ use crate::{
     attach::{
         draw,
         measure::{cut, tame_line, width},
-        state::{Link, Screen},
+        state::{AttachScreen, ConnectionStatus},
     },
-    paint::Style,
+    paint::PaintStyle,
 };
 
 /// The title on the left, cut to what there is room for beside what is known; of that, what matters most comes
 /// last, and the rest goes first where there is not enough room even so.
-pub(super) fn line(screen: &Screen) -> Line<'static> {
+pub(super) fn line(screen: &AttachScreen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     let title = match screen.title.trim() {
         "" => screen.session.clone(),
@@ -37,7 +37,7 @@ pub(super) fn line(screen: &Screen) -> Line<'static> {
     Line::styled(line, Modifier::REVERSED)
 }
 
-fn facts(screen: &Screen) -> Vec<String> {
+fn facts(screen: &AttachScreen) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend(screen.usage.iter().flat_map(usage));
     facts.extend(screen.mode.as_deref().map(tame_line));
@@ -62,9 +62,9 @@ fn facts(screen: &Screen) -> Vec<String> {
     match (&screen.ended, &screen.link) {
         (Some(_), _) => facts.push("ended".to_owned()),
         // Who controls it is not known yet.
-        (None, Link::Joining) => facts.push("connecting".to_owned()),
-        (None, Link::Up) => facts.push(controller),
-        (None, Link::Lost { again }) => {
+        (None, ConnectionStatus::Joining) => facts.push("connecting".to_owned()),
+        (None, ConnectionStatus::Up) => facts.push(controller),
+        (None, ConnectionStatus::Lost { again }) => {
             let left = again.saturating_sub(screen.now).as_millis().div_ceil(1000);
             facts.push(controller);
             facts.push(match left {
@@ -102,35 +102,35 @@ fn thousands(tokens: u64) -> String {
 }
 
 /// What stands in an empty prompt box.
-pub(super) fn hint(screen: &Screen) -> Cow<'static, str> {
+pub(super) fn hint(screen: &AttachScreen) -> Cow<'static, str> {
     let question = screen.questions.front();
     if let Some(why) = &screen.ended {
         return format!("the session has ended: {why}").into();
     }
     let words = match question {
-        _ if screen.link == Link::Joining => "",
+        _ if screen.link == ConnectionStatus::Joining => "",
         _ if !screen.in_control() && screen.observe => "watching",
         _ if !screen.in_control() => "watching; Ctrl-T takes over",
         Some(question) if screen.answering && question.takes_text => "your answer",
         Some(_) if screen.answering => "",
-        _ if screen.link != Link::Up => "there is no connection",
+        _ if screen.link != ConnectionStatus::Up => "there is no connection",
         _ if screen.turn.is_some() => "say more while it works",
         _ => "what is to be done?",
     };
     words.into()
 }
 
-type Key = (Cow<'static, str>, &'static str);
+type KeyHint = (Cow<'static, str>, &'static str);
 
 /// The keys there are now; help is always among them.
-pub(super) fn keys(screen: &Screen) -> Line<'static> {
+pub(super) fn keys(screen: &AttachScreen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     // What is typed behind other words, or as an answer, is a question mark.
     let typed = !screen.prompt.is_empty() && !screen.answering || screen.types_answer();
     let types = typed && screen.in_control() && screen.ended.is_none();
-    let help: Key = (if types { "F1" } else { "?" }.into(), "help");
+    let help: KeyHint = (if types { "F1" } else { "?" }.into(), "help");
     let mut keys = offered(screen);
-    let length = |keys: &[Key]| -> usize {
+    let length = |keys: &[KeyHint]| -> usize {
         let all = keys.iter().chain([&help]);
         all.map(|(key, what)| width(key) + width(what) + 3).sum()
     };
@@ -145,14 +145,14 @@ pub(super) fn keys(screen: &Screen) -> Line<'static> {
         if at > 0 {
             spans.push(Span::raw("  "));
         }
-        spans.push(Span::styled(key, Style::Cyan));
-        spans.push(Span::styled(format!(" {what}"), Style::Dim));
+        spans.push(Span::styled(key, PaintStyle::Cyan));
+        spans.push(Span::styled(format!(" {what}"), PaintStyle::Dim));
     }
     Line::from(spans)
 }
 
 /// The keys that do something, with what matters most first.
-fn offered(screen: &Screen) -> Vec<Key> {
+fn offered(screen: &AttachScreen) -> Vec<KeyHint> {
     let key = |key: &'static str, what| (Cow::Borrowed(key), what);
     let (unfold, scroll) = (key("^O", "unfold"), key("PgUp PgDn", "scroll"));
     if screen.help.is_some() {
@@ -162,12 +162,13 @@ fn offered(screen: &Screen) -> Vec<Key> {
         return vec![key("q", "leave"), scroll, unfold];
     }
     if !screen.in_control() {
-        let take = (!screen.observe && screen.link == Link::Up).then(|| key("^T", "take over"));
+        let take = (!screen.observe && screen.link == ConnectionStatus::Up)
+            .then(|| key("^T", "take over"));
         let rest = [key("q", "leave"), scroll, unfold];
         return take.into_iter().chain(rest).collect();
     }
     let leave = key("^C^C", "leave");
-    if screen.link != Link::Up {
+    if screen.link != ConnectionStatus::Up {
         return vec![leave, scroll, unfold];
     }
     let works = screen.turn.is_some();

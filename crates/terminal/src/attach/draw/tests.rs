@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        address::Address,
-        keys::Action,
+        address::ServerAddress,
+        keys::KeyAction,
         picker::Picker,
-        servers::{ListedSession, Server},
-        state::tests::{Played, author, roster},
+        servers::{RunningServer, ServerSession},
+        state::tests::{TestAttachClient, author, roster},
     },
     *,
 };
@@ -34,22 +34,22 @@ fn screen_of(terminal: &Terminal<TestBackend>) -> String {
     text
 }
 
-fn drawn(played: &mut Played, columns: u16, rows: u16) -> String {
+fn drawn(played: &mut TestAttachClient, columns: u16, rows: u16) -> String {
     played.screen.size = (columns, rows);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(frame, &played.screen)).unwrap();
     screen_of(&terminal)
 }
 
-fn check(played: &mut Played, (columns, rows): (u16, u16), expected: Expect) {
+fn check(played: &mut TestAttachClient, (columns, rows): (u16, u16), expected: Expect) {
     expected.assert_eq(&drawn(played, columns, rows));
 }
 
 /// A session in the middle of its work.
-fn working() -> Played {
-    let mut played = Played::joined("me");
+fn working() -> TestAttachClient {
+    let mut played = TestAttachClient::joined("me");
     played.types("Tidy the tests, please.");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     played.sent();
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     let thought = json!({"type": "text", "text": "Where are they?"});
@@ -140,7 +140,7 @@ fn a_session_at_work() {
 #[test]
 fn output_unfolded() {
     let mut played = working();
-    played.act(Action::Unfold);
+    played.act(KeyAction::Unfold);
     check(
         &mut played,
         (80, 30),
@@ -181,7 +181,7 @@ fn output_unfolded() {
 
 #[test]
 fn who_watches_sees_that_somebody_else_is_asked() {
-    let mut played = Played::joined("desk");
+    let mut played = TestAttachClient::joined("desk");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     let metadata = json!({"task": "t", "mode": "delegated", "started_at": "2026-01-01T00:00:09.000Z",
                           "finished_at": "2026-01-01T00:00:10.500Z"});
@@ -277,7 +277,7 @@ fn a_question() {
 
 #[test]
 fn a_long_question_says_that_there_is_more() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let old: String = (0..40).map(|it| format!("{it}\n")).collect();
     let new: String = (0..40).map(|it| format!("line {it}\n")).collect();
     let diff = json!([{"type": "diff", "path": "/w/a.rs", "oldText": old, "newText": new}]);
@@ -311,7 +311,7 @@ fn a_long_question_says_that_there_is_more() {
         "#]],
     );
     for _ in 0..200 {
-        played.act(Action::ScrollQuestion(1));
+        played.act(KeyAction::ScrollQuestion(1));
     }
     let end = drawn(&mut played, 60, 14);
     assert!(
@@ -323,7 +323,7 @@ fn a_long_question_says_that_there_is_more() {
 #[test]
 fn what_cannot_be_read_cannot_be_allowed() {
     let asked = || {
-        let mut played = Played::joined("me");
+        let mut played = TestAttachClient::joined("me");
         played.ask("q");
         played.wait(500);
         played
@@ -341,11 +341,11 @@ fn what_cannot_be_read_cannot_be_allowed() {
             ↑↓ read  ? help
         "#]],
     );
-    played.act(Action::Answer(0));
+    played.act(KeyAction::Answer(0));
     assert!(played.sent().is_empty(), "nobody has read it");
     assert!(played.screen.notice.take().is_some());
     for _ in 0..20 {
-        played.act(Action::ScrollQuestion(1));
+        played.act(KeyAction::ScrollQuestion(1));
     }
     check(
         &mut played,
@@ -359,14 +359,14 @@ fn what_cannot_be_read_cannot_be_allowed() {
             y s n answer  ? help
         "#]],
     );
-    played.act(Action::Answer(0));
+    played.act(KeyAction::Answer(0));
     assert!(played.sent().is_empty(), "it is out of sight again");
-    played.act(Action::Answer(2));
+    played.act(KeyAction::Answer(2));
     assert_eq!(played.sent().len(), 1);
     for (columns, rows) in [(10, 3), (10, 8), (40, 4), (3, 2), (0, 0)] {
         let mut played = asked();
         drawn(&mut played, columns, rows);
-        played.act(Action::Answer(0));
+        played.act(KeyAction::Answer(0));
         assert!(played.sent().is_empty(), "{columns}x{rows}");
     }
     check(
@@ -394,7 +394,7 @@ fn what_cannot_be_read_cannot_be_allowed() {
 
 #[test]
 fn how_a_call_went_is_told_however_long_its_name() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let title = "Read some/very/long/path/until/the/line/is/full.rs";
     played.update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": title, "kind": "read",
@@ -416,7 +416,7 @@ fn how_a_call_went_is_told_however_long_its_name() {
 
 #[test]
 fn watching_and_waiting() {
-    let mut played = Played::joined("desk");
+    let mut played = TestAttachClient::joined("desk");
     played.update(roster("takeover", "phone", json!("desk"), json!("phone")));
     played.says("Hello.");
     check(
@@ -438,7 +438,7 @@ fn watching_and_waiting() {
     let mut played = working();
     for text in ["look left", "then right", "then back", "and forth"] {
         played.types(text);
-        played.act(Action::Send);
+        played.act(KeyAction::Send);
         played.answer(json!({"messageId": text, "status": "accepted"}));
     }
     played.types("one line\nand another one that is longer than the box");
@@ -466,7 +466,7 @@ fn watching_and_waiting() {
 
 #[test]
 fn a_lost_connection() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let again = played.screen.now + std::time::Duration::from_millis(1500);
     played.screen.lost(again, Vec::new(), None);
     // No key is offered that would do nothing.
@@ -506,28 +506,28 @@ fn the_status_tells_what_matters_in_eighty_columns() {
 
 #[test]
 fn only_keys_that_do_something_are_offered() {
-    let keys = |played: &mut Played| {
+    let keys = |played: &mut TestAttachClient| {
         let text = drawn(played, 80, 24);
         text.lines().last().unwrap_or_default().to_owned()
     };
-    let mut played = Played::joined("desk");
+    let mut played = TestAttachClient::joined("desk");
     played.screen.observe = true;
     expect!["q leave  PgUp PgDn scroll  ^O unfold  ? help"].assert_eq(&keys(&mut played));
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.types("a");
     expect!["Enter send  ^R hand back  ^O unfold  PgUp scroll  ^C^C leave  F1 help"]
         .assert_eq(&keys(&mut played));
     played.choose(&["red", "blue"]);
     expect!["Tab answer the question  Enter queue  ^R hand back  ^O unfold  F1 help"]
         .assert_eq(&keys(&mut played));
-    played.act(Action::SwitchFocus);
+    played.act(KeyAction::SwitchFocus);
     expect!["1-2 Enter answer  Tab prompt  ^R hand back  ^O unfold  PgUp scroll  F1 help"]
         .assert_eq(&keys(&mut played));
 }
 
 #[test]
 fn a_turn_that_began_before_we_came_is_not_timed() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.join("me", true);
     played.wait(60_000);
     let text = drawn(&mut played, 80, 5);
@@ -538,7 +538,7 @@ fn a_turn_that_began_before_we_came_is_not_timed() {
 fn the_end_and_what_still_waits() {
     let mut played = working();
     played.types("look left");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     played.answer(json!({"messageId": "i", "status": "accepted"}));
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
     check(
@@ -556,7 +556,7 @@ fn the_end_and_what_still_waits() {
     "#]],
     );
     played.event(json!({"kind": "session_closed", "reason": "client_request", "status": "closed"}));
-    played.act(Action::TakeOver);
+    played.act(KeyAction::TakeOver);
     check(
         &mut played,
         (80, 8),
@@ -577,7 +577,7 @@ fn the_end_and_what_still_waits() {
 fn whoever_reads_something_earlier_sees_that_there_is_more() {
     let mut played = working();
     played.screen.size = (80, 10);
-    played.act(Action::Line(-1));
+    played.act(KeyAction::Line(-1));
     check(
         &mut played,
         (80, 10),
@@ -594,15 +594,15 @@ fn whoever_reads_something_earlier_sees_that_there_is_more() {
         Enter queue  ^S steer  Esc cancel  ^R hand back  ^O unfold  PgUp scroll  ? help
     "#]],
     );
-    played.act(Action::Line(1));
+    played.act(KeyAction::Line(1));
     let text = drawn(&mut played, 80, 10);
     assert!(!text.contains("more below"), "{text}");
 }
 
 #[test]
 fn help() {
-    let mut played = Played::joined("me");
-    played.act(Action::Help);
+    let mut played = TestAttachClient::joined("me");
+    played.act(KeyAction::Help);
     check(
         &mut played,
         (80, 24),
@@ -642,14 +642,14 @@ fn no_size_is_too_small_and_none_panics() {
             let mut played = working();
             for _ in 0..2 {
                 played.screen.size = (columns, rows);
-                played.act(Action::Page(-1));
+                played.act(KeyAction::Page(-1));
                 drawn(&mut played, columns, rows);
-                played.act(Action::ScrollQuestion(3));
+                played.act(KeyAction::ScrollQuestion(3));
                 played.types("日本 and more words");
                 played.ask("q");
                 played.wait(1000);
                 drawn(&mut played, columns, rows);
-                played.act(Action::Help);
+                played.act(KeyAction::Help);
                 drawn(&mut played, columns, rows);
             }
         }
@@ -667,7 +667,7 @@ fn a_size_that_is_not_true_any_more_is_no_harm() {
 #[test]
 fn no_text_is_obeyed_wherever_it_stands() {
     let evil = "x\x1b[2J\x07\u{202e}y";
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.update(json!({"sessionUpdate": "session_info_update", "title": evil}));
     played.update(json!({"sessionUpdate": "current_mode_update", "currentModeId": evil}));
     played.update(roster("takeover", evil, json!("me"), json!(evil)));
@@ -697,7 +697,7 @@ fn no_text_is_obeyed_wherever_it_stands() {
     assert!(text.contains("x\\u{1b}[2J"), "{text}");
 }
 
-fn picked(servers: Vec<Server>, columns: u16, rows: u16) -> String {
+fn picked(servers: Vec<RunningServer>, columns: u16, rows: u16) -> String {
     let mut picker = Picker::default();
     picker.set(servers);
     picker.go(1);
@@ -711,7 +711,7 @@ fn picked(servers: Vec<Server>, columns: u16, rows: u16) -> String {
 
 #[test]
 fn the_list_of_sessions() {
-    let session = |id: &str, live: bool, controller: Value, updated: u64| ListedSession {
+    let session = |id: &str, live: bool, controller: Value, updated: u64| ServerSession {
         id: id.to_owned(),
         title: format!("About {id}"),
         cwd: "/w".into(),
@@ -727,8 +727,8 @@ fn the_list_of_sessions() {
             session("a", true, Value::Null, 60_000),
             session("b", true, json!("desk"), 1_200_000),
         ];
-        let address = Address::Socket("/s".into());
-        vec![Server { address, sessions }]
+        let address = ServerAddress::Socket("/s".into());
+        vec![RunningServer { address, sessions }]
     };
     let expected = expect![[r#"
         Sessions
@@ -749,8 +749,8 @@ fn the_list_of_sessions() {
         Enter attach  ↑↓ choose  n ne…
     "#]];
     expected.assert_eq(&picked(servers(), 30, 5));
-    let nothing = Server {
-        address: Address::Socket("/s".into()),
+    let nothing = RunningServer {
+        address: ServerAddress::Socket("/s".into()),
         sessions: Vec::new(),
     };
     let expected = expect![[r#"

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 use super::{
-    super::{picker::Picker, state::tests::Played},
+    super::{picker::Picker, state::tests::TestAttachClient},
     *,
 };
 
@@ -20,11 +20,11 @@ fn control(c: char) -> KeyEvent {
     KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
 }
 
-fn no_answer(key: &str) -> Action {
-    Action::NoAnswer(key.to_owned())
+fn no_answer(key: &str) -> KeyAction {
+    KeyAction::NoAnswer(key.to_owned())
 }
 
-fn check(played: &Played, table: &[(KeyEvent, Action)]) {
+fn check(played: &TestAttachClient, table: &[(KeyEvent, KeyAction)]) {
     for (key, wanted) in table {
         assert_eq!(action(&played.screen, *key), *wanted, "{key:?}");
     }
@@ -32,110 +32,113 @@ fn check(played: &Played, table: &[(KeyEvent, Action)]) {
 
 #[test]
 fn in_control() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let alt = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
     let always = [
-        (control('c'), Action::Interrupt),
-        (key(KeyCode::F(1)), Action::Help),
-        (control('t'), Action::TakeOver),
-        (control('r'), Action::HandBack),
-        (control('o'), Action::Unfold),
-        (control('s'), Action::Steer),
-        (control('j'), Action::Type('\n')),
-        (alt, Action::Type('\n')),
-        (key(KeyCode::Enter), Action::Send),
-        (key(KeyCode::Esc), Action::Cancel),
-        (key(KeyCode::PageUp), Action::Page(-1)),
-        (key(KeyCode::PageDown), Action::Page(1)),
-        (key(KeyCode::Backspace), Action::Backspace),
-        (control('w'), Action::BackspaceWord),
-        (control('u'), Action::Clear),
-        (control('x'), Action::Nothing),
-        (char('1'), Action::Type('1')),
-        (char('q'), Action::Type('q')),
-        (char('t'), Action::Type('t')),
-        (key(KeyCode::Tab), Action::Nothing),
-        (key(KeyCode::F(5)), Action::Nothing),
+        (control('c'), KeyAction::Interrupt),
+        (key(KeyCode::F(1)), KeyAction::Help),
+        (control('t'), KeyAction::TakeOver),
+        (control('r'), KeyAction::HandBack),
+        (control('o'), KeyAction::Unfold),
+        (control('s'), KeyAction::Steer),
+        (control('j'), KeyAction::Type('\n')),
+        (alt, KeyAction::Type('\n')),
+        (key(KeyCode::Enter), KeyAction::Send),
+        (key(KeyCode::Esc), KeyAction::Cancel),
+        (key(KeyCode::PageUp), KeyAction::Page(-1)),
+        (key(KeyCode::PageDown), KeyAction::Page(1)),
+        (key(KeyCode::Backspace), KeyAction::Backspace),
+        (control('w'), KeyAction::BackspaceWord),
+        (control('u'), KeyAction::Clear),
+        (control('x'), KeyAction::Nothing),
+        (char('1'), KeyAction::Type('1')),
+        (char('q'), KeyAction::Type('q')),
+        (char('t'), KeyAction::Type('t')),
+        (key(KeyCode::Tab), KeyAction::Nothing),
+        (key(KeyCode::F(5)), KeyAction::Nothing),
     ];
     check(&played, &always);
     let empty = [
-        (char('?'), Action::Help),
-        (control('d'), Action::Leave),
-        (key(KeyCode::Up), Action::Line(-1)),
-        (key(KeyCode::End), Action::ToEnd),
+        (char('?'), KeyAction::Help),
+        (control('d'), KeyAction::Leave),
+        (key(KeyCode::Up), KeyAction::Line(-1)),
+        (key(KeyCode::End), KeyAction::ToEnd),
     ];
     check(&played, &empty);
     played.types("x");
     check(&played, &always);
     let typed = [
-        (char('?'), Action::Type('?')),
-        (control('d'), Action::Nothing),
-        (key(KeyCode::Up), Action::Nothing),
-        (key(KeyCode::End), Action::End),
-        (key(KeyCode::Left), Action::Move(-1)),
+        (char('?'), KeyAction::Type('?')),
+        (control('d'), KeyAction::Nothing),
+        (key(KeyCode::Up), KeyAction::Nothing),
+        (key(KeyCode::End), KeyAction::End),
+        (key(KeyCode::Left), KeyAction::Move(-1)),
     ];
     check(&played, &typed);
 }
 
 #[test]
 fn watching() {
-    let played = Played::joined("desk");
+    let played = TestAttachClient::joined("desk");
     let table = [
-        (char('t'), Action::TakeOver),
-        (control('t'), Action::TakeOver),
-        (char('q'), Action::Leave),
-        (char('?'), Action::Help),
-        (char('x'), Action::Nothing),
-        (char('1'), Action::Nothing),
-        (key(KeyCode::Enter), Action::Nothing),
-        (control('s'), Action::Nothing),
-        (key(KeyCode::Down), Action::Line(1)),
-        (key(KeyCode::PageUp), Action::Page(-1)),
+        (char('t'), KeyAction::TakeOver),
+        (control('t'), KeyAction::TakeOver),
+        (char('q'), KeyAction::Leave),
+        (char('?'), KeyAction::Help),
+        (char('x'), KeyAction::Nothing),
+        (char('1'), KeyAction::Nothing),
+        (key(KeyCode::Enter), KeyAction::Nothing),
+        (control('s'), KeyAction::Nothing),
+        (key(KeyCode::Down), KeyAction::Line(1)),
+        (key(KeyCode::PageUp), KeyAction::Page(-1)),
     ];
     check(&played, &table);
 }
 
 #[test]
 fn a_question_stands() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.ask("q");
     // Whatever was on its way when it came is no answer.
-    let early = [(char('y'), Action::Nothing), (char('q'), Action::Nothing)];
+    let early = [
+        (char('y'), KeyAction::Nothing),
+        (char('q'), KeyAction::Nothing),
+    ];
     check(&played, &early);
     played.wait(400);
     let table = [
-        (char('y'), Action::Answer(0)),
-        (char('Y'), Action::Answer(0)),
-        (char('s'), Action::Answer(1)),
-        (char('n'), Action::Answer(2)),
+        (char('y'), KeyAction::Answer(0)),
+        (char('Y'), KeyAction::Answer(0)),
+        (char('s'), KeyAction::Answer(1)),
+        (char('n'), KeyAction::Answer(2)),
         (char('S'), no_answer("S")),
         (char('w'), no_answer("w")),
         (char('1'), no_answer("1")),
         (key(KeyCode::Enter), no_answer("Enter")),
-        (control('s'), Action::Nothing),
-        (key(KeyCode::Down), Action::ScrollQuestion(1)),
-        (key(KeyCode::Tab), Action::SwitchFocus),
-        (key(KeyCode::Esc), Action::Cancel),
-        (char('?'), Action::Help),
+        (control('s'), KeyAction::Nothing),
+        (key(KeyCode::Down), KeyAction::ScrollQuestion(1)),
+        (key(KeyCode::Tab), KeyAction::SwitchFocus),
+        (key(KeyCode::Esc), KeyAction::Cancel),
+        (char('?'), KeyAction::Help),
     ];
     check(&played, &table);
     // What somebody has begun to write is no answer, and in no answer's way.
     played.types("a prompt");
-    check(&played, &[(char('y'), Action::Answer(0))]);
+    check(&played, &[(char('y'), KeyAction::Answer(0))]);
     // In the prompt, letters are text.
     played.screen.answering = false;
     check(
         &played,
         &[
-            (char('y'), Action::Type('y')),
-            (key(KeyCode::Enter), Action::Send),
+            (char('y'), KeyAction::Type('y')),
+            (key(KeyCode::Enter), KeyAction::Send),
         ],
     );
 }
 
 #[test]
 fn a_key_without_a_meaning_is_reported_and_answers_nothing() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.sent();
     played.ask("q");
     played.wait(400);
@@ -154,17 +157,17 @@ fn a_key_without_a_meaning_is_reported_and_answers_nothing() {
 
 #[test]
 fn a_question_that_wants_words() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.choose(&["red", "blue"]);
     let table = [
-        (char('2'), Action::Type('2')),
-        (char('b'), Action::Type('b')),
-        (key(KeyCode::Enter), Action::AnswerText),
-        (control('s'), Action::Nothing),
+        (char('2'), KeyAction::Type('2')),
+        (char('b'), KeyAction::Type('b')),
+        (key(KeyCode::Enter), KeyAction::AnswerText),
+        (control('s'), KeyAction::Nothing),
     ];
     check(&played, &table);
     played.types("b");
-    check(&played, &[(char('2'), Action::Type('2'))]);
+    check(&played, &[(char('2'), KeyAction::Type('2'))]);
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn a_digit_that_begins_an_answer_is_none() {
         (&many, "12", "l"),
     ];
     for (choices, typed, answer) in table {
-        let mut played = Played::joined("me");
+        let mut played = TestAttachClient::joined("me");
         played.choose(choices);
         for code in typed.chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
             let action = action(&played.screen, key(code));
@@ -191,15 +194,18 @@ fn a_digit_that_begins_an_answer_is_none() {
 
 #[test]
 fn help_and_the_end() {
-    let mut played = Played::joined("me");
-    played.act(Action::Help);
-    check(&played, &[(key(KeyCode::Esc), Action::Help)]);
+    let mut played = TestAttachClient::joined("me");
+    played.act(KeyAction::Help);
+    check(&played, &[(key(KeyCode::Esc), KeyAction::Help)]);
     played.types("x");
     assert_eq!(played.screen.help, None, "whoever types has read enough");
     played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     check(
         &played,
-        &[(char('q'), Action::Leave), (char('x'), Action::Nothing)],
+        &[
+            (char('q'), KeyAction::Leave),
+            (char('x'), KeyAction::Nothing),
+        ],
     );
 }
 
@@ -207,14 +213,14 @@ fn help_and_the_end() {
 fn the_list() {
     let picker = Picker::default();
     let table = [
-        (key(KeyCode::Up), Pick::Move(-1)),
-        (char('j'), Pick::Move(1)),
-        (key(KeyCode::Enter), Pick::Open),
-        (char('q'), Pick::Leave),
-        (control('c'), Pick::Leave),
-        (key(KeyCode::Esc), Pick::Leave),
+        (key(KeyCode::Up), PickerAction::Move(-1)),
+        (char('j'), PickerAction::Move(1)),
+        (key(KeyCode::Enter), PickerAction::Open),
+        (char('q'), PickerAction::Leave),
+        (control('c'), PickerAction::Leave),
+        (key(KeyCode::Esc), PickerAction::Leave),
         // Without a server there is no beginning.
-        (char('n'), Pick::Nothing),
+        (char('n'), PickerAction::Nothing),
     ];
     for (key, wanted) in table {
         assert_eq!(pick(&picker, key), wanted, "{key:?}");

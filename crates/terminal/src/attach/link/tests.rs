@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{super::talk::Target, *};
+use super::{super::talk::SessionTarget, *};
 
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -76,10 +76,10 @@ async fn serve(stream: UnixStream, lasts: u64, attached: &mut Vec<Value>) {
     }
 }
 
-fn link(dir: &Path) -> Link {
-    let talk = Talk::new("me".to_owned(), Target::Live("s".to_owned()), None);
-    let address = Address::Socket(dir.join("live/1.sock"));
-    Link::new(
+fn link(dir: &Path) -> SessionLink {
+    let talk = AttachProtocol::new("me".to_owned(), SessionTarget::Live("s".to_owned()), None);
+    let address = ServerAddress::Socket(dir.join("live/1.sock"));
+    SessionLink::new(
         talk,
         address,
         dir.to_owned(),
@@ -110,13 +110,13 @@ async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
     let (mut events, mut lost) = (Vec::new(), 0);
     while events.len() < EVENTS as usize {
         match timeout(PATIENCE, link.next()).await.unwrap() {
-            Step::Heard(Heard::Update(params)) => {
+            LinkEvent::Heard(AttachEvent::Update(params)) => {
                 let params: Value = serde_json::from_str(params.get()).unwrap();
                 events.push(params["update"]["number"].as_u64().unwrap());
             }
-            Step::Lost { .. } => lost += 1,
-            Step::Failed(why) => panic!("{why}"),
-            Step::Heard(_) | Step::Nothing => {}
+            LinkEvent::Lost { .. } => lost += 1,
+            LinkEvent::Failed(why) => panic!("{why}"),
+            LinkEvent::Heard(_) | LinkEvent::Nothing => {}
         }
     }
     assert_eq!(events, (1..=EVENTS).collect::<Vec<_>>());
@@ -149,8 +149,8 @@ async fn a_server_that_was_started_again_is_found_by_its_new_socket() {
     let mut events = 0;
     while events < EVENTS {
         match timeout(PATIENCE, link.next()).await.unwrap() {
-            Step::Heard(Heard::Update(_)) => events += 1,
-            Step::Failed(why) => panic!("{why}"),
+            LinkEvent::Heard(AttachEvent::Update(_)) => events += 1,
+            LinkEvent::Failed(why) => panic!("{why}"),
             _ => {}
         }
     }
@@ -163,7 +163,7 @@ async fn who_was_never_in_is_told_why() {
     let dir = tempfile::tempdir().unwrap();
     let mut alone = link(dir.path());
     let why = loop {
-        if let Step::Failed(why) = timeout(PATIENCE, alone.next()).await.unwrap() {
+        if let LinkEvent::Failed(why) = timeout(PATIENCE, alone.next()).await.unwrap() {
             break why.to_string();
         }
     };
@@ -189,7 +189,7 @@ async fn who_was_never_in_is_told_why() {
     });
     let mut refused = link(dir.path());
     let why = loop {
-        if let Step::Failed(why) = timeout(PATIENCE, refused.next()).await.unwrap() {
+        if let LinkEvent::Failed(why) = timeout(PATIENCE, refused.next()).await.unwrap() {
             break why.to_string();
         }
     };
@@ -227,8 +227,8 @@ async fn who_watches_is_told_why_there_is_no_coming_back() {
     let mut told = Vec::new();
     while told.len() < 4 {
         match timeout(PATIENCE, link.next()).await.unwrap() {
-            Step::Lost { why, .. } => told.push(why),
-            Step::Failed(why) => panic!("{why}"),
+            LinkEvent::Lost { why, .. } => told.push(why),
+            LinkEvent::Failed(why) => panic!("{why}"),
             _ => {}
         }
     }

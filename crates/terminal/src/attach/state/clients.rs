@@ -4,10 +4,10 @@ use harn_acp::client::LiveClientFields;
 use harn_model::LiveClientAction;
 use serde_json::value::RawValue;
 
-use super::{Link, Screen};
-use crate::attach::{measure::tame_line, talk::live_client_change, transcript::Mark};
+use super::{AttachScreen, ConnectionStatus};
+use crate::attach::{measure::tame_line, talk::live_client_change, transcript::NoteLevel};
 
-impl Screen {
+impl AttachScreen {
     /// Somebody came, left, or took over.
     pub(super) fn client_changed(&mut self, change: LiveClientFields<'_>) {
         use LiveClientAction::{Attached, Detached, Takeover};
@@ -37,7 +37,9 @@ impl Screen {
             // A connection without a name.
             (Takeover, None) if lost => "somebody else took over from you".to_owned(),
             (Attached, Some(who)) if who == self.me => match self.link {
-                Link::Up if lost && nobody => "you gave up control; nobody has it".to_owned(),
+                ConnectionStatus::Up if lost && nobody => {
+                    "you gave up control; nobody has it".to_owned()
+                }
                 _ => return,
             },
             (Attached, Some(who)) => match self.controller.as_ref() == Some(&who) {
@@ -48,7 +50,7 @@ impl Screen {
                 false => format!("{who} watches"),
             },
             (Detached, _) => match change.left.map(|left| left.into_owned().client_id) {
-                Some(gone) if gone == self.me && self.link == Link::Up => {
+                Some(gone) if gone == self.me && self.link == ConnectionStatus::Up => {
                     "you were not heard of for too long, and come back".to_owned()
                 }
                 Some(gone) if nobody && before.as_ref() == Some(&gone) => {
@@ -59,7 +61,7 @@ impl Screen {
             },
             _ => return,
         };
-        self.transcript.note(Mark::Note, tame_line(&words));
+        self.transcript.note(NoteLevel::Note, tame_line(&words));
     }
 
     /// Somebody else has come under our name, and in our place.
@@ -74,7 +76,7 @@ impl Screen {
             true => "somebody else came under your name, and controls it in your place",
             false => "somebody else came under your name",
         };
-        self.transcript.note(Mark::Warning, words);
+        self.transcript.note(NoteLevel::Warning, words);
     }
 
     /// We were told that we are not in control.

@@ -7,36 +7,38 @@ use harn_acp::client::{CarriedUpdate, HarnEvent, TurnEndedFields, UserMeta, vend
 use harn_model::StopReason;
 use serde_json::{Value, value::RawValue};
 
-use super::{Link, Screen};
+use super::{AttachScreen, ConnectionStatus};
 use crate::{
     attach::{
         measure::tame_line,
-        question::Question,
-        talk::{Asked, Heard, Joined, Update, UpdateParams, Words},
-        transcript::{Mark, Who},
+        question::ShownQuestion,
+        talk::{
+            AttachEvent, JoinedSession, QuestionRequest, ReceivedUpdate, RejectedText, UpdateParams,
+        },
+        transcript::{MessageAuthor, NoteLevel},
     },
-    reading::{activity::Activity, call::block_text},
+    reading::{activity::AgentActivity, call::block_text},
 };
 
-impl Screen {
+impl AttachScreen {
     /// Takes in what was heard. Gives back a question that cannot be put here.
-    pub(in crate::attach) fn hear(&mut self, heard: Heard) -> Option<Asked> {
+    pub(in crate::attach) fn hear(&mut self, heard: AttachEvent) -> Option<QuestionRequest> {
         match heard {
-            Heard::Update(params) => self.update(&params),
-            Heard::Replaced(params) => self.replaced(&params),
-            Heard::Event(params) => self.event(&params),
-            Heard::Idle => self.idle = true,
-            Heard::Asked(asked) => return self.asked(asked),
-            Heard::Withdrawn(id) => self.withdrawn(&id),
-            Heard::Joined(joined) => self.joined(*joined),
-            Heard::Waiting(waiting) => self.waiting = waiting,
+            AttachEvent::Update(params) => self.update(&params),
+            AttachEvent::Replaced(params) => self.replaced(&params),
+            AttachEvent::Event(params) => self.event(&params),
+            AttachEvent::Idle => self.idle = true,
+            AttachEvent::Asked(asked) => return self.asked(asked),
+            AttachEvent::Withdrawn(id) => self.withdrawn(&id),
+            AttachEvent::Joined(joined) => self.joined(*joined),
+            AttachEvent::Waiting(waiting) => self.waiting = waiting,
             // Its delivery may be told in the same breath.
-            Heard::Kept(kept) if self.transcript.has_message(&kept.message) => {}
-            Heard::Kept(kept) => self.waiting.push(kept),
-            Heard::Prompted(number, text) => self.sent.push_back((number, text)),
-            Heard::Answered(number) => self.sent.retain(|sent| sent.0 != number),
-            Heard::Refused { why, words } => self.refused(tame_line(&why), words),
-            Heard::NotController { controller, words } => {
+            AttachEvent::Kept(kept) if self.transcript.has_message(&kept.message) => {}
+            AttachEvent::Kept(kept) => self.waiting.push(kept),
+            AttachEvent::Prompted(number, text) => self.sent.push_back((number, text)),
+            AttachEvent::Answered(number) => self.sent.retain(|sent| sent.0 != number),
+            AttachEvent::Refused { why, words } => self.refused(tame_line(&why), words),
+            AttachEvent::NotController { controller, words } => {
                 let who = match controller.as_deref() {
                     Some(who) if who == self.me => "somebody else of your name".to_owned(),
                     Some(who) => tame_line(who),
@@ -47,19 +49,19 @@ impl Screen {
                 self.refused(why, words);
             }
             // Whoever holds the connection decides what follows.
-            Heard::Failed(_) => {}
+            AttachEvent::Failed(_) => {}
         }
         None
     }
 
-    fn joined(&mut self, joined: Joined) {
-        let broke = matches!(self.link, Link::Lost { .. });
+    fn joined(&mut self, joined: JoinedSession) {
+        let broke = matches!(self.link, ConnectionStatus::Lost { .. });
         self.changed();
         self.replaced = false;
         // Whoever can come to it finds it open, whatever was told of the time before.
         self.ended = None;
         self.session = joined.session;
-        self.link = Link::Up;
+        self.link = ConnectionStatus::Up;
         self.title = joined.title.unwrap_or_default();
         self.mode = joined.mode.or(self.mode.take());
         if let Some(cwd) = joined.cwd {
@@ -95,7 +97,7 @@ impl Screen {
         unsure: Vec<String>,
         why: Option<String>,
     ) {
-        self.link = Link::Lost { again };
+        self.link = ConnectionStatus::Lost { again };
         self.changed();
         self.ask_no_more();
         if let (Some(why), None, None) = (why, &self.notice, &self.ended) {
@@ -114,11 +116,11 @@ impl Screen {
             self.notice_stays = true;
         } else {
             let lost = format!("{what}: {}", tame_line(words));
-            self.transcript.note(Mark::Warning, lost);
+            self.transcript.note(NoteLevel::Warning, lost);
         }
     }
 
-    fn refused(&mut self, why: String, words: Option<Words>) {
+    fn refused(&mut self, why: String, words: Option<RejectedText>) {
         if let Some(words) = words {
             self.sent.retain(|sent| Some(sent.0) != words.prompt);
             self.give_back(&words.text, "this was not taken");
@@ -127,8 +129,8 @@ impl Screen {
         self.notice_stays = false;
     }
 
-    fn asked(&mut self, asked: Asked) -> Option<Asked> {
-        let Some(question) = Question::read(&asked, &self.transcript.cwd, self.now) else {
+    fn asked(&mut self, asked: QuestionRequest) -> Option<QuestionRequest> {
+        let Some(question) = ShownQuestion::read(&asked, &self.transcript.cwd, self.now) else {
             return Some(asked);
         };
         if self.questions.is_empty() {
@@ -162,9 +164,9 @@ impl Screen {
 
     fn update(&mut self, params: &RawValue) {
         match serde_json::from_str(params.get()).map(|params: UpdateParams| params.update) {
-            Ok(Update::Standard(update)) => self.standard(*update),
-            Ok(Update::Extension(update)) => self.extension((*update).into()),
-            Ok(Update::UserMessage {
+            Ok(ReceivedUpdate::Standard(update)) => self.standard(*update),
+            Ok(ReceivedUpdate::Extension(update)) => self.extension((*update).into()),
+            Ok(ReceivedUpdate::UserMessage {
                 message_id,
                 content,
                 meta,
@@ -187,7 +189,7 @@ impl Screen {
             CarriedUpdate::HitlRequest(ref asked) => Some(asked.request_id.to_string()),
             _ => None,
         };
-        if let Some(activity) = Activity::of_update(update) {
+        if let Some(activity) = AgentActivity::of_update(update) {
             self.transcript.activity(activity);
             if let Some(id) = asked {
                 self.transcript.asked(&id);
@@ -209,8 +211,8 @@ impl Screen {
                 self.usage = Some(usage);
                 return;
             }
-            SessionUpdate::AgentMessageChunk(chunk) => self.words(Who::Agent, &chunk),
-            SessionUpdate::AgentThoughtChunk(chunk) => self.words(Who::Thought, &chunk),
+            SessionUpdate::AgentMessageChunk(chunk) => self.words(MessageAuthor::Agent, &chunk),
+            SessionUpdate::AgentThoughtChunk(chunk) => self.words(MessageAuthor::Thought, &chunk),
             SessionUpdate::UserMessageChunk(chunk) => {
                 let id = chunk.message_id.as_ref().map(|id| id.0.to_string());
                 let by = sender(chunk.meta.as_ref());
@@ -224,7 +226,7 @@ impl Screen {
         self.idle = false;
     }
 
-    fn words(&mut self, who: Who, chunk: &ContentChunk) {
+    fn words(&mut self, who: MessageAuthor, chunk: &ContentChunk) {
         let id = chunk.message_id.as_ref().map(|id| &*id.0);
         self.transcript.said(who, id, block_text(&chunk.content));
     }
@@ -237,7 +239,7 @@ impl Screen {
             self.sent.pop_front();
         }
         let by = by.filter(|_| !mine);
-        self.transcript.said(Who::Person(by), id, text);
+        self.transcript.said(MessageAuthor::Person(by), id, text);
     }
 
     fn event(&mut self, params: &RawValue) {
@@ -247,7 +249,7 @@ impl Screen {
         match event {
             HarnEvent::TurnStarted(started) => {
                 self.turn = Some(self.now);
-                self.turn_seen = self.link == Link::Up;
+                self.turn_seen = self.link == ConnectionStatus::Up;
                 self.idle = false;
                 self.changed();
                 self.transcript.next_plan();
@@ -255,7 +257,7 @@ impl Screen {
                 // What we sent ourselves is not told again.
                 let told = id.is_some_and(|id| self.transcript.has_message(id));
                 if !told && let Some((_, sent)) = self.sent.pop_front() {
-                    self.transcript.said(Who::Person(None), id, &sent);
+                    self.transcript.said(MessageAuthor::Person(None), id, &sent);
                 }
             }
             HarnEvent::TurnEnded(ended) => {
@@ -279,7 +281,7 @@ impl Screen {
             }
             HarnEvent::AgentIdle(_) => self.idle = true,
             event => {
-                if let Some(activity) = Activity::of_event(&event) {
+                if let Some(activity) = AgentActivity::of_event(&event) {
                     self.transcript.activity(activity);
                 }
             }
@@ -290,7 +292,7 @@ impl Screen {
     fn turn_ended(&mut self, ended: &TurnEndedFields<'_>) {
         if let Some(failed) = &ended.error {
             let words = format!("the turn failed: {failed}");
-            return self.transcript.note(Mark::Warning, words);
+            return self.transcript.note(NoteLevel::Warning, words);
         }
         let words = match ended.stop_reason {
             Some(StopReason::Cancelled) => "cancelled",
@@ -299,7 +301,7 @@ impl Screen {
             Some(StopReason::MaxTurnRequests) => "the agent made as many requests as it may",
             Some(StopReason::EndTurn) | None => return,
         };
-        self.transcript.note(Mark::Note, words);
+        self.transcript.note(NoteLevel::Note, words);
     }
 }
 

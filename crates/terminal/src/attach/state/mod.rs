@@ -10,12 +10,15 @@ use std::{collections::VecDeque, time::Duration};
 use agent_client_protocol::v1::schema::UsageUpdate;
 use harn_model::Timestamp;
 
-use super::{editor::Editor, question::Question, talk::Waiting, transcript::Transcript};
+use super::{
+    editor::PromptEditor, question::ShownQuestion, talk::QueuedMessage,
+    transcript::TranscriptWindow,
+};
 
-pub(super) use self::scroll::View;
+pub(super) use self::scroll::ScrollPosition;
 
 #[derive(Debug, Default)]
-pub(super) struct Screen {
+pub(super) struct AttachScreen {
     pub(super) me: String,
     pub(super) session: String,
     pub(super) title: String,
@@ -30,18 +33,18 @@ pub(super) struct Screen {
     pub(super) turn_seen: bool,
     /// Whether the agent waits for more to do.
     pub(super) idle: bool,
-    pub(super) link: Link,
-    pub(super) transcript: Transcript,
-    pub(super) view: View,
+    pub(super) link: ConnectionStatus,
+    pub(super) transcript: TranscriptWindow,
+    pub(super) view: ScrollPosition,
     /// Whether what tools show is shown whole.
     pub(super) unfolded: bool,
     /// Whether the keys are shown, and from which line.
     pub(super) help: Option<usize>,
-    pub(super) prompt: Editor,
+    pub(super) prompt: PromptEditor,
     /// Prompts that were sent and have not begun, by their numbers.
     pub(super) sent: VecDeque<(u64, String)>,
-    pub(super) waiting: Vec<Waiting>,
-    pub(super) questions: VecDeque<Question>,
+    pub(super) waiting: Vec<QueuedMessage>,
+    pub(super) questions: VecDeque<ShownQuestion>,
     /// Whether keys answer the question, rather than go into the prompt.
     pub(super) answering: bool,
     /// How far down the body of the question is shown.
@@ -66,7 +69,7 @@ pub(super) struct Screen {
 
 /// How we stand with the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum ConnectionStatus {
     /// On the way in.
     #[default]
     Joining,
@@ -80,7 +83,7 @@ pub(super) enum Link {
 /// How long a question must have been in sight before a key answers it.
 pub(super) const BEFORE_ANSWERING: Duration = Duration::from_millis(400);
 
-impl Screen {
+impl AttachScreen {
     pub(super) fn new(me: &str, observe: bool) -> Self {
         Self {
             me: me.to_owned(),
@@ -102,7 +105,7 @@ impl Screen {
     }
 
     /// The question that stands, and whether keys answer it by now.
-    pub(super) fn question(&self) -> Option<(&Question, bool)> {
+    pub(super) fn question(&self) -> Option<(&ShownQuestion, bool)> {
         let question = self.questions.front()?;
         let seen = self.now.saturating_sub(question.since) >= BEFORE_ANSWERING;
         Some((question, seen && self.answering))

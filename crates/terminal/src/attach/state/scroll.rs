@@ -3,12 +3,12 @@
 
 use ratatui::text::Line;
 
-use super::Screen;
-use crate::{attach::lines, paint::Style};
+use super::AttachScreen;
+use crate::{attach::lines, paint::PaintStyle};
 
 /// Where the first line in sight is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::attach) enum View {
+pub(in crate::attach) enum ScrollPosition {
     /// Wherever it must be to have the end in sight.
     #[default]
     End,
@@ -16,7 +16,7 @@ pub(in crate::attach) enum View {
     At(u64, usize),
 }
 
-impl Screen {
+impl AttachScreen {
     fn entry_lines(&self, number: u64) -> Vec<Line<'static>> {
         let columns = usize::from(self.size.0);
         lines::of_entry(&self.transcript, number, columns, self.unfolded)
@@ -25,13 +25,15 @@ impl Screen {
     /// The lines in sight, at most so many.
     pub(in crate::attach) fn in_sight(&self, height: usize) -> Vec<Line<'static>> {
         let (mut number, skip) = match self.view {
-            View::End => self.place_of_end(height),
+            ScrollPosition::End => self.place_of_end(height),
             // What was forgotten cannot be shown.
-            View::At(number, _) if number < self.transcript.first => (self.transcript.first, 0),
-            View::At(number, line) => (number, line),
+            ScrollPosition::At(number, _) if number < self.transcript.first => {
+                (self.transcript.first, 0)
+            }
+            ScrollPosition::At(number, line) => (number, line),
         };
         // Whoever reads something earlier sees that it is not the end, also while more comes in.
-        let more = self.view != View::End && height > 1;
+        let more = self.view != ScrollPosition::End && height > 1;
         let height = height - usize::from(more);
         let mut shown: Vec<_> = self.entry_lines(number).into_iter().skip(skip).collect();
         while shown.len() < height && number + 1 < self.transcript.end() {
@@ -40,7 +42,7 @@ impl Screen {
         }
         shown.truncate(height);
         if more {
-            let below = Line::styled("↓ more below", Style::Yellow);
+            let below = Line::styled("↓ more below", PaintStyle::Yellow);
             shown.resize(height, Line::default());
             shown.push(below);
         }
@@ -87,24 +89,24 @@ impl Screen {
     pub(in crate::attach) fn scroll(&mut self, by: isize, height: usize) {
         let end = self.place_of_end(height);
         let (number, line) = match self.view {
-            View::End => end,
-            View::At(number, line) => (number.max(self.transcript.first), line),
+            ScrollPosition::End => end,
+            ScrollPosition::At(number, line) => (number.max(self.transcript.first), line),
         };
         let place = match by < 0 {
             true => self.back(number, line, by.unsigned_abs()),
             false => self.forth(number, line, by.unsigned_abs()),
         };
         self.view = match place >= end {
-            true => View::End,
-            false => View::At(place.0, place.1),
+            true => ScrollPosition::End,
+            false => ScrollPosition::At(place.0, place.1),
         };
     }
 
     /// Shows or hides what tools show. The first entry in sight stays so.
     pub(in crate::attach) fn unfold(&mut self) {
         self.unfolded = !self.unfolded;
-        if let View::At(number, _) = self.view {
-            self.view = View::At(number, 0);
+        if let ScrollPosition::At(number, _) = self.view {
+            self.view = ScrollPosition::At(number, 0);
         }
     }
 }

@@ -5,24 +5,24 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::attach::{
-    act::{Flow, act, paste},
-    keys::Action,
-    talk::{Talk, Target},
-    transcript::{Entry, Mark, Who},
+    act::{KeyOutcome, act, paste},
+    keys::KeyAction,
+    talk::{AttachProtocol, SessionTarget},
+    transcript::{MessageAuthor, NoteLevel, TranscriptEntry},
 };
 use crate::reading::activity::tests::permission_meta;
 
 /// A client that has joined a session, without a connection.
-pub(in crate::attach) struct Played {
-    pub(in crate::attach) talk: Talk,
-    pub(in crate::attach) screen: Screen,
+pub(in crate::attach) struct TestAttachClient {
+    pub(in crate::attach) talk: AttachProtocol,
+    pub(in crate::attach) screen: AttachScreen,
 }
 
-impl Played {
+impl TestAttachClient {
     /// One that controls session `s`, unless somebody else does.
     pub(in crate::attach) fn joined(controller: &str) -> Self {
-        let talk = Talk::new("me".to_owned(), Target::Live("s".to_owned()), None);
-        let screen = Screen::new("me", false);
+        let talk = AttachProtocol::new("me".to_owned(), SessionTarget::Live("s".to_owned()), None);
+        let screen = AttachScreen::new("me", false);
         let mut played = Self { talk, screen };
         played.join(controller, false);
         played
@@ -116,13 +116,13 @@ impl Played {
         self.wait(400);
     }
 
-    pub(in crate::attach) fn act(&mut self, action: Action) -> Flow {
+    pub(in crate::attach) fn act(&mut self, action: KeyAction) -> KeyOutcome {
         act(&mut self.screen, &mut self.talk, action)
     }
 
     pub(in crate::attach) fn types(&mut self, text: &str) {
         for c in text.chars() {
-            self.act(Action::Type(c));
+            self.act(KeyAction::Type(c));
         }
     }
 
@@ -131,10 +131,10 @@ impl Played {
         self.screen.now += Duration::from_millis(millis);
     }
 
-    fn words(&self) -> Vec<(Who, String)> {
+    fn words(&self) -> Vec<(MessageAuthor, String)> {
         let entries = self.screen.transcript.first..self.screen.transcript.end();
         let words = |number| match self.screen.transcript.entry(number)? {
-            Entry::Said(said) => Some((said.who.clone(), said.text.clone())),
+            TranscriptEntry::Said(said) => Some((said.who.clone(), said.text.clone())),
             _ => None,
         };
         entries.filter_map(words).collect()
@@ -143,7 +143,7 @@ impl Played {
     fn notes(&self) -> Vec<String> {
         let entries = self.screen.transcript.first..self.screen.transcript.end();
         let note = |number| match self.screen.transcript.entry(number)? {
-            Entry::Note(_, text) => Some(text.clone()),
+            TranscriptEntry::Note(_, text) => Some(text.clone()),
             _ => None,
         };
         entries.filter_map(note).collect()
@@ -167,9 +167,9 @@ pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Val
 
 #[test]
 fn joining_says_where_we_are() {
-    let played = Played::joined("me");
+    let played = TestAttachClient::joined("me");
     let screen = &played.screen;
-    assert_eq!(screen.link, Link::Up);
+    assert_eq!(screen.link, ConnectionStatus::Up);
     assert_eq!(screen.title, "Tidy the tests");
     assert_eq!(screen.mode.as_deref(), Some("ask"));
     assert!(screen.in_control() && screen.turn.is_none());
@@ -177,11 +177,11 @@ fn joining_says_where_we_are() {
 
 #[test]
 fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
-    let me = || Who::Person(None);
+    let me = || MessageAuthor::Person(None);
     // Over this connection it is not told again.
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.types("go");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     assert_eq!(played.sent()[0]["method"], "session/prompt");
     assert_eq!(played.screen.sent[0].1, "go");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
@@ -191,9 +191,9 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     assert!(played.screen.turn.is_none());
 
     // The connection broke; what was missed has it.
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.types("go");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     played.sent();
     played.screen.lost(Duration::ZERO, Vec::new(), None);
     let content = json!({"type": "text", "text": "go"});
@@ -208,9 +208,9 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     assert!(played.screen.prompt.is_empty() && played.screen.turn.is_some());
 
     // It never arrived: it is in the box again.
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.types("go");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     played.sent();
     played.screen.lost(Duration::ZERO, Vec::new(), None);
     played.join("me", false);
@@ -220,20 +220,23 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
 
 #[test]
 fn what_is_said_while_it_works_waits_until_it_is_delivered() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
     played.types("left");
-    played.act(Action::Steer);
+    played.act(KeyAction::Steer);
     played.answer(json!({"messageId": "i1", "status": "accepted"}));
     played.types("then right");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     let sent = played.sent();
     assert_eq!(sent[0]["params"]["mode"], "queue");
     assert_eq!(played.screen.waiting.len(), 1);
     let content = json!([{"type": "text", "text": "left"}]);
     played.update(json!({"sessionUpdate": "user_message", "messageId": "i1", "content": content}));
     assert!(played.screen.waiting.is_empty());
-    assert_eq!(played.words(), [(Who::Person(None), "left".to_owned())]);
+    assert_eq!(
+        played.words(),
+        [(MessageAuthor::Person(None), "left".to_owned())]
+    );
     // Delivered before its acceptance was told.
     let content = json!([{"type": "text", "text": "then right"}]);
     played.update(json!({"sessionUpdate": "user_message", "messageId": "i2", "content": content}));
@@ -244,18 +247,18 @@ fn what_is_said_while_it_works_waits_until_it_is_delivered() {
 
 #[test]
 fn control_moves_and_takes_the_questions_with_it() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.ask("q");
     assert!(played.screen.question().is_some());
     played.update(roster("takeover", "phone", json!("me"), json!("phone")));
     assert!(!played.screen.in_control() && played.screen.question().is_none());
-    played.act(Action::TakeOver);
+    played.act(KeyAction::TakeOver);
     assert_eq!(played.sent()[0]["method"], "session/takeover");
     played.update(roster("takeover", "me", json!("phone"), json!("me")));
     assert!(played.screen.in_control());
     played.update(roster("attached", "tab", json!("me"), json!("me")));
     played.update(roster("heartbeat", "tab", json!("me"), json!("me")));
-    played.act(Action::HandBack);
+    played.act(KeyAction::HandBack);
     let sent = played.sent();
     assert_eq!(sent[0]["params"]["mode"], "observer");
     played.update(roster("attached", "me", json!("me"), Value::Null));
@@ -276,13 +279,13 @@ fn control_moves_and_takes_the_questions_with_it() {
     );
     // An observer by its own wish stays one.
     played.screen.observe = true;
-    played.act(Action::TakeOver);
+    played.act(KeyAction::TakeOver);
     assert!(played.sent().is_empty() && played.screen.notice.is_some());
 }
 
 #[test]
 fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.ask("q1");
     played.ask("q2");
     assert!(
@@ -291,7 +294,7 @@ fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
     );
     played.wait(400);
     assert!(played.screen.question().unwrap().1);
-    played.act(Action::Answer(1));
+    played.act(KeyAction::Answer(1));
     let answer = &played.sent()[0];
     assert_eq!(answer["id"], "q1");
     let outcome = json!({"outcome": "selected", "optionId": "allow_session"});
@@ -307,22 +310,22 @@ fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
 
 #[test]
 fn whoever_types_goes_on_typing_when_a_question_comes() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.types("1 more");
     played.ask("q");
     assert!(!played.screen.answering);
-    played.act(Action::SwitchFocus);
+    played.act(KeyAction::SwitchFocus);
     assert!(played.screen.answering);
 }
 
 #[test]
 fn a_paste_goes_to_the_prompt_or_is_told() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     paste(&mut played.screen, "a\tb");
     assert_eq!(played.screen.prompt.text(), "a\tb");
     assert_eq!(played.screen.notice, None);
     played.ask("q");
-    played.act(Action::SwitchFocus);
+    played.act(KeyAction::SwitchFocus);
     paste(&mut played.screen, " c");
     assert_eq!(played.screen.prompt.text(), "a\tb c");
     let words = played.screen.notice.take().unwrap();
@@ -330,14 +333,14 @@ fn a_paste_goes_to_the_prompt_or_is_told() {
     paste(&mut played.screen, &"x".repeat(64 * 1024));
     let words = played.screen.notice.take().unwrap();
     assert_eq!(words, "the paste is cut: the prompt holds 64 KiB");
-    let mut played = Played::joined("desk");
+    let mut played = TestAttachClient::joined("desk");
     paste(&mut played.screen, "x");
     assert!(played.screen.prompt.is_empty() && played.screen.notice.is_some());
 }
 
 #[test]
 fn a_form_is_filled_in_by_a_line() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let schema = json!({"type": "object", "required": ["answer"],
                         "properties": {"answer": {"type": "string"}}});
     let params = json!({"sessionId": "s", "mode": "form", "message": "Which port?",
@@ -345,7 +348,7 @@ fn a_form_is_filled_in_by_a_line() {
     played
         .hear(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params}));
     played.types("8080");
-    played.act(Action::AnswerText);
+    played.act(KeyAction::AnswerText);
     let answer = &played.sent()[0];
     assert_eq!(answer["id"], 7);
     let result = json!({"action": "accept", "content": {"answer": "8080"}});
@@ -354,7 +357,7 @@ fn a_form_is_filled_in_by_a_line() {
 
 #[test]
 fn ends_are_told_where_they_are_worth_it() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
     played.event(json!({"kind": "turn_ended", "turnId": "t", "error": "too deep"}));
@@ -365,33 +368,33 @@ fn ends_are_told_where_they_are_worth_it() {
 
 #[test]
 fn leaving_takes_two() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
-    assert_eq!(played.act(Action::Interrupt), Flow::Stay);
+    assert_eq!(played.act(KeyAction::Interrupt), KeyOutcome::Stay);
     assert_eq!(played.sent()[0]["method"], "session/cancel");
-    played.act(Action::Unfold);
-    assert_eq!(played.act(Action::Interrupt), Flow::Stay);
-    assert_eq!(played.act(Action::Interrupt), Flow::Leave);
+    played.act(KeyAction::Unfold);
+    assert_eq!(played.act(KeyAction::Interrupt), KeyOutcome::Stay);
+    assert_eq!(played.act(KeyAction::Interrupt), KeyOutcome::Leave);
 }
 
 #[test]
 fn nothing_is_sent_without_a_connection() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.types("go");
     played
         .screen
         .lost(Duration::from_secs(1), vec!["lost".to_owned()], None);
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     assert!(played.sent().is_empty());
     assert_eq!(played.screen.prompt.text(), "go");
     assert_eq!(played.notes(), ["this may not have arrived: lost"]);
     // Nor is it said that something was done.
     played.screen.turn = Some(Duration::ZERO);
     for action in [
-        Action::Cancel,
-        Action::Interrupt,
-        Action::HandBack,
-        Action::TakeOver,
+        KeyAction::Cancel,
+        KeyAction::Interrupt,
+        KeyAction::HandBack,
+        KeyAction::TakeOver,
     ] {
         played.act(action);
         assert!(played.sent().is_empty());
@@ -402,7 +405,7 @@ fn nothing_is_sent_without_a_connection() {
 
 #[test]
 fn what_may_have_arrived_is_told_until_somebody_types() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let unsure = vec!["left".to_owned()];
     played.screen.lost(Duration::ZERO, unsure, None);
     played.join("me", true);
@@ -413,21 +416,21 @@ fn what_may_have_arrived_is_told_until_somebody_types() {
 
 #[test]
 fn what_is_refused_is_not_lost() {
-    let mut played = Played::joined("me");
-    let refuse = |played: &mut Played, data: Value| {
+    let mut played = TestAttachClient::joined("me");
+    let refuse = |played: &mut TestAttachClient, data: Value| {
         let id = played.sent().pop().unwrap()["id"].clone();
         let error = json!({"code": -32602, "message": "no", "data": data});
         played.hear(json!({"jsonrpc": "2.0", "id": id, "error": error}));
     };
     played.types("go");
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     played.types("more");
     refuse(&mut played, json!({}));
     assert_eq!(played.screen.notice.as_deref(), Some("no"));
     assert_eq!(played.notes(), ["this was not taken: go"]);
     assert_eq!(played.screen.prompt.text(), "more");
     // Whoever is refused so is not in control, whatever was thought.
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     let data = json!({"reason": "not_controller", "controller": "phone"});
     refuse(&mut played, data);
     assert!(!played.screen.in_control());
@@ -437,7 +440,7 @@ fn what_is_refused_is_not_lost() {
     assert_eq!(played.screen.prompt.text(), "more");
     // Also where it is under our name.
     played.screen.controller = Some("me".to_owned());
-    played.act(Action::Send);
+    played.act(KeyAction::Send);
     refuse(
         &mut played,
         json!({"reason": "not_controller", "controller": "me"}),
@@ -452,7 +455,7 @@ fn what_is_refused_is_not_lost() {
 
 #[test]
 fn somebody_else_under_our_name_is_not_us() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.ask("q");
     played.update(roster("takeover", "me", json!("me"), json!("me")));
     assert!(!played.screen.in_control() && played.screen.question().is_none());
@@ -462,7 +465,7 @@ fn somebody_else_under_our_name_is_not_us() {
     played.talk.detach();
     assert!(played.sent().is_empty());
     // Taken back, it is ours.
-    played.act(Action::TakeOver);
+    played.act(KeyAction::TakeOver);
     let take = played.sent().pop().unwrap();
     assert_eq!(take["method"], "session/takeover");
     played.update(roster("takeover", "me", json!("me"), json!("me")));
@@ -477,7 +480,7 @@ fn somebody_else_under_our_name_is_not_us() {
 
 #[test]
 fn who_is_forgotten_comes_back_by_itself() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let mut gone = roster("detached", "me", json!("me"), Value::Null);
     gone["_meta"]["harn"]["state"]["client"] = Value::Null;
     gone["_meta"]["harn"]["left"] = json!({"client_id": "me", "reason": "heartbeat_missed"});
@@ -505,7 +508,7 @@ fn who_is_forgotten_comes_back_by_itself() {
 
 #[test]
 fn a_connection_without_a_name_changes_only_who_controls() {
-    let mut played = Played::joined("desk");
+    let mut played = TestAttachClient::joined("desk");
     for (action, now) in [("takeover", json!("editor")), ("detached", Value::Null)] {
         let mut update = roster(action, "", json!("desk"), now.clone());
         update["_meta"]["harn"]["state"]["client"] = Value::Null;
@@ -517,7 +520,7 @@ fn a_connection_without_a_name_changes_only_who_controls() {
 
 #[test]
 fn what_a_person_was_asked_says_when_it_is_settled() {
-    let mut played = Played::joined("desk");
+    let mut played = TestAttachClient::joined("desk");
     let asked = json!({"requestId": "q", "kind": "question", "payload": {"prompt": "Which?"}});
     played.update(json!({"sessionUpdate": "hitl_request", "_meta": {"harn": asked}}));
     assert_eq!(played.notes(), ["a person is asked (question): Which?"]);
@@ -531,11 +534,11 @@ fn what_a_person_was_asked_says_when_it_is_settled() {
 
 #[test]
 fn two_equal_prompts_are_two() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let mut ids = Vec::new();
     for _ in 0..2 {
         played.types("go");
-        played.act(Action::Send);
+        played.act(KeyAction::Send);
         ids.push(played.sent().pop().unwrap()["id"].clone());
     }
     for (nth, id) in ids.iter().enumerate() {
@@ -552,9 +555,9 @@ fn two_equal_prompts_are_two() {
 #[test]
 fn what_was_noticed_goes_when_it_is_no_longer_so() {
     let start = json!({"kind": "turn_started", "turnId": "t", "messageId": "u"});
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     played.event(start.clone());
-    played.act(Action::Cancel);
+    played.act(KeyAction::Cancel);
     assert!(played.screen.notice.is_some());
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
     assert_eq!(played.screen.notice, None);
@@ -584,7 +587,7 @@ fn what_was_noticed_goes_when_it_is_no_longer_so() {
 
 #[test]
 fn everything_an_agent_can_send_is_taken_in() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/acp");
     let mut count = 0;
     for file in std::fs::read_dir(fixtures).unwrap() {
@@ -603,39 +606,39 @@ fn everything_an_agent_can_send_is_taken_in() {
     assert!(played.screen.usage.is_some());
     let calls = (0..played.screen.transcript.end()).filter(|number| {
         let entry = played.screen.transcript.entry(*number);
-        matches!(entry, Some(Entry::Call(call)) if call.status == ToolCallStatus::Failed)
+        matches!(entry, Some(TranscriptEntry::Call(call)) if call.status == ToolCallStatus::Failed)
     });
     assert!(calls.count() > 0);
 }
 
 #[test]
 fn what_somebody_reads_does_not_move() {
-    let mut played = Played::joined("me");
+    let mut played = TestAttachClient::joined("me");
     for number in 0..50 {
         played
             .screen
             .transcript
-            .note(Mark::Note, format!("line {number}"));
+            .note(NoteLevel::Note, format!("line {number}"));
     }
-    let first = |played: &Played| played.screen.in_sight(10)[0].to_string();
+    let first = |played: &TestAttachClient| played.screen.in_sight(10)[0].to_string();
     assert_eq!(first(&played), "· line 40");
     played.screen.scroll(-10, 10);
     assert_eq!(first(&played), "· line 30");
-    played.screen.transcript.note(Mark::Note, "new");
+    played.screen.transcript.note(NoteLevel::Note, "new");
     assert_eq!(first(&played), "· line 30");
     played.screen.scroll(-100, 10);
     assert_eq!(first(&played), "· line 0");
     played.screen.scroll(10, 10);
     assert_eq!(first(&played), "· line 10");
     played.screen.scroll(100, 10);
-    assert_eq!(played.screen.view, View::End);
+    assert_eq!(played.screen.view, ScrollPosition::End);
     // A place that is forgotten is the beginning.
     played.screen.scroll(-100, 10);
     for number in 0..5000 {
         played
             .screen
             .transcript
-            .note(Mark::Note, format!("{number}"));
+            .note(NoteLevel::Note, format!("{number}"));
     }
     assert!(first(&played).starts_with("… 1051 earlier entries"));
 }

@@ -4,36 +4,36 @@ use std::borrow::Cow;
 
 use agent_client_protocol::v1::schema::{ContentBlock, Meta, SessionUpdate};
 use harn_acp::client::{
-    Changed, ExtensionUpdate, HarnMeta, LIVE_SESSION_CLIENT, LiveClientFields, vendor_meta,
+    AttachmentResult, ExtensionUpdate, HarnMeta, LIVE_SESSION_CLIENT, LiveClientFields, vendor_meta,
 };
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::{Joined, Waiting};
+use super::{JoinedSession, QueuedMessage};
 
 /// Whatever comes, cut into its parts.
 #[derive(Deserialize)]
-pub(super) struct Incoming<'a> {
+pub(super) struct ReceivedMessage<'a> {
     pub(super) id: Option<Value>,
     #[serde(borrow)]
     pub(super) method: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) params: Option<&'a RawValue>,
     pub(super) result: Option<Value>,
-    pub(super) error: Option<Problem>,
+    pub(super) error: Option<RequestRefusal>,
 }
 
 /// Why a request is refused.
 #[derive(Deserialize)]
-pub(super) struct Problem {
+pub(super) struct RequestRefusal {
     #[serde(default)]
     pub(super) message: String,
-    pub(super) data: Option<ProblemData>,
+    pub(super) data: Option<RefusalDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ProblemData {
+pub(super) struct RefusalDetails {
     /// The reason as a word.
     pub(super) reason: Option<String>,
     /// Who is in the way.
@@ -43,13 +43,13 @@ pub(super) struct ProblemData {
 /// The params of a `session/update` that is understood.
 #[derive(Deserialize)]
 pub(in crate::attach) struct UpdateParams {
-    pub(in crate::attach) update: Update,
+    pub(in crate::attach) update: ReceivedUpdate,
 }
 
 /// An update: the one that only we send, one of ACP, or an extension.
 #[derive(Deserialize)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case")]
-pub(in crate::attach) enum Update {
+pub(in crate::attach) enum ReceivedUpdate {
     #[serde(rename_all = "camelCase")]
     UserMessage {
         message_id: Option<String>,
@@ -67,19 +67,19 @@ pub(in crate::attach) enum Update {
 /// The session of some params, and their place in its stream.
 pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<String>) {
     #[derive(Deserialize)]
-    struct Head {
+    struct ParamsHead {
         #[serde(rename = "sessionId")]
         session: Option<String>,
         #[serde(rename = "_meta")]
-        meta: Option<HarnMeta<Option<StreamPlace>>>,
+        meta: Option<HarnMeta<Option<StreamPosition>>>,
     }
     #[derive(Deserialize)]
-    struct StreamPlace {
+    struct StreamPosition {
         #[serde(rename = "eventId")]
         event: Option<String>,
     }
     match serde_json::from_str(params.get()) {
-        Ok(Head { session, meta }) => (session, meta.and_then(|meta| meta.harn?.event)),
+        Ok(ParamsHead { session, meta }) => (session, meta.and_then(|meta| meta.harn?.event)),
         Err(_) => (None, None),
     }
 }
@@ -104,7 +104,7 @@ pub(in crate::attach) fn live_client_change(
     }
     let params: UpdateParams = serde_json::from_str(params.get()).ok()?;
     match params.update {
-        Update::Extension(update) => match *update {
+        ReceivedUpdate::Extension(update) => match *update {
             ExtensionUpdate::LiveSessionClient { meta } => Some(meta.harn),
             _ => None,
         },
@@ -113,12 +113,12 @@ pub(in crate::attach) fn live_client_change(
 }
 
 /// What the answer to an attach says.
-pub(super) fn joined(result: Changed<'_>) -> Joined {
+pub(super) fn joined(result: AttachmentResult<'_>) -> JoinedSession {
     let session = result.meta.map(|meta| meta.harn.session);
     let mode = session
         .as_ref()
         .and_then(|it| it.modes.get("currentModeId")?.as_str());
-    Joined {
+    JoinedSession {
         mode: mode.map(str::to_owned),
         session: String::new(),
         controller: result.active_controller_id.map(Cow::into_owned),
@@ -134,41 +134,41 @@ pub(super) fn joined(result: Changed<'_>) -> Joined {
 /// The answer to a question for what waits.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Pending {
-    injections: Vec<PendingRow>,
+pub(super) struct PendingInjectionsReply {
+    injections: Vec<PendingInjectionRow>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct PendingRow {
+struct PendingInjectionRow {
     message_id: Option<String>,
     mode: String,
-    content: Option<PendingContent>,
+    content: Option<InjectionContent>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum PendingContent {
+enum InjectionContent {
     Text(String),
     Blocks(Vec<ContentBlock>),
 }
 
 /// The messages of a list of what waits.
-pub(super) fn waiting(pending: Pending) -> Vec<Waiting> {
-    let message = |row: PendingRow| {
+pub(super) fn waiting(pending: PendingInjectionsReply) -> Vec<QueuedMessage> {
+    let message = |row: PendingInjectionRow| {
         let text = |block| match block {
             ContentBlock::Text(text) => Some(text.text),
             _ => None,
         };
         let text = match row.content {
-            Some(PendingContent::Text(text)) => text,
-            Some(PendingContent::Blocks(blocks)) => {
+            Some(InjectionContent::Text(text)) => text,
+            Some(InjectionContent::Blocks(blocks)) => {
                 let texts: Vec<_> = blocks.into_iter().filter_map(text).collect();
                 texts.join("\n")
             }
             None => String::new(),
         };
-        Some(Waiting {
+        Some(QueuedMessage {
             message: row.message_id?,
             steer: row.mode == "finish_step",
             text,

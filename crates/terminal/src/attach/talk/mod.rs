@@ -10,21 +10,21 @@ mod wishes;
 
 use std::{collections::HashMap, path::PathBuf};
 
-use harn_acp::client::{AGENT_EVENT, AGENT_IDLE, Changed};
+use harn_acp::client::{AGENT_EVENT, AGENT_IDLE, AttachmentResult};
 use harn_lines::rpc::RpcMessage;
 use harn_model::LiveClientAction;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use self::message::{Incoming, Pending, Problem, ProblemData};
+use self::message::{PendingInjectionsReply, ReceivedMessage, RefusalDetails, RequestRefusal};
 
-pub(super) use self::message::{Update, UpdateParams, hello, live_client_change};
+pub(super) use self::message::{ReceivedUpdate, UpdateParams, hello, live_client_change};
 
 /// How often we say that we are still there, in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
 
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum AttachEvent {
     /// The params of a `session/update`.
     Update(Box<RawValue>),
     /// The same, of one by which somebody else came in our place, under our name.
@@ -33,14 +33,14 @@ pub(super) enum Heard {
     Event(Box<RawValue>),
     Idle,
     /// A question, to be answered under its id.
-    Asked(Asked),
+    Asked(QuestionRequest),
     /// The question of this id is no longer asked.
     Withdrawn(Value),
     /// We are in the session: what is known of it.
-    Joined(Box<Joined>),
-    Waiting(Vec<Waiting>),
+    Joined(Box<JoinedSession>),
+    Waiting(Vec<QueuedMessage>),
     /// A message of ours is kept for the agent.
-    Kept(Waiting),
+    Kept(QueuedMessage),
     /// A message of ours came too late for its turn, and is sent as the prompt of this number.
     Prompted(u64, String),
     /// The prompt of this number was answered: its turn is over.
@@ -48,12 +48,12 @@ pub(super) enum Heard {
     /// Something we wanted is refused; with the words that were not taken.
     Refused {
         why: String,
-        words: Option<Words>,
+        words: Option<RejectedText>,
     },
     /// The same, because we are not in control, but this one is.
     NotController {
         controller: Option<String>,
-        words: Option<Words>,
+        words: Option<RejectedText>,
     },
     /// There is no joining this session, in the server's words or ours.
     Failed(String),
@@ -61,13 +61,13 @@ pub(super) enum Heard {
 
 /// Words of ours that were not taken, with the number of the prompt they were.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct RejectedText {
     pub(super) prompt: Option<u64>,
     pub(super) text: String,
 }
 
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct QuestionRequest {
     pub(super) id: Value,
     pub(super) params: Box<RawValue>,
     pub(super) form: bool,
@@ -75,7 +75,7 @@ pub(super) struct Asked {
 
 /// What is known of a session when we have joined it.
 #[derive(Debug, Default)]
-pub(super) struct Joined {
+pub(super) struct JoinedSession {
     pub(super) session: String,
     pub(super) title: Option<String>,
     pub(super) cwd: Option<PathBuf>,
@@ -87,14 +87,14 @@ pub(super) struct Joined {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct QueuedMessage {
     pub(super) message: String,
     pub(super) steer: bool,
     pub(super) text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum SessionTarget {
     Live(String),
     /// One that is stored, in its directory.
     Stored(String, PathBuf),
@@ -104,7 +104,7 @@ pub(super) enum Target {
 
 /// What a request of ours was for.
 #[derive(Debug)]
-enum Sent {
+enum RequestPurpose {
     Hello,
     Attach { control: bool },
     Load,
@@ -118,14 +118,14 @@ enum Sent {
 }
 
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct AttachProtocol {
     me: String,
-    target: Target,
+    target: SessionTarget,
     /// Whether to control it.
     control: bool,
     last: Option<String>,
     next: u64,
-    sent: HashMap<u64, Sent>,
+    sent: HashMap<u64, RequestPurpose>,
     out: Vec<String>,
     /// Who kept us from controlling it.
     instead: Option<String>,
@@ -142,9 +142,9 @@ pub(super) struct Talk {
     pub(super) worker_calls: bool,
 }
 
-impl Talk {
+impl AttachProtocol {
     /// Talk under the name `me`; `after` is where to begin in the session, if not at its beginning.
-    pub(super) fn new(me: String, target: Target, after: Option<String>) -> Self {
+    pub(super) fn new(me: String, target: SessionTarget, after: Option<String>) -> Self {
         Self {
             me,
             target,
@@ -165,8 +165,8 @@ impl Talk {
     /// The session, once it is known.
     pub(super) fn session(&self) -> Option<&str> {
         match &self.target {
-            Target::Live(session) | Target::Stored(session, _) => Some(session),
-            Target::New(_) => None,
+            SessionTarget::Live(session) | SessionTarget::Stored(session, _) => Some(session),
+            SessionTarget::New(_) => None,
         }
     }
 
@@ -182,13 +182,17 @@ impl Talk {
         self.instead = None;
         self.sent.clear();
         self.out.clear();
-        self.request(Sent::Hello, "initialize", message::hello(self.worker_calls));
+        self.request(
+            RequestPurpose::Hello,
+            "initialize",
+            message::hello(self.worker_calls),
+        );
     }
 
     /// Opens the session again, in its directory, when it is joined next.
     pub(super) fn reopen(&mut self, cwd: PathBuf) {
-        if let Target::Live(session) = &self.target {
-            self.target = Target::Stored(session.clone(), cwd);
+        if let SessionTarget::Live(session) = &self.target {
+            self.target = SessionTarget::Stored(session.clone(), cwd);
         }
     }
 
@@ -198,7 +202,7 @@ impl Talk {
         let mut sent: Vec<_> = std::mem::take(&mut self.sent).into_iter().collect();
         sent.sort_by_key(|(id, _)| *id);
         let words = sent.into_iter().filter_map(|(_, sent)| match sent {
-            Sent::Inject { text, .. } => Some(text),
+            RequestPurpose::Inject { text, .. } => Some(text),
             // Whether a prompt arrived shows when the session is joined again.
             _ => None,
         });
@@ -206,8 +210,8 @@ impl Talk {
     }
 
     /// Takes in a line. Lines that make no sense are left out: a display must not fail over something new.
-    pub(super) fn hear(&mut self, line: &str) -> Option<Heard> {
-        let incoming: Incoming<'_> = serde_json::from_str(line).ok()?;
+    pub(super) fn hear(&mut self, line: &str) -> Option<AttachEvent> {
+        let incoming: ReceivedMessage<'_> = serde_json::from_str(line).ok()?;
         let params = incoming.params.map(ToOwned::to_owned);
         match (incoming.method.as_deref(), incoming.id) {
             (Some(method), Some(id)) => self.asked(method, id, params),
@@ -224,7 +228,12 @@ impl Talk {
         }
     }
 
-    fn asked(&mut self, method: &str, id: Value, params: Option<Box<RawValue>>) -> Option<Heard> {
+    fn asked(
+        &mut self,
+        method: &str,
+        id: Value,
+        params: Option<Box<RawValue>>,
+    ) -> Option<AttachEvent> {
         let form = match method {
             "session/request_permission" => false,
             "elicitation/create" => true,
@@ -236,28 +245,28 @@ impl Talk {
         };
         let params = params?;
         self.reached(&params);
-        Some(Heard::Asked(Asked { id, params, form }))
+        Some(AttachEvent::Asked(QuestionRequest { id, params, form }))
     }
 
-    fn told(&mut self, method: &str, params: Box<RawValue>) -> Option<Heard> {
+    fn told(&mut self, method: &str, params: Box<RawValue>) -> Option<AttachEvent> {
         match method {
             "session/update" => self.reached(&params).then(|| self.updated(params)),
-            AGENT_EVENT => self.reached(&params).then_some(Heard::Event(params)),
-            AGENT_IDLE => Some(Heard::Idle),
+            AGENT_EVENT => self.reached(&params).then_some(AttachEvent::Event(params)),
+            AGENT_IDLE => Some(AttachEvent::Idle),
             "$/cancel_request" => {
                 let params: Value = serde_json::from_str(params.get()).ok()?;
-                Some(Heard::Withdrawn(params.get("requestId")?.clone()))
+                Some(AttachEvent::Withdrawn(params.get("requestId")?.clone()))
             }
             _ => None,
         }
     }
 
     /// An update, which may be about ourselves.
-    fn updated(&mut self, params: Box<RawValue>) -> Heard {
+    fn updated(&mut self, params: Box<RawValue>) -> AttachEvent {
         // What is told of the time before is over.
         let change = self.joined.then(|| live_client_change(&params));
         let Some(change) = change.flatten() else {
-            return Heard::Update(params);
+            return AttachEvent::Update(params);
         };
         let state = change.state.into_owned();
         let left = change.left.map(|left| left.into_owned());
@@ -268,22 +277,26 @@ impl Talk {
             (LiveClientAction::Detached, _, Some(left)) => {
                 (left.client_id, left.reason == "replaced")
             }
-            _ => return Heard::Update(params),
+            _ => return AttachEvent::Update(params),
         };
-        let comes =
-            |sent: &Sent| matches!(sent, Sent::Attach { .. } | Sent::Takeover | Sent::HandBack);
+        let comes = |sent: &RequestPurpose| {
+            matches!(
+                sent,
+                RequestPurpose::Attach { .. } | RequestPurpose::Takeover | RequestPurpose::HandBack
+            )
+        };
         if who != self.me || replaced && self.sent.values().any(comes) {
-            return Heard::Update(params);
+            return AttachEvent::Update(params);
         }
         // Somebody else may go by our name by now.
         self.known = false;
         if replaced {
             // To come again would replace the other in turn, and so on for ever.
-            return Heard::Replaced(params);
+            return AttachEvent::Replaced(params);
         }
         // We were not heard of for too long. The stream goes on all the same.
         self.attach(state.previous_controller_id == Some(who), None);
-        Heard::Update(params)
+        AttachEvent::Update(params)
     }
 
     /// Notes how far the session's stream has come; false when it is another session's.
@@ -296,115 +309,127 @@ impl Talk {
             self.last = event;
             self.begun = true;
             // It comes when we are in, also where the answer does not.
-            let comes = |sent: &Sent| matches!(sent, Sent::Attach { .. });
+            let comes = |sent: &RequestPurpose| matches!(sent, RequestPurpose::Attach { .. });
             self.known |= !self.joined && self.sent.values().any(comes);
         }
         true
     }
 
-    fn answered(&mut self, id: u64, sent: Sent, result: &Value) -> Option<Heard> {
+    fn answered(&mut self, id: u64, sent: RequestPurpose, result: &Value) -> Option<AttachEvent> {
         match sent {
-            Sent::Hello => {
+            RequestPurpose::Hello => {
                 self.open();
                 None
             }
-            Sent::New => match result.get("sessionId").and_then(Value::as_str) {
+            RequestPurpose::New => match result.get("sessionId").and_then(Value::as_str) {
                 Some(session) => {
-                    self.target = Target::Live(session.to_owned());
+                    self.target = SessionTarget::Live(session.to_owned());
                     self.attach(self.control, None);
                     None
                 }
-                None => Some(Heard::Failed(
+                None => Some(AttachEvent::Failed(
                     "the server made a session without an id".to_owned(),
                 )),
             },
-            Sent::Load => {
-                if let Target::Stored(session, _) = &self.target {
-                    self.target = Target::Live(session.clone());
+            RequestPurpose::Load => {
+                if let SessionTarget::Stored(session, _) = &self.target {
+                    self.target = SessionTarget::Live(session.clone());
                 }
                 self.attach(self.control, None);
                 None
             }
-            Sent::Attach { .. } => {
+            RequestPurpose::Attach { .. } => {
                 self.known = true;
                 self.joined = true;
                 let session = json!({"sessionId": self.session()});
-                self.request(Sent::Pending, "session/pending_injections", session);
-                let mut joined = Changed::deserialize(result)
-                    .map_or_else(|_| Joined::default(), message::joined);
+                self.request(
+                    RequestPurpose::Pending,
+                    "session/pending_injections",
+                    session,
+                );
+                let mut joined = AttachmentResult::deserialize(result)
+                    .map_or_else(|_| JoinedSession::default(), message::joined);
                 joined.session = self.session().unwrap_or_default().to_owned();
                 joined.instead = self.instead.take();
-                Some(Heard::Joined(Box::new(joined)))
+                Some(AttachEvent::Joined(Box::new(joined)))
             }
-            Sent::Pending => Some(Heard::Waiting(message::waiting(
-                Pending::deserialize(result).unwrap_or_default(),
+            RequestPurpose::Pending => Some(AttachEvent::Waiting(message::waiting(
+                PendingInjectionsReply::deserialize(result).unwrap_or_default(),
             ))),
-            Sent::Inject { steer, text } => {
+            RequestPurpose::Inject { steer, text } => {
                 let message = result.get("messageId").and_then(Value::as_str)?.to_owned();
-                Some(Heard::Kept(Waiting {
+                Some(AttachEvent::Kept(QueuedMessage {
                     message,
                     steer,
                     text,
                 }))
             }
-            Sent::Prompt(_) => Some(Heard::Answered(id)),
+            RequestPurpose::Prompt(_) => Some(AttachEvent::Answered(id)),
             // What comes of them is told to everyone.
-            Sent::Takeover | Sent::HandBack => {
+            RequestPurpose::Takeover | RequestPurpose::HandBack => {
                 self.known = true;
                 None
             }
-            Sent::Heartbeat => None,
+            RequestPurpose::Heartbeat => None,
         }
     }
 
-    fn refused(&mut self, id: u64, sent: Sent, problem: Problem) -> Option<Heard> {
-        let Problem { message: why, data } = problem;
-        let ProblemData { reason, controller } = data.unwrap_or_default();
+    fn refused(
+        &mut self,
+        id: u64,
+        sent: RequestPurpose,
+        problem: RequestRefusal,
+    ) -> Option<AttachEvent> {
+        let RequestRefusal { message: why, data } = problem;
+        let RefusalDetails { reason, controller } = data.unwrap_or_default();
         let reason = reason.as_deref().unwrap_or_default();
         let words = match sent {
             // Somebody else controls it: watch.
-            Sent::Attach { control: true } if reason == "controller_exists" => {
+            RequestPurpose::Attach { control: true } if reason == "controller_exists" => {
                 self.instead = controller;
                 self.attach(false, Some(self.after()));
                 return None;
             }
-            Sent::Attach { .. } if reason == "unknown_session" && self.begun => {
+            RequestPurpose::Attach { .. } if reason == "unknown_session" && self.begun => {
                 let why = "the session is stored; nobody has opened it";
-                return Some(Heard::Failed(why.to_owned()));
+                return Some(AttachEvent::Failed(why.to_owned()));
             }
-            Sent::Attach { .. } | Sent::Hello | Sent::Load | Sent::New => {
-                return Some(Heard::Failed(why));
+            RequestPurpose::Attach { .. }
+            | RequestPurpose::Hello
+            | RequestPurpose::Load
+            | RequestPurpose::New => {
+                return Some(AttachEvent::Failed(why));
             }
             // Its turn ended before the message came: then it is the next prompt.
-            Sent::Inject { text, .. } if reason == "no_active_prompt" => {
-                return Some(Heard::Prompted(self.prompt(&text), text));
+            RequestPurpose::Inject { text, .. } if reason == "no_active_prompt" => {
+                return Some(AttachEvent::Prompted(self.prompt(&text), text));
             }
             // A server that knows neither has a session all the same.
-            Sent::Pending | Sent::Heartbeat => return None,
-            Sent::Takeover | Sent::HandBack => None,
-            Sent::Inject { text, .. } => Some(Words { prompt: None, text }),
-            Sent::Prompt(text) => {
+            RequestPurpose::Pending | RequestPurpose::Heartbeat => return None,
+            RequestPurpose::Takeover | RequestPurpose::HandBack => None,
+            RequestPurpose::Inject { text, .. } => Some(RejectedText { prompt: None, text }),
+            RequestPurpose::Prompt(text) => {
                 let prompt = Some(id);
-                Some(Words { prompt, text })
+                Some(RejectedText { prompt, text })
             }
         };
         Some(match reason {
-            "not_controller" => Heard::NotController { controller, words },
-            _ => Heard::Refused { why, words },
+            "not_controller" => AttachEvent::NotController { controller, words },
+            _ => AttachEvent::Refused { why, words },
         })
     }
 
     fn open(&mut self) {
         match self.target.clone() {
-            Target::Live(_) => self.attach(self.control, Some(self.after())),
-            Target::Stored(session, cwd) => {
+            SessionTarget::Live(_) => self.attach(self.control, Some(self.after())),
+            SessionTarget::Stored(session, cwd) => {
                 let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": [],
                                     "lastEventId": self.after()});
-                self.request(Sent::Load, "session/load", params);
+                self.request(RequestPurpose::Load, "session/load", params);
             }
-            Target::New(cwd) => {
+            SessionTarget::New(cwd) => {
                 let params = json!({"cwd": cwd, "mcpServers": []});
-                self.request(Sent::New, "session/new", params);
+                self.request(RequestPurpose::New, "session/new", params);
             }
         }
     }
@@ -416,10 +441,10 @@ impl Talk {
 
     fn attach(&mut self, control: bool, after: Option<String>) {
         let params = self.attach_params(control, after);
-        self.request(Sent::Attach { control }, "session/attach", params);
+        self.request(RequestPurpose::Attach { control }, "session/attach", params);
     }
 
-    fn request(&mut self, sent: Sent, method: &str, params: Value) -> u64 {
+    fn request(&mut self, sent: RequestPurpose, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.sent.insert(id, sent);

@@ -5,19 +5,19 @@ use serde_json::{Value, json};
 use super::*;
 
 /// A talk, and the messages it sends.
-struct Side {
-    talk: Talk,
+struct TestProtocol {
+    talk: AttachProtocol,
 }
 
-impl Side {
-    fn new(target: Target, control: bool) -> Self {
-        let mut talk = Talk::new("me".to_owned(), target, None);
+impl TestProtocol {
+    fn new(target: SessionTarget, control: bool) -> Self {
+        let mut talk = AttachProtocol::new("me".to_owned(), target, None);
         talk.begin(control);
         Self { talk }
     }
 
     fn live() -> Self {
-        Self::new(Target::Live("s".to_owned()), true)
+        Self::new(SessionTarget::Live("s".to_owned()), true)
     }
 
     /// One that has joined.
@@ -38,18 +38,18 @@ impl Side {
         serde_json::from_str(line).unwrap()
     }
 
-    fn hear(&mut self, message: Value) -> Option<Heard> {
+    fn hear(&mut self, message: Value) -> Option<AttachEvent> {
         self.talk.hear(&message.to_string())
     }
 
     /// Answers the request that is sent now, which is this one.
-    fn answer(&mut self, method: &str, result: Value) -> Option<Heard> {
+    fn answer(&mut self, method: &str, result: Value) -> Option<AttachEvent> {
         let sent = self.sent();
         assert_eq!(sent["method"], method);
         self.hear(json!({"jsonrpc": "2.0", "id": sent["id"], "result": result}))
     }
 
-    fn refuse(&mut self, method: &str, data: Value) -> Option<Heard> {
+    fn refuse(&mut self, method: &str, data: Value) -> Option<AttachEvent> {
         let sent = self.sent();
         assert_eq!(sent["method"], method);
         let error = json!({"code": -32602, "message": "no", "data": data});
@@ -64,7 +64,7 @@ fn update(session: &str, event: &str) -> Value {
 
 #[test]
 fn a_live_session_is_attached_to_from_its_beginning() {
-    let mut side = Side::live();
+    let mut side = TestProtocol::live();
     let hello = side.sent();
     let ours = &hello["params"]["clientCapabilities"]["_meta"]["harn"];
     assert_eq!(
@@ -83,7 +83,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
                          "availableCommands": [], "lastEventId": "0", "epoch": 0});
     let result = json!({"active_controller_id": "me", "_meta": {"harn": {"session": session}}});
     let heard = side.hear(json!({"jsonrpc": "2.0", "id": 2, "result": result}));
-    let Some(Heard::Joined(joined)) = heard else {
+    let Some(AttachEvent::Joined(joined)) = heard else {
         panic!("{heard:?}");
     };
     assert!(side.talk.joined && joined.working);
@@ -93,7 +93,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
     let rows = json!([{"kind": "user", "messageId": "m", "mode": "finish_step", "content": "hm"},
                       {"kind": "reminder", "id": "r"}]);
     let heard = side.answer("session/pending_injections", json!({"injections": rows}));
-    let Some(Heard::Waiting(waiting)) = heard else {
+    let Some(AttachEvent::Waiting(waiting)) = heard else {
         panic!("{heard:?}");
     };
     assert_eq!(waiting.len(), 1);
@@ -102,7 +102,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
 
 #[test]
 fn where_somebody_controls_it_we_watch() {
-    let mut side = Side::live();
+    let mut side = TestProtocol::live();
     side.answer("initialize", json!({}));
     let taken = json!({"reason": "controller_exists", "controller": "desk"});
     assert!(side.refuse("session/attach", taken).is_none());
@@ -111,7 +111,7 @@ fn where_somebody_controls_it_we_watch() {
     assert_eq!(again["params"]["lastEventId"], "0");
     let result = json!({"active_controller_id": "desk"});
     let heard = side.hear(json!({"jsonrpc": "2.0", "id": again["id"], "result": result}));
-    let Some(Heard::Joined(joined)) = heard else {
+    let Some(AttachEvent::Joined(joined)) = heard else {
         panic!("{heard:?}");
     };
     assert_eq!(joined.instead.as_deref(), Some("desk"));
@@ -119,7 +119,7 @@ fn where_somebody_controls_it_we_watch() {
 
 #[test]
 fn a_stored_session_is_loaded_and_a_new_one_made() {
-    let mut side = Side::new(Target::Stored("s".to_owned(), "/w".into()), true);
+    let mut side = TestProtocol::new(SessionTarget::Stored("s".to_owned(), "/w".into()), true);
     side.answer("initialize", json!({}));
     let load = side.sent();
     assert_eq!(load["method"], "session/load");
@@ -130,7 +130,7 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
     // It is followed already.
     assert_eq!(attach["params"].get("lastEventId"), None);
 
-    let mut side = Side::new(Target::New("/w".into()), true);
+    let mut side = TestProtocol::new(SessionTarget::New("/w".into()), true);
     side.answer("initialize", json!({}));
     side.answer("session/new", json!({"sessionId": "new"}));
     assert_eq!(side.sent()["params"]["sessionId"], "new");
@@ -139,7 +139,7 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
 
 #[test]
 fn coming_back_goes_on_behind_the_last_event() {
-    let mut side = Side::joined();
+    let mut side = TestProtocol::joined();
     assert!(side.hear(update("s", "7.0")).is_some());
     // Another session's, and one that has no place.
     assert!(side.hear(update("other", "9")).is_none());
@@ -164,24 +164,24 @@ fn coming_back_goes_on_behind_the_last_event() {
 
 #[test]
 fn a_client_that_was_replaced_does_not_come_back() {
-    let mut side = Side::joined();
+    let mut side = TestProtocol::joined();
     let harn = json!({"action": "detached", "state": {"previous_controller_id": "me", "clients": []},
                       "left": {"client_id": "me", "reason": "replaced"}});
     let mut left = update("s", "7");
     left["params"]["update"] =
         json!({"sessionUpdate": "live_session_client", "_meta": {"harn": harn}});
     let heard = side.hear(left);
-    assert!(matches!(heard, Some(Heard::Replaced(_))), "{heard:?}");
+    assert!(matches!(heard, Some(AttachEvent::Replaced(_))), "{heard:?}");
     assert!(side.talk.take_lines().is_empty());
 }
 
 #[test]
 fn a_message_that_comes_too_late_is_the_next_prompt() {
-    let mut side = Side::joined();
+    let mut side = TestProtocol::joined();
     side.talk.inject(true, "go left");
     let late = json!({"reason": "no_active_prompt"});
     let heard = side.refuse("session/inject", late);
-    assert!(matches!(heard, Some(Heard::Prompted(_, text)) if text == "go left"));
+    assert!(matches!(heard, Some(AttachEvent::Prompted(_, text)) if text == "go left"));
     let prompt = side.sent();
     assert_eq!(prompt["method"], "session/prompt");
     assert_eq!(prompt["params"]["prompt"][0]["text"], "go left");
@@ -189,10 +189,10 @@ fn a_message_that_comes_too_late_is_the_next_prompt() {
 
 #[test]
 fn what_is_refused_comes_back_with_its_words() {
-    let mut side = Side::joined();
+    let mut side = TestProtocol::joined();
     side.talk.prompt("do it");
     let heard = side.refuse("session/prompt", Value::Null);
-    let Some(Heard::Refused { why, words }) = heard else {
+    let Some(AttachEvent::Refused { why, words }) = heard else {
         panic!("{heard:?}");
     };
     assert_eq!(
@@ -202,37 +202,40 @@ fn what_is_refused_comes_back_with_its_words() {
     side.talk.inject(true, "now");
     let other = json!({"reason": "not_controller", "controller": "desk"});
     let heard = side.refuse("session/inject", other);
-    let Some(Heard::NotController { controller, words }) = heard else {
+    let Some(AttachEvent::NotController { controller, words }) = heard else {
         panic!("{heard:?}");
     };
     assert_eq!(controller.as_deref(), Some("desk"));
     assert_eq!(words.unwrap().text, "now");
     side.talk.take_over();
     let heard = side.refuse("session/takeover", Value::Null);
-    assert!(matches!(heard, Some(Heard::Refused { words: None, .. })));
+    assert!(matches!(
+        heard,
+        Some(AttachEvent::Refused { words: None, .. })
+    ));
 }
 
 #[test]
 fn questions_are_passed_on_and_what_is_unknown_is_refused() {
-    let mut side = Side::joined();
+    let mut side = TestProtocol::joined();
     let params = json!({"sessionId": "s", "_meta": {"harn": {"eventId": "8"}}});
     let ask =
         |method: &str| json!({"jsonrpc": "2.0", "id": "q1", "method": method, "params": params});
     let heard = side.hear(ask("session/request_permission"));
     assert!(matches!(
         heard,
-        Some(Heard::Asked(Asked { form: false, .. }))
+        Some(AttachEvent::Asked(QuestionRequest { form: false, .. }))
     ));
     let heard = side.hear(ask("elicitation/create"));
     assert!(matches!(
         heard,
-        Some(Heard::Asked(Asked { form: true, .. }))
+        Some(AttachEvent::Asked(QuestionRequest { form: true, .. }))
     ));
     assert!(side.hear(ask("fs/read_text_file")).is_none());
     assert_eq!(side.sent()["error"]["code"], -32601);
     let gone =
         json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "q1"}});
-    assert!(matches!(side.hear(gone), Some(Heard::Withdrawn(id)) if id == "q1"));
+    assert!(matches!(side.hear(gone), Some(AttachEvent::Withdrawn(id)) if id == "q1"));
     for nonsense in ["", "{}", "[1]", "not json", r#"{"id":99,"result":1}"#] {
         assert!(side.talk.hear(nonsense).is_none(), "{nonsense}");
     }

@@ -3,14 +3,18 @@
 use harn_lines::rpc::RpcMessage;
 use serde_json::{Value, json};
 
-use super::{HEARTBEAT, Sent, Talk};
+use super::{AttachProtocol, HEARTBEAT, RequestPurpose};
 
-impl Talk {
+impl AttachProtocol {
     /// Sends a prompt, and says its number.
     pub(in crate::attach) fn prompt(&mut self, text: &str) -> u64 {
         let prompt = json!([{"type": "text", "text": text}]);
         let params = json!({"sessionId": self.session(), "prompt": prompt});
-        self.request(Sent::Prompt(text.to_owned()), "session/prompt", params)
+        self.request(
+            RequestPurpose::Prompt(text.to_owned()),
+            "session/prompt",
+            params,
+        )
     }
 
     /// Says something to an agent that works: at its next safe place, or when it is done.
@@ -18,7 +22,11 @@ impl Talk {
         let mode = if steer { "steer" } else { "queue" };
         let params = json!({"sessionId": self.session(), "mode": mode, "content": text});
         let text = text.to_owned();
-        self.request(Sent::Inject { steer, text }, "session/inject", params);
+        self.request(
+            RequestPurpose::Inject { steer, text },
+            "session/inject",
+            params,
+        );
     }
 
     pub(in crate::attach) fn cancel(&mut self) {
@@ -29,13 +37,13 @@ impl Talk {
     /// Takes control, whoever has it.
     pub(in crate::attach) fn take_over(&mut self) {
         let params = json!({"sessionId": self.session(), "clientId": self.me});
-        self.request(Sent::Takeover, "session/takeover", params);
+        self.request(RequestPurpose::Takeover, "session/takeover", params);
     }
 
     /// Gives control up, and goes on watching.
     pub(in crate::attach) fn hand_back(&mut self) {
         let params = self.attach_params(false, None);
-        self.request(Sent::HandBack, "session/attach", params);
+        self.request(RequestPurpose::HandBack, "session/attach", params);
     }
 
     pub(super) fn attach_params(&self, control: bool, after: Option<String>) -> Value {
@@ -61,7 +69,7 @@ impl Talk {
             return;
         }
         let params = json!({"sessionId": self.session(), "clientId": self.me});
-        self.request(Sent::Heartbeat, "session/heartbeat", params);
+        self.request(RequestPurpose::Heartbeat, "session/heartbeat", params);
     }
 
     /// Says that we leave, if it is we who go by our name.
@@ -70,7 +78,7 @@ impl Talk {
             return;
         }
         let params = json!({"sessionId": self.session(), "clientId": self.me});
-        self.request(Sent::Heartbeat, "session/detach", params);
+        self.request(RequestPurpose::Heartbeat, "session/detach", params);
     }
 
     pub(in crate::attach) fn answer(&mut self, id: &Value, result: &Value) {

@@ -5,9 +5,9 @@ use std::{borrow::Cow, path::Path};
 use agent_client_protocol::v1::schema::{ToolCall, ToolCallContent, ToolCallUpdate};
 use serde_json::Value;
 
-use super::{Call, Entry, Transcript};
+use super::{ToolCallEntry, TranscriptEntry, TranscriptWindow};
 use crate::{
-    paint::Style,
+    paint::PaintStyle,
     reading::{activity::tool_meta, call, calls, diff},
 };
 
@@ -18,13 +18,13 @@ const DIFF: usize = 1000;
 /// So much of what it was called with is kept.
 const INPUT: usize = 16 * 1024;
 
-impl Transcript {
+impl TranscriptWindow {
     pub(in crate::attach) fn call(&mut self, call: ToolCall) {
         let ours = tool_meta(call.meta.as_ref());
         let id = call.tool_call_id.0.clone();
         let ended = calls::announce(&mut self.fold, &call);
         let status = ended.as_ref().or(self.fold.open.calls.get(&*id));
-        let mut shown = Call {
+        let mut shown = ToolCallEntry {
             kind: call.kind,
             status: status.map_or_else(Default::default, |call| call.status),
             title: call.title,
@@ -36,7 +36,7 @@ impl Transcript {
         };
         let input = call.raw_input.as_ref();
         shown.take_in(input, Some(&call.content), &self.cwd);
-        let number = self.push(Entry::Call(shown));
+        let number = self.push(TranscriptEntry::Call(shown));
         if let Some(open) = self.fold.open.calls.get_mut(&*id) {
             open.tag = number;
         }
@@ -54,7 +54,7 @@ impl Transcript {
         let fields = update.fields;
         let cwd = self.cwd.clone();
         self.change(number, |entry| {
-            let Entry::Call(call) = entry else {
+            let TranscriptEntry::Call(call) = entry else {
                 return;
             };
             call.title = title;
@@ -67,7 +67,7 @@ impl Transcript {
     }
 }
 
-impl Call {
+impl ToolCallEntry {
     /// What it is called with and what it shows, where that is told; it is told whole each time.
     fn take_in(&mut self, input: Option<&Value>, content: Option<&[ToolCallContent]>, cwd: &Path) {
         if let Some(input) = input {
@@ -87,7 +87,7 @@ impl Call {
         if more > 0 {
             self.diff.truncate(DIFF);
             let more = format!("… {more} more lines");
-            self.diff.push((Style::Dim, more));
+            self.diff.push((PaintStyle::Dim, more));
         }
     }
 }

@@ -4,25 +4,25 @@ use agent_client_protocol::v1::schema::{PlanEntry, ToolKind};
 use harn_model::ToolCallStatus;
 
 use crate::{
-    paint::Style,
+    paint::PaintStyle,
     reading::activity::{Job, JobState},
 };
 
 #[derive(Debug)]
-pub(in crate::attach) enum Entry {
-    Said(Said),
-    Call(Call),
+pub(in crate::attach) enum TranscriptEntry {
+    Said(MessageEntry),
+    Call(ToolCallEntry),
     /// A plan, as it stands now.
     Plan(Vec<PlanEntry>),
     Job(Job),
     /// Something worth a line.
-    Note(Mark, String),
+    Note(NoteLevel, String),
 }
 
 /// Words, or a piece of many.
 #[derive(Debug)]
-pub(in crate::attach) struct Said {
-    pub(in crate::attach) who: Who,
+pub(in crate::attach) struct MessageEntry {
+    pub(in crate::attach) who: MessageAuthor,
     /// The message they are of.
     pub(super) message: Option<String>,
     pub(in crate::attach) text: String,
@@ -31,7 +31,7 @@ pub(in crate::attach) struct Said {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::attach) enum Who {
+pub(in crate::attach) enum MessageAuthor {
     /// A person, through the client of this name where it is known and another one.
     Person(Option<String>),
     Agent,
@@ -40,14 +40,14 @@ pub(in crate::attach) enum Who {
 
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::attach) enum Mark {
+pub(in crate::attach) enum NoteLevel {
     Note,
     /// It asks for attention.
     Warning,
 }
 
 #[derive(Debug)]
-pub(in crate::attach) struct Call {
+pub(in crate::attach) struct ToolCallEntry {
     pub(in crate::attach) kind: ToolKind,
     pub(in crate::attach) title: String,
     pub(in crate::attach) status: ToolCallStatus,
@@ -58,10 +58,10 @@ pub(in crate::attach) struct Call {
     pub(in crate::attach) input: String,
     /// What it shows, or the end of it.
     pub(in crate::attach) output: String,
-    pub(in crate::attach) diff: Vec<(Style, String)>,
+    pub(in crate::attach) diff: Vec<(PaintStyle, String)>,
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
         const ITSELF: usize = 256;

@@ -13,19 +13,21 @@ use agent_client_protocol::v1::schema::PlanEntry;
 use harn_model::{AgentEvent, HitlOutcome, OpenItems, ToolCallStatus};
 use serde_json::Value;
 
-pub(super) use self::entry::{Call, Entry, Mark, Said, Who};
+pub(super) use self::entry::{
+    MessageAuthor, MessageEntry, NoteLevel, ToolCallEntry, TranscriptEntry,
+};
 use crate::reading::{
-    activity::{Activity, Job},
+    activity::{AgentActivity, Job},
     plan::is_same_plan,
 };
 
 #[derive(Debug, Default)]
-pub(super) struct Transcript {
-    entries: VecDeque<Entry>,
+pub(super) struct TranscriptWindow {
+    entries: VecDeque<TranscriptEntry>,
     /// The number of the first entry that is kept; they are counted from the beginning.
     pub(super) first: u64,
     bytes: usize,
-    bounds: Bounds,
+    bounds: TranscriptLimits,
     /// Calls and questions that are open, each tagged with the number of its entry.
     fold: harn_model::Transcript<u64>,
     /// Workers and compositions, each with the number of its entry.
@@ -36,12 +38,12 @@ pub(super) struct Transcript {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct TranscriptLimits {
     entries: usize,
     bytes: usize,
 }
 
-impl Default for Bounds {
+impl Default for TranscriptLimits {
     fn default() -> Self {
         // A few hundred screens.
         Self {
@@ -54,14 +56,14 @@ impl Default for Bounds {
 /// Words are kept in pieces of about this size, so that showing some of them costs no more than that.
 const PIECE: usize = 8 * 1024;
 
-impl Transcript {
+impl TranscriptWindow {
     /// The number behind the last entry.
     pub(super) fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
     /// An entry by its number, unless it was forgotten.
-    pub(super) fn entry(&self, number: u64) -> Option<&Entry> {
+    pub(super) fn entry(&self, number: u64) -> Option<&TranscriptEntry> {
         self.entries.get(self.index(number)?)
     }
 
@@ -69,7 +71,7 @@ impl Transcript {
         usize::try_from(number.checked_sub(self.first)?).ok()
     }
 
-    fn push(&mut self, entry: Entry) -> u64 {
+    fn push(&mut self, entry: TranscriptEntry) -> u64 {
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
         self.forget();
@@ -77,7 +79,7 @@ impl Transcript {
     }
 
     /// Changes an entry that is still kept.
-    fn change(&mut self, number: u64, change: impl FnOnce(&mut Entry)) {
+    fn change(&mut self, number: u64, change: impl FnOnce(&mut TranscriptEntry)) {
         let Some(entry) = self
             .index(number)
             .and_then(|index| self.entries.get_mut(index))
@@ -112,24 +114,24 @@ impl Transcript {
     }
 
     /// Words, which go on with the last ones when they are of the same message.
-    pub(super) fn said(&mut self, who: Who, message: Option<&str>, text: &str) {
+    pub(super) fn said(&mut self, who: MessageAuthor, message: Option<&str>, text: &str) {
         let mut rest = text;
         // What a person says comes in blocks, each a paragraph.
-        let joint = if matches!(who, Who::Person(_)) {
+        let joint = if matches!(who, MessageAuthor::Person(_)) {
             "\n"
         } else {
             ""
         };
         let last = self.end().saturating_sub(1);
         let mut goes_on = false;
-        if let Some(Entry::Said(said)) = self.entry(last)
+        if let Some(TranscriptEntry::Said(said)) = self.entry(last)
             && said.who == who
             && said.message.as_deref() == message
         {
             let (now, later) = split(&said.text, rest);
             if !now.is_empty() {
                 self.change(last, |entry| {
-                    if let Entry::Said(said) = entry {
+                    if let TranscriptEntry::Said(said) = entry {
                         said.text.push_str(joint);
                         said.text.push_str(now);
                     }
@@ -140,7 +142,7 @@ impl Transcript {
         }
         while !rest.is_empty() {
             let (now, later) = split("", rest);
-            self.push(Entry::Said(Said {
+            self.push(TranscriptEntry::Said(MessageEntry {
                 who: who.clone(),
                 message: message.map(str::to_owned),
                 text: now.to_owned(),
@@ -157,7 +159,7 @@ impl Transcript {
         let recent = self.entries.iter().rev().take(RECENT);
         recent
             .filter_map(|entry| match entry {
-                Entry::Said(said) => said.message.as_deref(),
+                TranscriptEntry::Said(said) => said.message.as_deref(),
                 _ => None,
             })
             .any(|id| id == message)
@@ -166,12 +168,12 @@ impl Transcript {
     /// A plan: the one that is shown, as it stands now, or another one.
     pub(super) fn plan(&mut self, steps: Vec<PlanEntry>) {
         let is_same = |number: &u64| match self.entry(*number) {
-            Some(Entry::Plan(shown)) => is_same_plan(shown, &steps),
+            Some(TranscriptEntry::Plan(shown)) => is_same_plan(shown, &steps),
             _ => false,
         };
         match self.plan.filter(is_same) {
-            Some(number) => self.change(number, |entry| *entry = Entry::Plan(steps)),
-            None => self.plan = Some(self.push(Entry::Plan(steps))),
+            Some(number) => self.change(number, |entry| *entry = TranscriptEntry::Plan(steps)),
+            None => self.plan = Some(self.push(TranscriptEntry::Plan(steps))),
         }
     }
 
@@ -186,8 +188,8 @@ impl Transcript {
         calls.any(|call| call.status == ToolCallStatus::Pending && call.tag >= self.first)
     }
 
-    pub(super) fn note(&mut self, mark: Mark, text: impl Into<String>) {
-        self.push(Entry::Note(mark, text.into()));
+    pub(super) fn note(&mut self, mark: NoteLevel, text: impl Into<String>) {
+        self.push(TranscriptEntry::Note(mark, text.into()));
     }
 
     /// The last line says that a person is asked, under this id.
@@ -217,8 +219,8 @@ impl Transcript {
         });
         if let Some(question) = closed.question {
             self.change(question.tag, |entry| {
-                if let Entry::Note(mark, text) = entry {
-                    *mark = Mark::Note;
+                if let TranscriptEntry::Note(mark, text) = entry {
+                    *mark = NoteLevel::Note;
                     text.push_str(&format!(" ({how})"));
                 }
             });
@@ -226,13 +228,13 @@ impl Transcript {
     }
 
     /// What the agent does beside talking and calling tools.
-    pub(super) fn activity(&mut self, activity: Activity) {
+    pub(super) fn activity(&mut self, activity: AgentActivity) {
         match activity {
-            Activity::Job(job) => self.job(job),
-            Activity::Note(words) => self.note(Mark::Note, words),
-            Activity::Warning(words) => self.note(Mark::Warning, words),
+            AgentActivity::Job(job) => self.job(job),
+            AgentActivity::Note(words) => self.note(NoteLevel::Note, words),
+            AgentActivity::Warning(words) => self.note(NoteLevel::Warning, words),
             // The status line says it.
-            Activity::Idle => {}
+            AgentActivity::Idle => {}
         }
     }
 
@@ -240,10 +242,10 @@ impl Transcript {
         let id = job.id.clone();
         match self.jobs.get(&id).copied() {
             Some(number) if number >= self.first => {
-                self.change(number, |entry| *entry = Entry::Job(job));
+                self.change(number, |entry| *entry = TranscriptEntry::Job(job));
             }
             _ => {
-                let number = self.push(Entry::Job(job));
+                let number = self.push(TranscriptEntry::Job(job));
                 self.jobs.insert(id, number);
             }
         }

@@ -7,31 +7,31 @@ use harn_acp::client::vendor_meta;
 use super::*;
 use crate::reading::activity::JobState;
 
-fn texts(transcript: &Transcript) -> Vec<String> {
+fn texts(transcript: &TranscriptWindow) -> Vec<String> {
     let entries = transcript.first..transcript.end();
     let text = |number| match transcript.entry(number).unwrap() {
-        Entry::Said(said) => said.text.clone(),
-        Entry::Note(_, text) => text.clone(),
+        TranscriptEntry::Said(said) => said.text.clone(),
+        TranscriptEntry::Note(_, text) => text.clone(),
         other => format!("{other:?}"),
     };
     entries.map(text).collect()
 }
 
-fn small(entries: usize, bytes: usize) -> Transcript {
-    Transcript {
-        bounds: Bounds { entries, bytes },
-        ..Transcript::default()
+fn small(entries: usize, bytes: usize) -> TranscriptWindow {
+    TranscriptWindow {
+        bounds: TranscriptLimits { entries, bytes },
+        ..TranscriptWindow::default()
     }
 }
 
 #[test]
 fn words_of_one_message_are_one_entry() {
-    let mut transcript = Transcript::default();
-    transcript.said(Who::Agent, Some("a"), "one ");
-    transcript.said(Who::Agent, Some("a"), "two");
-    transcript.said(Who::Agent, Some("b"), "three");
-    transcript.said(Who::Person(None), Some("c"), "x");
-    transcript.said(Who::Person(None), Some("c"), "y");
+    let mut transcript = TranscriptWindow::default();
+    transcript.said(MessageAuthor::Agent, Some("a"), "one ");
+    transcript.said(MessageAuthor::Agent, Some("a"), "two");
+    transcript.said(MessageAuthor::Agent, Some("b"), "three");
+    transcript.said(MessageAuthor::Person(None), Some("c"), "x");
+    transcript.said(MessageAuthor::Person(None), Some("c"), "y");
     assert_eq!(texts(&transcript), ["one two", "three", "x\ny"]);
     assert!(transcript.has_message("a") && !transcript.has_message("d"));
 }
@@ -40,17 +40,17 @@ fn words_of_one_message_are_one_entry() {
 fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
     let line = "words and words\n".repeat(100);
     let mut whole = String::new();
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptWindow::default();
     for _ in 0..40 {
-        transcript.said(Who::Agent, Some("a"), &line);
+        transcript.said(MessageAuthor::Agent, Some("a"), &line);
         whole.push_str(&line);
     }
     // Without an end of a line, at once and bit by bit.
     let endless = "é".repeat(10 * PIECE);
-    transcript.said(Who::Agent, Some("a"), &endless);
+    transcript.said(MessageAuthor::Agent, Some("a"), &endless);
     whole.push_str(&endless);
     for _ in 0..10_000 {
-        transcript.said(Who::Agent, Some("a"), "no end ");
+        transcript.said(MessageAuthor::Agent, Some("a"), "no end ");
         whole.push_str("no end ");
     }
     assert_eq!(texts(&transcript).concat(), whole);
@@ -63,13 +63,13 @@ fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
 fn the_beginning_is_forgotten_and_counted() {
     let mut transcript = small(3, usize::MAX);
     for number in 0..5 {
-        transcript.note(Mark::Note, format!("{number}"));
+        transcript.note(NoteLevel::Note, format!("{number}"));
     }
     assert_eq!(transcript.first, 2);
     assert_eq!(texts(&transcript), ["2", "3", "4"]);
     let mut transcript = small(usize::MAX, 10_000);
     for _ in 0..100 {
-        transcript.note(Mark::Note, "x".repeat(744));
+        transcript.note(NoteLevel::Note, "x".repeat(744));
     }
     assert_eq!(transcript.end() - transcript.first, 10);
     assert!(transcript.bytes <= 10_000);
@@ -93,14 +93,14 @@ fn the_beginning_is_forgotten_and_counted() {
     assert!(transcript.end() - transcript.first <= 10);
 }
 
-fn call(id: &str, kind: &str) -> ToolCallOf {
+fn call(id: &str, kind: &str) -> AcpToolCall {
     let call = json!({"toolCallId": id, "title": "Do", "kind": kind, "status": "pending"});
     serde_json::from_value(call).unwrap()
 }
 
-type ToolCallOf = agent_client_protocol::v1::schema::ToolCall;
+type AcpToolCall = agent_client_protocol::v1::schema::ToolCall;
 
-fn call_update(transcript: &mut Transcript, update: Value, harn: Value) {
+fn call_update(transcript: &mut TranscriptWindow, update: Value, harn: Value) {
     let mut update: agent_client_protocol::v1::schema::ToolCallUpdate =
         serde_json::from_value(update).unwrap();
     update.meta = Some(vendor_meta(harn));
@@ -109,9 +109,9 @@ fn call_update(transcript: &mut Transcript, update: Value, harn: Value) {
 
 #[test]
 fn a_call_is_one_entry_that_changes() {
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptWindow::default();
     transcript.call(call("c", "execute"));
-    transcript.note(Mark::Note, "meanwhile");
+    transcript.note(NoteLevel::Note, "meanwhile");
     let content = json!([{"type": "content", "content": {"type": "text", "text": "out\n"}},
                          {"type": "diff", "path": "/w/a", "oldText": "1\n", "newText": "2\n"}]);
     transcript.cwd = "/w".into();
@@ -121,7 +121,7 @@ fn a_call_is_one_entry_that_changes() {
     // It is over; nothing changes it any more.
     let late = json!({"toolCallId": "c", "status": "failed"});
     call_update(&mut transcript, late, json!({}));
-    let Some(Entry::Call(call)) = transcript.entry(0) else {
+    let Some(TranscriptEntry::Call(call)) = transcript.entry(0) else {
         panic!("no call");
     };
     assert_eq!(format!("{:?}", call.status), "Completed");
@@ -136,7 +136,7 @@ fn a_call_is_one_entry_that_changes() {
 
 #[test]
 fn what_a_call_shows_is_bounded() {
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptWindow::default();
     transcript.call(call("c", "execute"));
     let text = "line of output\n".repeat(100_000);
     let lines: String = (0..5000).map(|number| format!("{number}\n")).collect();
@@ -145,7 +145,7 @@ fn what_a_call_shows_is_bounded() {
     let more = json!({"toolCallId": "c", "content": content});
     call_update(&mut transcript, more, json!({}));
     assert!(transcript.bytes < 200_000, "{}", transcript.bytes);
-    let Some(Entry::Call(call)) = transcript.entry(0) else {
+    let Some(TranscriptEntry::Call(call)) = transcript.entry(0) else {
         panic!("no call");
     };
     assert!(call.output.starts_with("…\nline"));
@@ -158,7 +158,7 @@ fn plans_and_workers_change_in_place() {
         let step = json!({"content": content, "priority": "high", "status": status});
         serde_json::from_value::<PlanEntry>(step).unwrap()
     };
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptWindow::default();
     transcript.plan(vec![step("a", "pending")]);
     transcript.plan(vec![step("a", "completed")]);
     assert_eq!(transcript.end(), 1);
@@ -167,7 +167,7 @@ fn plans_and_workers_change_in_place() {
     transcript.plan(vec![step("b", "pending")]);
     assert_eq!(transcript.end(), 3);
     let worker = |state| {
-        Activity::Job(Job {
+        AgentActivity::Job(Job {
             id: "w".to_owned(),
             name: "left".to_owned(),
             task: Some("Look".to_owned()),
@@ -178,7 +178,7 @@ fn plans_and_workers_change_in_place() {
     transcript.activity(worker(JobState::Running));
     transcript.activity(worker(JobState::Failed("dark".to_owned())));
     assert_eq!(transcript.end(), 4);
-    let Some(Entry::Job(job)) = transcript.entry(3) else {
+    let Some(TranscriptEntry::Job(job)) = transcript.entry(3) else {
         panic!("no job");
     };
     assert_eq!(job.state, JobState::Failed("dark".to_owned()));

@@ -23,13 +23,13 @@ use tokio_tungstenite::{
 use super::{
     super::{
         address::url,
-        servers::{Which, ask},
+        servers::{ListScope, ask},
     },
     *,
 };
 
-fn remote(url_text: &str, token: &str, ca: Option<PathBuf>) -> Address {
-    Address::Url(Remote {
+fn remote(url_text: &str, token: &str, ca: Option<PathBuf>) -> ServerAddress {
+    ServerAddress::Url(RemoteAddress {
         url: url(url_text).unwrap(),
         token: token.to_owned(),
         ca,
@@ -80,12 +80,12 @@ async fn a_token_opens_a_web_socket_and_a_wrong_one_does_not() {
         }
     });
     let address = |token| remote(&format!("ws://127.0.0.1:{port}"), token, None);
-    let mut answers = ask(vec![address("right"), address("wrong")], Which::Live).await;
+    let mut answers = ask(vec![address("right"), address("wrong")], ListScope::Live).await;
     let refused = answers.pop().unwrap().unwrap_err();
     assert!(matches!(refused, NoConnection::Token(_)), "{refused}");
     let server = answers.pop().unwrap().unwrap();
     assert_eq!(server.sessions.len(), 1);
-    let all = ask(vec![address("right")], Which::All).await;
+    let all = ask(vec![address("right")], ListScope::All).await;
     assert_eq!(all[0].as_ref().unwrap().sessions.len(), 2);
     assert!(!format!("{:?}", address("right")).contains("right"));
 }
@@ -114,14 +114,20 @@ async fn tls_is_believed_with_the_right_authority_only() {
     let ca = dir.path().join("ca.pem");
     fs::write(&ca, made.cert.pem()).unwrap();
     let address = |ca| remote(&format!("wss://localhost:{port}/acp"), "right", ca);
-    let trusted = Wire::connect(&address(Some(ca))).await;
+    let trusted = AttachConnection::connect(&address(Some(ca))).await;
     assert!(trusted.is_ok(), "{:?}", trusted.err());
     drop(trusted);
-    let unknown = Wire::connect(&address(None)).await.err().unwrap();
+    let unknown = AttachConnection::connect(&address(None))
+        .await
+        .err()
+        .unwrap();
     assert!(matches!(unknown, NoConnection::Tls(..)), "{unknown}");
     let empty = dir.path().join("empty.pem");
     fs::write(&empty, "").unwrap();
-    let wrong = Wire::connect(&address(Some(empty))).await.err().unwrap();
+    let wrong = AttachConnection::connect(&address(Some(empty)))
+        .await
+        .err()
+        .unwrap();
     assert!(
         wrong.to_string().contains("no certificate in it"),
         "{wrong}"
@@ -138,7 +144,7 @@ async fn a_socket_nobody_listens_at_is_left_out() {
     fs::write(live.join("README"), "").unwrap();
     let addresses = super::super::address::sockets(dir.path());
     assert_eq!(addresses.len(), 1);
-    let asked = ask(addresses, Which::All).await;
+    let asked = ask(addresses, ListScope::All).await;
     assert!(matches!(asked[0], Err(NoConnection::Nobody(_))));
     assert!(super::super::address::sockets(&live).is_empty());
 }

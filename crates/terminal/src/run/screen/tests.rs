@@ -8,15 +8,15 @@ use super::*;
 
 /// Paper that a test can read while a screen writes on it.
 #[derive(Clone, Default)]
-pub(crate) struct Paper(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Paper {
+impl CapturedOutput {
     pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
 
-impl Write for Paper {
+impl Write for CapturedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -28,9 +28,9 @@ impl Write for Paper {
 }
 
 /// Paper that cannot be written on.
-struct Refusing(io::ErrorKind);
+struct FailingWriter(io::ErrorKind);
 
-impl Write for Refusing {
+impl Write for FailingWriter {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(self.0.into())
     }
@@ -43,40 +43,40 @@ impl Write for Refusing {
 #[test]
 fn only_a_lost_answer_is_an_error() {
     use io::ErrorKind::{BrokenPipe, StorageFull};
-    let refusing = |kind| Box::new(Refusing(kind));
-    let ended = |mut screen: Screen| {
+    let refusing = |kind| Box::new(FailingWriter(kind));
+    let ended = |mut screen: RunScreen| {
         screen.answer("here");
-        screen.line(&[(Style::Plain, "done")]);
+        screen.line(&[(PaintStyle::Plain, "done")]);
         screen.finish().map_err(|error| error.kind())
     };
-    let paper = || Box::new(Paper::default());
-    let full = Screen::split(refusing(StorageFull), paper(), false);
+    let paper = || Box::new(CapturedOutput::default());
+    let full = RunScreen::split(refusing(StorageFull), paper(), false);
     assert_eq!(ended(full), Err(StorageFull));
-    let shared = Screen::shared(refusing(StorageFull), false);
+    let shared = RunScreen::shared(refusing(StorageFull), false);
     assert_eq!(ended(shared), Err(StorageFull));
-    let gone = Screen::split(refusing(BrokenPipe), paper(), false);
+    let gone = RunScreen::split(refusing(BrokenPipe), paper(), false);
     assert_eq!(ended(gone), Ok(()));
-    let no_notes = Screen::split(paper(), refusing(StorageFull), false);
+    let no_notes = RunScreen::split(paper(), refusing(StorageFull), false);
     assert_eq!(ended(no_notes), Ok(()));
 }
 
-fn play(screen: &mut Screen) {
+fn play(screen: &mut RunScreen) {
     screen.thought("hm\nwell");
-    screen.begin_line("a", &[(Style::Plain, "read a.rs")]);
-    assert!(screen.end_line("a", &[(Style::Plain, " done")]));
+    screen.begin_line("a", &[(PaintStyle::Plain, "read a.rs")]);
+    assert!(screen.end_line("a", &[(PaintStyle::Plain, " done")]));
     screen.answer("\nIt is ");
     screen.answer("here.");
-    screen.begin_line("b", &[(Style::Plain, "read b.rs")]);
-    screen.line(&[(Style::Plain, "something else")]);
-    assert!(!screen.end_line("b", &[(Style::Plain, " done")]));
+    screen.begin_line("b", &[(PaintStyle::Plain, "read b.rs")]);
+    screen.line(&[(PaintStyle::Plain, "something else")]);
+    assert!(!screen.end_line("b", &[(PaintStyle::Plain, " done")]));
     screen.answer("And there.\x1b[2J");
     screen.finish().unwrap();
 }
 
 #[test]
 fn sections_stand_apart_on_a_terminal() {
-    let paper = Paper::default();
-    play(&mut Screen::shared(Box::new(paper.clone()), false));
+    let paper = CapturedOutput::default();
+    play(&mut RunScreen::shared(Box::new(paper.clone()), false));
     expect![[r"
         hm
         well
@@ -95,8 +95,8 @@ fn sections_stand_apart_on_a_terminal() {
 
 #[test]
 fn the_answer_is_kept_as_it_is_and_nothing_else_with_it() {
-    let (answer, notes) = (Paper::default(), Paper::default());
-    play(&mut Screen::split(
+    let (answer, notes) = (CapturedOutput::default(), CapturedOutput::default());
+    play(&mut RunScreen::split(
         Box::new(answer.clone()),
         Box::new(notes.clone()),
         false,
@@ -115,10 +115,10 @@ fn the_answer_is_kept_as_it_is_and_nothing_else_with_it() {
 
 #[test]
 fn one_blank_line_is_enough() {
-    let paper = Paper::default();
-    let mut screen = Screen::shared(Box::new(paper.clone()), false);
+    let paper = CapturedOutput::default();
+    let mut screen = RunScreen::shared(Box::new(paper.clone()), false);
     screen.answer("one\n\n");
-    screen.line(&[(Style::Plain, "note")]);
+    screen.line(&[(PaintStyle::Plain, "note")]);
     screen.answer("two\n");
     screen.answer("\n");
     screen.pause_answer();
@@ -129,8 +129,8 @@ fn one_blank_line_is_enough() {
 
 #[test]
 fn a_style_ends_with_its_line() {
-    let paper = Paper::default();
-    let mut screen = Screen::shared(Box::new(paper.clone()), true);
+    let paper = CapturedOutput::default();
+    let mut screen = RunScreen::shared(Box::new(paper.clone()), true);
     screen.thought("a\nb");
     screen.finish().unwrap();
     assert_eq!(paper.text(), "\x1b[2ma\x1b[0m\n\x1b[2mb\x1b[0m\n");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use harn_model::ProcessExit;
 use harn_runtime::{CommandExit, CommandSink as _, CommandSpec, HostError, ToolHandle};
 
-use super::screen::Screen;
+use super::screen::CommandScreen;
 
 /// How much longer than its time the host may take to say so.
 const GRACE: Duration = Duration::from_secs(5);
@@ -13,7 +13,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs a command to its end; none when its time was over.
 pub(super) async fn run(
     call: &ToolHandle,
-    screen: &Screen,
+    screen: &CommandScreen,
     spec: CommandSpec,
     limit: Option<Duration>,
 ) -> Option<Result<CommandExit, HostError>> {
@@ -29,7 +29,7 @@ pub(super) async fn run(
 }
 
 /// Puts what it printed on the screen; which line of which came first is not known.
-fn told(screen: &Screen, exit: ProcessExit) -> Option<CommandExit> {
+fn told(screen: &CommandScreen, exit: ProcessExit) -> Option<CommandExit> {
     let mut sink = screen.clone();
     if exit.truncated {
         screen.miss();

@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::{
-    screen::{KEPT, Screen},
-    words::Command,
+    screen::{CommandScreen, KEPT},
+    words::CommandArgument,
 };
 use super::{
-    Builtin, Kit, built_in,
+    BuiltinTool, BuiltinToolkit, built_in,
     work::{executor, fail_by, parse, unless_cancelled, value},
 };
 use crate::{Toolbox, local::command::sleep_until_limit};
@@ -38,7 +38,7 @@ const MAX_DOUBLINGS: u32 = 5;
 
 /// A command that was let run.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct CommandRun {
     /// The line: that of whoever was asked, if they put another in its place.
     pub command: String,
     /// How it ended.
@@ -61,7 +61,7 @@ pub enum CommandEnd {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct RunInput {
-    command: Command,
+    command: CommandArgument,
     /// The id of a shell; in a call that was declared, the command names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shell: Option<String>,
@@ -83,7 +83,7 @@ struct RunOutput<'a> {
     output_bytes: Option<u64>,
 }
 
-impl Kit {
+impl BuiltinToolkit {
     /// Runs a command for a model, which is told what it printed also where it failed.
     pub(super) async fn call_command(
         &self,
@@ -110,19 +110,19 @@ impl Kit {
         cx: &'a TurnContext,
         input: Value,
         patience: Option<Duration>,
-    ) -> BoxFuture<'a, Result<Ran, AgentError>> {
+    ) -> BoxFuture<'a, Result<CommandRun, AgentError>> {
         Box::pin(async move {
             let input = match self.in_its_shell(cx, &input).await {
                 Ok(declared) => declared.map(value).unwrap_or(input),
                 Err(error) => {
-                    let call = built_in(cx, Builtin::RunCommand).input(input);
+                    let call = built_in(cx, BuiltinTool::RunCommand).input(input);
                     return Err(call.refuse(error).await?);
                 }
             };
             let declared: Option<RunInput> = RunInput::deserialize(&input).ok();
             let declared = declared.and_then(|input| input.command.spec(cx, 0));
             let line = declared.map(|spec| spec.line().into_owned());
-            let call = built_in(cx, Builtin::RunCommand).input(input);
+            let call = built_in(cx, BuiltinTool::RunCommand).input(input);
             let call = call.command(&line.unwrap_or_default()).ask().await?;
             let offers = cx.host().client_offers();
             let lent = !offers.terminal && offers.tools && self.is_exec_lent();
@@ -149,7 +149,7 @@ impl Kit {
                 return Err(fail_by(call, by, error).await?);
             };
             let command = spec.line().into_owned();
-            let screen = Screen::keeping(place);
+            let screen = CommandScreen::keeping(place);
             let exit = unless_cancelled(cx, async {
                 match lent {
                     true => Ok(exec::run(&call, &screen, spec, limit).await),
@@ -157,21 +157,21 @@ impl Kit {
                 }
             });
             let end = match exit.await?? {
-                Some(Ok(exit)) => Ended::Exited(exit),
+                Some(Ok(exit)) => CommandCompletion::Exited(exit),
                 Some(Err(error)) => {
                     let reason = fail_by(call, by, error).await?.to_string();
-                    return Ok(Ran {
+                    return Ok(CommandRun {
                         command,
                         end: CommandEnd::Broken(reason),
                         output: ToolOutput::default(),
                     });
                 }
-                None => Ended::TimedOut(limit.unwrap_or_default()),
+                None => CommandCompletion::TimedOut(limit.unwrap_or_default()),
             };
             screen.show_rest(&call).await?;
             let output = end.output(by, &screen);
             let end = end.tell(call, output.clone()).await?;
-            Ok(Ran {
+            Ok(CommandRun {
                 command,
                 end,
                 output,
@@ -188,10 +188,10 @@ impl Kit {
     ) -> Result<Option<RunInput>, ToolError> {
         let given: RunInput = parse(input, "the arguments have no command")?;
         let shell = given.shell.clone().or_else(|| self.shells.chosen());
-        let (Some(shell), Command::Line(line)) = (shell, &given.command) else {
+        let (Some(shell), CommandArgument::Line(line)) = (shell, &given.command) else {
             return Ok(None);
         };
-        let command = Command::within(cx, &self.shells, shell, line).await?;
+        let command = CommandArgument::within(cx, &self.shells, shell, line).await?;
         Ok(Some(RunInput {
             command,
             shell: None,
@@ -202,9 +202,13 @@ impl Kit {
 
 impl Toolbox {
     /// `run_command`, for a person, who can cancel it.
-    pub async fn run_command(&self, cx: &TurnContext, line: &str) -> Result<Ran, AgentError> {
+    pub async fn run_command(
+        &self,
+        cx: &TurnContext,
+        line: &str,
+    ) -> Result<CommandRun, AgentError> {
         let input = value(RunInput {
-            command: Command::Line(line.to_owned()),
+            command: CommandArgument::Line(line.to_owned()),
             shell: None,
             timeout_ms: None,
         });
@@ -229,10 +233,10 @@ pub async fn run_for_call(
     line: &str,
 ) -> Result<CommandResult, AgentError> {
     let by = executor(call.host().client_offers().terminal);
-    let screen = Screen::default();
+    let screen = CommandScreen::default();
     let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
     let end = match watch(call, &screen, spec, None).await? {
-        Some(Ok(exit)) => Ended::Exited(exit),
+        Some(Ok(exit)) => CommandCompletion::Exited(exit),
         Some(Err(error)) => {
             let output = ToolOutput {
                 executor: Some(by),
@@ -241,7 +245,7 @@ pub async fn run_for_call(
             let failed = Some(error.into());
             return Ok(CommandResult { output, failed });
         }
-        None => Ended::TimedOut(Duration::ZERO),
+        None => CommandCompletion::TimedOut(Duration::ZERO),
     };
     screen.show_rest(call).await?;
     Ok(CommandResult {
@@ -254,7 +258,7 @@ pub async fn run_for_call(
 /// when the turn is cancelled, ends the command and all it started.
 async fn watch(
     call: &ToolHandle,
-    screen: &Screen,
+    screen: &CommandScreen,
     spec: CommandSpec,
     limit: Option<Duration>,
 ) -> Result<Option<Result<CommandExit, HostError>>, AgentError> {
@@ -277,12 +281,12 @@ async fn watch(
     }
 }
 
-enum Ended {
+enum CommandCompletion {
     Exited(CommandExit),
     TimedOut(Duration),
 }
 
-impl Ended {
+impl CommandCompletion {
     fn how(&self) -> String {
         match self {
             Self::Exited(exit) => match (exit.code, &exit.signal) {
@@ -297,7 +301,7 @@ impl Ended {
         }
     }
 
-    fn output(&self, by: ToolExecutor, screen: &Screen) -> ToolOutput {
+    fn output(&self, by: ToolExecutor, screen: &CommandScreen) -> ToolOutput {
         let (exit, reported) = match self {
             Self::Exited(exit) => (Some(exit), Some((exit.output.clone(), exit.truncated))),
             Self::TimedOut(_) => (None, None),
@@ -379,7 +383,7 @@ mod tests {
                 output,
                 truncated,
             };
-            Ended::Exited(exit).how()
+            CommandCompletion::Exited(exit).how()
         };
         assert_eq!(exit(Some(3), None), "exit code 3");
         assert_eq!(exit(None, Some("SIGKILL")), "ended by SIGKILL");

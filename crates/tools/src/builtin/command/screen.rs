@@ -11,7 +11,7 @@ use harn_model::{CommandOutput, ToolContent};
 use harn_runtime::{AgentError, CommandSink, ToolHandle};
 use tokio::sync::Notify;
 
-use super::super::outputs::{Kept, Outputs};
+use super::super::outputs::{OutputFile, OutputFolder};
 use crate::{local::output::boundary, lock::lock};
 
 /// How much of the output one update shows at most, and the last one.
@@ -24,13 +24,13 @@ const STREAMED: u64 = 1024 * 1024;
 
 /// What a command printed so far, or the terminal it runs in.
 #[derive(Clone, Default)]
-pub(super) struct Screen {
-    seen: Arc<Mutex<Seen>>,
+pub(super) struct CommandScreen {
+    seen: Arc<Mutex<ScreenState>>,
     changed: Arc<Notify>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ScreenState {
     terminal: Option<String>,
     /// Whether an update has shown the terminal.
     terminal_shown: bool,
@@ -42,26 +42,26 @@ struct Seen {
     shown: u64,
     /// Something of it never came.
     missing: bool,
-    file: Spill,
+    file: OutputOverflow,
 }
 
 /// Where output goes that is more than is shown.
 #[derive(Default)]
-enum Spill {
+enum OutputOverflow {
     /// Nowhere, or it did not work out.
     #[default]
     None,
     /// Into this file, once it is needed.
-    Ready(Outputs, PathBuf),
-    Kept(Kept),
+    Ready(OutputFolder, PathBuf),
+    Kept(OutputFile),
 }
 
-impl Screen {
+impl CommandScreen {
     /// One that keeps everything at this place, where there is more than is shown.
-    pub(super) fn keeping(place: Option<(Outputs, PathBuf)>) -> Self {
+    pub(super) fn keeping(place: Option<(OutputFolder, PathBuf)>) -> Self {
         let screen = Self::default();
         if let Some((outputs, place)) = place {
-            lock(&screen.seen).file = Spill::Ready(outputs, place);
+            lock(&screen.seen).file = OutputOverflow::Ready(outputs, place);
         }
         screen
     }
@@ -109,7 +109,10 @@ impl Screen {
 
     /// What there was to see in the end, and where the whole is kept. Where it ran in a terminal of the host's own,
     /// that is what the host reports.
-    pub(super) fn finish(&self, reported: Option<(String, bool)>) -> (CommandOutput, Option<Kept>) {
+    pub(super) fn finish(
+        &self,
+        reported: Option<(String, bool)>,
+    ) -> (CommandOutput, Option<OutputFile>) {
         let mut seen = lock(&self.seen);
         if let Some((text, missing)) = reported.filter(|_| seen.terminal.is_some()) {
             seen.missing = missing;
@@ -118,8 +121,8 @@ impl Screen {
         let all = seen.end.len();
         let output = seen.part(all.saturating_sub(KEPT), all);
         let kept = match std::mem::take(&mut seen.file) {
-            Spill::Kept(kept) => Some(kept),
-            Spill::None | Spill::Ready(..) => None,
+            OutputOverflow::Kept(kept) => Some(kept),
+            OutputOverflow::None | OutputOverflow::Ready(..) => None,
         };
         (output, kept)
     }
@@ -130,13 +133,13 @@ impl Screen {
     }
 }
 
-impl Seen {
+impl ScreenState {
     fn take(&mut self, chunk: &str) {
         let whole = self.printed + chunk.len() as u64 <= KEPT as u64;
         if !whole {
             self.spill();
         }
-        if let Spill::Kept(kept) = &mut self.file {
+        if let OutputOverflow::Kept(kept) = &mut self.file {
             kept.push(chunk);
         }
         self.end.push_str(chunk);
@@ -185,21 +188,21 @@ impl Seen {
 
     /// Opens the file if it is not open, and puts in what was there before.
     fn spill(&mut self) {
-        let Spill::Ready(outputs, place) = &self.file else {
+        let OutputOverflow::Ready(outputs, place) = &self.file else {
             return;
         };
         // Without a file the end is still shown.
         self.file = match outputs.keep(place.clone()) {
             Ok(mut kept) => {
                 kept.push(&self.end);
-                Spill::Kept(kept)
+                OutputOverflow::Kept(kept)
             }
-            Err(_) => Spill::None,
+            Err(_) => OutputOverflow::None,
         };
     }
 }
 
-impl CommandSink for Screen {
+impl CommandSink for CommandScreen {
     fn terminal(&mut self, terminal_id: &str) {
         lock(&self.seen).terminal = Some(terminal_id.to_owned());
         self.changed.notify_one();
@@ -223,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    fn next(screen: &Screen) -> CommandOutput {
+    fn next(screen: &CommandScreen) -> CommandOutput {
         match screen.next_content() {
             Some(ToolContent::Output(part)) => part,
             other => panic!("{other:?}"),
@@ -232,7 +235,7 @@ mod tests {
 
     #[test]
     fn an_update_repeats_the_end_of_the_output() {
-        let mut screen = Screen::default();
+        let mut screen = CommandScreen::default();
         screen.output("one\n");
         assert_eq!(next(&screen).text, "one\n");
         screen.output("two\n");
@@ -249,7 +252,7 @@ mod tests {
 
     #[test]
     fn updates_have_no_gap_up_to_their_limit() {
-        let mut screen = Screen::default();
+        let mut screen = CommandScreen::default();
         let mut joined = OutputText::new(usize::MAX);
         let mut whole = String::new();
         for number in 0..20_000 {
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn beyond_the_limit_an_update_has_the_end() {
-        let mut screen = Screen::default();
+        let mut screen = CommandScreen::default();
         for _ in 0..STREAMED {
             screen.output("→");
         }
@@ -287,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_terminal_is_shown_instead_of_output() {
-        let mut screen = Screen::default();
+        let mut screen = CommandScreen::default();
         screen.terminal("term-1");
         let terminal = ToolContent::Terminal {
             terminal_id: "term-1".to_owned(),
@@ -307,9 +310,9 @@ mod tests {
     #[test]
     fn more_than_is_shown_goes_into_a_file_from_the_beginning() {
         let dir = tempfile::tempdir().unwrap();
-        let outputs = Outputs::new(dir.path().to_owned());
+        let outputs = OutputFolder::new(dir.path().to_owned());
         let place = outputs.place(&"call-1".into()).unwrap();
-        let mut screen = Screen::keeping(Some((outputs, place.clone())));
+        let mut screen = CommandScreen::keeping(Some((outputs, place.clone())));
         screen.output("first\n");
         assert!(!place.exists(), "a short output needs no file");
         let mut whole = "first\n".to_owned();

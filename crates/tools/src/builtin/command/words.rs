@@ -5,23 +5,23 @@ use harn_model::ShellCommand;
 use harn_runtime::{CommandSpec, TurnContext};
 use serde::{Deserialize, Serialize};
 
-use crate::shells::{ShellError, Shells};
+use crate::shells::{SessionShells, ShellError};
 
 /// The argument `command`, as a model gives it or as its call declares it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(super) enum Command {
+pub(super) enum CommandArgument {
     /// For `/bin/sh -c`.
     Line(String),
     /// The program and its arguments.
     Words(Vec<String>),
 }
 
-impl Command {
+impl CommandArgument {
     /// What a line is in a shell. Nobody was asked yet, so one that cannot be used fails nothing else.
     pub(super) async fn within(
         cx: &TurnContext,
-        shells: &Shells,
+        shells: &SessionShells,
         shell: String,
         line: &str,
     ) -> Result<Self, ShellError> {

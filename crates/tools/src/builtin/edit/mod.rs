@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Builtin,
+    BuiltinTool,
     work::parse,
-    write::{NOT_A_FILE, Written, change},
+    write::{FileChange, NOT_A_FILE, change},
 };
 
 #[derive(Deserialize)]
@@ -26,8 +26,8 @@ struct EditInput {
 }
 
 /// Edits a file, if it may.
-pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<Written, AgentError> {
-    change(cx, Builtin::EditFile, edited, input).await
+pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<FileChange, AgentError> {
+    change(cx, BuiltinTool::EditFile, edited, input).await
 }
 
 /// The text of a file after an edit.

@@ -7,9 +7,9 @@ use reqwest::Url;
 
 /// A web address without anything that lets somebody in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Address(Url);
+pub(super) struct FetchAddress(Url);
 
-impl Address {
+impl FetchAddress {
     /// Reads an address as it is given. What is wrong is told without repeating it.
     pub(super) fn parse(given: &str) -> Result<Self, ToolError> {
         let unfit = |message: &str| ToolError::of(ErrorCategory::SchemaValidation, message);
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn check(told: Result<Address, ToolError>, expected: &Expect) {
+    fn check(told: Result<FetchAddress, ToolError>, expected: &Expect) {
         expected.assert_eq(&match told {
             Ok(address) => address.as_str().to_owned(),
             Err(error) => error.message,
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let parse = Address::parse;
+        let parse = FetchAddress::parse;
         check(
             parse(" https://a.example/x?q=1#part "),
             &expect!["https://a.example/x?q=1"],
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn redirects_stay_on_their_host() {
         let from =
-            |address: &str, location: &str| Address::parse(address).unwrap().follow(location);
+            |address: &str, location: &str| FetchAddress::parse(address).unwrap().follow(location);
         check(
             from("http://a.example/x", "/y"),
             &expect!["http://a.example/y"],

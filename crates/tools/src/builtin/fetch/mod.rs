@@ -20,9 +20,9 @@ use reqwest::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::address::{Address, is_text};
+use self::address::{FetchAddress, is_text};
 use super::{
-    Builtin, Kit, built_in,
+    BuiltinTool, BuiltinToolkit, built_in,
     work::{fail_by, parse, unless_cancelled, value},
 };
 use crate::markdown::{fence, shorten};
@@ -46,7 +46,7 @@ struct FetchInput {
 
 /// What a server answered, and what a log keeps of it.
 #[derive(Serialize)]
-struct Answer {
+struct FetchResponse {
     status: u16,
     url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ struct Answer {
     full_status: StatusCode,
 }
 
-impl Kit {
+impl BuiltinToolkit {
     /// Fetches a text, if it may.
     pub(super) async fn fetch(
         &self,
@@ -67,9 +67,9 @@ impl Kit {
         input: Value,
     ) -> Result<ToolOutput, AgentError> {
         let FetchInput { url, .. } = parse(&input, NO_ADDRESS)?;
-        let tool = built_in(cx, Builtin::Fetch).input(input);
+        let tool = built_in(cx, BuiltinTool::Fetch).input(input);
         // What it is refused for may be a password, so it is in no title.
-        let address = match Address::parse(&url) {
+        let address = match FetchAddress::parse(&url) {
             Ok(address) => address,
             Err(error) => return Err(tool.title("Fetch").refuse(error).await?),
         };
@@ -79,7 +79,7 @@ impl Kit {
         let work = async {
             // Whoever was asked may have put another in its place.
             let FetchInput { url, timeout_ms } = parse(&input, NO_ADDRESS)?;
-            let address = Address::parse(&url)?;
+            let address = FetchAddress::parse(&url)?;
             let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
             let limit = given.unwrap_or(TIMEOUT);
             let answer = tokio::time::timeout(limit, self.get(address)).await;
@@ -94,7 +94,7 @@ impl Kit {
         }
     }
 
-    async fn get(&self, mut address: Address) -> Result<Answer, ToolError> {
+    async fn get(&self, mut address: FetchAddress) -> Result<FetchResponse, ToolError> {
         let client = self.web.client().map_err(network)?;
         for _ in 0..=MAX_HOPS {
             let request = client.get(address.url());
@@ -114,7 +114,7 @@ impl Kit {
 }
 
 /// Reads an answer as far as it is text and not too long.
-async fn read(mut response: Response) -> Result<Answer, ToolError> {
+async fn read(mut response: Response) -> Result<FetchResponse, ToolError> {
     let header = response.headers().get(CONTENT_TYPE);
     let content_type = header.and_then(|header| header.to_str().ok());
     let content_type = content_type.map(str::to_owned);
@@ -133,7 +133,7 @@ async fn read(mut response: Response) -> Result<Answer, ToolError> {
         return Err(ToolError::new("the answer is binary, not text"));
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Answer {
+    Ok(FetchResponse {
         status: response.status().as_u16(),
         url: response.url().to_string(),
         content_type,
@@ -144,7 +144,7 @@ async fn read(mut response: Response) -> Result<Answer, ToolError> {
     })
 }
 
-impl Answer {
+impl FetchResponse {
     /// Ends the call; an answer that says that something went wrong is a failure, with its text.
     async fn tell(self, call: ToolHandle) -> Result<ToolOutput, AgentError> {
         let mut shown = match self.text.trim().is_empty() {
@@ -172,13 +172,13 @@ impl Answer {
 }
 
 /// Asks web servers.
-pub(super) struct Web {
+pub(super) struct WebClient {
     /// The environment, which may name proxies.
     env: Arc<BTreeMap<String, String>>,
     client: OnceLock<Client>,
 }
 
-impl Web {
+impl WebClient {
     pub(super) fn new(env: Arc<BTreeMap<String, String>>) -> Self {
         let client = OnceLock::new();
         Self { env, client }

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn what_a_server_asks_of_us_is_answered() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;
@@ -43,7 +43,7 @@ async fn what_a_server_asks_of_us_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn nonsense_between_messages_is_left_out() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;
@@ -60,7 +60,7 @@ async fn nonsense_between_messages_is_left_out() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_but_nonsense_is_no_server() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;
@@ -77,7 +77,7 @@ async fn nothing_but_nonsense_is_no_server() {
 
 #[tokio::test(start_paused = true)]
 async fn an_endless_line_ends_the_connection() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&["t"]).await;
@@ -99,7 +99,7 @@ async fn an_endless_line_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn who_asks_and_does_not_read_is_not_listened_to() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("deaf"), named("good")]);
     let mut deaf = theatre.ready(&["t"]).await;
@@ -128,7 +128,7 @@ async fn who_asks_and_does_not_read_is_not_listened_to() {
 
 #[tokio::test(start_paused = true)]
 async fn endless_pages_and_endless_tools_are_cut() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;
@@ -158,7 +158,7 @@ async fn endless_pages_and_endless_tools_are_cut() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_greeting_is_told() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;

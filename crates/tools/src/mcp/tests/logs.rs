@@ -19,15 +19,15 @@ use super::*;
 
 /// Keeps everything that is logged.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
+struct LogCapture(Arc<Mutex<String>>);
 
-impl Visit for Log {
+impl Visit for LogCapture {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let _ = write!(self.0.lock().unwrap(), "{field}={value:?} ");
     }
 }
 
-impl Subscriber for Log {
+impl Subscriber for LogCapture {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -55,7 +55,7 @@ impl Subscriber for Log {
 
 #[tokio::test]
 async fn no_value_is_logged_or_told() {
-    let log = Log::default();
+    let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());
     // Prints what it was given wherever it can, and dies.
     let script = "printf 'key is %s\\033[0m\\n' \"$KEY\" >&2; echo \"$KEY\"; \
@@ -69,7 +69,7 @@ async fn no_value_is_logged_or_told() {
             env: vec![("KEY".to_owned(), Secret::new("hunter2-hunter2"))],
         },
     };
-    let servers = Servers::new(settings(std::path::Path::new("/")));
+    let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
     servers.add(vec![spec]);
     servers.settled().await;
     let status = stands(&servers, "s", McpState::Failed).await;
@@ -95,7 +95,7 @@ async fn no_value_is_logged_or_told() {
 
 #[tokio::test]
 async fn no_header_is_logged_or_told() {
-    let log = Log::default();
+    let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());
     // Gives back what it was given wherever it can.
     let echo = async |headers: HeaderMap| {
@@ -116,7 +116,7 @@ async fn no_header_is_logged_or_told() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let servers = Servers::new(settings(std::path::Path::new("/")));
+    let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
     let spec = |name: &str| McpServerSpec {
         name: name.to_owned(),
         transport: McpTransport::Http {

@@ -10,12 +10,12 @@ use harn_model::{McpState, McpTransport, Secret, ToolKind, ToolSource};
 use serde_json::json;
 
 use super::*;
-use stage::{Theatre, described, named, names, seconds, settings, stands};
-use trouble::Trouble;
+use stage::{FakeDialer, described, named, names, seconds, settings, stands};
+use trouble::McpConnectionError;
 
 #[tokio::test(start_paused = true)]
 async fn a_server_connects_in_the_background_and_its_tools_are_called() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.settled().await;
     servers.add(vec![named("everything")]);
@@ -65,7 +65,7 @@ async fn a_server_connects_in_the_background_and_its_tools_are_called() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_fail_with_the_words_of_the_server() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&["t"]).await;
@@ -99,7 +99,7 @@ async fn calls_fail_with_the_words_of_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn tools_are_listed_again_when_they_change() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&["one"]).await;
@@ -118,7 +118,7 @@ async fn tools_are_listed_again_when_they_change() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_changes_without_end_is_asked_less_and_less() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&["t0"]).await;
@@ -144,7 +144,7 @@ async fn a_server_that_changes_without_end_is_asked_less_and_less() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_is_tried_again_and_keeps_its_tools() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let stage = theatre.ready(&["t"]).await;
@@ -168,7 +168,7 @@ async fn a_server_that_dies_is_tried_again_and_keeps_its_tools() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&["t"]).await;
@@ -187,7 +187,7 @@ async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stays_away_is_given_up() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let stage = theatre.ready(&["t"]).await;
@@ -222,7 +222,7 @@ async fn a_server_that_stays_away_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn failures_are_forgotten_only_by_a_server_that_stays() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     // It comes up each time; what counts is whether it stays.
@@ -241,7 +241,7 @@ async fn failures_are_forgotten_only_by_a_server_that_stays() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_runs_into_the_deadline() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let _silent = theatre.stage().await;
@@ -255,7 +255,7 @@ async fn a_server_that_never_answers_runs_into_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_nobody_waits_for_is_cancelled() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&["t"]).await;
@@ -283,7 +283,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_get_better_is_given_up_at_once() {
-    let servers = Servers::new(settings(std::path::Path::new("/")));
+    let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
     let spec = |name: &str, transport| McpServerSpec {
         name: name.to_owned(),
         transport,
@@ -323,8 +323,10 @@ async fn what_cannot_get_better_is_given_up_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_fails_to_start_is_tried_again() {
-    let theatre = Theatre::new();
-    theatre.refuse(Trouble::Unreachable("refused, hunter2".to_owned()));
+    let theatre = FakeDialer::new();
+    theatre.refuse(McpConnectionError::Unreachable(
+        "refused, hunter2".to_owned(),
+    ));
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     servers.settled().await;
@@ -340,7 +342,7 @@ async fn a_server_that_fails_to_start_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn only_servers_that_changed_connect_anew() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("a"), named("b")]);
     let mut first = theatre.ready(&["t"]).await;
@@ -372,7 +374,7 @@ async fn only_servers_that_changed_connect_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn sessions_do_not_see_each_others_servers() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let (one, two) = (theatre.session(), theatre.session());
     one.add(vec![named("a")]);
     let _a = theatre.ready(&["t"]).await;
@@ -393,7 +395,7 @@ async fn sessions_do_not_see_each_others_servers() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_ends_what_waits_and_takes_no_more() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("ready"), named("silent")]);
     let mut ready = theatre.stage().await;
@@ -420,7 +422,7 @@ async fn closing_ends_what_waits_and_takes_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn servers_end_with_the_last_handle() {
-    let theatre = Theatre::new();
+    let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.ready(&[]).await;

@@ -1,4 +1,4 @@
-//! Servers that tests play: each connection comes up as a [`Stage`], and what is said on it is up to the test.
+//! Servers that tests play: each connection comes up as a [`FakeMcpServer`], and what is said on it is up to the test.
 
 use std::{path::Path, sync::Mutex, time::Duration};
 
@@ -14,18 +14,18 @@ use tokio::{
 use super::*;
 use crate::{
     LocalHost, McpDeadlines,
-    mcp::{dial::Dialed, lines::Lines, trouble::Trouble, wire::Wire},
+    mcp::{dial::DialedServer, lines::McpPipe, trouble::McpConnectionError, wire::McpWire},
 };
 
 /// Where connections come up, in the order they are made.
-pub(super) struct Theatre {
-    opened: mpsc::Sender<Stage>,
-    stages: AsyncMutex<mpsc::Receiver<Stage>>,
+pub(super) struct FakeDialer {
+    opened: mpsc::Sender<FakeMcpServer>,
+    stages: AsyncMutex<mpsc::Receiver<FakeMcpServer>>,
     /// What the next attempts meet instead of a server.
-    closed: Mutex<Vec<Trouble>>,
+    closed: Mutex<Vec<McpConnectionError>>,
 }
 
-impl Theatre {
+impl FakeDialer {
     pub(super) fn new() -> Arc<Self> {
         let (opened, stages) = mpsc::channel(16);
         Arc::new(Self {
@@ -36,55 +36,59 @@ impl Theatre {
     }
 
     /// A session whose servers play here.
-    pub(super) fn session(self: &Arc<Self>) -> Servers {
-        Servers::dialed_by(settings(Path::new("/work place")), self.clone())
+    pub(super) fn session(self: &Arc<Self>) -> SessionMcpServers {
+        SessionMcpServers::dialed_by(settings(Path::new("/work place")), self.clone())
     }
 
     /// The next connection.
-    pub(super) async fn stage(&self) -> Stage {
+    pub(super) async fn stage(&self) -> FakeMcpServer {
         self.stages.lock().await.recv().await.unwrap()
     }
 
     /// The next connection, greeted, with these tools listed.
-    pub(super) async fn ready(&self, tools: &[&str]) -> Stage {
+    pub(super) async fn ready(&self, tools: &[&str]) -> FakeMcpServer {
         let mut stage = self.stage().await;
         stage.greet().await;
         stage.list(tools).await;
         stage
     }
 
-    pub(super) fn refuse(&self, trouble: Trouble) {
+    pub(super) fn refuse(&self, trouble: McpConnectionError) {
         self.closed.lock().unwrap().push(trouble);
     }
 }
 
 #[async_trait::async_trait]
-impl Dial for Theatre {
-    async fn dial(&self, spec: &McpServerSpec, _: &Secrets) -> Result<Dialed, Trouble> {
+impl McpDialer for FakeDialer {
+    async fn dial(
+        &self,
+        spec: &McpServerSpec,
+        _: &Secrets,
+    ) -> Result<DialedServer, McpConnectionError> {
         if let Some(trouble) = self.closed.lock().unwrap().pop() {
             return Err(trouble);
         }
         let (ours, theirs) = duplex(64 * 1024);
         let (read, write) = split(ours);
         let (heard, say) = split(theirs);
-        let stage = Stage {
+        let stage = FakeMcpServer {
             name: spec.name.clone(),
             heard: BufReader::new(heard).lines(),
             say,
         };
         self.opened.send(stage).await.unwrap();
-        Ok((Wire::Lines(Lines::new(read, write)), None))
+        Ok((McpWire::Lines(McpPipe::new(read, write)), None))
     }
 }
 
 /// The server's end of a connection.
-pub(super) struct Stage {
+pub(super) struct FakeMcpServer {
     pub(super) name: String,
     heard: InLines<BufReader<ReadHalf<DuplexStream>>>,
     say: WriteHalf<DuplexStream>,
 }
 
-impl Stage {
+impl FakeMcpServer {
     /// What we said next.
     pub(super) async fn hear(&mut self) -> Value {
         let line = self.heard.next_line().await.unwrap().unwrap();
@@ -182,7 +186,11 @@ pub(super) fn named(name: &str) -> McpServerSpec {
 }
 
 /// Waits until a server stands like this.
-pub(super) async fn stands(servers: &Servers, name: &str, state: McpState) -> McpServerStatus {
+pub(super) async fn stands(
+    servers: &SessionMcpServers,
+    name: &str,
+    state: McpState,
+) -> McpServerStatus {
     let mut changes = servers.changes();
     loop {
         let statuses = servers.statuses();
@@ -194,7 +202,7 @@ pub(super) async fn stands(servers: &Servers, name: &str, state: McpState) -> Mc
     }
 }
 
-pub(super) fn names(servers: &Servers) -> Vec<String> {
+pub(super) fn names(servers: &SessionMcpServers) -> Vec<String> {
     servers.tools().into_iter().map(|tool| tool.name).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::search::rank::{PER_TEXT, TOGETHER};
 
-fn ranked(query: &Query, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
+fn ranked(query: &SearchQuery, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
     let mut corpus = Corpus::new(query);
     for (path, text) in texts {
         corpus.add(path, text);
@@ -13,7 +13,7 @@ fn ranked(query: &Query, texts: &[(&str, &str)]) -> Vec<(String, u32)> {
 }
 
 fn paths(question: &str, texts: &[(&str, &str)]) -> Vec<String> {
-    let ranked = ranked(&Query::question(question), texts);
+    let ranked = ranked(&SearchQuery::question(question), texts);
     ranked.into_iter().map(|(path, _)| path).collect()
 }
 
@@ -35,7 +35,7 @@ fn passages_overlap_and_end_with_the_text() {
 /// the best line.
 #[test]
 fn scores_are_bm25_and_the_best_line() {
-    let query = Query::question("apple");
+    let query = SearchQuery::question("apple");
     let mut corpus = Corpus::new(&query);
     corpus.add("a", "apple pear apple plum fig lime");
     corpus.add("b", "pear plum");
@@ -57,9 +57,9 @@ fn a_defined_name_comes_first() {
         ("b.rs", "\n\npub struct SessionTask {"),
         ("c.rs", "SessionTask SessionTask SessionTask"),
     ];
-    let query = Query::question("where is the session task?");
+    let query = SearchQuery::question("where is the session task?");
     assert_eq!(ranked(&query, &texts)[0], ("b.rs".to_owned(), 3));
-    let query = Query::question("SessionTask");
+    let query = SearchQuery::question("SessionTask");
     assert_eq!(ranked(&query, &texts)[0], ("b.rs".to_owned(), 3));
 }
 
@@ -112,7 +112,7 @@ fn one_text_does_not_fill_the_list() {
 #[test]
 fn the_best_line_says_most() {
     let text = "apple\npear\n// apple and pear\napple and pear\n";
-    let query = Query::question("apple pear");
+    let query = SearchQuery::question("apple pear");
     assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 3)]);
 }
 
@@ -124,7 +124,7 @@ fn nothing_is_found_in_nothing() {
 
 #[test]
 fn words_that_are_nowhere_are_told() {
-    let query = Query::question("apple unicorn door");
+    let query = SearchQuery::question("apple unicorn door");
     let mut corpus = Corpus::new(&query);
     corpus.add("door.rs", "apples");
     assert_eq!(corpus.missing(), ["unicorn"]);
@@ -139,7 +139,7 @@ fn imports_say_less_than_anything_else() {
     ];
     assert_eq!(paths("apple", &texts)[0], "c.rs");
     let text = "pub use fruit::apple;\nlet x = apple;\n";
-    let query = Query::question("apple");
+    let query = SearchQuery::question("apple");
     assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 2)]);
 }
 
@@ -167,6 +167,6 @@ fn examples_in_documents_stand_back() {
     ];
     assert_eq!(paths("where is the apple?", &texts)[0], "b.md");
     let after = "```\nx\n```\nthe apple\n```\napple apple\n```\n";
-    let query = Query::question("apple");
+    let query = SearchQuery::question("apple");
     assert_eq!(ranked(&query, &[("a.md", after)]), [("a.md".to_owned(), 4)]);
 }

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use harn_model::ShellPlatform::{Darwin, Linux, Windows};
 
-use super::{Made, shown};
+use super::{FakeShellWorld, shown};
 use crate::shells::{LocalShellWorld, ShellWorld, default_id, discover};
 
 const COMMON: [&str; 4] = ["/bin/zsh", "/bin/bash", "/bin/sh", "/usr/bin/fish"];
@@ -14,11 +14,11 @@ fn check(world: &dyn ShellWorld, expected: Expect) {
 
 #[test]
 fn a_mac() {
-    let world = Made {
+    let world = FakeShellWorld {
         // Users of a Mac do not stand in this file.
         passwd: Some("root:*:0:0:System Administrator:/var/root:/bin/sh\n"),
         etc_shells: Some("# List of acceptable shells\n\n/bin/bash\n/bin/dash\n/bin/zsh\n"),
-        ..Made::new(Darwin)
+        ..FakeShellWorld::new(Darwin)
     };
     let world = world
         .env("SHELL", "/bin/zsh")
@@ -37,10 +37,10 @@ fn a_mac() {
 
 #[test]
 fn every_source_in_its_order_on_linux() {
-    let world = Made {
+    let world = FakeShellWorld {
         passwd: Some("root:x:0:0::/root:/bin/sh\nann:x:1000:1000:Ann,,,:/home/ann:/usr/bin/fish\n"),
         etc_shells: Some("/bin/sh\n/usr/bin/tmux # not ours\nrelative/sh\n"),
-        ..Made::new(Linux)
+        ..FakeShellWorld::new(Linux)
     };
     let world = world
         .env("HARN_DEFAULT_SHELL", "/opt/nu")
@@ -63,9 +63,9 @@ fn every_source_in_its_order_on_linux() {
 
 #[test]
 fn user_comes_before_logname() {
-    let world = Made {
+    let world = FakeShellWorld {
         passwd: Some("ann:x:1:1::/:/bin/sh\nbob:x:2:2::/:/bin/zsh"),
-        ..Made::new(Linux)
+        ..FakeShellWorld::new(Linux)
     };
     let world = world
         .env("USER", "bob")
@@ -83,7 +83,7 @@ fn user_comes_before_logname() {
 
 #[test]
 fn the_first_has_the_id_even_where_it_is_not_there() {
-    let world = Made::new(Linux)
+    let world = FakeShellWorld::new(Linux)
         .env("SHELL", "/nix/old/bash")
         .files(&COMMON);
     check(
@@ -99,10 +99,10 @@ fn the_first_has_the_id_even_where_it_is_not_there() {
 #[test]
 fn what_lets_nobody_in_is_no_shell() {
     for shell in ["/usr/sbin/nologin", "/bin/false"] {
-        let world = Made {
+        let world = FakeShellWorld {
             passwd: Some("svc:x:9:9::/:/usr/sbin/nologin\nsvd:x:9:9::/:/bin/false"),
             etc_shells: Some("/usr/sbin/nologin\n/bin/false\n"),
-            ..Made::new(Linux)
+            ..FakeShellWorld::new(Linux)
         };
         let user = if shell == "/bin/false" { "svd" } else { "svc" };
         let world = world.env("SHELL", shell).env("USER", user).files(&[
@@ -124,7 +124,7 @@ fn what_lets_nobody_in_is_no_shell() {
 #[test]
 fn nothing_at_all_still_lists_the_usual_ones() {
     check(
-        &Made::new(Linux),
+        &FakeShellWorld::new(Linux),
         expect![[r#"
             *zsh [/bin/zsh] fallback
              bash [/bin/bash] fallback
@@ -132,10 +132,10 @@ fn nothing_at_all_still_lists_the_usual_ones() {
         "#]],
     );
     // Broken lines and blank variables are no shells.
-    let world = Made {
+    let world = FakeShellWorld {
         passwd: Some("ann\n:::\nann:x:1\n"),
         etc_shells: Some("\n#/bin/fish\n   \nfish\n"),
-        ..Made::new(Darwin)
+        ..FakeShellWorld::new(Darwin)
     };
     let world = world
         .env("SHELL", "  ")
@@ -153,7 +153,7 @@ fn nothing_at_all_still_lists_the_usual_ones() {
 
 #[test]
 fn a_configured_name_is_looked_for_where_programs_are() {
-    let world = Made::new(Linux)
+    let world = FakeShellWorld::new(Linux)
         .env("HARN_DEFAULT_SHELL", "fish")
         .env("PATH", "bin:/usr/local/bin/:/usr/bin")
         .files(&COMMON)
@@ -166,7 +166,7 @@ fn a_configured_name_is_looked_for_where_programs_are() {
 #[test]
 fn a_configured_path_that_begins_nowhere_is_never_there() {
     for path in ["./fish", "tools/fish", "../bin/fish"] {
-        let world = Made::new(Linux)
+        let world = FakeShellWorld::new(Linux)
             .env("HARN_DEFAULT_SHELL", path)
             .env("PATH", "/usr/bin")
             .files(&COMMON)
@@ -182,7 +182,7 @@ fn a_configured_path_that_begins_nowhere_is_never_there() {
 
 #[test]
 fn windows_has_three() {
-    let world = Made::new(Windows)
+    let world = FakeShellWorld::new(Windows)
         .env("COMSPEC", r"C:\Windows\system32\cmd.exe")
         .env(
             "PATH",
@@ -220,7 +220,7 @@ fn windows_has_three() {
 
 #[test]
 fn names_lose_case_and_ending() {
-    let world = Made::new(Windows)
+    let world = FakeShellWorld::new(Windows)
         .env("HARN_DEFAULT_SHELL", r"C:/Git/bin/BASH.EXE")
         .env("COMSPEC", r"C:\Windows\System32\CMD.EXE")
         .env("PATH", r"C:\PS")
@@ -235,9 +235,9 @@ fn names_lose_case_and_ending() {
         "#]],
     );
     // A backslash is a letter like any other elsewhere.
-    let world = Made::new(Linux).env("SHELL", r"/opt/a\Fish");
+    let world = FakeShellWorld::new(Linux).env("SHELL", r"/opt/a\Fish");
     assert_eq!(discover(&world).shells[0].id, r"a\fish");
-    let world = Made::new(Linux)
+    let world = FakeShellWorld::new(Linux)
         .env("SHELL", "/opt/pwsh.EXE")
         .files(&["/opt/pwsh.EXE"]);
     let shell = &discover(&world).shells[0];
@@ -249,7 +249,7 @@ fn names_lose_case_and_ending() {
 
 #[test]
 fn a_choice_counts_while_it_is_there() {
-    let world = Made::new(Linux).files(&["/bin/bash", "/bin/sh"]);
+    let world = FakeShellWorld::new(Linux).files(&["/bin/bash", "/bin/sh"]);
     let shells = discover(&world).shells;
     let default = |chosen| default_id(&shells, chosen).unwrap();
     assert_eq!(default(Some("sh")), "sh");

@@ -4,14 +4,14 @@ use expect_test::{Expect, expect};
 use harn_model::{GivenShell, ShellCommand, ShellPlatform, ShellSource};
 use serde_json::{Value, json};
 
-use super::Made;
+use super::FakeShellWorld;
 use crate::shells::{ShellError, discover, invocation};
 
 /// A command as it comes over a bridge, on a machine with zsh, PowerShell and cmd.
 fn ask(command: Value) -> Result<harn_model::ShellInvocation, ShellError> {
-    let world = Made {
+    let world = FakeShellWorld {
         etc_shells: Some("/bin/zsh\n/opt/pwsh\n/opt/cmd\n"),
-        ..Made::new(ShellPlatform::Linux)
+        ..FakeShellWorld::new(ShellPlatform::Linux)
     };
     let world = world.files(&["/bin/zsh", "/opt/pwsh", "/opt/xsh"]);
     let command: ShellCommand = serde_json::from_value(command).unwrap();

@@ -5,26 +5,26 @@ use harn_model::{McpServerSpec, McpTransport, Secret};
 use super::{filled, read_list, text, wrong};
 use crate::{
     skills::card::check_name,
-    yaml::{Data, Entry, Fault, Node},
+    yaml::{YamlEntry, YamlFault, YamlNode, YamlValue},
 };
 
 const FORMS: &str = "a map with command, args and env, or with url and headers";
 
 /// A map from names to servers.
-pub(super) fn read(node: &Node) -> Result<Vec<McpServerSpec>, Fault> {
-    let Data::Map(entries) = &node.data else {
+pub(super) fn read(node: &YamlNode) -> Result<Vec<McpServerSpec>, YamlFault> {
+    let YamlValue::Map(entries) = &node.data else {
         return Err(wrong(node, "mcp_servers", "a map from names to servers"));
     };
     entries.iter().map(server).collect()
 }
 
-pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
+pub(in crate::skills) fn server(entry: &YamlEntry) -> Result<McpServerSpec, YamlFault> {
     let what = format!("mcp_servers.{}", entry.key);
     if check_name(&entry.key).is_err() {
         let reason = format!("{what}: a server's name has letters, digits, `-`, `_` and `.`");
-        return Err(Fault::new(entry.key_at, reason));
+        return Err(YamlFault::new(entry.key_at, reason));
     }
-    let Data::Map(fields) = &entry.value.data else {
+    let YamlValue::Map(fields) = &entry.value.data else {
         return Err(wrong(&entry.value, &what, FORMS));
     };
     let (mut command, mut args, mut env, mut url, mut headers) = (None, None, None, None, None);
@@ -39,7 +39,7 @@ pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
             "headers" => headers = Some(secrets(&field.value, &name)?),
             other => {
                 let reason = format!("unknown field {other:?} in {what}; it is {FORMS}");
-                return Err(Fault::new(field.key_at, reason));
+                return Err(YamlFault::new(field.key_at, reason));
             }
         }
     }
@@ -55,7 +55,7 @@ pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
         },
         _ => {
             let reason = format!("{what} must be {FORMS}");
-            return Err(Fault::new(entry.key_at, reason));
+            return Err(YamlFault::new(entry.key_at, reason));
         }
     };
     Ok(McpServerSpec {
@@ -64,7 +64,7 @@ pub(in crate::skills) fn server(entry: &Entry) -> Result<McpServerSpec, Fault> {
     })
 }
 
-fn address(node: &Node, what: &str) -> Result<String, Fault> {
+fn address(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     let url = filled(node, what)?;
     match url.starts_with("http://") || url.starts_with("https://") {
         true => Ok(url),
@@ -76,15 +76,15 @@ fn address(node: &Node, what: &str) -> Result<String, Fault> {
     }
 }
 
-fn secrets(node: &Node, what: &str) -> Result<Vec<(String, Secret)>, Fault> {
-    let Data::Map(entries) = &node.data else {
+fn secrets(node: &YamlNode, what: &str) -> Result<Vec<(String, Secret)>, YamlFault> {
+    let YamlValue::Map(entries) = &node.data else {
         return Err(wrong(node, what, "a map of names and values"));
     };
-    let secret = |entry: &Entry| {
-        let Data::Text(value) = &entry.value.data else {
+    let secret = |entry: &YamlEntry| {
+        let YamlValue::Text(value) = &entry.value.data else {
             // Whatever stands there may be a secret, also if it is a number.
             let reason = format!("{what}.{} must be text, in quotes if need be", entry.key);
-            return Err(Fault::new(entry.value.at, reason));
+            return Err(YamlFault::new(entry.value.at, reason));
         };
         Ok((entry.key.clone(), Secret::new(value.clone())))
     };

@@ -18,12 +18,12 @@ fn check(text: &str, expected: Expect) {
     let errors = decoded
         .problems
         .iter()
-        .any(|r| r.severity == Severity::Error);
+        .any(|r| r.severity == ProblemSeverity::Error);
     assert_eq!(decoded.card.is_none(), errors);
     expected.assert_eq(&out);
 }
 
-fn card(text: &str) -> Card {
+fn card(text: &str) -> SkillCard {
     let decoded = file(&split(text), "folder");
     assert_eq!(decoded.problems, []);
     decoded.card.unwrap()
@@ -56,7 +56,7 @@ fn a_whole_card() {
          ---\nBody",
     );
     expect![[r#"
-        Card {
+        SkillCard {
             name: "deploy",
             short: "Ship a release",
             description: "Ships a production release",
@@ -90,11 +90,11 @@ fn a_whole_card() {
                 "[stage]",
             ),
             hooks: [
-                Hook {
+                SkillHook {
                     event: "activate",
                     command: "echo hi",
                 },
-                Hook {
+                SkillHook {
                     event: "other",
                     command: "echo ho",
                 },
@@ -342,7 +342,7 @@ fn whatever_a_file_is_cut_to_is_read_or_refused() {
             for text in [text.to_owned(), format!("---\n{text}\n---\n")] {
                 let decoded = file(&split(&text), "folder");
                 let lines = text.lines().count() + 1;
-                let placed = |problem: &Problem| (1..=lines).contains(&problem.line.unwrap());
+                let placed = |problem: &SkillProblem| (1..=lines).contains(&problem.line.unwrap());
                 assert!(decoded.problems.iter().all(placed), "{text:?} {decoded:?}");
                 assert!(decoded.card.is_some() || !decoded.problems.is_empty());
             }

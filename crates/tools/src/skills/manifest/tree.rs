@@ -6,13 +6,13 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::yaml::{Data, Entry, Node, Pos};
+use crate::yaml::{YamlEntry, YamlNode, YamlPosition, YamlValue};
 
 /// The entries of a table, in the order of their names.
-pub(super) fn entries(table: &DeTable<'_>, text: &str) -> Vec<Entry> {
+pub(super) fn entries(table: &DeTable<'_>, text: &str) -> Vec<YamlEntry> {
     let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
         let name: &str = AsRef::<str>::as_ref(key.get_ref());
-        Entry {
+        YamlEntry {
             key: name.to_owned(),
             key_at: place(text, key.span().start),
             key_is_text: true,
@@ -22,24 +22,26 @@ pub(super) fn entries(table: &DeTable<'_>, text: &str) -> Vec<Entry> {
     table.iter().map(entry).collect()
 }
 
-fn node(value: &Spanned<DeValue<'_>>, text: &str) -> Node {
+fn node(value: &Spanned<DeValue<'_>>, text: &str) -> YamlNode {
     let number = |digits: &str| match digits.parse::<Number>() {
-        Ok(number) => Data::Number(number),
-        Err(_) => Data::Text(digits.to_owned()),
+        Ok(number) => YamlValue::Number(number),
+        Err(_) => YamlValue::Text(digits.to_owned()),
     };
     let data = match value.get_ref() {
-        DeValue::String(text) => Data::Text(text.to_string()),
+        DeValue::String(text) => YamlValue::Text(text.to_string()),
         DeValue::Integer(digits) => number(digits.as_str()),
         DeValue::Float(digits) => number(digits.as_str()),
-        DeValue::Boolean(value) => Data::Bool(*value),
-        DeValue::Datetime(moment) => Data::Text(moment.to_string()),
-        DeValue::Array(items) => Data::List(items.iter().map(|item| node(item, text)).collect()),
-        DeValue::Table(table) => Data::Map(entries(table, text)),
+        DeValue::Boolean(value) => YamlValue::Bool(*value),
+        DeValue::Datetime(moment) => YamlValue::Text(moment.to_string()),
+        DeValue::Array(items) => {
+            YamlValue::List(items.iter().map(|item| node(item, text)).collect())
+        }
+        DeValue::Table(table) => YamlValue::Map(entries(table, text)),
     };
     let at = place(text, value.span().start);
-    Node { at, data }
+    YamlNode { at, data }
 }
 
-fn place(text: &str, at: usize) -> Pos {
-    Pos::after(text.as_bytes().get(..at).unwrap_or_default())
+fn place(text: &str, at: usize) -> YamlPosition {
+    YamlPosition::after(text.as_bytes().get(..at).unwrap_or_default())
 }

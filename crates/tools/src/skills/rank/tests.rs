@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::skills::card::{Card, Layer, Origin};
+use crate::skills::card::{SkillCard, SkillLayer, SkillOrigin};
 
 fn skill(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> Skill {
-    let mut card = Card::named(name);
+    let mut card = SkillCard::named(name);
     card.short = "Helps".to_owned();
     card.description = description.to_owned();
     card.when_to_use = when_to_use.to_owned();
@@ -14,8 +14,8 @@ fn skill(name: &str, description: &str, when_to_use: &str, paths: &[&str]) -> Sk
     Skill {
         id: name.to_owned(),
         card,
-        layer: Layer::Project,
-        origin: Origin::File(PathBuf::from(name)),
+        layer: SkillLayer::Project,
+        origin: SkillOrigin::File(PathBuf::from(name)),
     }
 }
 

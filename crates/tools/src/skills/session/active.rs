@@ -7,7 +7,7 @@ use harn_runtime::{AgentError, TurnContext};
 
 use super::{SessionSkills, lock, using::LOAD_SKILL};
 use crate::skills::{
-    card::{ANY_TOOL, Layer, Skill},
+    card::{ANY_TOOL, Skill, SkillLayer},
     error::SkillError,
 };
 
@@ -16,7 +16,7 @@ pub const TOOL_SEARCH: &str = "__harn_tool_search";
 
 /// Why a skill is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum ActivationCause {
     /// It fits what is being done, and may leave when it no longer does.
     Matched,
     /// Somebody wanted it, and has to end it.
@@ -29,18 +29,23 @@ pub(super) struct ActiveSet(Vec<ActiveSkill>);
 
 struct ActiveSkill {
     skill: Arc<Skill>,
-    cause: Cause,
+    cause: ActivationCause,
     /// The name it became active under, which events go on using.
     name: String,
 }
 
 impl ActiveSet {
     /// Adds one under a name; says whether it was not there.
-    pub(super) fn insert(&mut self, skill: Arc<Skill>, cause: Cause, name: String) -> bool {
+    pub(super) fn insert(
+        &mut self,
+        skill: Arc<Skill>,
+        cause: ActivationCause,
+        name: String,
+    ) -> bool {
         match self.0.iter_mut().find(|it| it.skill.id == skill.id) {
             Some(active) => {
                 active.skill = skill;
-                if cause == Cause::Wanted {
+                if cause == ActivationCause::Wanted {
                     active.cause = cause;
                 }
                 false
@@ -67,7 +72,10 @@ impl ActiveSet {
 
     /// Those that may leave because others fit better.
     pub(super) fn matched(&self) -> impl Iterator<Item = &Arc<Skill>> {
-        let matched = self.0.iter().filter(|it| it.cause == Cause::Matched);
+        let matched = self
+            .0
+            .iter()
+            .filter(|it| it.cause == ActivationCause::Matched);
         matched.map(|it| &it.skill)
     }
 
@@ -121,7 +129,8 @@ impl SessionSkills {
         let skill = self.wanted(id)?;
         let (skill, _) = self.whole(cx, &skill).await?;
         lock(&self.state).dismissed.remove(&skill.id);
-        self.join(cx, skill, Cause::Wanted, reason).await?;
+        self.join(cx, skill, ActivationCause::Wanted, reason)
+            .await?;
         Ok(())
     }
 
@@ -148,7 +157,7 @@ impl SessionSkills {
         &self,
         cx: &TurnContext,
         skill: Arc<Skill>,
-        cause: Cause,
+        cause: ActivationCause,
         reason: &str,
     ) -> Result<(), AgentError> {
         let name = self.registry().name_of(&skill.id).to_owned();
@@ -198,7 +207,7 @@ impl SessionSkills {
             }
             lock(&self.state)
                 .active
-                .insert(skill.clone(), Cause::Wanted, name);
+                .insert(skill.clone(), ActivationCause::Wanted, name);
             self.bind(cx, &skill).await?;
         }
         Ok(())
@@ -215,7 +224,7 @@ impl SessionSkills {
                 match registry.get(&skill.id) {
                     None => gone.push(skill.id.clone()),
                     // A list says less than what was fetched.
-                    Some(now) if now.layer == Layer::Host || now == skill => {}
+                    Some(now) if now.layer == SkillLayer::Host || now == skill => {}
                     Some(now) => {
                         let before = std::mem::replace(skill, now.clone());
                         changed.push((before, now.clone()));

@@ -3,7 +3,7 @@
 use harn_runtime::{AgentError, TurnContext};
 
 use super::{SessionSkills, host::LOGGER, lock, warn};
-use crate::skills::problem::Severity;
+use crate::skills::problem::ProblemSeverity;
 
 impl SessionSkills {
     /// Tells each problem that keeps a skill from being used: once for as long as it stays the same, and again if it
@@ -16,7 +16,7 @@ impl SessionSkills {
             .retain(|told| problems.contains(told));
         for problem in problems
             .iter()
-            .filter(|one| one.severity == Severity::Error)
+            .filter(|one| one.severity == ProblemSeverity::Error)
         {
             let known = lock(&self.state).told.contains(problem);
             if !known {

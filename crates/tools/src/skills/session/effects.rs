@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{SessionSkills, warn};
 use crate::{
-    builtin::{Builtin, built_in, unless_cancelled},
+    builtin::{BuiltinTool, built_in, unless_cancelled},
     skills::card::Skill,
 };
 
@@ -93,7 +93,7 @@ impl SessionSkills {
                 }
                 let line = self.line(skill, &hook.command);
                 let title = format!("{} ({event} hook): {}", skill.id, hook.command);
-                let call = built_in(cx, Builtin::RunCommand).title(title);
+                let call = built_in(cx, BuiltinTool::RunCommand).title(title);
                 match call.command(&line).ask().await {
                     Ok(call) => run(cx, call).await?,
                     // The call says why.
@@ -142,7 +142,7 @@ async fn run(cx: &TurnContext, call: ToolHandle) -> Result<(), AgentError> {
         return call.fail(wrong, ErrorCategory::ToolError).await;
     };
     let spec = CommandSpec::shell(line, cx.cwd(), KEPT);
-    let mut unheard = Unheard;
+    let mut unheard = SilentSink;
     let run = tokio::time::timeout(PATIENCE, call.host().run(spec, &mut unheard));
     let (error, category, output) = match unless_cancelled(cx, run).await? {
         Ok(Ok(exit)) if exit.code == Some(0) => return call.complete(output(exit)).await,
@@ -174,9 +174,9 @@ fn output(exit: CommandExit) -> ToolOutput {
 }
 
 /// What a hook prints is shown when it is over.
-struct Unheard;
+struct SilentSink;
 
-impl CommandSink for Unheard {
+impl CommandSink for SilentSink {
     fn terminal(&mut self, _: &str) {}
 
     fn output(&mut self, _: &str) {}

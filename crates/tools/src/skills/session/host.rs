@@ -11,11 +11,11 @@ use harn_runtime::{AgentError, EquipmentChange, HostError, TurnContext, answer_w
 
 use super::{SessionSkills, lock, warn};
 use crate::skills::{
-    card::{Card, Layer, Origin, Skill, check_id},
+    card::{Skill, SkillCard, SkillLayer, SkillOrigin, check_id},
     decode,
     error::SkillError,
-    problem::{Problem, Severity},
-    registry::{Found, Registry},
+    problem::{ProblemSeverity, SkillProblem},
+    registry::{DiskSkills, SkillRegistry},
 };
 
 /// What finding skills is called in logs.
@@ -30,7 +30,7 @@ pub(super) struct HostLayer {
     /// Whether it was asked.
     asked: bool,
     skills: Vec<Arc<Skill>>,
-    problems: Vec<Problem>,
+    problems: Vec<SkillProblem>,
     /// The turn in which it did not hand over a skill in time: it is not waited for again.
     silent: Option<TurnId>,
     /// The ids of those that were fetched since they were listed.
@@ -46,7 +46,7 @@ impl HostLayer {
     }
 
     /// All there is, the host's included.
-    pub(super) fn on_top_of(&self, found: &Found) -> Arc<Registry> {
+    pub(super) fn on_top_of(&self, found: &DiskSkills) -> Arc<SkillRegistry> {
         Arc::new(found.registry(&self.skills, &self.problems))
     }
 
@@ -103,7 +103,7 @@ impl SessionSkills {
         }
         let told = layer.problems.iter();
         // What cannot be used is told with the rest of its kind.
-        for problem in told.filter(|problem| problem.severity == Severity::Warning) {
+        for problem in told.filter(|problem| problem.severity == ProblemSeverity::Warning) {
             warn(cx, LOGGER, problem.to_string()).await?;
         }
         lock(&self.state).host = layer;
@@ -116,7 +116,7 @@ impl SessionSkills {
         cx: &TurnContext,
         skill: &Arc<Skill>,
     ) -> Result<(Arc<Skill>, Option<String>), SkillError> {
-        let Origin::Host { id, source } = &skill.origin else {
+        let SkillOrigin::Host { id, source } = &skill.origin else {
             return Ok((skill.clone(), None));
         };
         let silent = lock(&self.state).host.silent.as_ref() == Some(cx.turn_id());
@@ -143,7 +143,7 @@ impl SessionSkills {
         let mut decoded = decode::host(&fetched);
         let Some(card) = decoded.card.take() else {
             let wrong = decoded.problems.into_iter();
-            let wrong = wrong.filter(|problem| problem.severity == Severity::Error);
+            let wrong = wrong.filter(|problem| problem.severity == ProblemSeverity::Error);
             let wrong: Vec<_> = wrong.map(|problem| problem.message).collect();
             return Err(SkillError::Refused {
                 id: skill.id.clone(),
@@ -152,13 +152,13 @@ impl SessionSkills {
         };
         let whole = Arc::new(Skill {
             id: skill.id.clone(),
-            card: Card {
+            card: SkillCard {
                 // An id that cannot be typed is no command, whatever the host says.
                 user_invocable: card.user_invocable && skill.card.user_invocable,
                 ..card
             },
-            layer: Layer::Host,
-            origin: Origin::Host {
+            layer: SkillLayer::Host,
+            origin: SkillOrigin::Host {
                 id: id.clone(),
                 source: source.clone(),
             },
@@ -176,7 +176,7 @@ impl SessionSkills {
             let unknown = skills.filter(|skill| {
                 let said = !skill.card.when_to_use.is_empty() && !skill.card.paths.is_empty();
                 let asked = [&state.host.fetched, &state.host.missing];
-                skill.layer == Layer::Host
+                skill.layer == SkillLayer::Host
                     && !said
                     && !asked.iter().any(|it| it.contains(&skill.id))
             });
@@ -240,8 +240,8 @@ impl SessionSkills {
 }
 
 /// The skill that a host's list names, and what is odd about it.
-fn skill(listed: SkillRef) -> Result<(Skill, Option<Problem>), Problem> {
-    let problem = |severity, message| Problem {
+fn skill(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), SkillProblem> {
+    let problem = |severity, message| SkillProblem {
         path: None,
         line: None,
         severity,
@@ -249,17 +249,17 @@ fn skill(listed: SkillRef) -> Result<(Skill, Option<Problem>), Problem> {
     };
     if listed.id.trim().is_empty() {
         let message = format!("a skill without an id is left out (name {:?})", listed.name);
-        return Err(problem(Severity::Error, message));
+        return Err(problem(ProblemSeverity::Error, message));
     }
     let untypable = check_id(&listed.id).err().map(|wrong| {
         let message = format!("{:?} is no slash command: {wrong}", listed.id);
-        problem(Severity::Warning, message)
+        problem(ProblemSeverity::Warning, message)
     });
     let name = match listed.name.trim().is_empty() {
         true => listed.id.clone(),
         false => listed.name,
     };
-    let mut card = Card::named(name);
+    let mut card = SkillCard::named(name);
     let first_line = listed.description.lines().next();
     card.short = first_line.unwrap_or_default().to_owned();
     card.description = listed.description;
@@ -269,8 +269,8 @@ fn skill(listed: SkillRef) -> Result<(Skill, Option<Problem>), Problem> {
     let skill = Skill {
         id: listed.id.clone(),
         card,
-        layer: Layer::Host,
-        origin: Origin::Host {
+        layer: SkillLayer::Host,
+        origin: SkillOrigin::Host {
             id: listed.id,
             source: listed.source,
         },

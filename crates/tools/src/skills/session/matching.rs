@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc};
 use harn_model::{AgentEvent, SkillCandidate, SkillMatch, SkillMatchRequest, SkillToMatch};
 use harn_runtime::{AgentError, BoxFuture, HostError, TurnContext, answer_within};
 
-use super::{SessionSkills, active::Cause, lock, menu::typed, warn};
-use crate::skills::{card::Skill, glob, rank::rank, registry::Registry};
+use super::{SessionSkills, active::ActivationCause, lock, menu::typed, warn};
+use crate::skills::{card::Skill, glob, rank::rank, registry::SkillRegistry};
 
 /// What matching is called in logs.
 const LOGGER: &str = "agent.skill_match";
@@ -19,7 +19,7 @@ const MAX_FILES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkillMatching {
     /// Who ranks them.
-    pub strategy: Strategy,
+    pub strategy: SkillMatchStrategy,
     /// How many of the best become active.
     pub top_n: usize,
     /// Whether what is active stays, instead of being matched again at each iteration.
@@ -29,7 +29,7 @@ pub struct SkillMatching {
 impl Default for SkillMatching {
     fn default() -> Self {
         Self {
-            strategy: Strategy::Metadata,
+            strategy: SkillMatchStrategy::Metadata,
             top_n: 1,
             sticky: true,
         }
@@ -38,7 +38,7 @@ impl Default for SkillMatching {
 
 /// Who ranks skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum SkillMatchStrategy {
     /// We do, by their cards.
     Metadata,
     /// The host.
@@ -47,7 +47,7 @@ pub enum Strategy {
     Embedding,
 }
 
-impl Strategy {
+impl SkillMatchStrategy {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -90,10 +90,12 @@ impl SessionSkills {
             return Ok(());
         }
         match self.config.matching.strategy {
-            Strategy::Host | Strategy::Embedding if command.is_none() => {
+            SkillMatchStrategy::Host | SkillMatchStrategy::Embedding if command.is_none() => {
                 self.fetch_cards(cx).await?;
             }
-            Strategy::Host | Strategy::Embedding | Strategy::Metadata => {}
+            SkillMatchStrategy::Host
+            | SkillMatchStrategy::Embedding
+            | SkillMatchStrategy::Metadata => {}
         }
         let (registry, working_files) = {
             let state = lock(&self.state);
@@ -102,7 +104,10 @@ impl SessionSkills {
         let (strategy, ranked) = match command {
             None => self.ranked(cx, &registry, &working_files).await?,
             // The words of a command are not about the work; the files in use still are.
-            Some(_) => (Strategy::Metadata, by_cards(&registry, "", &working_files)),
+            Some(_) => (
+                SkillMatchStrategy::Metadata,
+                by_cards(&registry, "", &working_files),
+            ),
         };
         if command.is_some() && ranked.is_empty() {
             return Ok(());
@@ -128,7 +133,8 @@ impl SessionSkills {
             }
         }
         for (skill, reason) in chosen {
-            self.join(cx, skill, Cause::Matched, &reason).await?;
+            self.join(cx, skill, ActivationCause::Matched, &reason)
+                .await?;
         }
         Ok(())
     }
@@ -137,14 +143,14 @@ impl SessionSkills {
     async fn ranked(
         &self,
         cx: &TurnContext,
-        registry: &Registry,
+        registry: &SkillRegistry,
         working_files: &[String],
-    ) -> Result<(Strategy, Vec<SkillCandidate>), AgentError> {
+    ) -> Result<(SkillMatchStrategy, Vec<SkillCandidate>), AgentError> {
         let prompt = cx.prompt_text();
         let strategy = self.config.matching.strategy;
         match strategy {
-            Strategy::Metadata => {}
-            Strategy::Host | Strategy::Embedding => {
+            SkillMatchStrategy::Metadata => {}
+            SkillMatchStrategy::Host | SkillMatchStrategy::Embedding => {
                 let request = request(strategy, &prompt, registry, working_files);
                 let ranked = cx.host().match_skills(request);
                 match answer_within(self.config.deadlines.list, "skill/match", ranked).await {
@@ -158,14 +164,14 @@ impl SessionSkills {
             }
         }
         let ranked = by_cards(registry, &prompt, working_files);
-        Ok((Strategy::Metadata, ranked))
+        Ok((SkillMatchStrategy::Metadata, ranked))
     }
 
     /// The best that may become active, whole, each with its reason.
     async fn choose(
         &self,
         cx: &TurnContext,
-        registry: &Registry,
+        registry: &SkillRegistry,
         ranked: &[SkillCandidate],
     ) -> Result<Vec<(Arc<Skill>, String)>, AgentError> {
         let mut chosen = Vec::new();
@@ -218,14 +224,19 @@ impl SessionSkills {
             };
             for (skill, glob) in fitting {
                 let reason = format!("{file} matches {glob}");
-                self.join(cx, skill, Cause::Matched, &reason).await?;
+                self.join(cx, skill, ActivationCause::Matched, &reason)
+                    .await?;
             }
             Ok(())
         })
     }
 }
 
-fn by_cards(registry: &Registry, prompt: &str, working_files: &[String]) -> Vec<SkillCandidate> {
+fn by_cards(
+    registry: &SkillRegistry,
+    prompt: &str,
+    working_files: &[String],
+) -> Vec<SkillCandidate> {
     let skills = registry.skills().iter().map(|skill| &**skill);
     rank(skills, prompt, working_files)
 }
@@ -243,9 +254,9 @@ fn not_ranked(error: &HostError) -> String {
 }
 
 fn request(
-    strategy: Strategy,
+    strategy: SkillMatchStrategy,
     prompt: &str,
-    registry: &Registry,
+    registry: &SkillRegistry,
     working_files: &[String],
 ) -> SkillMatchRequest {
     let skills = registry.skills().iter();
@@ -265,7 +276,7 @@ fn request(
 }
 
 /// What a host ranked, as far as it was asked about it: each once, by id, the best first.
-fn known(registry: &Registry, matches: Vec<SkillCandidate>) -> Vec<SkillCandidate> {
+fn known(registry: &SkillRegistry, matches: Vec<SkillCandidate>) -> Vec<SkillCandidate> {
     let mut known: Vec<SkillCandidate> = Vec::new();
     for candidate in matches {
         let skill = registry.find(&candidate.name);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use harn_model::{Command, CommandInput, ContentBlock, StopReason};
+use harn_model::{CommandInput, ContentBlock, SlashCommand, StopReason};
 use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 
 use super::SessionSkills;
@@ -12,15 +12,15 @@ use crate::{
     skills::{
         card::{Skill, check_id},
         error::SkillError,
-        registry::Registry,
+        registry::SkillRegistry,
     },
 };
 
 /// A command for each skill that people may use.
-pub(super) fn commands(registry: &Registry) -> Vec<Command> {
+pub(super) fn commands(registry: &SkillRegistry) -> Vec<SlashCommand> {
     let skills = registry.skills().iter();
     let skills = skills.filter(|skill| skill.card.user_invocable);
-    let command = |skill: &Arc<Skill>| Command {
+    let command = |skill: &Arc<Skill>| SlashCommand {
         name: skill.command(),
         description: match skill.card.short.is_empty() {
             true => format!("The skill {}", skill.id),

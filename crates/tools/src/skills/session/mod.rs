@@ -19,7 +19,7 @@ use std::{
     },
 };
 
-use harn_model::{Command, McpServerSpec, SessionId, TurnId};
+use harn_model::{McpServerSpec, SessionId, SlashCommand, TurnId};
 use harn_runtime::{
     AgentError, BoxFuture, EquipmentChange, EquipmentLink, HostDeadlines, TurnContext,
 };
@@ -30,10 +30,10 @@ use self::{active::ActiveSet, host::HostLayer, menu::commands};
 pub use self::{
     active::TOOL_SEARCH,
     effects::{SkillServers, SkillTrust},
-    matching::{SkillMatching, Strategy},
+    matching::{SkillMatchStrategy, SkillMatching},
     using::LOAD_SKILL,
 };
-use super::{library::Skills, problem::Problem, registry::Registry};
+use super::{library::WorkspaceSkills, problem::SkillProblem, registry::SkillRegistry};
 use crate::{builtin, lock::lock, workspace::slashed};
 
 /// The session to have skills.
@@ -41,7 +41,7 @@ pub struct NewSessionSkills {
     /// Which.
     pub session: SessionId,
     /// Those of its workspace.
-    pub skills: Arc<Skills>,
+    pub skills: Arc<WorkspaceSkills>,
     /// Whether the workspace may run commands and add servers through its skills.
     pub trust: SkillTrust,
     /// Who connects servers.
@@ -61,7 +61,7 @@ pub struct SessionSkills {
     config: NewSessionSkills,
     /// Whether the workspace was trusted at the beginning of the turn.
     trusted: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<SessionSkillsState>,
     /// The host said that it has others.
     host_changed: AtomicBool,
     /// Tells clients when the slash commands change.
@@ -69,8 +69,8 @@ pub struct SessionSkills {
 }
 
 #[derive(Default)]
-struct State {
-    registry: Arc<Registry>,
+struct SessionSkillsState {
+    registry: Arc<SkillRegistry>,
     host: HostLayer,
     active: ActiveSet,
     /// Those that somebody ended: not activated again by themselves.
@@ -78,7 +78,7 @@ struct State {
     /// Files that were read, the latest last.
     working_files: Vec<String>,
     /// What keeps skills from being used, as far as it was told.
-    told: Vec<Problem>,
+    told: Vec<SkillProblem>,
     /// The last turn whose beginning was seen.
     turn: Option<TurnId>,
     /// Whether what was active when the session was closed was taken over.
@@ -105,7 +105,7 @@ impl SessionSkills {
 
     /// Those there are now.
     #[must_use]
-    pub fn registry(&self) -> Arc<Registry> {
+    pub fn registry(&self) -> Arc<SkillRegistry> {
         lock(&self.state).registry.clone()
     }
 
@@ -136,7 +136,7 @@ impl SessionSkills {
 
     /// A slash command for each that people may use.
     #[must_use]
-    pub fn commands(&self) -> Vec<Command> {
+    pub fn commands(&self) -> Vec<SlashCommand> {
         commands(&self.registry())
     }
 

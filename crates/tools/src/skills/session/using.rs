@@ -6,11 +6,11 @@ use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind, ToolSource, ToolSpe
 use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use serde_json::json;
 
-use super::{SessionSkills, active::Cause, lock};
+use super::{SessionSkills, active::ActivationCause, lock};
 use crate::skills::{
-    card::{Layer, Skill},
+    card::{Skill, SkillLayer},
     error::SkillError,
-    substitute::{Values, substitute},
+    substitute::{PlaceholderValues, substitute},
 };
 
 /// The tool by which a model asks for a skill's text.
@@ -58,7 +58,7 @@ impl SessionSkills {
             let text = self.filled(cx, &skill, &text, arguments);
             if self.is_own(cx) {
                 lock(&self.state).dismissed.remove(&skill.id);
-                self.join(cx, skill, Cause::Wanted, "loaded by the model")
+                self.join(cx, skill, ActivationCause::Wanted, "loaded by the model")
                     .await?;
             }
             Ok(text)
@@ -82,7 +82,8 @@ impl SessionSkills {
             let text = self.filled(cx, &skill, &text, arguments);
             lock(&self.state).dismissed.remove(&skill.id);
             let reason = format!("the user typed /{command}");
-            self.join(cx, skill, Cause::Wanted, &reason).await?;
+            self.join(cx, skill, ActivationCause::Wanted, &reason)
+                .await?;
             Ok(text)
         })
     }
@@ -125,14 +126,14 @@ impl SessionSkills {
     fn filled(&self, cx: &TurnContext, skill: &Skill, text: &str, arguments: &str) -> String {
         // The environment may hold secrets, which a workspace or a host could have said aloud.
         let nothing = BTreeMap::new();
-        let environment = match self.is_trusted(skill) && skill.layer != Layer::Host {
+        let environment = match self.is_trusted(skill) && skill.layer != SkillLayer::Host {
             true => &*self.config.environment,
             false => &nothing,
         };
         let folder = skill.folder().map(|folder| folder.display().to_string());
         substitute(
             text,
-            Values {
+            PlaceholderValues {
                 arguments,
                 skill_dir: folder.as_deref(),
                 session_id: cx.session_id().as_str(),

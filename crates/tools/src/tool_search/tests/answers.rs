@@ -7,25 +7,25 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::tool;
-use crate::tool_search::{SearchOutcome, Strategy, ToolIndex, ToolSearchFn};
+use crate::tool_search::{ToolIndex, ToolSearchFn, ToolSearchOutcome, ToolSearchStrategy};
 
 /// Answers this, whatever is asked.
-struct Answers(Result<Value, String>);
+struct FixedSearchAnswer(Result<Value, String>);
 
 #[async_trait]
-impl ToolSearchFn for Answers {
+impl ToolSearchFn for FixedSearchAnswer {
     async fn search(&self, _: &str, _: &ToolIndex) -> Result<Value, String> {
         self.0.clone()
     }
 }
 
-async fn ask(answer: Result<Value, String>, query: &str) -> SearchOutcome {
+async fn ask(answer: Result<Value, String>, query: &str) -> ToolSearchOutcome {
     let tools: Vec<_> = ('a'..='z')
         .map(|name| tool(&name.to_string(), "", &[]))
         .collect();
-    let strategy = Strategy::Custom {
+    let strategy = ToolSearchStrategy::Custom {
         name: None,
-        search: Arc::new(Answers(answer)),
+        search: Arc::new(FixedSearchAnswer(answer)),
     };
     strategy
         .search(&Arc::new(ToolIndex::new(&tools)), query)

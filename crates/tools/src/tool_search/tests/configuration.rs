@@ -3,7 +3,9 @@
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::tool_search::{SearchMode, Switch, ToolSearch, ToolSearchError, ToolSearchOptions};
+use crate::tool_search::{
+    ToolSearch, ToolSearchError, ToolSearchMode, ToolSearchOptions, ToolSearchSwitch,
+};
 
 fn read(config: Value) -> ToolSearchOptions {
     ToolSearchOptions::try_from(config).unwrap()
@@ -20,13 +22,25 @@ fn short_forms() {
         let options = read(config);
         (options.switch, options.strategy.label().to_owned())
     };
-    assert_eq!(short(json!(true)), (Switch::On, "bm25".to_owned()));
-    assert_eq!(short(json!(false)), (Switch::Off, "bm25".to_owned()));
-    assert_eq!(short(json!("regex")), (Switch::On, "regex".to_owned()));
-    assert_eq!(short(json!("hybrid")), (Switch::On, "hybrid".to_owned()));
+    assert_eq!(
+        short(json!(true)),
+        (ToolSearchSwitch::On, "bm25".to_owned())
+    );
+    assert_eq!(
+        short(json!(false)),
+        (ToolSearchSwitch::Off, "bm25".to_owned())
+    );
+    assert_eq!(
+        short(json!("regex")),
+        (ToolSearchSwitch::On, "regex".to_owned())
+    );
+    assert_eq!(
+        short(json!("hybrid")),
+        (ToolSearchSwitch::On, "hybrid".to_owned())
+    );
     let default = ToolSearchOptions::default();
-    assert_eq!(default.switch, Switch::Auto);
-    assert_eq!(short(Value::Null).0, Switch::Auto);
+    assert_eq!(default.switch, ToolSearchSwitch::Auto);
+    assert_eq!(short(Value::Null).0, ToolSearchSwitch::Auto);
     assert_eq!(default.name, "__harn_tool_search");
 }
 
@@ -38,7 +52,7 @@ fn the_table() {
     }));
     assert_eq!(
         (options.switch, options.mode),
-        (Switch::On, SearchMode::Client)
+        (ToolSearchSwitch::On, ToolSearchMode::Client)
     );
     assert_eq!(options.strategy.label(), "hybrid");
     assert!(options.always_loaded.iter().eq(["a", "b"]));
@@ -49,20 +63,23 @@ fn the_table() {
     assert!(options.include_stub_listing);
     let options = read(json!({"variant": "regex"}));
     assert_eq!(options.strategy.label(), "regex");
-    assert_eq!(options.mode, SearchMode::Auto);
+    assert_eq!(options.mode, ToolSearchMode::Auto);
     assert_eq!(read(json!({})).strategy.label(), "bm25");
 }
 
 #[test]
 fn it_can_stand_in_a_file() {
     #[derive(serde::Deserialize)]
-    struct File {
+    struct ToolSearchFile {
         #[serde(default)]
         tool_search: ToolSearchOptions,
     }
-    let read = |text: &str| toml::from_str::<File>(text).map(|file| file.tool_search);
-    assert_eq!(read("").unwrap().switch, Switch::Auto);
-    assert_eq!(read("tool_search = false").unwrap().switch, Switch::Off);
+    let read = |text: &str| toml::from_str::<ToolSearchFile>(text).map(|file| file.tool_search);
+    assert_eq!(read("").unwrap().switch, ToolSearchSwitch::Auto);
+    assert_eq!(
+        read("tool_search = false").unwrap().switch,
+        ToolSearchSwitch::Off
+    );
     let table = read("[tool_search]\nbudget_tokens = 10").unwrap();
     assert_eq!(table.budget_tokens, Some(10));
     let error = read("tool_search = \"semantic\"").unwrap_err().to_string();

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::tool;
 use crate::tool_search::{
-    Promotions, Switch, ToolSearch, ToolSearchError, ToolSearchOptions, catalogue_tokens, needed,
-    tool_tokens,
+    ToolPromotions, ToolSearch, ToolSearchError, ToolSearchOptions, ToolSearchSwitch,
+    catalogue_tokens, needed, tool_tokens,
 };
 
 /// Promotes these, with sizes known for `a` to `e` by their place.
-fn promote(promotions: &mut Promotions, names: &str) -> String {
+fn promote(promotions: &mut ToolPromotions, names: &str) -> String {
     let sizes: BTreeMap<_, _> = [("a", 10), ("b", 20), ("c", 30), ("d", 40), ("e", 101)].into();
     let names: Vec<_> = names.split_whitespace().map(str::to_owned).collect();
     promotions
@@ -20,7 +20,7 @@ fn promote(promotions: &mut Promotions, names: &str) -> String {
         .join(" ")
 }
 
-fn standing(promotions: &Promotions) -> String {
+fn standing(promotions: &ToolPromotions) -> String {
     let all = ["a", "b", "c", "d", "e", "nobody"].into_iter();
     all.filter(|name| promotions.contains(name))
         .collect::<Vec<_>>()
@@ -29,7 +29,7 @@ fn standing(promotions: &Promotions) -> String {
 
 #[test]
 fn a_promotion_is_in_effect_from_the_next_boundary_on() {
-    let mut promotions = Promotions::new(None);
+    let mut promotions = ToolPromotions::new(None);
     assert_eq!(promote(&mut promotions, "b nobody a"), "b a");
     assert!(promotions.contains("a") && !promotions.in_effect("a"));
     promotions.boundary();
@@ -43,7 +43,7 @@ fn a_promotion_is_in_effect_from_the_next_boundary_on() {
 
 #[test]
 fn the_oldest_make_room() {
-    let mut promotions = Promotions::new(Some(100));
+    let mut promotions = ToolPromotions::new(Some(100));
     assert_eq!(promote(&mut promotions, "a b"), "a b");
     assert_eq!(promote(&mut promotions, "c d"), "c d");
     promotions.boundary();
@@ -51,7 +51,7 @@ fn the_oldest_make_room() {
     // No room at all for what is larger than the budget, and nobody goes for it.
     assert_eq!(promote(&mut promotions, "e"), "");
     assert_eq!(standing(&promotions), "a b c d");
-    let mut promotions = Promotions::new(Some(70));
+    let mut promotions = ToolPromotions::new(Some(70));
     promote(&mut promotions, "a b");
     promotions.boundary();
     promote(&mut promotions, "c");
@@ -67,7 +67,7 @@ fn the_oldest_make_room() {
 
 #[test]
 fn what_was_found_together_does_not_push_each_other_out() {
-    let mut promotions = Promotions::new(Some(50));
+    let mut promotions = ToolPromotions::new(Some(50));
     promote(&mut promotions, "a");
     // d is best and fits beside a; c would only fit in the place of d.
     assert_eq!(promote(&mut promotions, "d c"), "d");
@@ -108,7 +108,7 @@ fn builtin(name: &str) -> ToolSpec {
     }
 }
 
-fn search(switch: Switch, always_loaded: &[&str]) -> ToolSearch {
+fn search(switch: ToolSearchSwitch, always_loaded: &[&str]) -> ToolSearch {
     let always_loaded = always_loaded.iter().map(|name| (*name).to_owned());
     let options = ToolSearchOptions {
         switch,
@@ -127,7 +127,7 @@ fn names(tools: &[&ToolSpec]) -> String {
 fn it_switches_itself_on_for_a_large_catalogue() {
     let tools = [builtin("read_file"), tool("issue", "Opens an issue", &[])];
     let tokens = catalogue_tokens(&tools);
-    let search = search(Switch::Auto, &[]);
+    let search = search(ToolSearchSwitch::Auto, &[]);
     assert!(search.spec().is_none());
     search.set_catalogue(&tools, tokens * 10).unwrap();
     assert!(search.spec().is_none());
@@ -153,12 +153,12 @@ fn tools_of_hosts_and_servers_are_left_to_be_found() {
         of("skill", ToolSource::Skill("k".to_owned())),
         of("web", ToolSource::Provider),
     ];
-    let on = search(Switch::On, &["kept", "not there"]);
+    let on = search(ToolSearchSwitch::On, &["kept", "not there"]);
     on.set_catalogue(&tools, 1_000_000).unwrap();
     let visible = on.visible(&tools);
     assert_eq!(names(&visible.loaded), "read_file kept skill web");
     assert_eq!(names(&visible.deferred), "host remote");
-    let off = search(Switch::Off, &[]);
+    let off = search(ToolSearchSwitch::Off, &[]);
     off.set_catalogue(&tools, 1).unwrap();
     assert_eq!(off.visible(&tools).deferred, Vec::<&ToolSpec>::new());
 }
@@ -166,12 +166,12 @@ fn tools_of_hosts_and_servers_are_left_to_be_found() {
 #[test]
 fn something_must_be_left_to_call() {
     let tools = [tool("issue", "", &[])];
-    let search_all = search(Switch::On, &[]);
+    let search_all = search(ToolSearchSwitch::On, &[]);
     let refused = search_all.set_catalogue(&tools, 1_000);
     assert_eq!(refused, Err(ToolSearchError::AllDeferred));
     assert_eq!(names(&search_all.visible(&tools).loaded), "issue");
     // Where nothing is left to be found there is nothing to search.
-    let kept = search(Switch::On, &["issue"]);
+    let kept = search(ToolSearchSwitch::On, &["issue"]);
     kept.set_catalogue(&tools, 1_000).unwrap();
     assert!(kept.spec().is_none());
     let taken = [builtin("read_file"), tool("__harn_tool_search", "", &[])];
@@ -183,7 +183,7 @@ fn something_must_be_left_to_call() {
 #[test]
 fn the_search_tool_reads_and_says_what_it_takes() {
     let options = ToolSearchOptions {
-        switch: Switch::On,
+        switch: ToolSearchSwitch::On,
         name: "find_tool".to_owned(),
         include_stub_listing: true,
         ..ToolSearchOptions::default()

@@ -6,7 +6,7 @@ use harn_model::ToolSource;
 use proptest::{collection::vec, prelude::*};
 
 use super::tool;
-use crate::tool_search::{Ranking, ToolIndex, rank::counted};
+use crate::tool_search::{ToolIndex, ToolRanking, rank::counted};
 
 const WORDS: [&str; 6] = ["read", "file", "issue", "a", "Ünder", "42"];
 
@@ -36,7 +36,7 @@ proptest! {
     #[test]
     fn an_answer_is_short_and_names_only_what_is_there(tools in tools(), query in queries()) {
         let index = ToolIndex::new(&tools);
-        for ranking in Ranking::ALL {
+        for ranking in ToolRanking::ALL {
             let names = index.rank(ranking, &query).tool_names;
             prop_assert!(names.len() <= 20);
             let once: BTreeSet<_> = names.iter().collect();
@@ -53,7 +53,7 @@ proptest! {
         let index = ToolIndex::new(&once);
         once.reverse();
         let reversed = ToolIndex::new(&once);
-        for ranking in Ranking::ALL {
+        for ranking in ToolRanking::ALL {
             let found = index.rank(ranking, &query);
             prop_assert_eq!(&found, &reversed.rank(ranking, &query));
             prop_assert_eq!(&found, &index.rank(ranking, &query));

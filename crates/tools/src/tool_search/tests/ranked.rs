@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use harn_model::ToolSource;
 
 use super::tool;
-use crate::tool_search::{Ranking, ToolIndex, rank::counted};
+use crate::tool_search::{ToolIndex, ToolRanking, rank::counted};
 
 fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-6, "{got} is not {expected}");
@@ -127,7 +127,7 @@ fn lists_are_fused_as_far_as_four_times_what_is_answered() {
     let (last, score) = found[79];
     assert_eq!(last, "log_79");
     near(score, 3.0 / (60.0 + 80.0));
-    let answered = index.rank(Ranking::Hybrid, "log").tool_names;
+    let answered = index.rank(ToolRanking::Hybrid, "log").tool_names;
     assert_eq!(answered.len(), 20);
     assert_eq!((&*answered[0], &*answered[19]), ("log_00", "log_19"));
 }
@@ -157,7 +157,7 @@ fn what_is_searched_of_a_tool() {
     assert_eq!(index.text("bare"), Some("bare"));
     assert_eq!(index.text("nobody"), None);
 
-    let finds = |query: &str| index.rank(Ranking::Bm25, query).tool_names == ["createIssue"];
+    let finds = |query: &str| index.rank(ToolRanking::Bm25, query).tool_names == ["createIssue"];
     assert!(finds("HUB") && finds("mcp") && finds("createissue") && finds("about?"));
     // Humps are not taken apart, and no word is passed over.
     assert!(!finds("create") && finds("an"));
@@ -167,11 +167,16 @@ fn what_is_searched_of_a_tool() {
 fn the_first_of_two_with_the_same_name_counts() {
     let index = ToolIndex::new(&[tool("a", "first", &[]), tool("a", "second", &[])]);
     assert_eq!(index.names().collect::<Vec<_>>(), ["a"]);
-    assert!(!index.rank(Ranking::Bm25, "first").tool_names.is_empty());
-    assert!(index.rank(Ranking::Bm25, "second").tool_names.is_empty());
+    assert!(!index.rank(ToolRanking::Bm25, "first").tool_names.is_empty());
+    assert!(
+        index
+            .rank(ToolRanking::Bm25, "second")
+            .tool_names
+            .is_empty()
+    );
 }
 
-fn check(ranking: Ranking, query: &str, expected: Expect) {
+fn check(ranking: ToolRanking, query: &str, expected: Expect) {
     let outcome = greps().rank(ranking, query);
     let names = outcome.tool_names.join(" ");
     let diagnostic = outcome.diagnostic.unwrap_or_default();
@@ -180,20 +185,24 @@ fn check(ranking: Ranking, query: &str, expected: Expect) {
 
 #[test]
 fn patterns_rank_by_how_often_they_match() {
-    check(Ranking::Regex, "GREP", expect!["file-grep egrep.all grep"]);
-    check(Ranking::Regex, "fi(nd|le)", expect!["file-grep grep"]);
     check(
-        Ranking::Regex,
+        ToolRanking::Regex,
+        "GREP",
+        expect!["file-grep egrep.all grep"],
+    );
+    check(ToolRanking::Regex, "fi(nd|le)", expect!["file-grep grep"]);
+    check(
+        ToolRanking::Regex,
         "^grep$",
         expect!["no tool fits; try other or broader terms"],
     );
-    check(Ranking::Regex, "(?m)^grep$", expect!["grep"]);
+    check(ToolRanking::Regex, "(?m)^grep$", expect!["grep"]);
 }
 
 #[test]
 fn bad_patterns_are_told() {
     check(
-        Ranking::Regex,
+        ToolRanking::Regex,
         "gr(ep",
         expect![[r#"
             the query is no regular expression: regex parse error:
@@ -202,7 +211,7 @@ fn bad_patterns_are_told() {
             error: unclosed group"#]],
     );
     check(
-        Ranking::Regex,
+        ToolRanking::Regex,
         r"(?=grep)",
         expect![[r#"
             the query is no regular expression: regex parse error:
@@ -211,7 +220,7 @@ fn bad_patterns_are_told() {
             error: look-around, including look-ahead and look-behind, is not supported"#]],
     );
     check(
-        Ranking::Regex,
+        ToolRanking::Regex,
         r"\w{1000}",
         expect![
             "the query is no regular expression: Compiled regex exceeds size limit of 1048576 bytes."
@@ -221,7 +230,7 @@ fn bad_patterns_are_told() {
 
 #[test]
 fn nothing_to_look_for_finds_nothing() {
-    for ranking in Ranking::ALL {
+    for ranking in ToolRanking::ALL {
         let blank = expect!["the query is blank; say in a few words what the tool should do"];
         check(ranking, " \n", blank);
         let long = expect!["the query is longer than 1024 bytes; use a few words"];

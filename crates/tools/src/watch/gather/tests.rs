@@ -14,12 +14,12 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn create(shared: &Shared, file: &str) {
+fn create(shared: &WatchState, file: &str) {
     let kind = EventKind::Create(CreateKind::File);
     shared.add(|pending| pending.touch(Path::new(file), false, true, kind));
 }
 
-fn remove(shared: &Shared, file: &str) {
+fn remove(shared: &WatchState, file: &str) {
     let kind = EventKind::Remove(RemoveKind::File);
     shared.add(|pending| pending.touch(Path::new(file), true, false, kind));
 }
@@ -31,8 +31,8 @@ fn names(events: &[FsWatchEvent]) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn a_burst_ends_when_it_is_quiet() {
-    let shared = Shared::new("/root".into());
-    let mut burst = Burst::default();
+    let shared = WatchState::new("/root".into());
+    let mut burst = ChangeBurst::default();
     let idle = timeout(ms(3_600_000), burst.next(&shared)).await;
     assert!(idle.is_err());
 
@@ -48,8 +48,8 @@ async fn a_burst_ends_when_it_is_quiet() {
 
 #[tokio::test(start_paused = true)]
 async fn an_endless_burst_is_told_in_pieces() {
-    let shared = Shared::new("/root".into());
-    let mut burst = Burst::default();
+    let shared = WatchState::new("/root".into());
+    let mut burst = ChangeBurst::default();
     let mut told = None;
     let mut passed = ms(0);
     for number in 0.. {
@@ -68,8 +68,8 @@ async fn an_endless_burst_is_told_in_pieces() {
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_to_nothing_is_not_told() {
-    let shared = Shared::new("/root".into());
-    let mut burst = Burst::default();
+    let shared = WatchState::new("/root".into());
+    let mut burst = ChangeBurst::default();
     create(&shared, "a");
     remove(&shared, "a");
     assert!(timeout(ms(1000), burst.next(&shared)).await.is_err());
@@ -79,20 +79,20 @@ async fn what_comes_to_nothing_is_not_told() {
 
 #[tokio::test(start_paused = true)]
 async fn changes_wait_for_who_comes_later() {
-    let shared = Shared::new("/root".into());
+    let shared = WatchState::new("/root".into());
     create(&shared, "a");
     advance(ms(10_000)).await;
     create(&shared, "b");
-    let mut burst = Burst::default();
+    let mut burst = ChangeBurst::default();
     assert_eq!(names(&burst.next(&shared).await), ["a", "b"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_is_woken() {
-    let shared = std::sync::Arc::new(Shared::new("/root".into()));
+    let shared = std::sync::Arc::new(WatchState::new("/root".into()));
     let waiting = tokio::spawn({
         let shared = shared.clone();
-        async move { Burst::default().next(&shared).await }
+        async move { ChangeBurst::default().next(&shared).await }
     });
     tokio::task::yield_now().await;
     // From another thread, as in life.

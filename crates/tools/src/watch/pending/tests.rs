@@ -10,13 +10,13 @@ const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
 const CREATED: EventKind = EventKind::Create(CreateKind::File);
 const REMOVED: EventKind = EventKind::Remove(RemoveKind::File);
 
-/// A disk of names that tells a `Pending` what happens on it, as the scout does.
-struct Disk {
+/// A disk of names that tells a `UnreportedChanges` what happens on it, as the scout does.
+struct FakeDisk {
     files: BTreeSet<String>,
-    pending: Pending,
+    pending: UnreportedChanges,
 }
 
-impl Disk {
+impl FakeDisk {
     /// `+a` creates, `~a` writes, `-a` removes, `a>b` renames a file or a folder.
     fn step(&mut self, step: &str) {
         if let Some((from, to)) = step.split_once('>') {
@@ -60,9 +60,9 @@ impl Disk {
 }
 
 fn told(before: &str, steps: &str) -> Vec<FsWatchEvent> {
-    let mut disk = Disk {
+    let mut disk = FakeDisk {
         files: before.split_whitespace().map(str::to_owned).collect(),
-        pending: Pending::default(),
+        pending: UnreportedChanges::default(),
     };
     steps.split_whitespace().for_each(|step| disk.step(step));
     disk.pending.take(Path::new("/root"))
@@ -134,9 +134,9 @@ fn an_event_names_its_paths_and_what_the_system_said() {
 
 #[test]
 fn a_burst_starts_anew_when_it_was_taken() {
-    let mut disk = Disk {
+    let mut disk = FakeDisk {
         files: BTreeSet::new(),
-        pending: Pending::default(),
+        pending: UnreportedChanges::default(),
     };
     let mut told = Vec::new();
     for step in ["+a", "~a", "a>b", "-b"] {
@@ -151,7 +151,7 @@ fn a_burst_starts_anew_when_it_was_taken() {
 /// A scan may see a file before its creation is heard of.
 #[test]
 fn what_is_created_was_not_there() {
-    let mut pending = Pending::default();
+    let mut pending = UnreportedChanges::default();
     pending.touch(Path::new("a"), true, true, CREATED);
     assert_eq!(pending.take(Path::new("/"))[0].kind, "create");
     let metadata = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
@@ -161,7 +161,7 @@ fn what_is_created_was_not_there() {
 
 #[test]
 fn too_many_changes_are_said_to_be_missed_once() {
-    let mut pending = Pending::default();
+    let mut pending = UnreportedChanges::default();
     for file in 0..MAX_PATHS + 10 {
         let path = format!("{file:05}");
         pending.touch(Path::new(&path), true, true, WRITTEN);
@@ -189,7 +189,7 @@ fn too_many_changes_are_said_to_be_missed_once() {
 
 #[test]
 fn troubles_are_told_once_and_not_without_end() {
-    let mut pending = Pending::default();
+    let mut pending = UnreportedChanges::default();
     for _ in 0..3 {
         pending.trouble(Some(Path::new("s")), "Error", "no".to_owned());
     }

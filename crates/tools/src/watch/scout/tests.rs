@@ -12,17 +12,17 @@ use notify::{
 };
 
 use super::*;
-use crate::watch::{Work, gather::Burst, listener};
+use crate::watch::{WatchThread, gather::ChangeBurst, listener};
 
-type Watched = Arc<Mutex<BTreeSet<PathBuf>>>;
+type WatchedPaths = Arc<Mutex<BTreeSet<PathBuf>>>;
 
 /// Watches at most `room` folders.
-struct Notes {
-    watched: Watched,
+struct RecordingWatcher {
+    watched: WatchedPaths,
     room: usize,
 }
 
-impl Watcher for Notes {
+impl Watcher for RecordingWatcher {
     fn new<F: EventHandler>(_: F, _: Config) -> notify::Result<Self> {
         Err(notify::Error::generic("made by hand"))
     }
@@ -47,15 +47,15 @@ impl Watcher for Notes {
     }
 }
 
-struct Scene {
+struct ScannerFixture {
     dir: tempfile::TempDir,
     root: PathBuf,
-    watched: Watched,
-    shared: Arc<Shared>,
-    scout: Scout,
+    watched: WatchedPaths,
+    shared: Arc<WatchState>,
+    scout: WatchScanner,
 }
 
-impl Scene {
+impl ScannerFixture {
     fn new(files: &[&str], glob: &str) -> Self {
         Self::with_room(files, glob, usize::MAX).unwrap()
     }
@@ -66,15 +66,15 @@ impl Scene {
         for file in files {
             write(&root.join(file), "");
         }
-        let watched = Watched::default();
-        let notes = Box::new(Notes {
+        let watched = WatchedPaths::default();
+        let notes = Box::new(RecordingWatcher {
             watched: watched.clone(),
             room,
         });
-        let shared = Arc::new(Shared::new(root.clone()));
-        let scout = Scout::start(
+        let shared = Arc::new(WatchState::new(root.clone()));
+        let scout = WatchScanner::start(
             root.clone(),
-            Pattern::parse(glob, &root)?,
+            GlobPattern::parse(glob, &root)?,
             notes,
             shared.clone(),
             Arc::default(),
@@ -154,7 +154,7 @@ fn ignored_folders_cost_nothing() {
         (".cache/**", &["", ".cache"], 1),
     ];
     for (glob, folders, matches) in table {
-        let mut scene = Scene::new(&files, glob);
+        let mut scene = ScannerFixture::new(&files, glob);
         symlink(outside.path(), scene.root.join("link")).unwrap();
         write(&scene.root.join(".gitignore"), "node_modules\n");
         scene.hear(created(false), ".gitignore");
@@ -169,7 +169,7 @@ fn ignored_folders_cost_nothing() {
 #[test]
 fn too_few_watches_are_told_with_what_to_do() {
     let files = ["a/1", "b/2", "c/d/3"];
-    let error = Scene::with_room(&files, "**", 2).err().unwrap();
+    let error = ScannerFixture::with_room(&files, "**", 2).err().unwrap();
     let expected = WatchError::TooManyFolders {
         folders: 5,
         watched: 2,
@@ -181,7 +181,7 @@ fn too_few_watches_are_told_with_what_to_do() {
         "{text}"
     );
 
-    let mut scene = Scene::with_room(&files, "**", 5).unwrap();
+    let mut scene = ScannerFixture::with_room(&files, "**", 5).unwrap();
     write(&scene.root.join("e/4"), "");
     scene.hear(created(true), "e");
     let told = scene.told();
@@ -204,7 +204,7 @@ fn too_few_watches_are_told_with_what_to_do() {
 
 #[test]
 fn a_new_folder_is_watched_with_what_is_in_it() {
-    let mut scene = Scene::new(&["a"], "**");
+    let mut scene = ScannerFixture::new(&["a"], "**");
     write(&scene.root.join("n/m/b"), "");
     scene.hear(created(true), "n");
     assert_eq!(scene.folders(), ["", "n", "n/m"]);
@@ -217,7 +217,7 @@ fn a_new_folder_is_watched_with_what_is_in_it() {
 
 #[test]
 fn a_moved_folder_takes_its_files_along() {
-    let mut scene = Scene::new(&["d/a", "d/e/b", "x"], "**");
+    let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     fs::rename(scene.root.join("d"), scene.root.join("f")).unwrap();
     scene.hear(renamed(RenameMode::From), "d");
     scene.hear(renamed(RenameMode::To), "f");
@@ -234,7 +234,7 @@ fn a_moved_folder_takes_its_files_along() {
 
 #[test]
 fn a_folder_that_leaves_takes_its_files_away() {
-    let mut scene = Scene::new(&["d/a", "d/e/b", "x"], "**");
+    let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
     scene.hear(renamed(RenameMode::From), "d");
@@ -246,7 +246,7 @@ fn a_folder_that_leaves_takes_its_files_away() {
 /// Another folder took the place before the first was missed: its files are others.
 #[test]
 fn a_replaced_folder_has_other_files() {
-    let mut scene = Scene::new(&["d/a", "d/b"], "**");
+    let mut scene = ScannerFixture::new(&["d/a", "d/b"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
     write(&scene.root.join("d/a"), "other");
@@ -259,7 +259,7 @@ fn a_replaced_folder_has_other_files() {
 
 #[test]
 fn new_rules_mean_other_files_and_tell_of_none() {
-    let mut scene = Scene::new(&["a.rs", "gen/b.rs", "gen/deep/c.rs", "d.rs"], "**/*.rs");
+    let mut scene = ScannerFixture::new(&["a.rs", "gen/b.rs", "gen/deep/c.rs", "d.rs"], "**/*.rs");
     write(&scene.root.join(".gitignore"), "gen\n");
     // Removed in the same moment: that is a change.
     fs::remove_file(scene.root.join("d.rs")).unwrap();
@@ -283,7 +283,7 @@ fn new_rules_mean_other_files_and_tell_of_none() {
 /// As when a tree is unpacked: the rules come first, and by the time they are read the rest is there.
 #[test]
 fn what_came_with_the_rules_is_told() {
-    let mut scene = Scene::new(&["d/a"], "**");
+    let mut scene = ScannerFixture::new(&["d/a"], "**");
     write(&scene.root.join(".gitignore"), "*.log\n");
     write(&scene.root.join("d/b"), "");
     write(&scene.root.join("n/m/c"), "");
@@ -300,7 +300,7 @@ fn what_came_with_the_rules_is_told() {
 
 #[test]
 fn after_an_overflow_everything_is_looked_at() {
-    let mut scene = Scene::new(&["a", "old/b"], "**");
+    let mut scene = ScannerFixture::new(&["a", "old/b"], "**");
     write(&scene.root.join("new/c"), "");
     fs::remove_dir_all(scene.root.join("old")).unwrap();
     let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
@@ -315,10 +315,10 @@ fn after_an_overflow_everything_is_looked_at() {
 /// The queue between hearing and looking is bounded too.
 #[test]
 fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
-    let scene = Scene::new(&["a"], "**");
+    let scene = ScannerFixture::new(&["a"], "**");
     let (wake, heard) = std::sync::mpsc::sync_channel(2);
     let missed = Arc::new(AtomicBool::new(false));
-    let work = Work {
+    let work = WatchThread {
         heard,
         missed: missed.clone(),
         stop: Arc::default(),
@@ -354,7 +354,7 @@ fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
 
 #[test]
 fn a_root_that_is_gone_is_told() {
-    let mut scene = Scene::new(&["a"], "**");
+    let mut scene = ScannerFixture::new(&["a"], "**");
     fs::remove_dir_all(scene.dir.path()).unwrap();
     scene.hear(REMOVED, "a");
     scene.hear(REMOVED, "");
@@ -369,7 +369,7 @@ fn a_root_that_is_gone_is_told() {
 /// What the system says of other places, of links and late is no change of a watched file.
 #[tokio::test(start_paused = true)]
 async fn what_is_not_meant_wakes_nobody() {
-    let mut scene = Scene::new(&["a.rs"], "**/*.rs");
+    let mut scene = ScannerFixture::new(&["a.rs"], "**/*.rs");
     symlink(scene.root.join("a.rs"), scene.root.join("link.rs")).unwrap();
     write(&scene.root.join("note.txt"), "");
     scene.hear(created(false), "link.rs");
@@ -378,7 +378,7 @@ async fn what_is_not_meant_wakes_nobody() {
     scene.hear(created(false), "gone.rs");
     let elsewhere = Event::new(WRITTEN).add_path("/elsewhere/b.rs".into());
     scene.scout.hear(Ok(elsewhere));
-    let mut burst = Burst::default();
+    let mut burst = ChangeBurst::default();
     let hour = std::time::Duration::from_secs(3600);
     let waited = tokio::time::timeout(hour, burst.next(&scene.shared)).await;
     assert!(waited.is_err());
@@ -387,7 +387,7 @@ async fn what_is_not_meant_wakes_nobody() {
 /// Which files there are is for rules to say, and they know nothing of the system's words.
 #[test]
 fn the_systems_own_words_are_not_told() {
-    let mut scene = Scene::new(&["a.rs", "secret/key.rs"], "**/*.rs");
+    let mut scene = ScannerFixture::new(&["a.rs", "secret/key.rs"], "**/*.rs");
     let elsewhere = PathBuf::from("/elsewhere/secret/key.rs");
     let inside = scene.root.join("secret/key.rs");
     let denied = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);

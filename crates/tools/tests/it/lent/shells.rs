@@ -11,9 +11,9 @@ use harn_model::{
 };
 use harn_runtime::{
     CommandExit, CommandSink, CommandSpec, HostDeadlines, HostError, HostOffers, HostPort, NoHost,
-    Place,
+    RootedPath,
 };
-use harn_tools::shells::{LocalShells, ShellError, ShellWorld, Shells};
+use harn_tools::shells::{LocalShells, SessionShells, ShellError, ShellWorld};
 use serde_json::{Value, json};
 
 use crate::lent::rig::{play, play_under};
@@ -79,11 +79,11 @@ impl HostPort for Lender {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &RootedPath) -> Result<String, HostError> {
         Err(HostError::Unsupported("reading files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 
@@ -141,9 +141,9 @@ const ALL: &[&str] = &[
     "shell_invocation",
 ];
 
-fn shells() -> Shells {
+fn shells() -> SessionShells {
     let local = LocalShells::new(Arc::new(Machine));
-    Shells::new(local, SessionId::new("s"), HostDeadlines::default())
+    SessionShells::new(local, SessionId::new("s"), HostDeadlines::default())
 }
 
 fn listing(id: &str) -> ShellCommand {

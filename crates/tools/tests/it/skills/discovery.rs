@@ -8,19 +8,19 @@ use std::{
 };
 
 use expect_test::{Expect, expect};
-use harn_tools::skills::{Refreshed, Skills};
+use harn_tools::skills::{SkillRefresh, WorkspaceSkills};
 
 use crate::skills::rig::{Disk, LateClock};
 
-fn find(disk: &Disk, cwd: &str) -> Skills {
+fn find(disk: &Disk, cwd: &str) -> WorkspaceSkills {
     let mut places = disk.places();
     places.cli = vec![disk.at("cli")];
     places.env = vec![disk.at("env")];
-    Skills::find(places, &disk.at(cwd), Arc::new(LateClock))
+    WorkspaceSkills::find(places, &disk.at(cwd), Arc::new(LateClock))
 }
 
 /// What was found, with the folders of the test left out.
-fn told(disk: &Disk, skills: &Skills) -> String {
+fn told(disk: &Disk, skills: &WorkspaceSkills) -> String {
     let registry = skills.registry();
     let mut out = String::new();
     for skill in registry.skills() {
@@ -247,7 +247,7 @@ fn a_second_look_reads_what_changed() {
     let skills = find(&disk, "home/ws");
     let all = skills.registry();
     assert_eq!(all.skills().len(), 61);
-    let looked = |changed, files_read, folders_read| Refreshed {
+    let looked = |changed, files_read, folders_read| SkillRefresh {
         changed,
         files_read,
         folders_read,
@@ -288,7 +288,7 @@ fn one_file_or_folder_can_be_checked_alone() {
     disk.skill("some/good", "");
     disk.put("some/bad/SKILL.md", "---\nshort: 1\n---\n");
     let ids = |path: &str| {
-        let found = Skills::check(&disk.at(path));
+        let found = WorkspaceSkills::check(&disk.at(path));
         let ids = found.skills().iter().map(|skill| skill.id.clone());
         (ids.collect::<Vec<_>>(), found.problems().len())
     };
@@ -296,7 +296,7 @@ fn one_file_or_folder_can_be_checked_alone() {
     assert_eq!(ids("some/good"), (vec!["good".to_owned()], 0));
     assert_eq!(ids("some/bad/SKILL.md"), (vec![], 1));
     assert_eq!(ids("nowhere"), (vec![], 0));
-    assert!(Skills::check(Path::new("/")).skills().is_empty());
+    assert!(WorkspaceSkills::check(Path::new("/")).skills().is_empty());
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_thousand_skills_are_read_once() {
     }
     let skills = find(&disk, "home/ws");
     assert_eq!(skills.registry().skills().len(), 1000);
-    assert_eq!(skills.refresh(), Refreshed::default());
+    assert_eq!(skills.refresh(), SkillRefresh::default());
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn what_is_new_is_read_once_more() {
     }
     let disk = Disk::new();
     disk.skill("home/.harn/skills/new", "");
-    let skills = Skills::find(disk.places(), &disk.ws(), Arc::new(Now));
+    let skills = WorkspaceSkills::find(disk.places(), &disk.ws(), Arc::new(Now));
     let looked = skills.refresh();
     assert_eq!((looked.changed, looked.files_read), (false, 1));
 }

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use harn_model::{HostSkill, SessionId, SkillCandidate, SkillMatchRequest, SkillRef, SkillToMatch};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath, async_trait,
 };
-use harn_tools::skills::{SkillMatching, Strategy};
+use harn_tools::skills::{SkillMatchStrategy, SkillMatching};
 use serde_json::{Value, json};
 
 use crate::skills::rig::{Act, Disk, Rig};
@@ -69,11 +69,11 @@ impl HostPort for FakeHost {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &RootedPath) -> Result<String, HostError> {
         Err(HostError::Unsupported("reading files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 
@@ -138,7 +138,7 @@ impl HostPort for FakeHost {
     }
 }
 
-async fn rig(host: FakeHost, strategy: Strategy) -> (Rig, Arc<FakeHost>) {
+async fn rig(host: FakeHost, strategy: SkillMatchStrategy) -> (Rig, Arc<FakeHost>) {
     let disk = Disk::new();
     disk.skill("home/ws/.harn/skills/local", "description: here\n");
     let matching = SkillMatching {
@@ -167,7 +167,7 @@ fn commands(rig: &Rig) -> Vec<String> {
 #[tokio::test]
 async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
     let host = FakeHost::with(&["acme/ops/review", "local"]);
-    let (mut rig, host) = rig(host, Strategy::Metadata).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Metadata).await;
     assert_eq!(
         rig.play("x", vec![Act::Iterate]).await,
         ["0: matched by metadata: []"]
@@ -191,7 +191,7 @@ async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
 
 #[tokio::test]
 async fn an_update_asks_once_more() {
-    let (mut rig, host) = rig(FakeHost::with(&["one"]), Strategy::Metadata).await;
+    let (mut rig, host) = rig(FakeHost::with(&["one"]), SkillMatchStrategy::Metadata).await;
     rig.play("x", vec![]).await;
     host.list(&["two"]);
     rig.play("x", vec![]).await;
@@ -211,7 +211,7 @@ async fn a_list_that_fails_leaves_the_rest() {
         broken: true,
         ..FakeHost::default()
     };
-    let (mut rig, host) = rig(host, Strategy::Metadata).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Metadata).await;
     let told = rig.play("x", vec![]).await;
     assert_eq!(
         told,
@@ -232,7 +232,7 @@ async fn a_host_that_never_answers_costs_its_deadline() {
         silent: true,
         ..FakeHost::default()
     };
-    let (mut rig, _) = rig(host, Strategy::Host).await;
+    let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
     // Twice five seconds, by a clock that jumps to whatever is waited for.
     let patience = std::time::Duration::from_secs(11);
     let told = tokio::time::timeout(patience, rig.play("here", vec![])).await;
@@ -249,7 +249,11 @@ async fn a_host_that_never_answers_costs_its_deadline() {
 
 #[tokio::test]
 async fn odd_ids_are_no_commands() {
-    let (mut rig, _) = rig(FakeHost::with(&["two words", ""]), Strategy::Metadata).await;
+    let (mut rig, _) = rig(
+        FakeHost::with(&["two words", ""]),
+        SkillMatchStrategy::Metadata,
+    )
+    .await;
     let told = rig.play("x", vec![Act::Load("two words", "a")]).await;
     assert!(
         told[0].contains("\"two words\" is no slash command"),
@@ -273,7 +277,11 @@ async fn odd_ids_are_no_commands() {
 
 #[tokio::test]
 async fn what_only_people_may_use_shows_when_it_is_fetched() {
-    let (mut rig, _) = rig(FakeHost::with(&["closed", "odd"]), Strategy::Metadata).await;
+    let (mut rig, _) = rig(
+        FakeHost::with(&["closed", "odd"]),
+        SkillMatchStrategy::Metadata,
+    )
+    .await;
     let acts = vec![Act::Load("closed", ""), Act::Load("odd", "")];
     let told = rig.play("closed", acts).await;
     // It would have been the best, but nothing is activated.
@@ -294,7 +302,7 @@ async fn a_host_ranks() {
         candidate("local", -1.0),
         candidate("review", 0.0),
     ];
-    let (mut rig, host) = rig(host, Strategy::Embedding).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Embedding).await;
     // Without a score at all it may still be chosen; equals stay as the host put them.
     assert_eq!(
         rig.play("go", vec![]).await,
@@ -334,7 +342,7 @@ async fn a_host_ranks_names_with_what_it_said_of_them() {
         // Half of what a ranking needs.
         listed[2].when_to_use = Some("To ship".to_owned());
     }
-    let (mut rig, host) = rig(host, Strategy::Host).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     assert_eq!(
         rig.play("go", vec![Act::Deactivate("ship")]).await,
         [
@@ -378,7 +386,7 @@ async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
         fetches_nothing: true,
         ..FakeHost::with(&["one", "two"])
     };
-    let (mut rig, host) = rig(host, Strategy::Host).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     // Five seconds, by a clock that jumps to whatever is waited for.
     let patience = std::time::Duration::from_secs(6);
     let played = tokio::time::timeout(patience, rig.play("go", vec![])).await;
@@ -395,7 +403,7 @@ async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
 async fn a_skill_leaves_under_the_name_it_came_with() {
     let mut host = FakeHost::with(&["acme/review"]);
     host.matches = vec![candidate("review", 1.0)];
-    let (mut rig, host) = rig(host, Strategy::Host).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     let told = rig.play("go", vec![]).await;
     assert_eq!(told[1], "0: + review = acme/review (host match)");
     // Another one takes the name; the session is closed; then both are gone.
@@ -418,7 +426,7 @@ async fn a_host_that_cannot_rank_is_told_of() {
         broken: true,
         ..FakeHost::default()
     };
-    let (mut rig, _) = rig(host, Strategy::Host).await;
+    let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
     let told = rig.play("local", vec![]).await;
     assert_eq!(
         told[1..],
@@ -437,7 +445,7 @@ async fn a_host_that_refuses_to_rank_is_quoted() {
         refuses_to_rank: true,
         ..FakeHost::default()
     };
-    let (mut rig, _) = rig(host, Strategy::Host).await;
+    let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
     assert_eq!(
         rig.play("x", vec![]).await,
         [
@@ -454,7 +462,7 @@ async fn a_host_is_not_asked_about_a_slash_command() {
         matches: vec![candidate("local", 1.0)],
         ..FakeHost::default()
     };
-    let (mut rig, host) = rig(host, Strategy::Host).await;
+    let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     assert_eq!(rig.play("/mode local", vec![]).await, [""; 0]);
     assert_eq!(host.take_asked(), ["list"]);
 }
@@ -464,7 +472,7 @@ async fn nobody_to_ask_is_told_of() {
     let disk = Disk::new();
     disk.skill("home/ws/.harn/skills/local", "");
     let matching = SkillMatching {
-        strategy: Strategy::Host,
+        strategy: SkillMatchStrategy::Host,
         ..SkillMatching::default()
     };
     let mut rig = Rig::with(disk, matching, false).await;

@@ -1,7 +1,7 @@
 //! When skills become active, and in which order that is told.
 
 use harn_model::{ToolSource, ToolSpec};
-use harn_tools::skills::{SkillMatching, Strategy};
+use harn_tools::skills::{SkillMatchStrategy, SkillMatching};
 
 use crate::skills::rig::{Act, Disk, Rig};
 
@@ -267,10 +267,16 @@ async fn a_session_that_is_opened_again_has_its_skills() {
 
 #[test]
 fn a_strategy_nobody_knows_is_the_default() {
-    assert_eq!(Strategy::named("host"), (Strategy::Host, None));
-    assert_eq!(Strategy::named("embedding"), (Strategy::Embedding, None));
-    let (strategy, warning) = Strategy::named("magic");
-    assert_eq!(strategy, Strategy::Metadata);
+    assert_eq!(
+        SkillMatchStrategy::named("host"),
+        (SkillMatchStrategy::Host, None)
+    );
+    assert_eq!(
+        SkillMatchStrategy::named("embedding"),
+        (SkillMatchStrategy::Embedding, None)
+    );
+    let (strategy, warning) = SkillMatchStrategy::named("magic");
+    assert_eq!(strategy, SkillMatchStrategy::Metadata);
     let warning = warning.unwrap();
     assert!(
         warning.starts_with("agent.skill_match: \"magic\""),

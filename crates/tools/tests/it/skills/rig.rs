@@ -13,12 +13,13 @@ use std::{
 
 use harn_journal::JsonlStore;
 use harn_model::{
-    AgentEvent, Command, ContentBlock, Decision, McpServerSpec, Seq, SessionId, StopReason,
+    AgentEvent, ContentBlock, Decision, McpServerSpec, Seq, SessionId, SlashCommand, StopReason,
     TurnOutcome,
 };
 use harn_runtime::{
-    Agent, AgentError, AgentProfile, Clock, Controller, Equip, Equipment, HostDeadlines, Hub,
-    HubConfig, IdKind, Ids, NewEquipment, NewSession, Seam, Subscription, TurnContext, async_trait,
+    Agent, AgentError, AgentProfile, Clock, Controller, Equipment, EquipmentProvider,
+    HostDeadlines, Hub, HubConfig, IdKind, IdSource, NewEquipment, NewSession, Seam, Subscription,
+    TurnContext, async_trait,
 };
 use harn_tools::{
     DiskProbe, LocalHost,
@@ -44,7 +45,7 @@ impl Clock for LateClock {
 #[derive(Default)]
 struct CountedIds(AtomicU64);
 
-impl Ids for CountedIds {
+impl IdSource for CountedIds {
     fn mint(&self, kind: IdKind) -> String {
         let number = self.0.fetch_add(1, Ordering::SeqCst);
         format!("{kind:?}-{number}").to_lowercase()
@@ -155,7 +156,7 @@ impl Equipment for Kit {
         self.skills.host_changed();
     }
 
-    fn commands(&self) -> Vec<Command> {
+    fn commands(&self) -> Vec<SlashCommand> {
         self.skills.commands()
     }
 
@@ -197,7 +198,7 @@ struct Kits {
     made: Mutex<Option<Arc<SessionSkills>>>,
 }
 
-impl Equip for Kits {
+impl EquipmentProvider for Kits {
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment> {
         let skills = SessionSkills::new(NewSessionSkills {
             session: session.session,

@@ -7,7 +7,7 @@ use std::sync::{
 
 use harn_model::{HostCapabilities, HostTool, SessionId};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -107,11 +107,11 @@ impl HostPort for Desk {
         self.offers
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &RootedPath) -> Result<String, HostError> {
         Ok(self.text.lock().unwrap().clone())
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, text: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, text: &str) -> Result<(), HostError> {
         *self.text.lock().unwrap() = format!("{}\n", text.trim_end());
         Ok(())
     }

@@ -16,8 +16,8 @@ use harn_model::{
     ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent, ToolsChange, TurnId, plain_text,
 };
 use harn_runtime::{
-    Agent, AgentError, Clock, Controller, Hub, HubConfig, IdKind, Ids, NewSession, Subscription,
-    TurnContext, async_trait,
+    Agent, AgentError, Clock, Controller, Hub, HubConfig, IdKind, IdSource, NewSession,
+    Subscription, TurnContext, async_trait,
 };
 use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes};
 use serde_json::Value;
@@ -54,7 +54,7 @@ impl Clock for StillClock {
 #[derive(Default)]
 struct CountedIds(AtomicU64);
 
-impl Ids for CountedIds {
+impl IdSource for CountedIds {
     fn mint(&self, kind: IdKind) -> String {
         let number = self.0.fetch_add(1, Ordering::SeqCst);
         format!("{kind:?}-{number}").to_lowercase()

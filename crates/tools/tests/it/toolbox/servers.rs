@@ -15,7 +15,7 @@ use harn_model::{
 };
 use harn_testkit::skip_without;
 use harn_tools::{
-    ToolboxConfig, Trust,
+    ToolboxConfig, TrustLookup,
     skills::{SkillLibrary, SkillPlaces},
 };
 use serde_json::json;
@@ -40,7 +40,7 @@ fn server(name: &str) -> McpServerSpec {
 #[derive(Default)]
 struct Somebody(AtomicBool);
 
-impl Trust for Somebody {
+impl TrustLookup for Somebody {
     fn is_trusted(&self, _: &Path) -> bool {
         self.0.load(Ordering::SeqCst)
     }

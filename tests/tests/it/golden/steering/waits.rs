@@ -159,7 +159,7 @@ async fn an_agent_that_waits_is_woken() {
     for backoff in [100, 500] {
         loop {
             let message = stage.client.next().await;
-            let harn_testkit::Message::Notification { method, params } = message else {
+            let harn_testkit::MessageFromAgent::Notification { method, params } = message else {
                 panic!("{message:?}");
             };
             if method == "agent/idle" {
@@ -188,7 +188,7 @@ async fn an_agent_that_waits_is_woken() {
 async fn woken(stage: &mut Stage, why: &str) {
     loop {
         let message = stage.client.next().await;
-        let harn_testkit::Message::Notification { method, params } = message else {
+        let harn_testkit::MessageFromAgent::Notification { method, params } = message else {
             panic!("{message:?}");
         };
         let text = params["update"]["content"]["text"].as_str();
@@ -199,7 +199,7 @@ async fn woken(stage: &mut Stage, why: &str) {
     }
     loop {
         let message = stage.client.next().await;
-        let harn_testkit::Message::Notification { method, .. } = message else {
+        let harn_testkit::MessageFromAgent::Notification { method, .. } = message else {
             panic!("{message:?}");
         };
         if method == "agent/idle" {

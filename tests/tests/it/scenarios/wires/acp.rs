@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use harn_model::SessionId;
-use harn_testkit::{Message, StrictClient, TestHub};
+use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
 
@@ -121,15 +121,17 @@ impl Acp {
         let id = self.client.send_request(method, params).await;
         loop {
             match self.client.next().await {
-                Message::Response { id: of, result } if of == id => return result.unwrap(),
+                MessageFromAgent::Response { id: of, result } if of == id => {
+                    return result.unwrap();
+                }
                 other => self.take(other).await,
             }
         }
     }
 
-    async fn take(&mut self, message: Message) {
+    async fn take(&mut self, message: MessageFromAgent) {
         match message {
-            Message::Response { id, result } => {
+            MessageFromAgent::Response { id, result } => {
                 let at = self.prompts.iter().position(|(prompt, _)| *prompt == id);
                 let (_, session) = self.prompts.remove(at.unwrap());
                 let end = match result {
@@ -139,13 +141,13 @@ impl Acp {
                 let told = self.ear(&session).ended();
                 assert_eq!(told, Some(&end), "the event and the answer differ");
             }
-            Message::Request { id, method, params } => {
+            MessageFromAgent::Request { id, method, params } => {
                 assert_eq!(method, "session/request_permission");
                 let (key, session) = (id.to_string(), params["sessionId"].as_str().unwrap());
                 self.ear(session).ask(&key);
                 self.asks.insert(key, (id, params["options"].clone()));
             }
-            Message::Notification { method, params } => match method.as_str() {
+            MessageFromAgent::Notification { method, params } => match method.as_str() {
                 "$/cancel_request" => {
                     // Somebody else answered, or nobody will: what is withdrawn has its answer too.
                     if let Some((id, _)) = self.asks.remove(&params["requestId"].to_string()) {

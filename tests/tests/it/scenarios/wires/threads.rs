@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use harn_model::SessionId;
-use harn_testkit::{Message, TestHub, ThreadsClient};
+use harn_testkit::{MessageFromAgent, TestHub, ThreadsClient};
 use serde_json::{Value, json};
 
 use crate::scenarios::{
@@ -47,7 +47,7 @@ impl Wire for Threads {
                 return heard;
             }
             match self.client.next().await {
-                Message::Notification { params, .. } => self.take(&params),
+                MessageFromAgent::Notification { params, .. } => self.take(&params),
                 other => panic!("{other:?}"),
             }
         }
@@ -102,8 +102,10 @@ impl Threads {
         let id = self.client.send_request(method, params).await;
         loop {
             match self.client.next().await {
-                Message::Notification { params, .. } => self.take(&params),
-                Message::Response { id: of, result } if of == id => return result.unwrap(),
+                MessageFromAgent::Notification { params, .. } => self.take(&params),
+                MessageFromAgent::Response { id: of, result } if of == id => {
+                    return result.unwrap();
+                }
                 other => panic!("{method}: {other:?}"),
             }
         }

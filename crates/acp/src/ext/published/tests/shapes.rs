@@ -1,6 +1,6 @@
 //! Types that only the published schemas need: the methods by name, and shapes that are read without a type.
 
-use harn_model::{Propagate, RoleHint};
+use harn_model::{ReminderPropagation, RoleHint};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -8,12 +8,16 @@ use serde_json::{Map, Value};
 use crate::{
     EventId,
     ext::{
-        live::{AttachParams, Changed, DetachParams, HeartbeatParams, LiveClients, TakeoverParams},
-        sender::{Name, Sender},
+        live::{
+            AttachParams, AttachmentResult, DetachParams, HeartbeatParams, LiveClients,
+            TakeoverParams,
+        },
+        sender::{NonBlankName, SenderParams},
         steering::{
-            CancelParams, Cancelled, InjectParams, Injected, MessageChanged, PendingInjections,
-            Reminded, ReminderRevoked, ReplaceInjectParams, ResumeParams, Resumed,
-            RevokeInjectParams, RevokeReminderParams, SessionParams, Steered, SteeringParams,
+            CancelParams, CancelResult, InjectChangeResult, InjectParams, InjectResult,
+            PendingInjections, RemindResult, ReplaceInjectParams, ResumeParams, ResumeResult,
+            RevokeInjectParams, RevokeReminderParams, RevokeReminderResult, SessionParams,
+            SteeringParams, SteeringResult,
         },
     },
 };
@@ -57,23 +61,23 @@ pub(super) struct SteeringMethodParams {
 #[schemars(deny_unknown_fields)]
 pub(super) struct SteeringMethodResults<'a> {
     #[serde(rename = "session/inject")]
-    inject: Injected<'a>,
+    inject: InjectResult<'a>,
     #[serde(rename = "session/revoke_inject")]
-    revoke_inject: MessageChanged<'a>,
+    revoke_inject: InjectChangeResult<'a>,
     #[serde(rename = "session/replace_inject")]
-    replace_inject: MessageChanged<'a>,
+    replace_inject: InjectChangeResult<'a>,
     #[serde(rename = "session/pending_injections")]
     pending_injections: PendingInjections<'a>,
     #[serde(rename = "session/remind")]
-    remind: Reminded,
+    remind: RemindResult,
     #[serde(rename = "session/revoke_reminder")]
-    revoke_reminder: ReminderRevoked<'a>,
+    revoke_reminder: RevokeReminderResult<'a>,
     #[serde(rename = "session/cancel")]
-    cancel: Cancelled<'a>,
+    cancel: CancelResult<'a>,
     #[serde(rename = "agent/resume")]
-    resume: Resumed,
+    resume: ResumeResult,
     #[serde(rename = "_session/steering")]
-    steering: Steered,
+    steering: SteeringResult,
 }
 
 /// The params of the methods, for the schema.
@@ -97,15 +101,15 @@ pub(super) struct LiveMethodParams {
 #[schemars(deny_unknown_fields)]
 pub(super) struct LiveMethodResults<'a> {
     #[serde(rename = "session/attach")]
-    attach: Changed<'a>,
+    attach: AttachmentResult<'a>,
     #[serde(rename = "session/detach")]
-    detach: Changed<'a>,
+    detach: AttachmentResult<'a>,
     #[serde(rename = "session/heartbeat")]
-    heartbeat: Changed<'a>,
+    heartbeat: AttachmentResult<'a>,
     #[serde(rename = "session/live_clients")]
     live_clients: LiveClients<'a>,
     #[serde(rename = "session/takeover")]
-    takeover: Changed<'a>,
+    takeover: AttachmentResult<'a>,
 }
 
 /// `session/remind`: a reminder at the root, or in `reminder`.
@@ -114,39 +118,39 @@ pub(super) struct LiveMethodResults<'a> {
 #[expect(dead_code, reason = "only its schema is of use")]
 enum RemindParams {
     /// In `reminder`.
-    Nested(Nested),
+    Nested(RemindNestedParams),
     /// At the root.
-    Root(Root),
+    Root(RemindRootParams),
 }
 
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RemindNested")]
 #[expect(dead_code, reason = "only its schema is of use")]
-struct Nested {
+struct RemindNestedParams {
     /// May be left out where one session is open.
     #[serde(default)]
-    session_id: Option<Name>,
+    session_id: Option<NonBlankName>,
     /// When it is delivered; `audit_only` where nothing is said.
     #[serde(default)]
     mode: Option<SentMode>,
-    reminder: Reminder,
+    reminder: ReminderParams,
     #[serde(flatten)]
-    sender: Sender,
+    sender: SenderParams,
 }
 
 #[derive(JsonSchema)]
 #[schemars(rename = "RemindAtRoot")]
 #[expect(dead_code, reason = "only its schema is of use")]
-struct Root {
+struct RemindRootParams {
     /// May be left out where one session is open.
     #[serde(rename = "sessionId", default)]
-    session_id: Option<Name>,
+    session_id: Option<NonBlankName>,
     /// When it is delivered; `audit_only` where nothing is said.
     #[serde(default)]
     mode: Option<SentMode>,
     #[serde(flatten)]
-    reminder: Reminder,
+    reminder: ReminderParams,
 }
 
 /// When a reminder is delivered, in the words that are read.
@@ -169,15 +173,15 @@ enum SentMode {
 #[derive(JsonSchema)]
 #[schemars(rename = "ReminderSaid")]
 #[expect(dead_code, reason = "only its schema is of use")]
-struct Reminder {
+struct ReminderParams {
     /// What it says.
     #[schemars(length(min = 1))]
     body: String,
     /// Its id; one is made where there is none.
     #[serde(default)]
-    id: Option<Name>,
+    id: Option<NonBlankName>,
     #[serde(default)]
-    tags: Option<Vec<Name>>,
+    tags: Option<Vec<NonBlankName>>,
     /// A later one with this key takes its place.
     #[serde(default)]
     dedupe_key: Option<String>,
@@ -190,7 +194,7 @@ struct Reminder {
     preserve_on_compact: bool,
     /// Which workers hear of it.
     #[serde(default)]
-    propagate: Propagate,
+    propagate: ReminderPropagation,
     /// The role it should be rendered in.
     #[serde(default)]
     role_hint: RoleHint,

@@ -9,7 +9,7 @@ mod watchdog;
 use std::{sync::Arc, time::Duration};
 
 use harn_model::WakeReason;
-use harn_runtime::{AgentError, Clock, Idle, TurnContext, Wake};
+use harn_runtime::{AgentError, Clock, IdleOutcome, IdleWait, TurnContext};
 use tokio::{task::JoinHandle, time::Instant};
 
 pub use crate::sessions::reminders::{
@@ -17,7 +17,7 @@ pub use crate::sessions::reminders::{
 };
 use crate::support::*;
 
-pub type Waiting = JoinHandle<Result<Wake, AgentError>>;
+pub type Waiting = JoinHandle<Result<IdleOutcome, AgentError>>;
 
 /// The time as the paused clock has it.
 pub struct PausedClock(Instant);
@@ -42,7 +42,7 @@ impl Leg {
     /// Begins to wait, with whatever else is to wake it.
     pub fn waits<F>(&self, adjust: F) -> Waiting
     where
-        F: for<'a> FnOnce(Idle<'a>) -> Idle<'a> + Send + 'static,
+        F: for<'a> FnOnce(IdleWait<'a>) -> IdleWait<'a> + Send + 'static,
     {
         let cx = self.cx.clone();
         tokio::spawn(async move { adjust(cx.idle()).await })

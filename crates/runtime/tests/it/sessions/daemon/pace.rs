@@ -22,7 +22,7 @@ async fn paces(stage: &Stage) -> Vec<u64> {
     paces.collect()
 }
 
-fn every(ms: u64) -> impl for<'a> FnOnce(Idle<'a>) -> Idle<'a> + Send + 'static {
+fn every(ms: u64) -> impl for<'a> FnOnce(IdleWait<'a>) -> IdleWait<'a> + Send + 'static {
     move |idle| idle.every(Duration::from_millis(ms))
 }
 

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use harn_model::{AgentEvent, Envelope, LiveClientMode};
-use harn_runtime::{AttachClient, LiveClientError, Taking};
+use harn_runtime::{AttachClient, ControlPreemption, LiveClientError};
 use serde_json::{Value, json};
 
 use super::*;
@@ -59,7 +59,7 @@ async fn each_step_is_in_the_journal_when_it_is_answered() {
         pad.attach(AttachClient::takeover("pad")).await?;
         desk.heartbeat("desk", Some(json!({"tab": 2}))).await?;
         let taking = AttachClient {
-            taking: Taking::IfNeeded,
+            taking: ControlPreemption::IfNeeded,
             ..AttachClient::controller("desk")
         };
         desk.attach(taking).await?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use harn_model::{LiveAuthor, SessionId, StopReason};
 use harn_runtime::{
-    Act, AttachClient, CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort,
-    Place, SessionFilter, async_trait,
+    AttachClient, CommandExit, CommandSink, CommandSpec, DriverAction, HostError, HostOffers,
+    HostPort, RootedPath, SessionFilter, async_trait,
 };
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ async fn what_is_said_has_the_name_of_who_said_it() {
     desk.attach(client).await.unwrap();
     say(&desk, "named").await;
     let leg = stage.leg().await;
-    let driver = desk.drive(Act::Speak, Some("tui")).unwrap();
+    let driver = desk.drive(DriverAction::Speak, Some("tui")).unwrap();
     let more = vec![ContentBlock::text("more")];
     driver
         .inject(STEER, more, person("tui"), |_| ())
@@ -110,9 +110,9 @@ async fn a_client_may_drive_without_saying_anything_or_without_answering() {
     seat.attach(quiet).await.unwrap();
     let controller = "quiet".to_owned();
     let off = NotInControl::PromptInjectionOff { controller };
-    assert_eq!(seat.drive(Act::Speak, None).err(), Some(off));
-    assert!(seat.drive(Act::Steer, None).is_ok());
-    assert!(seat.drive(Act::Answer, None).is_ok());
+    assert_eq!(seat.drive(DriverAction::Speak, None).err(), Some(off));
+    assert!(seat.drive(DriverAction::Steer, None).is_ok());
+    assert!(seat.drive(DriverAction::Answer, None).is_ok());
     assert!(seat.asked().0.is_some());
     let deaf = AttachClient {
         permission_routing: Some(false),
@@ -121,15 +121,15 @@ async fn a_client_may_drive_without_saying_anything_or_without_answering() {
     seat.attach(deaf).await.unwrap();
     let controller = "quiet".to_owned();
     let off = NotInControl::PermissionRoutingOff { controller };
-    assert_eq!(seat.drive(Act::Answer, None).err(), Some(off));
-    assert!(seat.drive(Act::Speak, None).is_ok());
+    assert_eq!(seat.drive(DriverAction::Answer, None).err(), Some(off));
+    assert!(seat.drive(DriverAction::Speak, None).is_ok());
     assert_eq!(seat.asked().0, None);
     // One that came through the same connection and only looks on.
     seat.attach(AttachClient::observer("looks")).await.unwrap();
-    let refused = seat.drive(Act::Steer, Some("looks")).err();
+    let refused = seat.drive(DriverAction::Steer, Some("looks")).err();
     assert_eq!(refused, controlled_by("quiet"));
     // Any other name is only a label.
-    assert!(seat.drive(Act::Steer, Some("ann")).is_ok());
+    assert!(seat.drive(DriverAction::Steer, Some("ann")).is_ok());
 }
 
 /// A host that says who it is.
@@ -144,11 +144,11 @@ impl HostPort for Named {
         }
     }
 
-    async fn read_text(&self, _: &SessionId, _: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, _: &SessionId, _: &RootedPath) -> Result<String, HostError> {
         Err(HostError::Unsupported("files"))
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("files"))
     }
 
@@ -170,8 +170,8 @@ impl HostPort for Named {
 async fn what_a_host_offers_is_the_controllers_also_in_the_middle_of_a_turn() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
-    let first = session.sit("one-1", Arc::new(Named("one")), Claim::IfFree);
-    let second = session.sit("two-2", Arc::new(Named("two")), Claim::Never);
+    let first = session.sit("one-1", Arc::new(Named("one")), SeatClaim::IfFree);
+    let second = session.sit("two-2", Arc::new(Named("two")), SeatClaim::Never);
     say(&first, "go").await;
     let leg = stage.leg().await;
     assert!(leg.cx.host().client_offers().tools);

@@ -9,18 +9,18 @@ mod questions;
 use std::sync::Arc;
 
 use harn_model::{AgentEvent, ContentBlock, Envelope, LiveAuthor, Seq, plain_text};
-use harn_runtime::{Act, Claim, Controller, NoHost, NotInControl, Seat};
+use harn_runtime::{Controller, DriverAction, NoHost, NotInControl, Seat, SeatClaim};
 
 use crate::support::*;
 
 /// A connection that opened the session.
 pub fn opened(session: &Controller, name: &str) -> Seat {
-    session.sit(name, Arc::new(NoHost), Claim::IfFree)
+    session.sit(name, Arc::new(NoHost), SeatClaim::IfFree)
 }
 
 /// A connection that came to look.
 pub fn came(session: &Controller, name: &str) -> Seat {
-    session.sit(name, Arc::new(NoHost), Claim::Never)
+    session.sit(name, Arc::new(NoHost), SeatClaim::Never)
 }
 
 /// Everything written so far.
@@ -34,7 +34,7 @@ pub async fn written(session: &Controller) -> Vec<Envelope> {
 
 /// Who may not do something, and who may.
 pub fn refused(seat: &Seat) -> Option<NotInControl> {
-    seat.drive(Act::Speak, None).err()
+    seat.drive(DriverAction::Speak, None).err()
 }
 
 pub fn controlled_by(name: &str) -> Option<NotInControl> {
@@ -44,7 +44,7 @@ pub fn controlled_by(name: &str) -> Option<NotInControl> {
 }
 
 pub async fn say(seat: &Seat, text: &str) {
-    let driver = seat.drive(Act::Speak, None).unwrap();
+    let driver = seat.drive(DriverAction::Speak, None).unwrap();
     let blocks = vec![ContentBlock::text(text)];
     driver.prompt(blocks, |_| ()).await.unwrap();
 }

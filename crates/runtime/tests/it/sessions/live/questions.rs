@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harn_model::{AgentEvent, AskId, Decision, StopReason, ToolKind};
-use harn_runtime::{Agent, AgentError, AttachClient, Term};
+use harn_runtime::{Agent, AgentError, AttachClient, SeatTerm};
 use serde_json::Value;
 
 use super::*;
@@ -53,7 +53,7 @@ async fn decisions(session: &Controller) -> Vec<Decision> {
     decided.collect()
 }
 
-fn term(seat: &harn_runtime::Seat) -> Term {
+fn term(seat: &harn_runtime::Seat) -> SeatTerm {
     seat.asked().0.unwrap()
 }
 

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use harn_model::{
-    AgentEvent, Decision, Envelope, GrantScope, PermissionOption, PermissionOptionKind, Propagate,
-    Seam, StopReason, ToolCallStatus, ToolCallUpdate, ToolKind,
+    AgentEvent, Decision, Envelope, GrantScope, PermissionOption, PermissionOptionKind,
+    ReminderPropagation, Seam, StopReason, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 use harn_runtime::{AgentError, Question, TurnContext};
 
@@ -210,7 +210,7 @@ fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
 }
 
 /// How a session whose worker, this deep, asks something hears of the question and of its end.
-async fn interrupted(depth: usize, propagate: Propagate) -> (World, Controller, TurnId) {
+async fn interrupted(depth: usize, propagate: ReminderPropagation) -> (World, Controller, TurnId) {
     let world = World::new();
     let hub = world.hub(nested(depth));
     let session = world.session(&hub).await;
@@ -227,9 +227,9 @@ async fn interrupted(depth: usize, propagate: Propagate) -> (World, Controller, 
 #[tokio::test]
 async fn workers_that_hear_of_it_take_their_questions_back() {
     for (depth, propagate) in [
-        (1, Propagate::Session),
-        (1, Propagate::All),
-        (2, Propagate::All),
+        (1, ReminderPropagation::Session),
+        (1, ReminderPropagation::All),
+        (2, ReminderPropagation::All),
     ] {
         let (_world, session, turn) = interrupted(depth, propagate).await;
         let told = story(&whole_turn(&session, &turn).await);
@@ -247,9 +247,9 @@ async fn workers_that_hear_of_it_take_their_questions_back() {
 #[tokio::test]
 async fn what_workers_ask_stays_open_where_they_are_not_to_hear_of_it() {
     for (depth, propagate) in [
-        (1, Propagate::None),
-        (2, Propagate::None),
-        (2, Propagate::Session),
+        (1, ReminderPropagation::None),
+        (2, ReminderPropagation::None),
+        (2, ReminderPropagation::Session),
     ] {
         let (_world, session, turn) = interrupted(depth, propagate).await;
         let asks = session.view().open_turn.unwrap().asks;

@@ -1,22 +1,22 @@
 //! Which workers hear of a reminder: those that begin while it is in force or waits, and those at work.
 
-use harn_model::{Propagate, ReminderSource, Seam, StopReason};
+use harn_model::{ReminderPropagation, ReminderSource, Seam, StopReason};
 use harn_runtime::{Agent, TurnContext, Worker};
 use tokio::sync::mpsc;
 
 use super::*;
 
-fn spread(id: &str, propagate: Propagate) -> SystemReminder {
+fn spread(id: &str, propagate: ReminderPropagation) -> SystemReminder {
     SystemReminder {
         propagate,
         ..reminder(id)
     }
 }
 
-const EVERY: [(&str, Propagate); 3] = [
-    ("none", Propagate::None),
-    ("session", Propagate::Session),
-    ("all", Propagate::All),
+const EVERY: [(&str, ReminderPropagation); 3] = [
+    ("none", ReminderPropagation::None),
+    ("session", ReminderPropagation::Session),
+    ("all", ReminderPropagation::All),
 ];
 
 /// A worker of a call that the test plays, and the calls of its own agent.
@@ -101,8 +101,12 @@ async fn a_worker_at_work_hears_of_it_with_its_mode() {
     for (id, propagate) in EVERY {
         stage.remind(INTERRUPT, spread(id, propagate)).await;
     }
-    stage.remind(QUEUE, spread("note", Propagate::All)).await;
-    stage.remind(STEER, spread("later", Propagate::All)).await;
+    stage
+        .remind(QUEUE, spread("note", ReminderPropagation::All))
+        .await;
+    stage
+        .remind(STEER, spread("later", ReminderPropagation::All))
+        .await;
     has(&child.session, "queued later").await;
     has(&grandchild.session, "queued later").await;
     assert_eq!(below.seam(Seam::PreToolDispatch).await, ["session", "all"]);

@@ -8,7 +8,7 @@ use std::sync::{
 use expect_test::expect;
 use harn_journal::{JsonlStore, Store};
 use harn_model::{
-    Control, ControlStatus, LiveClient, LiveClientAction, LiveClientChange, LiveClientMode,
+    ControlKind, ControlStatus, LiveClient, LiveClientAction, LiveClientChange, LiveClientMode,
     PendingChange, Seam, StopReason, SystemReminder,
 };
 use harn_runtime::Subscription;
@@ -53,7 +53,7 @@ async fn what_is_accepted_is_in_the_journal_when_it_is_answered() {
     let AgentEvent::ControlOutcome(outcome) = &outcome.event else {
         panic!("{outcome:?}");
     };
-    assert_eq!(outcome.control, Control::Inject);
+    assert_eq!(outcome.control, ControlKind::Inject);
     assert_eq!(outcome.actor, person("ann"));
     assert_eq!(outcome.target.message_id, Some(id));
 }

@@ -17,8 +17,8 @@ async fn ten_thousand_are_listed_changed_taken_back_and_delivered_in_order() {
     let listed: Vec<_> = listed
         .iter()
         .map(|row| match row {
-            Pending::Message(message) => message.message_id.clone(),
-            Pending::Reminder(_) => panic!("nobody sent one"),
+            PendingDelivery::Message(message) => message.message_id.clone(),
+            PendingDelivery::Reminder(_) => panic!("nobody sent one"),
         })
         .collect();
     assert_eq!(listed, ids);

@@ -16,12 +16,12 @@ mod seams;
 use std::{sync::Arc, time::Duration};
 
 use harn_model::{
-    Actor, AgentEvent, ContentBlock, ControlResult, DeliveryMode, Envelope, MessageId, Pending,
-    Seam, Seq, StopReason, TurnId, TurnOutcome, plain_text,
+    Actor, AgentEvent, ContentBlock, ControlResult, DeliveryMode, Envelope, MessageId,
+    PendingDelivery, Seam, Seq, StopReason, TurnId, TurnOutcome, plain_text,
 };
 use harn_runtime::{
-    Agent, AgentError, ControlError, Controlled, Controller, Delivered, Hub, HubConfig, Steering,
-    TurnContext,
+    Agent, AgentError, AppliedControl, ControlError, Controller, Hub, HubConfig, Steering,
+    SteeringDelivery, TurnContext,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -57,7 +57,7 @@ impl Leg {
     }
 }
 
-pub fn texts(delivered: &Delivered) -> Vec<String> {
+pub fn texts(delivered: &SteeringDelivery) -> Vec<String> {
     delivered.iter().map(Steering::text).collect()
 }
 
@@ -160,15 +160,15 @@ pub async fn inject(
     session: &Controller,
     mode: DeliveryMode,
     text: &str,
-) -> Result<(MessageId, Controlled), ControlError> {
+) -> Result<(MessageId, AppliedControl), ControlError> {
     let content = vec![ContentBlock::text(text)];
     session.inject(mode, content, host(), |_| ()).await
 }
 
-pub fn pending_text(row: &Pending) -> String {
+pub fn pending_text(row: &PendingDelivery) -> String {
     match row {
-        Pending::Message(message) => plain_text(&message.content),
-        Pending::Reminder(pending) => pending.reminder.body.clone(),
+        PendingDelivery::Message(message) => plain_text(&message.content),
+        PendingDelivery::Reminder(pending) => pending.reminder.body.clone(),
     }
 }
 

@@ -300,10 +300,10 @@ impl Play<'_> {
     }
 }
 
-fn told_row(row: &Pending) -> (bool, String, DeliveryMode, String) {
+fn told_row(row: &PendingDelivery) -> (bool, String, DeliveryMode, String) {
     let (message, id) = match row {
-        Pending::Message(message) => (true, message.message_id.to_string()),
-        Pending::Reminder(pending) => (false, pending.reminder.id.clone()),
+        PendingDelivery::Message(message) => (true, message.message_id.to_string()),
+        PendingDelivery::Reminder(pending) => (false, pending.reminder.id.clone()),
     };
     (message, id, row.mode(), pending_text(row))
 }
@@ -326,7 +326,7 @@ fn actor(name: &str) -> Actor {
     }
 }
 
-fn word(result: Result<Controlled, ControlError>) -> ControlResult {
+fn word(result: Result<AppliedControl, ControlError>) -> ControlResult {
     match result {
         Ok(done) => done.result,
         refusal => refused(refusal),

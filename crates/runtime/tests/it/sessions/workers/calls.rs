@@ -3,7 +3,7 @@
 
 use harn_journal::{JsonlStore, SessionMeta, Store};
 use harn_model::{
-    Decision, Lineage, Seq, SessionId, ToolCall, ToolCallStatus, ToolContent, ToolKind,
+    Decision, LineageEntry, Seq, SessionId, ToolCall, ToolCallStatus, ToolContent, ToolKind,
     TurnStarted, WorkerCall, WorkerCallStep,
 };
 use harn_runtime::ToolOutput;
@@ -145,7 +145,7 @@ async fn a_worker_that_is_cancelled_leaves_no_call_open_above() {
 #[tokio::test]
 async fn a_worker_call_cut_short_by_a_crash_is_settled() {
     let world = World::new();
-    let lineage = Lineage {
+    let lineage = LineageEntry {
         worker_id: "w".into(),
         worker_name: "w".to_owned(),
         session_id: "c".into(),

@@ -9,8 +9,8 @@ use std::{
 use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, SessionId, StopReason, WorkerEvent};
 use harn_runtime::{
-    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, Place, SessionError,
-    SessionFilter, TurnContext, WorkerError, async_trait,
+    CommandExit, CommandSink, CommandSpec, HostError, HostOffers, HostPort, RootedPath,
+    SessionError, SessionFilter, TurnContext, WorkerError, async_trait,
 };
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -240,13 +240,13 @@ impl HostPort for Remembering {
         }
     }
 
-    async fn read_text(&self, session: &SessionId, file: &Place) -> Result<String, HostError> {
+    async fn read_text(&self, session: &SessionId, file: &RootedPath) -> Result<String, HostError> {
         let asked = (session.clone(), file.absolute());
         self.0.lock().unwrap().push(asked);
         Ok("from the client".to_owned())
     }
 
-    async fn write_text(&self, _: &SessionId, _: &Place, _: &str) -> Result<(), HostError> {
+    async fn write_text(&self, _: &SessionId, _: &RootedPath, _: &str) -> Result<(), HostError> {
         Err(HostError::Unsupported("writing files"))
     }
 

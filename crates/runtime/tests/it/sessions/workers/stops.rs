@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use harn_journal::{JournalError, JsonlStore, Listing, Log, Opened, SessionMeta, Store};
+use harn_journal::{
+    JournalError, JsonlStore, OpenedLog, SessionLog, SessionMeta, Store, StoreListing,
+};
 use harn_model::{AgentEvent, SessionId, StopReason, WorkerStatus};
 use harn_runtime::{READ_ONLY_MODE, TurnContext, WorkerError};
 use tokio::sync::{Notify, mpsc};
@@ -166,7 +168,7 @@ struct Slow {
 }
 
 impl Store for Slow {
-    fn create(&self, meta: SessionMeta) -> Result<Box<dyn Log>, JournalError> {
+    fn create(&self, meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         if meta.worker.is_some() {
             self.entered.notify_one();
             while !self.open.load(Ordering::SeqCst) {
@@ -176,7 +178,7 @@ impl Store for Slow {
         self.inner.create(meta)
     }
 
-    fn open(&self, id: &SessionId) -> Result<Opened, JournalError> {
+    fn open(&self, id: &SessionId) -> Result<OpenedLog, JournalError> {
         self.inner.open(id)
     }
 
@@ -184,7 +186,7 @@ impl Store for Slow {
         self.inner.read(id)
     }
 
-    fn list(&self) -> Result<Listing, JournalError> {
+    fn list(&self) -> Result<StoreListing, JournalError> {
         self.inner.list()
     }
 
