@@ -1,11 +1,8 @@
-//! Stands in for the port in a build without the feature `port`: there is no place to listen at, and no door to open.
+//! Stands in for the port in a build without the feature `port`: no value of these types exists.
 
 use anyhow::Result;
 
 use crate::{ServeOptions, workshop::ServerRuntime};
-
-/// The variable that holds a token, which a process with a port may still have been given.
-pub(crate) const TOKEN_VARIABLE: &str = "HARN_SERVE_TOKEN";
 
 /// Where to listen: nowhere.
 pub(crate) enum ListenOptions {}

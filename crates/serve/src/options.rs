@@ -15,6 +15,9 @@ use harn_tools::{
     tool_search::ToolSearchOptions,
 };
 
+/// The environment variable that may hold the token in place of a file. MCP servers and skills do not inherit it.
+pub(crate) const TOKEN_VARIABLE: &str = "HARN_SERVE_TOKEN";
+
 /// What may be chosen about a server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {

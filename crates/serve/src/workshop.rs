@@ -23,8 +23,7 @@ use tokio::{
 
 use crate::{
     RandomIds, ServeOptions, SystemClock,
-    net::TOKEN_VARIABLE,
-    options::environment,
+    options::{TOKEN_VARIABLE, environment},
     rules::{self, FileRules},
     session_store::{self, SessionStorage},
     trust::WorkspaceTrustStore,

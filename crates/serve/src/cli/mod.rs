@@ -43,8 +43,10 @@ use self::args::{
 };
 use crate::{
     ListenOptions, ServeOptions, acp_stdio_and_listen, acp_stdio_with, chosen_host_call_timeout,
-    default_config_dir, default_state_dir, listen, net::TOKEN_VARIABLE, options::environment,
-    rules, skill_places::skill_places,
+    default_config_dir, default_state_dir, listen,
+    options::{TOKEN_VARIABLE, environment},
+    rules,
+    skill_places::skill_places,
 };
 
 /// Reads the command line and does what it says.

@@ -46,7 +46,6 @@ use crate::{
     workshop::{ServerRuntime, waiting_room},
 };
 
-pub(crate) use self::token::VARIABLE as TOKEN_VARIABLE;
 #[cfg(feature = "cli")]
 pub(crate) use self::token::{check as check_tokens, file_in as token_file};
 

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::token::VARIABLE;
+use crate::options::TOKEN_VARIABLE;
 
 /// What to open, with the code in a part that browsers keep to themselves.
 pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
@@ -42,7 +42,7 @@ fn opened(mut command: Command) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         // What lets clients in is no business of a browser.
-        .env_remove(VARIABLE);
+        .env_remove(TOKEN_VARIABLE);
     // Whoever ends the server from the keyboard does not mean the browser.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

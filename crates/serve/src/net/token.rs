@@ -14,10 +14,8 @@ use harn_model::Principal;
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-use crate::private;
+use crate::{options::TOKEN_VARIABLE, private};
 
-/// The variable that may hold the token in the place of a file.
-pub(crate) const VARIABLE: &str = "HARN_SERVE_TOKEN";
 /// Long enough that nobody tries them all.
 const SHORTEST: usize = 16;
 const LONGEST: usize = 512;
@@ -36,10 +34,10 @@ impl AccessTokens {
     /// The token of the environment, else those of `<state>/token`, which is made when there is none.
     pub(crate) fn load(variable: Option<&str>, state_dir: &Path) -> Result<Self> {
         if let Some(token) = variable {
-            let sum = sum_of(token).with_context(|| VARIABLE.to_owned())?;
+            let sum = sum_of(token).with_context(|| TOKEN_VARIABLE.to_owned())?;
             return Ok(Self {
                 all: vec![(sum, Principal::owner())],
-                place: VARIABLE.to_owned(),
+                place: TOKEN_VARIABLE.to_owned(),
             });
         }
         let file = file_in(state_dir);

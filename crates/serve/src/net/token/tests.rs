@@ -49,7 +49,7 @@ fn a_token_is_made_once_and_only_its_owner_can_read_it() {
 fn the_environment_goes_before_the_file_and_touches_none() {
     let dir = state();
     let tokens = AccessTokens::load(Some(LONG), dir.path()).unwrap();
-    assert_eq!(tokens.place(), VARIABLE);
+    assert_eq!(tokens.place(), TOKEN_VARIABLE);
     assert!(tokens.principal(LONG.as_bytes()).is_some());
     assert!(!file_in(dir.path()).exists());
     for wrong in ["", "short", "0123456789abcde ", "0123456789abcdef\n"] {
