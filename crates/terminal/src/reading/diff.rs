@@ -1,11 +1,14 @@
 //! A change to a file as a unified diff.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use agent_client_protocol::v1::schema::Diff;
 use similar::TextDiff;
 
 use crate::paint::PaintStyle;
+
+/// After this time the rest of a diff is approximate: a file of 20,000 rewritten lines would take two seconds.
+const EXACT_FOR: Duration = Duration::from_millis(100);
 
 /// The lines of a diff and how each looks. The file is called as somebody in the working directory would call it.
 pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
@@ -16,7 +19,9 @@ pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let path = path.display().to_string();
     let old = diff.old_text.as_deref();
     let from = if old.is_some() { &path } else { "/dev/null" };
-    let text = TextDiff::from_lines(old.unwrap_or_default(), &diff.new_text)
+    let text = TextDiff::configure()
+        .timeout(EXACT_FOR)
+        .diff_lines(old.unwrap_or_default(), &diff.new_text)
         .unified_diff()
         .header(from, &path)
         .to_string();
