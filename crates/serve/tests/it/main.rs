@@ -12,6 +12,15 @@
 #[cfg(feature = "terminal")]
 mod attach;
 mod cli;
+#[cfg(all(
+    feature = "conformance",
+    feature = "mcp",
+    feature = "openharness",
+    feature = "page",
+    feature = "terminal",
+    feature = "threads"
+))]
+mod cli_page;
 mod client;
 #[cfg(unix)]
 mod ending;
