@@ -1,4 +1,4 @@
-//! What becomes of what a tool gave.
+//! Tests of the conversion of tool results.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Servers of a session, played by the tests over pipes in memory; the clock stands still but when all wait.
+//! Servers of a session, played by the tests over pipes in memory. The paused clock advances only when all tasks wait.
 
 mod hostile;
 mod logs;
@@ -106,7 +106,7 @@ async fn tools_are_listed_again_when_they_change() {
     servers.settled().await;
     let mut changes = servers.changes();
     changes.mark_unchanged();
-    // Said three times at once, it is one change, or two where the first list was on its way.
+    // Three notifications at once are one change, or two if the first list was already requested.
     for _ in 0..3 {
         stage.notify("notifications/tools/list_changed").await;
     }
@@ -131,7 +131,7 @@ async fn a_server_that_changes_without_end_is_asked_less_and_less() {
         pauses.push(waited.as_secs());
     }
     assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
-    // The last pause, and a minute in which nothing is said.
+    // The last pause, and a minute without notifications.
     tokio::time::sleep(Duration::from_secs(121)).await;
     let mut pauses = Vec::new();
     for tool in ["a", "b", "c"] {
@@ -199,7 +199,7 @@ async fn a_server_that_stays_away_is_given_up() {
             drop(theatre.stage().await);
         }
     };
-    // It waits ten seconds; by then three more tries have failed.
+    // The call waits ten seconds; by then three more tries have failed.
     let (call, took) = {
         let call = seconds(servers.call("mcp__s__t", Value::Null));
         tokio::join!(call, away).0
@@ -214,7 +214,7 @@ async fn a_server_that_stays_away_is_given_up() {
 
     stands(&servers, "s", McpState::GivenUp).await;
     assert_eq!(names(&servers), Vec::<String>::new());
-    // The same again is a new start.
+    // Adding an equal server again starts it anew.
     servers.add(vec![named("s")]);
     let _stage = theatre.ready(&["t"]).await;
     stands(&servers, "s", McpState::Ready).await;
@@ -225,7 +225,7 @@ async fn failures_are_forgotten_only_by_a_server_that_stays() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
-    // It comes up each time; what counts is whether it stays.
+    // The server connects each time; only the length of the connection counts.
     for stays in [61, 0, 0, 0, 0, 61, 0, 0, 0, 0] {
         let stage = theatre.ready(&["t"]).await;
         stands(&servers, "s", McpState::Ready).await;
@@ -267,7 +267,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
     };
     let told = stage.expect("notifications/cancelled").await;
     assert_eq!(told["params"]["requestId"], call["id"]);
-    // An answer that comes all the same disturbs nobody.
+    // A late answer is ignored.
     stage.answer(&call, json!({"content": []})).await;
 
     let late = async {
