@@ -1,4 +1,4 @@
-//! Front matter as people write it, and what is said of it.
+//! Front matter as people write it, and the problems reported for it.
 
 use expect_test::{Expect, expect};
 use harn_model::McpTransport;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::skills::front::split;
 
-/// What is said of a file; nothing means that it makes a card.
+/// Compares the problems of a file; no problems means that it decodes to a card.
 fn check(text: &str, expected: Expect) {
     let decoded = file(&split(text), "folder");
     let mut out = String::new();

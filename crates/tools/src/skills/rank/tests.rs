@@ -1,4 +1,4 @@
-//! Scores that were worked out by hand.
+//! Compares scores with values that were computed by hand.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ fn words_name_and_files_add_up() {
         ranked("the new Release to production", &[]),
         [row("ship", 3.0 / 4.5, "3 keyword hits")]
     );
-    // "ship" counts once, however often it is said: in both texts, and it is the name.
+    // "ship" counts once, however often it occurs: it is in both texts, and it is the name.
     assert_eq!(
         ranked("ship, SHIP", &[]),
         [row(
@@ -99,7 +99,7 @@ fn the_best_come_first_and_equals_as_they_stand() {
 fn what_does_not_fit_is_left_out() {
     assert_eq!(ranked("", &[]), []);
     assert_eq!(ranked("so be it", &["src/a.rs"]), []);
-    // Neither a name nor a word is found inside another.
+    // Neither a name nor a word matches inside another word.
     assert_eq!(ranked("shipwreck, codes and reviewers", &[]), []);
 }
 
@@ -131,10 +131,10 @@ fn a_name_is_said_with_all_its_parts() {
     assert_eq!(named("code-review", "review that"), None);
     assert_eq!(named("acme/ops/review", "review"), None);
     assert_eq!(named("acme/ops/review", "acme:ops:review"), Some(2.0));
-    // Short parts have to be said too.
+    // The prompt must also contain short parts.
     assert_eq!(named("ci-fix", "fix it"), None);
     assert_eq!(named("ci-fix", "fix the CI"), Some(2.0));
-    // Such names say nothing.
+    // Such names never match.
     assert_eq!(named("go", "go on"), None);
     assert_eq!(named("use", "use it"), None);
 }
