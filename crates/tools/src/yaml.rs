@@ -48,7 +48,7 @@ impl From<Marker> for YamlPosition {
 pub struct YamlFault {
     /// The position of the error.
     pub at: YamlPosition,
-    /// What is wrong, and what would be right.
+    /// The problem, and how to fix it.
     pub reason: String,
 }
 

@@ -1,5 +1,5 @@
 //! Parses server-sent events from a byte stream, with a limit on the size of each. `sse-stream` parses them and is fed
-//! single lines: it fails on a line that the standard tells a reader to ignore, and then drops the rest of its input.
+//! single lines: it fails on a line that the standard has readers ignore, and then drops the rest of its input.
 
 use std::{error::Error, io};
 

@@ -11,7 +11,7 @@ pub struct SkillProblem {
     pub line: Option<usize>,
     /// The effect of the problem.
     pub severity: ProblemSeverity,
-    /// What is wrong, and what would be right.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
