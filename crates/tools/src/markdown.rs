@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_long_texts() {
+    fn lists_are_joined_and_long_texts_shortened() {
         assert_eq!(list::<&str>(&[]), "");
         assert_eq!(list(&["a"]), "a");
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_languages() {
+    fn language_follows_the_file_extension() {
         assert_eq!(language("src/lib.rs"), "rust");
         assert_eq!(language("a.b/Makefile"), "");
         assert_eq!(language("x.unknown"), "");

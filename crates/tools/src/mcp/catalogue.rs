@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_of_few_characters() {
+    fn names_replace_characters_that_models_reject() {
         let made = names(&[("my server", &["größe/x", "echo-1", "echo-1"])]);
         assert_eq!(made, ["mcp__my_server__echo-1", "mcp__my_server__gr__e_x"]);
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_stay_apart() {
+    fn long_names_are_cut_and_stay_unique() {
         let (one, two) = ("x".repeat(80) + "1", "x".repeat(80) + "2");
         let made = names(&[("server", &[&one, &two])]);
         assert_eq!(made.len(), 2);

@@ -103,7 +103,7 @@ mod tests {
         b": awake\n\nid: 7\nevent: message\nretry: 10\ndata: one\ndata:two\r\n\r\nother: x\ndata:\n\ncut";
 
     #[tokio::test]
-    async fn events_come_whole_wherever_they_are_cut() {
+    async fn events_are_parsed_whole_wherever_the_stream_is_split() {
         let expected = [
             Ok(Event::default()
                 .id("7")
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_too_large_is_the_last() {
+    async fn oversized_event_ends_the_stream() {
         let pieces: Vec<&[u8]> = vec![
             b"data: 1\n\n: ",
             b"comments do not count\n",

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silence_counts_as_writing_elsewhere() {
+    fn missing_hints_count_as_a_network_write() {
         use SideEffectLevel::{Network, ReadOnly, WorkspaceWrite};
         for (reads, open, kind, level) in [
             (None, None, ToolKind::Other, Network),

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_go_in_every_form_they_are_printed_in() {
+    fn values_are_redacted_in_every_printed_form() {
         let env = [
             ("TOKEN", "hunter2"),
             ("KEY", "hunter2-and-more"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_header_and_of_an_address_is_one_too() {
+    fn keys_in_headers_and_urls_are_redacted() {
         let spec = McpServerSpec {
             name: "s".to_owned(),
             transport: McpTransport::Http {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line_and_short() {
+    fn control_characters_are_removed_and_long_lines_cut() {
         assert_eq!(one_line("a\x1b[31mb\r\nc\0", 99), "a [31mb c");
         assert_eq!(one_line("grüße", 3), "gr…");
     }

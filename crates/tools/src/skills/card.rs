@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_can_be_typed() {
+    fn names_that_cannot_be_typed_are_rejected() {
         for name in ["deploy", "code-review_2", "v1.2", "größe", "日本"] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_have_names() {
+    fn layers_are_found_by_name() {
         for layer in SkillLayer::ALL {
             assert_eq!(SkillLayer::of(layer.as_str()), Some(layer));
         }

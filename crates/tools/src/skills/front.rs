@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_taken_apart() {
+    fn files_are_split_into_front_matter_and_body() {
         let table = [
             ("---\na: 1\n---\nbody\n", Some(("a: 1\n", 1)), "body\n"),
             (

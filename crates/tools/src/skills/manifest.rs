@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_layers() {
+    fn folders_and_layers_are_read() {
         check(
             r#"
                 [package]
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn problems_are_reported_with_their_lines() {
         check(
             "[skills]\npaths = [\n  \"../..\",\n  \"a/*/b\",\n  \"x*\",\n  \"/etc\",\n  \"\",\n]\n\
              lookup_order = [\"mine\"]\n[[skill.source]]\npath = \"a\"\nnamespace = \"a b\"\n",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_the_workspace() {
+    fn servers_of_the_workspace_are_read() {
         check(
             r#"
                 [mcp_servers.local]
@@ -342,7 +342,7 @@ mod tests {
 
     /// An invalid server does not affect the others, and no message contains a value.
     #[test]
-    fn a_server_that_is_wrong_is_told_with_its_line() {
+    fn invalid_server_is_reported_with_its_line() {
         check(
             "[mcp_servers.good]\ncommand = \"s\"\n\
              [mcp_servers.both]\ncommand = \"s\"\nurl = \"http://x\"\n\

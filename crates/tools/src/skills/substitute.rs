@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_a_shell() {
+    fn arguments_are_split_like_in_a_shell() {
         let table: [(&str, &[&str]); 9] = [
             ("", &[]),
             ("  a\tb\n", &["a", "b"]),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_a_server_asks_of_us_is_answered() {
+async fn client_answers_the_requests_of_a_server() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -42,7 +42,7 @@ async fn what_a_server_asks_of_us_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nonsense_between_messages_is_left_out() {
+async fn lines_that_are_no_messages_are_skipped() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -59,7 +59,7 @@ async fn nonsense_between_messages_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_but_nonsense_is_no_server() {
+async fn server_that_prints_only_nonsense_fails() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -98,7 +98,7 @@ async fn an_endless_line_ends_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_and_does_not_read_is_not_listened_to() {
+async fn server_that_reads_no_answers_blocks_only_itself() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("deaf"), named("good")]);
@@ -157,7 +157,7 @@ async fn endless_pages_and_endless_tools_are_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_greeting_is_told() {
+async fn status_has_the_error_of_a_failed_handshake() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);

@@ -54,7 +54,7 @@ impl Subscriber for LogCapture {
 }
 
 #[tokio::test]
-async fn no_value_is_logged_or_told() {
+async fn no_variable_is_logged_or_reported() {
     let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());
     // Prints its variable to every output, and exits.
@@ -94,7 +94,7 @@ async fn no_value_is_logged_or_told() {
 }
 
 #[tokio::test]
-async fn no_header_is_logged_or_told() {
+async fn no_header_is_logged_or_reported() {
     let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());
     // Returns its header in every way it can.

@@ -64,7 +64,7 @@ async fn a_server_connects_in_the_background_and_its_tools_are_called() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_fail_with_the_words_of_the_server() {
+async fn call_fails_with_the_message_of_the_server() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -186,7 +186,7 @@ async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_stays_away_is_given_up() {
+async fn server_is_given_up_after_too_many_failures() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -221,7 +221,7 @@ async fn a_server_that_stays_away_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_forgotten_only_by_a_server_that_stays() {
+async fn only_a_lasting_connection_resets_the_failures() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -254,7 +254,7 @@ async fn a_server_that_never_answers_runs_into_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_waits_for_is_cancelled() {
+async fn dropped_or_late_call_is_cancelled() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -282,7 +282,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_get_better_is_given_up_at_once() {
+async fn invalid_configuration_is_given_up_at_once() {
     let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
     let spec = |name: &str, transport| McpServerSpec {
         name: name.to_owned(),
@@ -341,7 +341,7 @@ async fn a_server_that_fails_to_start_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_servers_that_changed_connect_anew() {
+async fn only_changed_servers_reconnect() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("a"), named("b")]);
@@ -394,7 +394,7 @@ async fn sessions_do_not_see_each_others_servers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_ends_what_waits_and_takes_no_more() {
+async fn close_ends_open_calls_and_rejects_new_servers() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("ready"), named("silent")]);

@@ -82,7 +82,7 @@ fn words_name_and_files_add_up() {
 }
 
 #[test]
-fn the_best_come_first_and_equals_as_they_stand() {
+fn best_skills_are_first_and_equal_ones_keep_their_order() {
     let found = ranked("code and a release", &[]);
     assert_eq!(
         found,
@@ -96,7 +96,7 @@ fn the_best_come_first_and_equals_as_they_stand() {
 }
 
 #[test]
-fn what_does_not_fit_is_left_out() {
+fn skills_that_do_not_match_are_left_out() {
     assert_eq!(ranked("", &[]), []);
     assert_eq!(ranked("so be it", &["src/a.rs"]), []);
     // Neither a name nor a word matches inside another word.
@@ -104,7 +104,7 @@ fn what_does_not_fit_is_left_out() {
 }
 
 #[test]
-fn words_that_hold_sentences_together_do_not_count() {
+fn stop_words_do_not_count() {
     let talkative = skill(
         "config-for-use",
         "Use this when the user asks for the settings",
@@ -120,7 +120,7 @@ fn words_that_hold_sentences_together_do_not_count() {
 }
 
 #[test]
-fn a_name_is_said_with_all_its_parts() {
+fn name_matches_only_with_all_its_parts() {
     let named = |id: &str, prompt| {
         let skill = skill(id, "", "", &[]);
         let found = rank([&skill], prompt, &[]);
@@ -140,13 +140,13 @@ fn a_name_is_said_with_all_its_parts() {
 }
 
 #[test]
-fn a_short_line_stands_in_for_a_missing_description() {
+fn short_line_replaces_a_missing_description() {
     let bare = skill("bare", "", "", &[]);
     assert_eq!(rank([&bare], "helps me", &[])[0].score, 1.0 / 2.5);
 }
 
 #[test]
-fn a_long_prompt_takes_no_time() {
+fn long_prompt_is_ranked_in_bounded_time() {
     let skills: Vec<_> = (0..100)
         .map(|n| {
             skill(
