@@ -1,14 +1,14 @@
-//! Small pieces of Markdown. Pure.
+//! Formats small pieces of Markdown. Pure functions.
 
 use std::{borrow::Cow, fmt::Write};
 
 use harn_model::code_fence;
 
-/// Text as inline code, whatever backticks are in it; line breaks become spaces.
+/// Formats a text as inline code, with any backticks in it; line breaks become spaces.
 pub fn code(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     let ticks = "`".repeat(longest_run(&text) + 1);
-    // A space keeps a backtick at either end apart from the marks; renderers drop it again.
+    // A space separates a backtick at either end from the marks; renderers drop it.
     let pad = if text.starts_with('`') || text.ends_with('`') {
         " "
     } else {
@@ -17,7 +17,7 @@ pub fn code(text: &str) -> String {
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// Text as a code block, `indent` spaces from the margin.
+/// Formats a text as a code block, indented by `indent` spaces.
 pub fn fence(language: &str, text: &str, indent: usize) -> String {
     let margin = " ".repeat(indent);
     let marks = code_fence(text);
@@ -30,7 +30,7 @@ pub fn fence(language: &str, text: &str, indent: usize) -> String {
     out + &margin + &marks + "\n"
 }
 
-/// "a", "a and b", "a, b and c".
+/// Joins items as "a", "a and b" or "a, b and c".
 pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.split_last() {
@@ -40,7 +40,7 @@ pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// At most `max` characters of a text, cut between words where possible.
+/// Cuts a text to at most `max` characters and a mark, between words where possible.
 pub fn shorten(text: &str, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return text.to_owned();
@@ -53,7 +53,7 @@ pub fn shorten(text: &str, max: usize) -> String {
     format!("{}…", cut.trim_end_matches([' ', ',', ';', ':']))
 }
 
-/// At most `width` characters of a line.
+/// Cuts a line to at most `width` characters and a mark.
 pub(crate) fn clip(line: &str, width: usize) -> Cow<'_, str> {
     match line.char_indices().nth(width) {
         Some((end, _)) => format!("{}…", &line[..end]).into(),
@@ -61,7 +61,7 @@ pub(crate) fn clip(line: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
-/// At most `most` bytes of a text, with a mark where it was cut.
+/// Cuts a text to at most `most` bytes and a mark.
 pub(crate) fn cut(mut text: String, most: usize) -> String {
     if text.len() > most {
         let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
@@ -71,7 +71,7 @@ pub(crate) fn cut(mut text: String, most: usize) -> String {
     text
 }
 
-/// What a code block of this file is called.
+/// Returns the language of a file for a code block.
 pub fn language(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_long_texts() {
+    fn lists_are_joined_and_long_texts_shortened() {
         assert_eq!(list::<&str>(&[]), "");
         assert_eq!(list(&["a"]), "a");
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_languages() {
+    fn language_follows_the_file_extension() {
         assert_eq!(language("src/lib.rs"), "rust");
         assert_eq!(language("a.b/Makefile"), "");
         assert_eq!(language("x.unknown"), "");

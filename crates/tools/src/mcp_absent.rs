@@ -1,4 +1,4 @@
-//! Stands in for the MCP client in a build without the feature `mcp`: every server is given up, with the reason.
+//! Replaces the MCP client in a build without the feature `mcp`: every server is given up, with the reason.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ pub struct SessionMcpServers {
 }
 
 impl SessionMcpServers {
-    /// None yet.
+    /// Creates an empty set of servers.
     #[must_use]
     pub fn new(_: McpSettings) -> Self {
         Self {
@@ -32,19 +32,19 @@ impl SessionMcpServers {
         }
     }
 
-    /// Takes the names of these servers, which are given up.
+    /// Stores the names of these servers and reports each as given up.
     pub fn add(&self, specs: Vec<McpServerSpec>) {
         lock(&self.names).extend(specs.into_iter().map(|spec| spec.name));
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Forgets a server.
+    /// Removes a server.
     pub fn remove(&self, name: &str) {
         lock(&self.names).remove(name);
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// How they stand, by name.
+    /// Returns the status of each server, by name.
     #[must_use]
     pub fn statuses(&self) -> Vec<McpServerStatus> {
         let given_up = |name: &String| McpServerStatus {
@@ -56,13 +56,13 @@ impl SessionMcpServers {
         lock(&self.names).iter().map(given_up).collect()
     }
 
-    /// They have no tools.
+    /// Returns an empty list: no server is started.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
         Vec::new()
     }
 
-    /// Refuses the call.
+    /// Rejects the call.
     pub async fn call(&self, _: &str, _: Value) -> Result<ToolOutput, ToolError> {
         Err(ToolError::new(REASON))
     }
@@ -70,13 +70,13 @@ impl SessionMcpServers {
     /// Resolves at once: no server is connecting.
     pub async fn settled(&self) {}
 
-    /// Counts changes of the list.
+    /// Returns a counter of changes to the list.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Forgets all servers.
+    /// Removes all servers.
     pub fn close(&self) {
         lock(&self.names).clear();
     }

@@ -1,32 +1,32 @@
-//! What MCP servers get of the machine and the session, and how long things may take.
+//! Settings of MCP servers: their processes, directory, variables and deadlines.
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::LocalHost;
 
-/// What servers get of the machine and the session.
+/// The environment in which the servers of a session run.
 #[derive(Clone)]
 pub struct McpSettings {
-    /// Whose processes they are: its `end_all` ends them too.
+    /// The host that owns their processes: its `end_all` ends them too.
     pub host: LocalHost,
-    /// Where they run, and the root they are told of.
+    /// Their working directory, and the root that they receive.
     pub cwd: PathBuf,
-    /// The variables they get, beside those of their own settings.
+    /// Their variables, besides those of their own settings.
     pub env: Arc<[(OsString, OsString)]>,
-    /// How long things may take.
+    /// The time limits.
     pub deadlines: McpDeadlines,
 }
 
-/// How long things may take.
+/// The time limits for connecting and for calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpDeadlines {
-    /// From the start of a server until its tools are known.
+    /// From the start of a server until its tools are listed.
     pub connect: Duration,
-    /// One call.
+    /// The limit for one call.
     pub call: Duration,
-    /// How long a call waits for a server that is being tried again.
+    /// How long a call waits for a server that reconnects.
     pub reconnect: Duration,
-    /// How long the first turn after servers came waits for those that are still connecting.
+    /// How long the first turn after servers were added waits for those that still connect.
     pub first_prompt: Duration,
 }
 

@@ -1,8 +1,7 @@
-//! YAML as a tree in which every node knows its place, with limits on its depth.
+//! Parses YAML into a tree in which every node has its position, with a limit on its depth.
 //!
-//! Only what JSON can say: no anchors, no tags, one document. Knows nothing of what a file is about.
-//! Hand-written because serde loses the places inside tagged
-//! values, and scenarios consist of those.
+//! Only what JSON can express: no anchors, no tags, one document. Independent of the contents of a file. Hand-written
+//! because serde loses the positions inside tagged values, which scenarios consist of.
 
 use std::{borrow::Cow, collections::HashSet, fmt::Display};
 
@@ -10,20 +9,20 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-/// A place in a file, both numbers from 1.
+/// A position in a file; both numbers start at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YamlPosition {
-    /// The line.
+    /// The line number.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
 }
 
 impl YamlPosition {
-    /// Where a file begins.
+    /// The beginning of a file.
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// The place just after some valid text.
+    /// Returns the position just after a valid text.
     #[must_use]
     pub fn after(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
@@ -44,17 +43,17 @@ impl From<Marker> for YamlPosition {
     }
 }
 
-/// What is wrong, and where.
+/// An error in a file, with its position.
 #[derive(Debug)]
 pub struct YamlFault {
-    /// Where.
+    /// The position of the error.
     pub at: YamlPosition,
-    /// What is wrong, and what would be right.
+    /// The problem, and how to fix it.
     pub reason: String,
 }
 
 impl YamlFault {
-    /// Something wrong at a place.
+    /// Creates an error at a position.
     pub fn new(at: YamlPosition, reason: impl Display) -> Self {
         Self {
             at,
@@ -63,47 +62,47 @@ impl YamlFault {
     }
 }
 
-/// A value and where it begins.
+/// A value and the position where it begins.
 #[derive(Debug)]
 pub struct YamlNode {
-    /// Where it begins.
+    /// The position where it begins.
     pub at: YamlPosition,
     /// The value.
     pub data: YamlValue,
 }
 
-/// A value.
+/// A value that JSON can express.
 #[derive(Debug)]
 pub enum YamlValue {
-    /// Nothing.
+    /// The value `null`.
     Null,
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(Number),
-    /// Text.
+    /// A string.
     Text(String),
-    /// A list.
+    /// A list of nodes.
     List(Vec<YamlNode>),
-    /// A map.
+    /// A map, in the order of the file.
     Map(Vec<YamlEntry>),
 }
 
-/// A key of a map with its value, in the order of the file.
+/// A key of a map with its value.
 #[derive(Debug)]
 pub struct YamlEntry {
-    /// The key.
+    /// The key as a string.
     pub key: String,
-    /// Where the key stands.
+    /// The position of the key.
     pub key_at: YamlPosition,
-    /// Whether the key is text, and not a number, a truth value or nothing that is taken for text.
+    /// Whether the key is a string; an unquoted number, boolean or null is stored as its text.
     pub key_is_text: bool,
-    /// What it is given.
+    /// The value of the key.
     pub value: YamlNode,
 }
 
 impl YamlNode {
-    /// Reads the one document of a text.
+    /// Parses a text of one document.
     pub fn parse(text: &str) -> Result<Self, YamlFault> {
         let text = without_surrogates(text);
         let mut tree = YamlTreeBuilder(Parser::new_from_str(&text));
@@ -122,7 +121,7 @@ impl YamlNode {
         }
     }
 
-    /// A JSON value, all of it at one place.
+    /// Converts a JSON value; all nodes have the same position.
     #[must_use]
     pub fn of_value(value: &Value, at: YamlPosition) -> Self {
         let data = match value {
@@ -148,7 +147,7 @@ impl YamlNode {
         map.iter().map(entry).collect()
     }
 
-    /// What this is, for a message.
+    /// Returns the kind of the value, for a message.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.data {
@@ -167,7 +166,7 @@ impl YamlNode {
         !matches!(self.data, YamlValue::List(_) | YamlValue::Map(_))
     }
 
-    /// How many children it has.
+    /// Returns the number of its children.
     #[must_use]
     pub fn child_count(&self) -> usize {
         match &self.data {
@@ -177,7 +176,7 @@ impl YamlNode {
         }
     }
 
-    /// One of its children, in the order of the file.
+    /// Returns one of its children, in the order of the file.
     #[must_use]
     pub fn child(&self, index: usize) -> Option<&Self> {
         match &self.data {
@@ -189,13 +188,13 @@ impl YamlNode {
         }
     }
 
-    /// The same without the places.
+    /// Converts the tree to JSON, without positions.
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.map_children(|_, child| Some(child.to_value()))
     }
 
-    /// The same without the places, its children replaced or left out.
+    /// Converts the node to JSON, without positions; `child` replaces each child or leaves it out.
     #[must_use]
     pub fn map_children(&self, child: impl Fn(usize, &Self) -> Option<Value>) -> Value {
         match &self.data {
@@ -320,8 +319,8 @@ impl<'t> YamlTreeBuilder<'t> {
 
 const NO_ANCHORS: &str = "anchors and aliases are not supported; write the value out";
 
-/// What an unquoted word means, by YAML's core schema. Infinity and not-a-number stay text: JSON, and
-/// so the journal, has no word for them.
+/// Returns the value of an unquoted word, by YAML's core schema. Infinity and not-a-number stay text, because JSON,
+/// and so the journal, cannot express them.
 fn plain(text: Cow<'_, str>) -> YamlValue {
     match &*text {
         "" | "~" | "null" | "Null" | "NULL" => YamlValue::Null,
@@ -354,8 +353,8 @@ fn number(word: &str) -> Option<Number> {
     word.parse().ok().and_then(Number::from_f64)
 }
 
-/// JSON writes a character beyond the first plane as two escapes, which YAML does not know. Columns
-/// after such a pair count the character once.
+/// Replaces surrogate pairs, which JSON writes as two escapes and YAML does not know, by their character. Columns
+/// after a pair count the character once.
 fn without_surrogates(text: &str) -> Cow<'_, str> {
     let surrogates = text.contains("\\ud") || text.contains("\\uD");
     if !surrogates || serde_json::from_str::<IgnoredAny>(text).is_err() {
@@ -366,7 +365,7 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        // It is valid JSON, where a backslash begins an escape: a pair, or two characters to keep.
+        // The text is valid JSON, where a backslash begins an escape: a surrogate pair, or two characters to keep.
         let (written, len) = match pair(rest) {
             Some(c) => (c.to_string(), "\\uXXXX\\uXXXX".len()),
             None => (rest.chars().take(2).collect(), 2),

@@ -1,4 +1,4 @@
-//! What is known of the servers of a session, and who hears of changes.
+//! The MCP servers of a session and their state; notifies watchers of changes.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::lock::lock;
 
-/// The servers of a session.
+/// The MCP servers of a session, by name, with the state of each.
 #[derive(Default)]
 pub(super) struct McpRegistry {
     pages: Mutex<McpRegistryState>,
@@ -27,7 +27,7 @@ pub(super) struct McpRegistry {
 #[derive(Default)]
 struct McpRegistryState {
     closed: bool,
-    /// How many servers there have been.
+    /// The number of the latest ticket.
     issued: u64,
     servers: BTreeMap<String, McpServerRecord>,
     catalogue: Arc<McpCatalogue>,
@@ -37,39 +37,39 @@ pub(super) struct McpServerRecord {
     pub(super) spec: McpServerSpec,
     pub(super) state: McpState,
     pub(super) error: Option<String>,
-    /// What it offers, or did when it was last there; unknown before, and once it was given up.
+    /// The tools of its last listing; `None` before the first one and after the server was given up.
     pub(super) tools: Option<Arc<[OfferedTool]>>,
-    /// How to ask it, while it is ready.
+    /// The connection, while the server is ready.
     pub(super) link: Option<McpLink>,
     ticket: u64,
     _task: DropGuard,
 }
 
-/// Which server a task is for; one that came later under the same name is another.
+/// Identifies the server that a task works for; a later server of the same name has another number.
 #[derive(Clone, Debug)]
 pub(super) struct McpServerTicket {
     name: String,
     number: u64,
 }
 
-/// How a server can be asked.
+/// Whether a server can take requests.
 pub(super) enum McpAvailability {
     Ready(McpLink),
-    /// It may come, or come back.
+    /// The server is starting or reconnecting, with its last error.
     Coming(Option<String>),
-    /// It will not.
+    /// The server was removed or given up, with its last error.
     Lost(Option<String>),
 }
 
 impl McpRegistry {
-    /// Whether a server is there already in the same way, and not given up.
+    /// Whether an equal spec is registered and its server is not given up.
     pub(super) fn has(&self, spec: &McpServerSpec) -> bool {
         let pages = lock(&self.pages);
         let page = pages.servers.get(&spec.name);
         page.is_some_and(|page| page.spec == *spec && page.state != McpState::GivenUp)
     }
 
-    /// Puts a server in, in the place of one of its name. None is taken once the book is closed.
+    /// Adds a server and replaces one of the same name. Returns `None` once the registry is closed.
     pub(super) fn put(&self, spec: McpServerSpec, task: DropGuard) -> Option<McpServerTicket> {
         let mut pages = lock(&self.pages);
         if pages.closed {
@@ -101,7 +101,7 @@ impl McpRegistry {
         }
     }
 
-    /// Removes all, and takes no more.
+    /// Removes all servers and rejects new ones.
     pub(super) fn close(&self) {
         let mut pages = lock(&self.pages);
         pages.closed = true;
@@ -109,7 +109,7 @@ impl McpRegistry {
         self.changed(pages);
     }
 
-    /// Changes the page of a server, unless another has its place.
+    /// Changes the record of a server, unless a later server replaced it.
     pub(super) fn update(
         &self,
         ticket: &McpServerTicket,
@@ -166,7 +166,7 @@ impl McpRegistry {
         }
     }
 
-    /// What must not be told of a server.
+    /// Returns the values that no log, status or error of a server may contain.
     pub(super) fn secrets(&self, name: &str) -> Secrets {
         let pages = lock(&self.pages);
         let page = pages.servers.get(name);

@@ -1,4 +1,4 @@
-//! The tools of all servers of a session, under names that a model can use and no two share.
+//! The tools of all servers of a session, under unique names that a model can use.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use harn_model::{ToolSource, ToolSpec};
 
 use super::listing::OfferedTool;
 
-/// The longest name that models take.
+/// The longest tool name that models accept.
 const LONGEST: usize = 64;
 
-/// Every tool, by its name in the catalogue.
+/// The tools of a session by their names in the catalogue.
 pub(super) type McpCatalogue = BTreeMap<String, McpTool>;
 
-/// A tool of the catalogue.
 #[derive(Debug)]
 pub(super) struct McpTool {
-    /// The server's own name for it.
+    /// The server's own name for the tool.
     pub(super) tool: String,
     pub(super) server: String,
     pub(super) spec: ToolSpec,
 }
 
-/// The tools of these servers. Names depend on them alone, not on who was there first: grants remember them.
+/// Builds the catalogue of these servers. A name depends only on the set of servers and tools, not on the order in
+/// which they connected, because grants remember names.
 pub(super) fn catalogue<'a>(
     servers: impl IntoIterator<Item = (&'a str, &'a [OfferedTool])>,
 ) -> McpCatalogue {
@@ -29,7 +29,7 @@ pub(super) fn catalogue<'a>(
     for (server, offered) in servers {
         let mut offered: Vec<_> = offered.iter().collect();
         offered.sort_by(|a, b| a.name.cmp(&b.name));
-        // One that is listed twice is one; the first counts.
+        // A tool that is listed twice counts once, with its first entry.
         offered.dedup_by(|b, a| a.name == b.name);
         for tool in offered {
             add(&mut catalogue, server, tool);
@@ -43,7 +43,7 @@ fn add(catalogue: &mut McpCatalogue, server: &str, tool: &OfferedTool) {
     if name.len() > LONGEST || catalogue.contains_key(&name) {
         name = marked(name, server, &tool.name);
     }
-    // Two marks that are equal by chance: the first counts, as with names.
+    // If two hashes are equal by chance, the first tool wins, as with names.
     catalogue.entry(name).or_insert_with_key(|name| McpTool {
         tool: tool.name.clone(),
         server: server.to_owned(),
@@ -63,7 +63,7 @@ fn plain(server: &str, tool: &str) -> String {
     format!("mcp__{server}__{tool}").replace(|c| !fits(c), "_")
 }
 
-/// A name that ends with a mark of what it stands for.
+/// Cuts a name and appends a hash of the server and the tool.
 fn marked(mut name: String, server: &str, tool: &str) -> String {
     // FNV-1a: short, and the same in every version.
     let bytes = server.bytes().chain([0]).chain(tool.bytes());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_of_few_characters() {
+    fn names_replace_characters_that_models_reject() {
         let made = names(&[("my server", &["größe/x", "echo-1", "echo-1"])]);
         assert_eq!(made, ["mcp__my_server__echo-1", "mcp__my_server__gr__e_x"]);
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_stay_apart() {
+    fn long_names_are_cut_and_stay_unique() {
         let (one, two) = ("x".repeat(80) + "1", "x".repeat(80) + "2");
         let made = names(&[("server", &[&one, &two])]);
         assert_eq!(made.len(), 2);

@@ -1,4 +1,4 @@
-//! Reaches a server in the way its settings say.
+//! Connects to a server over the transport in its settings.
 
 use async_trait::async_trait;
 use harn_model::{McpServerSpec, McpTransport, Secret};
@@ -17,10 +17,10 @@ use super::{
 };
 use crate::http;
 
-/// A server that was reached and not greeted yet, and the process behind it, where we started one.
+/// A connection without a handshake yet, and its process if we started one.
 pub(super) type DialedServer = (McpWire, Option<McpProcess>);
 
-/// Whoever reaches servers; tests have their own.
+/// Connects to servers; tests have their own implementation.
 #[async_trait]
 pub(super) trait McpDialer: Send + Sync {
     async fn dial(
@@ -63,7 +63,7 @@ fn http_wire(
         let bad = || McpConnectionError::BadHeader(name.clone());
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
         let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| bad())?;
-        // So that no library shows it.
+        // Libraries then leave the value out of their debug output.
         value.set_sensitive(true);
         sent.push((key, value));
     }

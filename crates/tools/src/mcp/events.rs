@@ -1,5 +1,5 @@
-//! Server-sent events out of a stream of bytes, none larger than allowed. `sse-stream` reads them, line by line: it
-//! fails on a line that the standard has a reader ignore, and then forgets the rest of what it was given.
+//! Parses server-sent events from a byte stream, with a limit on the size of each. `sse-stream` parses them and is fed
+//! single lines: it fails on a line that the standard has readers ignore, and then drops the rest of its input.
 
 use std::{error::Error, io};
 
@@ -10,12 +10,12 @@ use rmcp::transport::{
 };
 use sse_stream::SseStream;
 
-/// An event is too large.
+/// The server sent an event above the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it sent an event larger than {} MiB", .0 / (1024 * 1024))]
 struct EventTooLarge(usize);
 
-/// The events of these bytes. The first error of the stream, or an event that is too large, is the last item.
+/// Returns the events in `bytes`. An error of the stream or an event above `most` bytes is the last item.
 pub(super) fn events<E>(
     bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     most: usize,
@@ -46,24 +46,25 @@ where
     }))
 }
 
-/// The lines of a piece, the last one as far as it is there.
+/// Splits a piece into lines; the last one may be incomplete.
 fn lines(piece: &Bytes) -> Vec<io::Result<Bytes>> {
     let lines = piece.split_inclusive(|byte| *byte == b'\n');
     lines.map(|line| Ok(piece.slice_ref(line))).collect()
 }
 
-/// How large the event is that is being read. A whole comment, which keeps a connection awake, does not count.
+/// The size of the current event. A complete comment line, which servers send to keep a connection open, does not
+/// count.
 #[derive(Default)]
 struct EventSize {
     bytes: usize,
-    /// How many of them are the current line's.
+    /// How many of `bytes` belong to the current line.
     line: usize,
     is_comment: bool,
     is_blank: bool,
 }
 
 impl EventSize {
-    /// Counts a line, or a part of one.
+    /// Counts a line or a part of one and returns the size of the event.
     fn add(&mut self, part: &[u8]) -> usize {
         if self.line == 0 {
             self.is_comment = part.starts_with(b":");
@@ -102,7 +103,7 @@ mod tests {
         b": awake\n\nid: 7\nevent: message\nretry: 10\ndata: one\ndata:two\r\n\r\nother: x\ndata:\n\ncut";
 
     #[tokio::test]
-    async fn events_come_whole_wherever_they_are_cut() {
+    async fn events_are_parsed_whole_wherever_the_stream_is_split() {
         let expected = [
             Ok(Event::default()
                 .id("7")
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_too_large_is_the_last() {
+    async fn oversized_event_ends_the_stream() {
         let pieces: Vec<&[u8]> = vec![
             b"data: 1\n\n: ",
             b"comments do not count\n",

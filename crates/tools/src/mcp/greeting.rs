@@ -1,4 +1,4 @@
-//! Who we are to a server, what it learns of the session, and what it is answered when it asks for more.
+//! The MCP handshake, and the answers to requests of a server.
 
 #![expect(deprecated, reason = "servers of today still ask for roots")]
 
@@ -16,10 +16,9 @@ use super::{
     wire::{McpSendError, McpWire},
 };
 
-/// The id of the first request.
 pub(super) const FIRST: i64 = 0;
 
-/// Where a session works, as its servers are told.
+/// The session's working directory, as a root for its servers.
 #[derive(Clone)]
 pub(super) struct McpSessionRoot {
     root: Option<Root>,
@@ -33,7 +32,7 @@ impl McpSessionRoot {
         }
     }
 
-    /// Greets a server, which has to answer before anything else is asked. Returns whether it has tools at all.
+    /// Performs the handshake, which MCP requires before any other request. Returns whether the server has tools.
     pub(super) async fn greet(&self, wire: &mut McpWire) -> Result<bool, McpConnectionError> {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.is_some().then(RootsCapabilities::default);
@@ -58,7 +57,7 @@ impl McpSessionRoot {
                         error.error.message.into_owned(),
                     ));
                 }
-                // One at a time, so that a server that asks and does not read gets no further.
+                // Answered one at a time, so that a server that does not read the answers blocks itself.
                 JsonRpcMessage::Request(request) => {
                     let reply = self.reply(&request.request, request.id);
                     wire.send(reply).await.map_err(unreachable)?;
@@ -72,7 +71,7 @@ impl McpSessionRoot {
         Ok(has_tools)
     }
 
-    /// What a server is answered: a ping, and where the session works. Models and people are not lent.
+    /// Answers a server's request: pings and roots only. This client offers neither sampling nor elicitation.
     pub(super) fn reply(&self, request: &ServerRequest, id: RequestId) -> ClientJsonRpcMessage {
         let respond = |result| JsonRpcMessage::response(result, id.clone());
         let method = match request {
@@ -83,7 +82,7 @@ impl McpSessionRoot {
             }
             ServerRequest::CreateMessageRequest(_) => "sampling/createMessage",
             ServerRequest::ElicitRequest(_) => "elicitation/create",
-            // Not an enum of ours: what comes new is as unknown.
+            // The enum is rmcp's and may grow; a new method is unknown here.
             _ => "this method",
         };
         let error = ErrorData::new(

@@ -1,7 +1,7 @@
-//! Messages as lines of bytes, the way servers speak on their stdin and stdout.
+//! MCP messages as lines, as servers send them on stdin and stdout.
 //!
-//! A line has a greatest length, and what is no message is left out: many servers print a greeting there. What
-//! a line says is not logged; rmcp's own transport would.
+//! A line has a maximum length, and a line that is no message is skipped: many servers print a banner there. Lines are
+//! never logged; rmcp's own transport would log them.
 
 use futures::future::BoxFuture;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -13,9 +13,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::wire::{CLOSED, McpSendError};
 
-/// The longest line that is read, with room for pictures.
+/// The longest line that is read, with room for images.
 const LONGEST: usize = 16 * 1024 * 1024;
-/// How many lines in a row may be no messages, before it is clear that this is no server.
+/// How many lines in a row may be no messages before the program counts as no MCP server.
 const MOST_STRAY: usize = 1000;
 /// How many messages wait for a server that does not read.
 const QUEUE: usize = 16;
@@ -35,7 +35,7 @@ impl McpPipe {
         mut to: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
         let (write, mut queue) = mpsc::channel::<Vec<u8>>(QUEUE);
-        // A task of its own: a server that does not read must not keep us from reading what it says.
+        // A separate task: a server that does not read must not stop us from reading its messages.
         let writer = tokio::spawn(async move {
             while let Some(line) = queue.recv().await {
                 if to.write_all(&line).await.is_err() || to.flush().await.is_err() {
@@ -52,7 +52,7 @@ impl McpPipe {
         }
     }
 
-    /// Puts a message into the queue; fails when nobody takes any out.
+    /// Queues a message; fails when the writer has ended.
     pub(super) fn send(
         &mut self,
         message: &ClientJsonRpcMessage,
@@ -63,20 +63,20 @@ impl McpPipe {
             line
         });
         Box::pin(async move {
-            // Our own messages can be encoded; if not, the request fails like on a closed pipe.
+            // Our own messages always serialize; if one does not, the request fails as on a closed pipe.
             let line = line.map_err(|_| McpSendError::closed())?;
             write.send(line).await.map_err(|_| McpSendError::closed())
         })
     }
 
-    /// The next message, or why there is none. Cancel safe: what was read of a line stays.
+    /// Returns the next message, or the reason why there is none. Cancel safe: a line read in part is kept.
     pub(super) async fn receive(&mut self) -> Result<ServerJsonRpcMessage, String> {
         loop {
             self.read_line().await?;
             let message = serde_json::from_slice(self.line.trim_ascii());
             let blank = self.line.trim_ascii().is_empty();
             self.line.clear();
-            // One long message should not be paid for ever after.
+            // Frees the memory of one long message.
             self.line.shrink_to(64 * 1024);
             match message {
                 Ok(message) => {
@@ -96,7 +96,7 @@ impl McpPipe {
 
     async fn read_line(&mut self) -> Result<(), String> {
         loop {
-            // An error of the pipe is its end as well.
+            // A read error counts as the end of the pipe.
             let piece = self.read.fill_buf().await.unwrap_or_default();
             if piece.is_empty() {
                 return Err(CLOSED.to_owned());

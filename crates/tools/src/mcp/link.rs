@@ -1,7 +1,7 @@
-//! The conversation with one server: who asked what, and what a server asks of us.
+//! The conversation with one server: sends our requests, routes its answers, and answers its requests.
 //!
-//! rmcp has a loop for this that starts a task for each request of a server and logs each message whole. This
-//! one holds still while a server does not read our answers, and says nothing of what it carries.
+//! rmcp's own loop starts a task for each request of a server and logs each message whole. This one stops reading
+//! while a server does not read our answers, and logs no message.
 
 use std::{
     collections::HashMap,
@@ -23,27 +23,27 @@ use super::{
     wire::{McpSendError, McpWire},
 };
 
-/// How many requests wait to be looked at.
+/// How many requests may wait in the queue.
 const QUEUE: usize = 64;
-/// How many requests are on their way out.
+/// How many messages may be in the process of sending.
 const MOST_SENDING: usize = 256;
-/// How many of our answers a server may leave unread before it is not listened to.
+/// How many of our answers a server may leave unread before we stop reading from it.
 const MOST_REPLIES: usize = 16;
 
-/// Asks a server. Clones ask the same one.
+/// Sends requests to one server. Clones share the connection.
 #[derive(Clone)]
 pub(super) struct McpLink {
     outgoing: mpsc::Sender<LinkMessage>,
     next: Arc<AtomicI64>,
 }
 
-/// A request was not answered with a result.
+/// The reasons why a request has no result.
 #[derive(Debug)]
 pub(super) enum McpRequestError {
     Refused(ErrorData),
-    /// Not at all: it was not sent.
+    /// The request was not sent.
     NotSent(String),
-    /// Not at all: the server went away.
+    /// The connection ended before the answer.
     Gone,
 }
 
@@ -55,13 +55,14 @@ enum LinkMessage {
         request: Box<ClientRequest>,
         answer: oneshot::Sender<McpAnswer>,
     },
-    /// Nobody waits for this one any more.
+    /// The caller dropped the request with this id.
     Abandoned(i64),
 }
 
 impl McpLink {
-    /// A link, and what carries its messages until the server goes away, with the reason. Dropped, every request is
-    /// [`McpRequestError::Gone`]. `changed` is told when the server has other tools; ids begin after `last`.
+    /// Opens a link and returns it with the future that carries its messages; the future ends with the reason when the
+    /// server closes. If it is dropped, every request returns [`McpRequestError::Gone`]. `changed` is notified when
+    /// the server's tools change; request ids begin after `last`.
     pub(super) fn open(
         wire: McpWire,
         home: McpSessionRoot,
@@ -74,7 +75,7 @@ impl McpLink {
         (link, Box::pin(carry(wire, taken, home, changed)))
     }
 
-    /// Asks, and waits for the answer. Dropped before, the server is told that nobody waits.
+    /// Sends a request and waits for the answer. If the future is dropped, the server receives a cancellation.
     pub(super) async fn ask(&self, request: ClientRequest) -> McpAnswer {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
@@ -96,7 +97,7 @@ impl McpLink {
     }
 }
 
-/// A request that may be abandoned.
+/// Cancels a request when it is dropped before the answer.
 struct RequestGuard<'a> {
     link: &'a McpLink,
     id: i64,
@@ -106,13 +107,13 @@ struct RequestGuard<'a> {
 impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         if self.open {
-            // With no room the server works for nobody; its answer is dropped when it comes.
+            // If the queue is full, no cancellation is sent, and the late answer is dropped.
             let _ = self.link.outgoing.try_send(LinkMessage::Abandoned(self.id));
         }
     }
 }
 
-/// What was sent: a request by its id, or an answer of ours.
+/// Identifies a finished send.
 enum SentMessage {
     Request(i64),
     Reply,
@@ -148,7 +149,7 @@ async fn carry(
             }
             next = outgoing.recv(), if sending.len() < MOST_SENDING => match next {
                 Some(LinkMessage::Request { id, request, answer }) => {
-                    // Those whose cancellation found no room.
+                    // Requests whose cancellation found the queue full.
                     waiting.retain(|_, answer| !answer.is_closed());
                     waiting.insert(id, answer);
                     let message = JsonRpcMessage::request(*request, RequestId::Number(id));
@@ -199,10 +200,10 @@ fn cancelled(id: i64) -> ClientJsonRpcMessage {
 fn answer(waiting: &mut HashMap<i64, oneshot::Sender<McpAnswer>>, id: &RequestId, what: McpAnswer) {
     let id = match id {
         RequestId::Number(id) => Some(*id),
-        // Some servers give every id back as a string.
+        // Some servers return every id as a string.
         RequestId::String(id) => id.parse().ok(),
     };
-    // An answer that nobody waits for is late, or made up.
+    // An answer without a waiting request is late or invalid, and is dropped.
     if let Some(answer) = id.and_then(|id| waiting.remove(&id)) {
         let _ = answer.send(what);
     }

@@ -1,4 +1,4 @@
-//! What a server offers: its tools, asked for page by page, within bounds.
+//! Lists the tools of a server page by page, within limits.
 
 use harn_model::{SideEffectLevel, ToolAnnotations, ToolKind};
 use rmcp::model::{
@@ -15,29 +15,29 @@ use crate::markdown::cut;
 
 const MOST_PAGES: usize = 100;
 const MOST_TOOLS: usize = 1000;
-/// How much the descriptions and schemas of all of them may take.
+/// How many bytes the descriptions and schemas of all tools may take together.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 const LONGEST_DESCRIPTION: usize = 16 * 1024;
 
-/// A tool as a server has it.
+/// A tool as its server describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OfferedTool {
-    /// The server's own name for it.
+    /// The server's own name for the tool.
     pub(super) name: String,
     pub(super) description: String,
     pub(super) schema: Value,
     pub(super) annotations: ToolAnnotations,
 }
 
-/// The tools of a server.
+/// The tools of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ToolListing {
     pub(super) tools: Vec<OfferedTool>,
-    /// Whether it has more than we take.
+    /// Whether the server has more tools than the limits allow.
     pub(super) cut: bool,
 }
 
-/// Asks for all tools. Requests to a server that is not `is_local` leave this machine, as far as we can tell.
+/// Requests all tools. Requests to a server that is not `is_local` count as leaving this machine.
 pub(super) async fn list(
     link: &McpLink,
     is_local: bool,
@@ -95,8 +95,8 @@ fn offered(tool: Tool, is_local: bool) -> OfferedTool {
     }
 }
 
-/// What a server says of a tool, in our words. It is the server's word and no more: rules and modes decide what
-/// it is worth. Silence counts for the worst, which is writing, and somewhere else at that; so MCP has it too.
+/// Maps a server's hints about a tool to annotations. Hints are unverified: rules and modes decide what they are
+/// worth. A missing hint counts as the worst case, a write that reaches other machines, as MCP also defines.
 fn annotations(hints: &Hints, is_local: bool) -> ToolAnnotations {
     let reads = hints.read_only_hint == Some(true);
     let closed = is_local && hints.open_world_hint == Some(false);
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silence_counts_as_writing_elsewhere() {
+    fn missing_hints_count_as_a_network_write() {
         use SideEffectLevel::{Network, ReadOnly, WorkspaceWrite};
         for (reads, open, kind, level) in [
             (None, None, ToolKind::Other, Network),
@@ -131,7 +131,7 @@ mod tests {
             let hints = Hints::from_raw(None, reads, None, None, open);
             let known = annotations(&hints, true);
             assert_eq!((known.kind, known.side_effect_level), (kind, level));
-            // What is asked of another machine leaves this one, whatever is said of it.
+            // A request to another machine leaves this one, whatever the hints claim.
             let known = annotations(&hints, false);
             assert_eq!(known.side_effect_level, Network);
             assert_eq!(known.kind == ToolKind::Fetch, reads == Some(true));

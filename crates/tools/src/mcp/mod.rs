@@ -1,7 +1,7 @@
-//! The MCP servers of a session: connected in the background, tried again when they die, ended with the session.
+//! The MCP servers of a session: they connect in the background, reconnect after a failure, and end with the session.
 //!
-//! Values of variables and headers go to the server they are for and nowhere else: no log, no status and no error
-//! has them. What a server does wrong is its own trouble; no other server and no session suffers.
+//! The values of variables and headers are sent to their own server only: no log, status or error contains them. A
+//! faulty server affects neither other servers nor the session.
 
 mod book;
 mod catalogue;
@@ -37,11 +37,11 @@ use output::failure;
 use redact::{Secrets, one_line};
 use server::McpSupervisor;
 
-/// How long an error of a server may be.
+/// The longest error of a server, in bytes.
 const LONGEST_ERROR: usize = 4096;
 
-/// The servers of one session, which no other session sees. Clones are handles to the same; with the last one the
-/// servers end. Everything but looking needs the runtime that they live in.
+/// The MCP servers of one session; no other session has access. Clones share them; dropping the last clone ends the
+/// servers. Methods that start servers or call tools need the tokio runtime.
 #[derive(Clone)]
 pub struct SessionMcpServers {
     book: Arc<McpRegistry>,
@@ -52,7 +52,7 @@ pub struct SessionMcpServers {
 }
 
 impl SessionMcpServers {
-    /// None yet, and nothing made for them.
+    /// Creates an empty set of servers; nothing is started.
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
         let dial = Arc::new(settings.clone());
@@ -70,8 +70,8 @@ impl SessionMcpServers {
         }
     }
 
-    /// Has these servers as well. New ones connect in the background, one that is described otherwise than before
-    /// connects anew, an equal one stays; one that was given up is tried again.
+    /// Adds servers. A new one connects in the background, a changed one reconnects, an equal one stays; one that was
+    /// given up is tried again.
     pub fn add(&self, specs: Vec<McpServerSpec>) {
         for spec in specs {
             if !self.book.has(&spec) {
@@ -97,27 +97,28 @@ impl SessionMcpServers {
         tokio::spawn(async move { token.run_until_cancelled(keeper.keep()).await });
     }
 
-    /// Ends a server and forgets it.
+    /// Ends a server and removes it.
     pub fn remove(&self, name: &str) {
         self.book.remove(name);
     }
 
-    /// How they stand, by name.
+    /// Returns the status of each server, by name.
     #[must_use]
     pub fn statuses(&self) -> Vec<McpServerStatus> {
         self.book.statuses()
     }
 
-    /// Their tools, by name: `mcp__SERVER__TOOL`. What is known of them is the server's word; whether they may run is
-    /// for the policy to decide. A server that is tried again keeps its tools.
+    /// Returns the tools of all servers, by name: `mcp__SERVER__TOOL`. Their annotations are the server's claims; the
+    /// policy decides whether they may run. A server that reconnects keeps its tools.
     #[must_use]
     pub fn tools(&self) -> Vec<ToolSpec> {
         let catalogue = self.book.catalogue();
         catalogue.values().map(|entry| entry.spec.clone()).collect()
     }
 
-    /// Calls a tool by its name in [`SessionMcpServers::tools`]. A server that is on its way is waited for a little. Dropped,
-    /// the server is told that nobody waits. A call is never sent twice: it may have had its effect.
+    /// Calls a tool by its name in [`SessionMcpServers::tools`]. Waits up to a deadline for a server that is
+    /// connecting. If the future is dropped, the server receives a cancellation. A call is never sent twice: it may
+    /// have had its effect.
     pub async fn call(&self, tool: &str, args: Value) -> Result<ToolOutput, ToolError> {
         let catalogue = self.book.catalogue();
         let Some(entry) = catalogue.get(tool) else {
@@ -170,13 +171,13 @@ impl SessionMcpServers {
         }
     }
 
-    /// Counts changes of a status or a list of tools.
+    /// Returns a counter of changes to a status or a list of tools.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.book.changes()
     }
 
-    /// Ends all servers at once, their processes with all they started, and takes no more.
+    /// Ends all servers with all their processes at once, and rejects new ones.
     pub fn close(&self) {
         self.end.cancel();
         self.book.close();

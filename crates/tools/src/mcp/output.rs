@@ -1,4 +1,4 @@
-//! What a server's tool gave, as a call of ours shows it: within bounds, whatever came.
+//! Converts a tool result of a server into the output of a call, within limits.
 
 use harn_model::{ContentBlock, ErrorCategory, Resource, ResourceLink, ToolContent, ToolSource};
 use harn_runtime::{ToolError, ToolOutput};
@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::redact::Secrets;
 use crate::markdown::cut;
 
-/// How much text is shown; a model reads no more at once.
+/// How many bytes of text are shown, as much as a model reads at once.
 const MOST_TEXT: usize = 256 * 1024;
-/// How much is shown of pictures, sounds and other bytes, encoded.
+/// How many encoded bytes of images, audio and other data are shown.
 const MOST_DATA: usize = 4 * 1024 * 1024;
 const MOST_BLOCKS: usize = 256;
-/// How long an error may be.
+/// The longest error, in bytes.
 const LONGEST_ERROR: usize = 16 * 1024;
 
-/// A result as output, or as the error that it says it is.
+/// Converts a result into an output, or into an error if the result is marked as one.
 pub(super) fn output(
     server: &str,
     result: CallToolResult,
@@ -62,13 +62,13 @@ pub(super) fn output(
     })
 }
 
-/// A failure of a server or of its tool.
+/// Builds the error for a failure of a server or of its tool.
 pub(super) fn failure(server: &str, what: &str) -> ToolError {
     let message = format!("MCP server `{server}`: {what}");
     ToolError::of(ErrorCategory::McpServerError, message)
 }
 
-/// How much more is shown.
+/// The number of bytes that may still be shown.
 struct OutputBudget {
     text: usize,
     data: usize,
@@ -79,7 +79,7 @@ impl OutputBudget {
         self.try_fit(block).unwrap_or_else(ContentBlock::text)
     }
 
-    /// The block, or what is shown in its place where its data does not fit.
+    /// Returns the block, or the text to show instead if its data does not fit.
     fn try_fit(&mut self, block: Given) -> Result<ContentBlock, String> {
         Ok(match block {
             Given::Text(text) => ContentBlock::text(self.text(text.text)),
@@ -128,7 +128,7 @@ impl OutputBudget {
                 description: link.description.map(|words| self.text(words)),
                 size: link.size.and_then(|size| size.try_into().ok()),
             }),
-            // Not an enum of ours.
+            // The enum is rmcp's and may grow.
             _ => ContentBlock::text("[something this agent does not know]"),
         })
     }
@@ -139,7 +139,7 @@ impl OutputBudget {
         text
     }
 
-    /// The data, or what is shown in its place.
+    /// Returns the data, or the text to show instead.
     fn data(&mut self, what: &str, data: String) -> Result<String, String> {
         let Some(rest) = self.data.checked_sub(data.len()) else {
             let size = data.len().div_ceil(1024);

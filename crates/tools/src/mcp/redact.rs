@@ -1,6 +1,6 @@
-//! Takes the values of a server's settings out of what is told about it.
+//! Removes the values of a server's settings from texts about it.
 //!
-//! A server may print what it was given, into its log or into an error. Neither is a place for a key.
+//! A server may print its settings into its log or into an error. Neither may contain a key.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use harn_model::{McpServerSpec, McpTransport};
 
 use crate::markdown::cut;
 
-/// Shorter values are not looked for: they are switches and numbers, and stand in any text.
+/// Shorter values are not redacted: they are switches and numbers, which occur in any text.
 const SHORTEST: usize = 4;
 const MARK: &str = "<secret>";
 
-/// The values that are shown to nobody. Clones share them.
+/// The values that no text may contain. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Secrets {
-    /// Longest first, so that one that holds another goes as a whole.
+    /// Longest first, so that a value that contains another one is replaced as a whole.
     values: Arc<[String]>,
 }
 
 impl Secrets {
-    /// Those of a server: variables, headers, and what its address carries beside the place.
+    /// Collects the values of a server: variables, headers, and the password and query of its URL.
     pub(super) fn of(spec: &McpServerSpec) -> Self {
         let mut values = Vec::new();
         let (given, url) = match &spec.transport {
@@ -45,7 +45,7 @@ impl Secrets {
         }
     }
 
-    /// The text without them.
+    /// Returns the text with each value replaced by a mark.
     pub(super) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for value in self.values.iter() {
@@ -56,14 +56,14 @@ impl Secrets {
         text
     }
 
-    /// How long the longest is: who cuts a text keeps that much more until it was redacted, because half a
-    /// value is not recognised.
+    /// Returns the length of the longest value. A caller that cuts a text keeps this many more bytes until it is
+    /// redacted, because half a value is not recognised.
     pub(super) fn longest(&self) -> usize {
         self.values.first().map_or(0, String::len)
     }
 }
 
-/// A value in the forms it may be printed in.
+/// Adds a value in each form in which it may be printed.
 fn collect(values: &mut Vec<String>, value: &str) {
     let mut add = |form: &str| {
         if form.len() >= SHORTEST {
@@ -71,11 +71,11 @@ fn collect(values: &mut Vec<String>, value: &str) {
         }
     };
     add(value);
-    // As JSON or Rust would quote it.
+    // The form in which JSON or Rust quotes it.
     if let Ok(quoted) = serde_json::to_string(value) {
         add(quoted.trim_matches('"'));
     }
-    // A log has it line by line.
+    // A log is read line by line.
     if value.contains('\n') {
         value.lines().for_each(&mut add);
     }
@@ -85,7 +85,7 @@ fn collect(values: &mut Vec<String>, value: &str) {
     }
 }
 
-/// One line of a text of somebody else's making: no control characters, at most `most` bytes.
+/// Turns a foreign text into one line without control characters, of at most `most` bytes and a mark.
 pub(super) fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for part in text.split(|c: char| c.is_control()) {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_go_in_every_form_they_are_printed_in() {
+    fn values_are_redacted_in_every_printed_form() {
         let env = [
             ("TOKEN", "hunter2"),
             ("KEY", "hunter2-and-more"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_header_and_of_an_address_is_one_too() {
+    fn keys_in_headers_and_urls_are_redacted() {
         let spec = McpServerSpec {
             name: "s".to_owned(),
             transport: McpTransport::Http {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_line_and_short() {
+    fn control_characters_are_removed_and_long_lines_cut() {
         assert_eq!(one_line("a\x1b[31mb\r\nc\0", 99), "a [31mb c");
         assert_eq!(one_line("grüße", 3), "gr…");
     }

@@ -1,4 +1,4 @@
-//! One server of a session, from its first connection to its last.
+//! Supervises one server of a session: connects, lists its tools, and reconnects.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -18,25 +18,25 @@ use super::{
     wire::McpWire,
 };
 
-/// The pause before the first new try; each is twice the last, up to the longest.
+/// The pause before the first retry; each further pause is twice the last, up to the longest.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How often in a row it is tried again.
+/// How many retries in a row are made.
 const MOST_TRIES: u32 = 5;
-/// How long a server has to be there for its failures to be forgotten.
+/// How long a connection must last for its earlier failures to be forgotten.
 const STEADY: Duration = Duration::from_secs(60);
-/// The pause after a list that a server asked to be asked for. Each is twice the last, up to the longest, until
-/// it was quiet for a while: whoever changes without end is listened to less and less.
+/// The pause after a list that the server requested by a notification. Each further pause is twice the last, up to the
+/// longest, until the server is quiet for a while: a server that changes without end is asked less and less.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 const LONGEST_BETWEEN_LISTS: Duration = Duration::from_secs(60);
 const QUIET: Duration = Duration::from_secs(60);
-/// How long what a process sent before it ended is read.
+/// How long the output of an ended process is still read.
 const DRAIN: Duration = Duration::from_millis(100);
 const DEAD: &str = "its process ended";
-/// How long a reason may be.
+/// The longest reason, in bytes.
 const LONGEST_REASON: usize = 2048;
 
-/// Keeps one server: connects, and connects again, until there is no more use in it.
+/// Connects one server and reconnects it until it is given up.
 pub(super) struct McpSupervisor {
     pub(super) book: Arc<McpRegistry>,
     pub(super) dial: Arc<dyn McpDialer>,
@@ -47,19 +47,19 @@ pub(super) struct McpSupervisor {
     pub(super) secrets: Secrets,
 }
 
-/// A server that was greeted and has told its tools.
+/// A connection after the handshake and the first list of tools.
 struct McpConnection {
     link: McpLink,
-    /// Carries what is said; ends with the reason.
+    /// Carries the messages; ends with the reason.
     carry: BoxFuture<'static, String>,
     changed: Arc<Notify>,
     listed: ToolListing,
-    /// Whether it has tools, now or later.
+    /// Whether the server declares tools; the list may be empty at first.
     tools: bool,
 }
 
 impl McpSupervisor {
-    /// Runs until the server is given up. Dropped, the connection and the process go with it.
+    /// Runs until the server is given up. If the future is dropped, the connection and the process end.
     pub(super) async fn keep(self) {
         let mut failures = 0;
         loop {
@@ -90,7 +90,7 @@ impl McpSupervisor {
         self.book.update(&self.ticket, |page| {
             page.state = state;
             page.link = None;
-            // While it is tried again its last trouble is worth knowing.
+            // A server that reconnects keeps its last error in its status.
             if error.is_some() || state != McpState::Connecting {
                 page.error = error;
             }
@@ -103,7 +103,7 @@ impl McpSupervisor {
     async fn connect_in_time(
         &self,
     ) -> Result<(McpConnection, Option<McpProcess>), McpConnectionError> {
-        // Nothing is waited for here.
+        // Dialing waits for nothing, so it needs no deadline.
         let (wire, process) = self.dial.dial(&self.spec, &self.secrets).await?;
         let connecting = unless_dead(process.as_ref(), self.connect(wire));
         let trouble = match timeout(self.connect, connecting).await {
@@ -136,7 +136,7 @@ impl McpSupervisor {
         })
     }
 
-    /// Holds a connection until it ends: why, and whether it lasted.
+    /// Serves a connection until it ends. Returns the reason and whether the connection lasted.
     async fn hold(
         &self,
         mut held: McpConnection,
@@ -156,7 +156,7 @@ impl McpSupervisor {
             }
         });
         let why = ended.await.unwrap_or_else(|| DEAD.to_owned());
-        // Requests that are open fail now, not when the process was buried.
+        // Open requests fail now, without waiting for the process to end.
         drop(held.carry);
         (
             with_obituary(McpConnectionError::Ended(why), process).await,
@@ -181,7 +181,7 @@ impl McpSupervisor {
         listing::list(link, is_local).await
     }
 
-    /// Lists tools again whenever the server says that they changed; never ends.
+    /// Lists the tools again after each notification of a change; never returns.
     async fn list_again(&self, link: &McpLink, changed: &Notify, tools: bool) {
         let mut pause = BETWEEN_LISTS;
         loop {
@@ -194,7 +194,7 @@ impl McpSupervisor {
             }
             match timeout(self.connect, self.list(link)).await {
                 Ok(Ok(listed)) => self.ready(link, listed),
-                // The old list is better than none.
+                // Keep the old list.
                 Ok(Err(_)) | Err(_) => {
                     tracing::debug!(
                         server = self.spec.name,
@@ -202,15 +202,15 @@ impl McpSupervisor {
                     );
                 }
             }
-            // What is said meanwhile is one more change.
+            // Notifications during the pause count as one change.
             tokio::time::sleep(pause).await;
             pause = pause.saturating_mul(2).min(LONGEST_BETWEEN_LISTS);
         }
     }
 }
 
-/// Does some work, unless the process that it is about has ended. What it sent before is still looked at; its
-/// children may hold the pipe open for ever.
+/// Runs `work` until it is done or the process exits. Output from before the exit is still read, for a limited time:
+/// child processes may keep the pipe open for ever.
 async fn unless_dead<T>(process: Option<&McpProcess>, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     let Some(process) = process else {
@@ -222,7 +222,7 @@ async fn unless_dead<T>(process: Option<&McpProcess>, work: impl Future<Output =
     }
 }
 
-/// A trouble with how the process behind it ended, and what it said last.
+/// Adds to an error how the process ended and its last output.
 async fn with_obituary(
     trouble: McpConnectionError,
     process: Option<McpProcess>,

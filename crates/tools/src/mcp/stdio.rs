@@ -1,4 +1,4 @@
-//! A server as a child process: in a group of its own, in the session's directory, with its stderr listened to.
+//! A server as a child process: in its own process group, in the session's directory, with its stderr read.
 
 use std::{
     collections::VecDeque,
@@ -26,16 +26,16 @@ use crate::{
     lock::lock,
 };
 
-/// How long a line of its stderr is told.
+/// How many bytes of a line of stderr are reported.
 const LONGEST: usize = 1024;
-/// How many lines of it are logged; a server that chats must not fill a disk.
+/// How many lines of stderr are logged; a verbose server must not fill the disk.
 const MOST_LOGGED: usize = 1000;
-/// How many of its last lines are kept for the error message.
+/// How many of the last lines are kept for the error message.
 const KEPT: usize = 5;
-/// How long a process whose pipe closed may take to end, for us to say how.
+/// How long a process may take to exit after its pipe closed, for its exit status to be reported.
 const AFTERMATH: Duration = Duration::from_millis(250);
 
-/// A server's process. Dropped, it is ended with all it started.
+/// The process of a server. Dropping it ends the process and all its descendants.
 pub(super) struct McpProcess {
     group: ProcessGroup,
     said: StderrTail,
@@ -69,7 +69,7 @@ pub(super) fn start(
         .current_dir(&settings.cwd)
         .env_clear()
         .envs(settings.env.iter().map(|(key, value)| (key, value)))
-        // What lets clients in is no business of a server's.
+        // The token for clients of this program is not for servers.
         .env_remove(SECRET)
         .envs(env.iter().map(|(key, value)| (key, value.reveal())))
         .stdin(stdin)
@@ -91,15 +91,15 @@ pub(super) fn start(
 }
 
 impl McpProcess {
-    /// Waits for it to exit; what it started may go on.
+    /// Waits until the process exits; its children may still run.
     pub(super) async fn exited(&self) {
         if self.group.exited().await.is_err() {
-            // The runtime is going down, and all that waits with it.
+            // The runtime is shutting down, which ends every waiting task.
             std::future::pending::<()>().await;
         }
     }
 
-    /// How it ended, if it did, and what it said last. Ends it.
+    /// Ends the process. Returns its exit status, if it exited by itself, and its last lines of stderr.
     pub(super) async fn obituary(mut self) -> String {
         let mut facts = Vec::new();
         let exited = tokio::time::timeout(AFTERMATH, self.group.exited()).await;
@@ -107,7 +107,7 @@ impl McpProcess {
             facts.extend(status.exit_status().map(|code| format!("exit code {code}")));
             facts.extend(status.terminating_signal().map(|it| format!("signal {it}")));
         }
-        // What it printed is in the pipe; somebody it started may hold that open.
+        // The output is in the pipe, which a child of the process may keep open.
         let _ = tokio::time::timeout(AFTERMATH, &mut self.listener).await;
         let said = lock(&self.said);
         if !said.is_empty() {
@@ -118,13 +118,13 @@ impl McpProcess {
     }
 }
 
-/// The last lines of a server's stderr, the latest first, fit to be told.
+/// The last lines of a server's stderr, redacted, the latest first.
 type StderrTail = Arc<Mutex<VecDeque<String>>>;
 
-/// Reads a server's stderr to its end, line by line, as much as is told of each.
+/// Reads a server's stderr to its end; cuts, redacts, logs and stores each line.
 async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, said: StderrTail) {
     let mut log = BufReader::new(log);
-    // So much that a value at the cut is still recognised.
+    // With room for a value at the cut, so that it is still recognised.
     let most = LONGEST + secrets.longest();
     let mut line = Vec::new();
     let mut logged = 0;
@@ -142,7 +142,8 @@ async fn listen(log: impl AsyncRead + Unpin, server: String, secrets: Secrets, s
         if end.is_none() && !last {
             continue;
         }
-        // Redacted before control characters go: a value may have some, and keeps them only as it was.
+        // Redact before removing control characters: a value that contains some is recognised only in its original
+        // form.
         let text = secrets.redact(&String::from_utf8_lossy(&line));
         let text = one_line(&text, LONGEST);
         line.clear();

@@ -1,7 +1,7 @@
-//! Requests to a server behind HTTP, for rmcp's streamable transport.
+//! HTTP requests to a server, for rmcp's streamable transport.
 //!
-//! rmcp's own client reads bodies whole, however large, and puts them into errors that it logs. This one reads as
-//! much as a message may have, and what it says has no value of the server's settings.
+//! rmcp's own client reads bodies of any size whole, and puts them into errors that it logs. This one has limits, and
+//! its errors contain no value of the server's settings.
 
 use std::{collections::HashMap, error::Error, sync::Arc};
 
@@ -30,18 +30,17 @@ use super::{
     redact::{Secrets, one_line},
 };
 
-/// The largest message, with room for pictures.
+/// The largest message in bytes, with room for images.
 const LARGEST: usize = 16 * 1024 * 1024;
-/// How much is read of an answer that is an error.
+/// How many bytes of an error response are read.
 const LARGEST_ERROR: usize = 64 * 1024;
-/// How much of it is told.
+/// How many bytes of an error are reported.
 const TOLD: usize = 512;
 
 /// Sends requests to one server.
 #[derive(Clone)]
 pub(super) struct McpHttpClient {
     pub(super) client: reqwest::Client,
-    /// Sent with each request.
     pub(super) headers: Arc<[(HeaderName, HeaderValue)]>,
     pub(super) secrets: Secrets,
 }
@@ -50,7 +49,7 @@ pub(super) struct McpHttpClient {
 #[error("{words}")]
 pub(super) struct McpHttpError {
     words: String,
-    /// Whether there is nobody to ask.
+    /// Whether the server could not be reached at all.
     pub(super) gone: bool,
 }
 
@@ -68,7 +67,7 @@ impl McpHttpClient {
             format!("{EVENT_STREAM_MIME_TYPE}, {JSON_MIME_TYPE}"),
         );
         let own = self.headers.iter().cloned();
-        // The protocol's own come after ours.
+        // The protocol's headers follow the configured ones.
         for (name, value) in own.chain(headers) {
             request = request.header(name, value);
         }
@@ -86,7 +85,7 @@ impl McpHttpClient {
 
     fn broken(&self, error: reqwest::Error) -> StreamableHttpError<McpHttpError> {
         let gone = error.is_connect();
-        // Its words repeat the address, which its reader has configured.
+        // The URL is left out: the reader of the message configured it.
         let words = causes(&error.without_url());
         self.failed(&words, gone)
     }
@@ -96,7 +95,7 @@ impl McpHttpClient {
         StreamableHttpError::Client(McpHttpError { words, gone })
     }
 
-    /// The body, as far as it fits, and whether that is all.
+    /// Reads at most `most` bytes of the body. Returns whether that is all of it.
     async fn body(&self, mut response: Response, most: usize) -> Result<(Vec<u8>, bool)> {
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.broken(error))? {
@@ -109,7 +108,7 @@ impl McpHttpClient {
         Ok((body, true))
     }
 
-    /// What a response that is no success says of a message.
+    /// Converts a response without success into the answer to a message, or into an error.
     async fn refusal(
         &self,
         response: Response,
@@ -124,12 +123,12 @@ impl McpHttpClient {
             let body = String::from_utf8_lossy(&body);
             return Err(self.failed(&format!("HTTP {status} {body}"), false));
         };
-        // Many servers say so of a session that they do not know any more, where 404 is right. The message was not
-        // looked at, so it may be sent again.
+        // Many servers answer like this for a session that has expired, where 404 is correct. The server did not
+        // process the message, so it may be sent again.
         if status == StatusCode::BAD_REQUEST && had_session && error.id.is_none() {
             return Err(StreamableHttpError::SessionExpired);
         }
-        // Without an id it would answer nothing, and somebody would wait.
+        // An error without an id would answer no request, and the caller would wait.
         if let JsonRpcMessage::Request(request) = message {
             error.id = Some(request.id.clone());
         }
@@ -168,7 +167,7 @@ impl StreamableHttpClient for McpHttpClient {
             let events = events(response.bytes_stream(), LARGEST);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
-        // Whatever stands in the answer to what asks for none.
+        // The message expects no answer, so the body is ignored.
         if !asks {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
@@ -193,7 +192,7 @@ impl StreamableHttpClient for McpHttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<()> {
         let request = self.client.delete(&*uri);
-        // A server need not know of it; either way the session is over for us.
+        // A server need not support this; either way the session is over for this client.
         self.send(request, Some(&session), headers).await.map(drop)
     }
 
@@ -210,7 +209,7 @@ impl StreamableHttpClient for McpHttpClient {
             request = request.header(HEADER_LAST_EVENT_ID, last);
         }
         let response = self.send(request, session.as_deref(), headers).await?;
-        // Who has no such stream says so in many ways.
+        // Servers without such a stream answer in many ways.
         if !response.status().is_success() || !is(&response, EVENT_STREAM_MIME_TYPE) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
@@ -228,7 +227,7 @@ fn is(response: &Response, kind: &str) -> bool {
     header.is_some_and(|it| it.as_bytes().starts_with(kind.as_bytes()))
 }
 
-/// An error with what caused it, each in its own words.
+/// Joins the messages of an error and of its causes.
 fn causes(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut next = error.source();

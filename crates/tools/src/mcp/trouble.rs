@@ -1,8 +1,8 @@
-//! Why a server is not there, in words for whoever configured it.
+//! The reasons why a server is not connected, for the person who configured it.
 
 use std::time::Duration;
 
-/// A server could not be reached, or went away.
+/// A server could not be reached, or its connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum McpConnectionError {
     #[error("this agent speaks stdio and streamable HTTP, not {0}")]
@@ -34,7 +34,7 @@ pub(super) enum McpConnectionError {
 }
 
 impl McpConnectionError {
-    /// Whether trying again is of no use: somebody has to change something first.
+    /// Whether a retry is useless until the configuration or the machine changes.
     pub(super) fn is_final(&self) -> bool {
         match self {
             Self::Unsupported(_)

@@ -1,4 +1,4 @@
-//! How a server is reached: lines over pipes or streamable HTTP, behind one face.
+//! One interface to both transports: lines over pipes, and streamable HTTP.
 
 use futures::future::BoxFuture;
 use rmcp::{
@@ -15,22 +15,21 @@ use super::{
     streamable::{McpHttpClient, McpHttpError},
 };
 
-/// A way to a server.
 pub(super) enum McpWire {
     Lines(McpPipe),
     Http(Box<StreamableHttpClientTransport<McpHttpClient>>),
 }
 
-/// The reason given where a server closed its connection.
+/// The reason when a server closed its connection.
 pub(super) const CLOSED: &str = "it closed the connection";
 
-/// A message did not get there.
+/// A message was not sent.
 #[derive(Debug)]
 pub(super) struct McpSendError {
     pub(super) why: String,
-    /// Whether there is nobody to send another one to.
+    /// Whether further messages cannot be sent either.
     pub(super) gone: bool,
-    /// Whether we are not let in.
+    /// Whether the server answered 401 or 403.
     pub(super) forbidden: bool,
 }
 
@@ -59,7 +58,7 @@ impl McpWire {
         }
     }
 
-    /// The next message, or why there is none. Cancel safe.
+    /// Returns the next message, or the reason why there is none. Cancel safe.
     pub(super) async fn receive(&mut self) -> Result<ServerJsonRpcMessage, String> {
         match self {
             Self::Lines(lines) => lines.receive().await,
@@ -79,7 +78,7 @@ impl From<StreamableHttpError<McpHttpError>> for McpSendError {
                 gone: failed.gone,
                 forbidden: false,
             },
-            // One request may fail and the next be answered.
+            // After one failed request the next may succeed.
             other => Self {
                 gone: matches!(other, StreamableHttpError::TransportChannelClosed),
                 forbidden: matches!(other, StreamableHttpError::AuthRequired(_)),

@@ -1,4 +1,4 @@
-//! A skill as it is known without its text: the card, where it lies and in which layer.
+//! A skill without its text: its card, its origin and its layer.
 
 use std::{
     fmt,
@@ -7,21 +7,21 @@ use std::{
 
 use harn_model::McpServerSpec;
 
-/// A skill that was found.
+/// A skill, without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// `<namespace>/<name>`, or the name alone. No other skill of a registry has it.
+    /// `<namespace>/<name>`, or the name alone. It is unique in a registry.
     pub id: String,
-    /// What it says of itself.
+    /// Its metadata.
     pub card: SkillCard,
-    /// Who brought it.
+    /// The layer that provides it.
     pub layer: SkillLayer,
-    /// Where its text is.
+    /// The location of its text.
     pub origin: SkillOrigin,
 }
 
 impl Skill {
-    /// What it is for, as rankers read it.
+    /// Returns its purpose, for ranking: the description, else the short line.
     #[must_use]
     pub fn about(&self) -> &str {
         match self.card.description.is_empty() {
@@ -30,20 +30,21 @@ impl Skill {
         }
     }
 
-    /// Whether it restricts the tools in reach.
+    /// Whether it restricts the tools that the agent may use.
     #[must_use]
     pub fn restricts_tools(&self) -> bool {
         let allowed = &self.card.allowed_tools;
         !allowed.is_empty() && !allowed.iter().any(|entry| entry == ANY_TOOL)
     }
 
-    /// Its slash command: the id, in which a slash would end the command's name for some clients.
+    /// Returns its slash command: the id with `:` for `/`, because a slash would end the command's name for some
+    /// clients.
     #[must_use]
     pub fn command(&self) -> String {
         self.id.replace('/', ":")
     }
 
-    /// The folder it lies in.
+    /// Returns the folder of its file.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.origin {
@@ -53,52 +54,52 @@ impl Skill {
     }
 }
 
-/// Every tool, in `allowed_tools`.
+/// The entry of `allowed_tools` that allows every tool.
 pub(super) const ANY_TOOL: &str = "*";
 
-/// What a skill says of itself: the front matter of its file, or a host's manifest.
+/// The metadata of a skill: the front matter of its file, or a host's manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillCard {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
     /// One line for menus.
     pub short: String,
-    /// What it is for, for rankers; may be empty.
+    /// Its purpose, for ranking; may be empty.
     pub description: String,
     /// When it helps; may be empty.
     pub when_to_use: String,
-    /// Whether only people use it: never activated by itself, never loaded by a model.
+    /// Whether only people may use it: it never activates by itself, and no model may load it.
     pub disable_model_invocation: bool,
-    /// The tools it needs: names, `namespace:<tag>` or `*`. None means all.
+    /// The tools it needs: names, `namespace:<tag>` or `*`. An empty list means all.
     pub allowed_tools: Vec<String>,
     /// Whether it is a slash command.
     pub user_invocable: bool,
     /// Globs of the files it is about.
     pub paths: Vec<String>,
-    /// `fork` for a context of its own.
+    /// `fork` for a separate context.
     pub context: Option<String>,
     /// The agent it is meant for.
     pub agent: Option<String>,
-    /// The model it wants.
+    /// The model it asks for.
     pub model: Option<String>,
-    /// How hard to think.
+    /// The reasoning effort it asks for.
     pub effort: Option<String>,
     /// The shell its commands are written for.
     pub shell: Option<String>,
-    /// What follows its slash command, for people.
+    /// A hint for people about the arguments of its slash command.
     pub argument_hint: Option<String>,
-    /// Commands to run when something happens to it.
+    /// Commands to run on events of the skill.
     pub hooks: Vec<SkillHook>,
-    /// Whether it may be used only where somebody vouches for it.
+    /// Whether it needs a signature. Signatures are not verified, so such a skill is rejected.
     pub require_signature: bool,
-    /// Who may.
+    /// The signers it trusts.
     pub trusted_signers: Vec<String>,
-    /// Servers to have while it is active.
+    /// MCP servers to connect while it is active.
     pub mcp_servers: Vec<McpServerSpec>,
 }
 
 impl SkillCard {
-    /// A card that says nothing but a name.
+    /// Creates a card with only a name, which users may invoke.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         Self {
@@ -109,25 +110,25 @@ impl SkillCard {
     }
 }
 
-/// A command to run when something happens to a skill.
+/// A command to run on an event of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillHook {
-    /// What has to happen.
+    /// The name of the event, such as `activate`.
     pub event: String,
-    /// The line for the shell.
+    /// The command line for the shell.
     pub command: String,
 }
 
-/// Where a skill's text is.
+/// The location of a skill's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkillOrigin {
-    /// In this file.
+    /// A file on this machine.
     File(PathBuf),
-    /// With the host.
+    /// The host.
     Host {
-        /// What it is fetched by.
+        /// The id to fetch it by.
         id: String,
-        /// Where the host has it from.
+        /// The source that the host names.
         source: String,
     },
 }
@@ -142,29 +143,29 @@ impl fmt::Display for SkillOrigin {
     }
 }
 
-/// Who brings skills, the strongest first.
+/// The sources of skills, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkillLayer {
-    /// The command line.
+    /// Folders named on the command line.
     Cli,
-    /// The environment.
+    /// Folders named by the environment.
     Env,
     /// `.harn/skills` of the workspace.
     Project,
-    /// `harn.toml` of the workspace.
+    /// Folders named in `harn.toml` of the workspace.
     Manifest,
     /// `~/.harn/skills`.
     User,
     /// Packages in the workspace.
     Package,
-    /// This machine's.
+    /// Folders of this machine.
     System,
     /// The host, over its bridge.
     Host,
 }
 
 impl SkillLayer {
-    /// All of them, the strongest first.
+    /// All layers, the strongest first.
     pub const ALL: [Self; 8] = [
         Self::Cli,
         Self::Env,
@@ -176,7 +177,7 @@ impl SkillLayer {
         Self::Host,
     ];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -191,13 +192,13 @@ impl SkillLayer {
         }
     }
 
-    /// The layer of a name.
+    /// Returns the layer with this name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layer| layer.as_str() == name)
     }
 
-    /// Whether it comes with the workspace, so that whoever wrote the workspace wrote it.
+    /// Whether its skills are part of the workspace, so that the author of the workspace wrote them.
     #[must_use]
     pub fn is_the_workspaces(self) -> bool {
         match self {
@@ -215,7 +216,7 @@ impl fmt::Display for SkillLayer {
 
 const LONGEST_NAME: usize = 64;
 
-/// Whether a name can be typed as a slash command; says what is wrong otherwise.
+/// Checks that a name can be typed as a slash command. Returns the reason if not.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let ok = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     let wrong = match name.chars().next() {
@@ -235,7 +236,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// The same for an id: names with slashes between them.
+/// Checks an id: names separated by slashes.
 pub(super) fn check_id(id: &str) -> Result<(), String> {
     id.split('/').try_for_each(check_name)
 }
@@ -245,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_can_be_typed() {
+    fn names_that_cannot_be_typed_are_rejected() {
         for name in ["deploy", "code-review_2", "v1.2", "größe", "日本"] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_have_names() {
+    fn layers_are_found_by_name() {
         for layer in SkillLayer::ALL {
             assert_eq!(SkillLayer::of(layer.as_str()), Some(layer));
         }

@@ -1,4 +1,4 @@
-//! From front matter to a card. Everything it can get wrong is told with its line, not only the first thing.
+//! Decodes front matter into a card. Reports every problem with its line, not only the first.
 
 mod servers;
 
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::yaml::{YamlEntry, YamlFault, YamlNode, YamlPosition, YamlValue};
 
-/// A card, if what was given makes one, and what is wrong with it.
+/// The result of decoding: a card, unless there are errors, and the problems.
 #[derive(Debug)]
 pub(super) struct DecodedCard {
     pub(super) card: Option<SkillCard>,
-    /// By line; no path is known here.
+    /// Sorted by line; without a path, which is not known here.
     pub(super) problems: Vec<SkillProblem>,
 }
 
@@ -25,7 +25,7 @@ const KEYS: &str = "name, short, description, when_to_use, disable_model_invocat
                     user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, \
                     require_signature, trusted_signers, mcp_servers";
 
-/// The card of a file. `folder` is the name of the folder it lies in, which counts where the file has none.
+/// Decodes the card of a file. `folder` is the name of its folder, which is the skill's name if the file has none.
 pub(super) fn file(split: &SkillFileParts<'_>, folder: &str) -> DecodedCard {
     let mut reader = CardReader::of(folder);
     match split.front {
@@ -38,7 +38,7 @@ pub(super) fn file(split: &SkillFileParts<'_>, folder: &str) -> DecodedCard {
     reader.finish()
 }
 
-/// The card of a host's skill: its manifest is read like front matter, and needs no `short`.
+/// Decodes the card of a host's skill: its manifest is read like front matter, but needs no `short`.
 pub(super) fn host(skill: &HostSkill) -> DecodedCard {
     let mut reader = CardReader::of(&skill.name);
     reader.card.description = skill.description.clone();
@@ -50,7 +50,7 @@ pub(super) fn host(skill: &HostSkill) -> DecodedCard {
     reader.finish()
 }
 
-/// What a menu can show of a text.
+/// Returns the first line of a text, for a menu.
 fn first_line(text: &str) -> String {
     const LONGEST: usize = 120;
     let line = text.lines().map(|line| line.trim_start_matches('#').trim());
@@ -61,9 +61,9 @@ fn first_line(text: &str) -> String {
 struct CardReader {
     card: SkillCard,
     problems: Vec<SkillProblem>,
-    /// How many lines come before what is read.
+    /// The number of lines before the text that is read.
     before: usize,
-    /// Whether it says its name itself.
+    /// Whether the card states its name.
     named: bool,
 }
 
@@ -116,7 +116,7 @@ impl CardReader {
         let told = |problem: &SkillProblem| problem.message.starts_with("short ");
         if self.card.short.is_empty() && !self.problems.iter().any(told) {
             let wrong = "short is required: one line that says what the skill is for";
-            // The fence above: there is no line to blame.
+            // The line of the opening fence, as no other line is at fault.
             self.problem(self.before, ProblemSeverity::Error, wrong.to_owned());
         }
     }
@@ -232,7 +232,7 @@ fn hooks(node: &YamlNode) -> Result<Vec<SkillHook>, YamlFault> {
     }
 }
 
-/// One of a list.
+/// Decodes one hook of a list.
 fn hook(node: &YamlNode) -> Result<SkillHook, YamlFault> {
     let YamlValue::Map(entries) = &node.data else {
         return Err(wrong(node, "a hook", "a map with event and command"));
@@ -286,7 +286,7 @@ fn texts(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
     read_list(node, what, filled)
 }
 
-/// The entries of a list, each as `read` takes it.
+/// Reads each entry of a list with `read`.
 fn read_list<T>(
     node: &YamlNode,
     what: &str,
@@ -299,7 +299,7 @@ fn read_list<T>(
     items.iter().map(|item| read(item, &what)).collect()
 }
 
-/// Globs are held against every file that is read, so there are few and they are short.
+/// Reads globs. They are compared with every file that is read, so their number and length are limited.
 fn globs(node: &YamlNode, what: &str) -> Result<Vec<String>, YamlFault> {
     const MOST: usize = 64;
     const LONGEST: usize = 256;

@@ -1,5 +1,5 @@
-//! Small files and folders, looked at with limits: a stamp tells whether one changed, and what belongs to a
-//! workspace is opened from its root's handle, so that no link leads out of it.
+//! Reads small files and folders with limits. A stamp shows whether one changed. Files of a workspace are opened from
+//! the handle of its root, so that no link leads out of it.
 
 use std::{
     ffi::OsString,
@@ -16,24 +16,24 @@ use cap_std::{
 
 use crate::{FileStamp, probe::is_absent};
 
-/// A larger file is refused: nobody wrote it by hand.
+/// The largest file that is read, in bytes; people write no larger ones by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
 
-/// How far a look may reach.
+/// The limit on where files may be read.
 #[derive(Debug)]
 pub(super) enum ReadBoundary {
-    /// Wherever links lead: a person named the place.
+    /// Follows links anywhere: a person named the path.
     Anywhere,
-    /// Only what lies in this folder: the workspace says where to look, and not everybody trusts it.
+    /// Only inside this folder: the workspace chooses the paths, and it may not be trusted.
     Within {
-        /// The folder, as paths name it.
+        /// The folder, as a prefix of paths.
         root: PathBuf,
         dir: Dir,
     },
 }
 
 impl ReadBoundary {
-    /// Only what lies in a folder.
+    /// Limits reading to a folder.
     pub(super) fn within(root: &Path) -> io::Result<Self> {
         Ok(Self::Within {
             root: root.to_owned(),
@@ -41,7 +41,7 @@ impl ReadBoundary {
         })
     }
 
-    /// The stamp of a file or folder; none where there is nothing.
+    /// Returns the stamp of a file or folder; `None` if it does not exist.
     pub(super) fn stamp(&self, path: &Path) -> io::Result<Option<FileStamp>> {
         let found = match self {
             Self::Anywhere => fs::metadata(path),
@@ -50,7 +50,7 @@ impl ReadBoundary {
         present(found.map(|found| FileStamp::of(&found)))
     }
 
-    /// The folders in a folder, links that may lead to one included, sorted.
+    /// Returns the names of the folders in a folder, sorted, with links that may lead to folders.
     pub(super) fn folders(&self, path: &Path) -> io::Result<Option<Vec<OsString>>> {
         let entries = match self {
             Self::Anywhere => {
@@ -72,7 +72,7 @@ impl ReadBoundary {
         }))
     }
 
-    /// What a file says, and its stamp when it was read; none where there is no file.
+    /// Returns the text of a file and its stamp at that time; `None` if it does not exist.
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<(String, FileStamp)>> {
         let Some(file) = present(self.open(path))? else {
             return Ok(None);
@@ -82,7 +82,7 @@ impl ReadBoundary {
             return Err(io::Error::other("it is not a file"));
         }
         let mut bytes = Vec::new();
-        // One byte more than allowed is enough to know.
+        // One byte above the limit is enough to detect a file that is too large.
         file.take(LARGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LARGEST {
             return Err(io::Error::other("it holds more than 1 MiB"));
@@ -94,7 +94,7 @@ impl ReadBoundary {
 
     fn open(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        // A pipe must not keep us waiting for a writer.
+        // Opening a named pipe must not block until there is a writer.
         options.read(true).nonblock(true);
         let file = match self {
             Self::Anywhere => {
@@ -105,7 +105,7 @@ impl ReadBoundary {
         Ok(file?.into_std())
     }
 
-    /// The path from the root.
+    /// Returns the path relative to the root.
     fn inside<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
         let root = match self {
             Self::Anywhere => return Ok(path),
@@ -119,9 +119,9 @@ impl ReadBoundary {
     }
 }
 
-/// Whether an error says that something leads out of the ground.
+/// Whether the error means that a path leads out of the boundary.
 pub(super) fn leads_out(error: &io::Error) -> bool {
-    // The system says the same of what may not be read, and adds its number.
+    // The system uses the same kind for files without read permission, but with an error number.
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 

@@ -1,59 +1,59 @@
-//! Why a skill was not used, said so that whoever wanted it can act on it.
+//! The reasons why a skill was not used, with the way to fix each.
 
 use std::{io, path::PathBuf};
 
 use harn_runtime::{AgentError, HostError};
 
-/// A skill was not used.
+/// The reason why a skill was not used.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
-    /// There is none.
+    /// No skill has this id.
     #[error("there is no skill {id:?}; {}", known(.names))]
     Unknown {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// The ids there are.
+        /// The ids of the known skills.
         names: Vec<String>,
     },
-    /// Only people may.
+    /// Only people may use the skill.
     #[error(
         "the skill {0:?} is for people only (disable_model_invocation); ask the user to run it"
     )]
     NotForModels(String),
-    /// Nobody may by a slash command.
+    /// The skill is not a slash command.
     #[error("the skill {0:?} is no slash command (user_invocable: false)")]
     NotForUsers(String),
-    /// It is not active.
+    /// The skill is not active.
     #[error("the skill {0:?} is not active")]
     NotActive(String),
-    /// A worker has none of its own.
+    /// A worker cannot activate skills of its own.
     #[error("a worker uses the skills that its session has active; it has none of its own")]
     OfAWorker,
-    /// Its file could not be read.
+    /// The file of the skill could not be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The host did not hand it over.
+    /// The host did not return the skill.
     #[error("the host did not hand over the skill {id:?}: {source}")]
     Host {
-        /// Which.
+        /// The id of the skill.
         id: String,
-        /// Why.
+        /// The error of the host.
         source: HostError,
     },
-    /// What the host handed over makes no skill.
+    /// The host returned an invalid skill.
     #[error("the host's skill {id:?} is refused: {reason}")]
     Refused {
-        /// Which.
+        /// The id of the skill.
         id: String,
-        /// Why.
+        /// The problems of its card.
         reason: String,
     },
-    /// The turn goes no further.
+    /// The turn failed or was cancelled.
     #[error(transparent)]
     Turn(#[from] AgentError),
 }

@@ -1,16 +1,16 @@
-//! Where the front matter of a skill's file ends and its text begins. Knows nothing of what either says.
+//! Splits the file of a skill into front matter and text, without parsing either.
 
-/// A file, taken apart.
+/// The two parts of a skill's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SkillFileParts<'t> {
-    /// The front matter, without its fences, and how many lines come before it.
+    /// The front matter without its fences, and the number of lines before it.
     pub(super) front: Option<(&'t str, usize)>,
     pub(super) body: &'t str,
 }
 
 const FENCE: &str = "---";
 
-/// Takes a file apart. Front matter that does not end is none: the whole file is its text.
+/// Splits a file. Without a closing fence there is no front matter: the whole file is text.
 pub(super) fn split(text: &str) -> SkillFileParts<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole = SkillFileParts {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_taken_apart() {
+    fn files_are_split_into_front_matter_and_body() {
         let table = [
             ("---\na: 1\n---\nbody\n", Some(("a: 1\n", 1)), "body\n"),
             (

@@ -1,10 +1,10 @@
-//! Globs over paths as skills write them: `*` within a name, `**` across folders, `**/` also for none, `?` for
-//! one character of a name. Everything else means itself. Looks at no disk.
+//! Globs over paths in skills: `*` within a name, `**` across folders, `**/` also for none, `?` for one character of a
+//! name. All other characters are literal. Never reads the disk.
 
 use regex::Regex;
 
-/// Whether a glob matches a path with `/` between its parts. Takes time in proportion to both lengths, whatever
-/// the glob says; one that is too long to compile matches nothing.
+/// Whether a glob matches a path with `/` as separator. Takes time in proportion to both lengths for any glob; a glob
+/// that is too long to compile matches nothing.
 pub(super) fn matches(glob: &str, path: &str) -> bool {
     let mut pattern = String::from("(?s)^");
     let mut rest = glob.trim_start_matches("./");
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matches() {
+    fn globs_match_paths() {
         let table = [
             ("infra/**", "infra/terraform/cluster.tf", true),
             ("infra/**", "infra/a", true),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn no_glob_takes_for_ever() {
+    fn long_glob_matches_in_bounded_time() {
         let glob = "**/*a".repeat(200);
         assert!(!matches(&glob, &"a/".repeat(2_000)));
     }

@@ -1,6 +1,6 @@
 //! The skills on disk, found once for all sessions of a workspace and kept up to date while one is open.
 //!
-//! Reads files and folders; knows nothing of sessions, hosts or what skills are used for.
+//! Reads files and folders; does not depend on sessions, hosts or the use of skills.
 
 use std::{
     collections::HashMap,
@@ -28,13 +28,13 @@ use super::{
 };
 use crate::lock::lock;
 
-/// How long it must be quiet before a change is looked at: files are seldom written alone.
+/// How long to wait after a change before a refresh: files are seldom written alone.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// How often it is looked again because folders came that were not watched yet.
+/// How many passes follow each other when new folders have to be watched.
 const MAX_LOOKS: usize = 8;
 
-/// Skills by workspace. Those of one are found once, however many sessions are in it.
+/// The skills of each workspace, found once for all its sessions.
 pub struct SkillLibrary {
     places: Arc<SkillPlaces>,
     clock: Arc<dyn Clock>,
@@ -44,7 +44,7 @@ pub struct SkillLibrary {
 }
 
 impl SkillLibrary {
-    /// A library of these places and of every workspace that is asked for.
+    /// Creates a library for these folders and for every workspace that is requested.
     #[must_use]
     pub fn new(places: SkillPlaces, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -56,8 +56,8 @@ impl SkillLibrary {
         }
     }
 
-    /// The skills of the workspace around a directory. Found beside whatever goes on, and looked at again when
-    /// something changes, for as long as somebody has them. To be called in a runtime.
+    /// Returns the skills of the workspace around a directory. A background task finds them and refreshes them after
+    /// changes while a handle exists. Must be called in a tokio runtime.
     #[must_use]
     pub fn workspace(&self, cwd: &Path) -> Arc<WorkspaceSkills> {
         let mut workspaces = lock(&self.workspaces);
@@ -75,7 +75,7 @@ impl SkillLibrary {
     }
 }
 
-/// The skills on disk that count in a workspace.
+/// The skills on disk that apply to a workspace.
 pub struct WorkspaceSkills {
     places: Arc<SkillPlaces>,
     cwd: PathBuf,
@@ -83,32 +83,32 @@ pub struct WorkspaceSkills {
     memory: Mutex<PassMemory>,
     shelf: watch::Sender<SkillSnapshot>,
     interests: Mutex<Vec<WatchInterest>>,
-    /// Somebody should look again, or see that nobody needs it any more.
+    /// Wakes the background task, to refresh or to end.
     wake: Arc<Notify>,
 }
 
-/// What was found last, which all sessions of the workspace share.
+/// The result of the last pass, shared by all sessions of the workspace.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct SkillSnapshot {
     pub(super) found: Arc<DiskSkills>,
-    /// The same put together, for those without a host's skills.
+    /// The registry of `found`, for sessions without host skills.
     pub(super) registry: Arc<SkillRegistry>,
 }
 
-/// What looking again took.
+/// The outcome of a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkillRefresh {
-    /// Whether something is different.
+    /// Whether anything changed.
     pub changed: bool,
     /// How many files were read.
     pub files_read: usize,
-    /// How many folders were.
+    /// How many folders were read.
     pub folders_read: usize,
 }
 
 impl WorkspaceSkills {
-    /// The skills of the workspace around a directory, as they are now and no longer followed. Walks: call it
-    /// where blocking is fine.
+    /// Finds the skills of the workspace around a directory once, without a background task. Blocks while it reads the
+    /// disk.
     #[must_use]
     pub fn find(places: SkillPlaces, cwd: &Path, clock: Arc<dyn Clock>) -> Self {
         let skills = Self::of(Arc::new(places), cwd, clock);
@@ -128,13 +128,13 @@ impl WorkspaceSkills {
         }
     }
 
-    /// The root of the workspace they are of. Looks at the disk: call it where blocking is fine.
+    /// Returns the root of the workspace. Blocks while it reads the disk.
     #[must_use]
     pub fn root(&self) -> PathBuf {
         workspace_root(&self.cwd, self.places.home.as_deref())
     }
 
-    /// Looks again, reading only what changed since the last time. Call it where blocking is fine.
+    /// Searches again and reads only what changed since the last pass. Blocks.
     pub fn refresh(&self) -> SkillRefresh {
         let mut memory = lock(&self.memory);
         let walked = walk::walk(&self.places, &self.cwd, &memory, self.clock.now());
@@ -155,14 +155,13 @@ impl WorkspaceSkills {
         }
     }
 
-    /// Those that were found, without a host's.
+    /// Returns the skills on disk, without those of a host.
     #[must_use]
     pub fn registry(&self) -> Arc<SkillRegistry> {
         self.shelf().registry
     }
 
-    /// The text of a skill that lies on this disk, without its front matter. Reads a file: call it where
-    /// blocking is fine.
+    /// Returns the text of a skill on this disk, without its front matter. Blocks while it reads the file.
     pub fn body(&self, skill: &Skill) -> Result<String, SkillError> {
         let SkillOrigin::File(path) = &skill.origin else {
             return Ok(String::new());
@@ -180,7 +179,7 @@ impl WorkspaceSkills {
         Ok(front::split(&text).body.to_owned())
     }
 
-    /// What is wrong with one file or folder of skills, whatever layers there are, and what is in it.
+    /// Checks one file or folder of skills, without layers. Returns its skills and problems.
     #[must_use]
     pub fn check(path: &Path) -> SkillRegistry {
         walk::look_at(path).registry(&[], &[])
@@ -201,7 +200,7 @@ impl Drop for WorkspaceSkills {
     }
 }
 
-/// Keeps the skills of a workspace up to date, until nobody has them any more.
+/// Keeps the skills of a workspace up to date until the last handle is dropped.
 async fn attend(
     skills: Weak<WorkspaceSkills>,
     wake: Arc<Notify>,
@@ -213,7 +212,7 @@ async fn attend(
         let looked = tokio::task::spawn_blocking(move || {
             let mut watched = None;
             for _ in 0..MAX_LOOKS {
-                // Also after all is watched: what changed just before, nobody told.
+                // Once more after all folders are watched: earlier changes raised no event.
                 skills.refresh();
                 let interests = lock(&skills.interests).clone();
                 if watched.as_ref() == Some(&interests) {
@@ -229,6 +228,6 @@ async fn attend(
         wake.notified().await;
         tokio::time::sleep(SETTLE).await;
     }
-    // Nobody waits for this; what is left would only wake somebody who is not there.
+    // Not awaited: until then the watcher would only notify a task that has ended.
     drop(tokio::task::spawn_blocking(move || lookout.forget(number)));
 }

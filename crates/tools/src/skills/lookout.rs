@@ -1,5 +1,5 @@
-//! One watcher of the system's for all workspaces: wakes who is interested when something changes in a folder. Sees
-//! names only; who is woken looks for itself.
+//! One file system watcher for all workspaces: notifies subscribers when something changes in a folder. It reports no
+//! details; a subscriber looks at the folder itself.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -14,10 +14,10 @@ use tokio::sync::Notify;
 use super::walk::WatchInterest;
 use crate::lock::lock;
 
-/// How many folders are watched in all; the system has not many to give.
+/// How many folders are watched in all; the system limits their number.
 const MAX_FOLDERS: usize = 8192;
 
-/// Watches folders, once somebody is interested in one.
+/// Watches folders while there are subscribers.
 #[derive(Default)]
 pub(super) struct SkillWatcher {
     interests: Arc<Mutex<SubscriberTable>>,
@@ -29,7 +29,7 @@ enum WatcherState {
     #[default]
     Closed,
     Open(RecommendedWatcher),
-    /// The system has no watcher for us; said once.
+    /// The system offers no watcher; logged once.
     Blind,
 }
 
@@ -41,14 +41,13 @@ struct SubscriberTable {
 
 struct WatchSubscriber {
     who: u64,
-    /// Only this name in the folder matters.
+    /// If set, only changes to this name in the folder matter.
     name: Option<OsString>,
     wake: Arc<Notify>,
 }
 
 impl SkillWatcher {
-    /// What somebody is interested in from now on, in the place of what was before. What changed until now, nobody
-    /// may have told. Blocks.
+    /// Replaces the interests of a subscriber. Changes before this call may be unreported. Blocks.
     pub(super) fn set(&self, who: u64, wanted: &[WatchInterest], wake: &Arc<Notify>) {
         let mut eyes = lock(&self.eyes);
         let (gone, wanted) = lock(&self.interests).replace(who, wanted, wake);
@@ -56,13 +55,13 @@ impl SkillWatcher {
         let WatcherState::Open(watcher) = &mut *eyes else {
             return;
         };
-        // The interests are not held here: the watcher's thread, which has to answer, may be waiting for them.
+        // The lock on the interests is released here: the watcher's thread, which must answer, may be waiting for it.
         for gone in &gone {
-            // An error means that it is not watched, which is what is wanted.
+            // An error means that it is not watched, as intended.
             let _ = watcher.unwatch(gone);
         }
         for folder in &wanted {
-            // Always, even if it is watched: it may be another folder of the same name.
+            // Also if it is watched already: it may be another folder of the same name.
             if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive)
                 && matches!(error.kind, notify::ErrorKind::MaxFilesWatch)
             {
@@ -74,7 +73,7 @@ impl SkillWatcher {
         }
     }
 
-    /// Somebody is interested in nothing any more. Blocks.
+    /// Removes a subscriber. Blocks.
     pub(super) fn forget(&self, who: u64) {
         let mut eyes = lock(&self.eyes);
         let (gone, nobody_left) = {
@@ -97,7 +96,7 @@ impl SkillWatcher {
         }
         let interests = self.interests.clone();
         let listener = move |event: notify::Result<Event>| match event {
-            // That a file was read is no change, and our own passes would be heard.
+            // Reading a file is no change, and our own passes would raise events.
             Ok(event) if event.kind.is_access() => {}
             Ok(event) if event.need_rescan() => lock(&interests).wake_all(),
             Ok(event) => event
@@ -119,7 +118,7 @@ impl SkillWatcher {
 type FolderSet = BTreeSet<PathBuf>;
 
 impl SubscriberTable {
-    /// Returns the folders that matter to nobody any more, and those that matter to this one.
+    /// Replaces the interests of a subscriber. Returns the folders without subscribers, and those of this subscriber.
     fn replace(
         &mut self,
         who: u64,
@@ -146,7 +145,7 @@ impl SubscriberTable {
         (gone, own)
     }
 
-    /// Forgets somebody; returns the folders that matter to nobody any more.
+    /// Removes a subscriber; returns the folders without subscribers.
     fn remove(&mut self, who: u64) -> FolderSet {
         let mut gone = self.by_whom.remove(&who).unwrap_or_default();
         gone.retain(|folder| {
@@ -163,7 +162,8 @@ impl SubscriberTable {
         gone
     }
 
-    /// Something happened at a path: to one name in a folder, or to the folder that it is, which may be another now.
+    /// Notifies the subscribers of a changed path: those of its name in the parent folder, and those of the folder
+    /// itself, which may have been replaced.
     fn wake(&self, path: &Path) {
         let itself = self.folders.get(path).into_iter().flatten();
         let above = path.parent().and_then(|folder| self.folders.get(folder));

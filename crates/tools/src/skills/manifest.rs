@@ -1,4 +1,4 @@
-//! `harn.toml`: more folders of skills, which layers count and in which order, and the workspace's MCP servers.
+//! Reads `harn.toml`: more folders of skills, the order of the layers, and the MCP servers of the workspace.
 
 mod tree;
 
@@ -17,25 +17,25 @@ use super::{
     problem::{ProblemSeverity, SkillProblem},
 };
 
-/// The table of servers.
+/// The name of the table of servers.
 const SERVERS: &str = "mcp_servers";
 
-/// What a manifest says.
+/// The contents of a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) sources: Vec<ManifestSource>,
-    /// Layers in the order they count; those it disables are missing.
+    /// Layers in order of precedence, without disabled ones.
     pub(super) order: Vec<SkillLayer>,
-    /// By name.
+    /// Sorted by name.
     pub(super) servers: Vec<McpServerSpec>,
 }
 
-/// A folder that it names.
+/// A folder that the manifest names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ManifestSource {
-    /// The folder, or the folder whose folders are meant.
+    /// The folder, or with `each` the parent of the folders.
     pub(super) folder: PathBuf,
-    /// Whether each folder in it is meant.
+    /// Whether each folder in it is a source.
     pub(super) each: bool,
     pub(super) namespace: Option<String>,
 }
@@ -68,7 +68,7 @@ struct SourceTable {
 }
 
 impl Manifest {
-    /// What counts where there is none.
+    /// Returns the defaults without a manifest.
     pub(super) fn none() -> Self {
         Self {
             order: SkillLayer::ALL.to_vec(),
@@ -76,7 +76,7 @@ impl Manifest {
         }
     }
 
-    /// Reads the text of a manifest. Paths are taken from its folder and must stay in `root`.
+    /// Reads the text of a manifest. Paths are relative to its folder and must stay in `root`.
     pub(super) fn read(text: &str, path: &Path, root: &Path) -> (Self, Vec<SkillProblem>) {
         let mut reader = ManifestReader {
             text,
@@ -138,10 +138,10 @@ impl ManifestReader<'_> {
         }
     }
 
-    /// The servers that can be made out; what is wrong with one leaves the others.
+    /// Returns the valid servers; an error in one does not affect the others.
     fn servers(&mut self) -> Vec<McpServerSpec> {
         let text = self.text;
-        // Serde would echo values, and not know where they stand.
+        // Serde would repeat values in its messages, without their position.
         let Ok(file) = DeTable::parse(text) else {
             return Vec::new();
         };
@@ -229,7 +229,7 @@ impl ManifestReader<'_> {
     }
 }
 
-/// A path without `.` and `..`, by its words alone. Where links lead is looked at when it is opened.
+/// Removes `.` and `..` from a path without reading the disk. Links are checked when it is opened.
 fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_layers() {
+    fn folders_and_layers_are_read() {
         check(
             r#"
                 [package]
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn problems_are_reported_with_their_lines() {
         check(
             "[skills]\npaths = [\n  \"../..\",\n  \"a/*/b\",\n  \"x*\",\n  \"/etc\",\n  \"\",\n]\n\
              lookup_order = [\"mine\"]\n[[skill.source]]\npath = \"a\"\nnamespace = \"a b\"\n",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_the_workspace() {
+    fn servers_of_the_workspace_are_read() {
         check(
             r#"
                 [mcp_servers.local]
@@ -340,9 +340,9 @@ mod tests {
         );
     }
 
-    /// One that is wrong leaves the others, and no message has a value.
+    /// An invalid server does not affect the others, and no message contains a value.
     #[test]
-    fn a_server_that_is_wrong_is_told_with_its_line() {
+    fn invalid_server_is_reported_with_its_line() {
         check(
             "[mcp_servers.good]\ncommand = \"s\"\n\
              [mcp_servers.both]\ncommand = \"s\"\nurl = \"http://x\"\n\

@@ -1,7 +1,7 @@
-//! Skills: instructions for an agent that lie in files, or come from a host, and are used when they fit.
+//! Skills: instructions for an agent, from files or from a host, that are used when they fit.
 //!
-//! [`SkillLibrary`] finds them in the layers of a workspace; [`SessionSkills`] is what a session has of them: which
-//! are active, what they allow, and the slash commands they are. Nothing here knows a wire.
+//! [`SkillLibrary`] finds them in the layers of a workspace; [`SessionSkills`] has those of a session: which are
+//! active, the tools they allow, and their slash commands. Nothing here depends on a wire.
 
 mod card;
 mod decode;

@@ -1,5 +1,5 @@
-//! Where skills may lie: the places that are passed in, and those that a workspace has. Looks which folders are
-//! there, and opens no file.
+//! The folders in which skills are searched: configured ones and those of a workspace. Checks which folders exist, but
+//! opens no file.
 
 use std::{
     fs,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Places outside of workspaces. Passed in by whoever knows them.
+/// The configured folders outside of workspaces.
 #[derive(Clone, Debug, Default)]
 pub struct SkillPlaces {
     /// Named on the command line.
@@ -16,7 +16,7 @@ pub struct SkillPlaces {
     pub env: Vec<PathBuf>,
     /// The user's own folder of skills.
     pub user: Option<PathBuf>,
-    /// This machine's.
+    /// The folders of this machine.
     pub system: Vec<PathBuf>,
     /// The user's home, which is no workspace.
     pub home: Option<PathBuf>,
@@ -25,24 +25,24 @@ pub struct SkillPlaces {
 /// The file that may name more folders.
 pub(super) const MANIFEST: &str = "harn.toml";
 
-/// A workspace, as far as skills are concerned.
+/// A workspace for the search of skills.
 #[derive(Debug)]
 pub(super) struct Ancestry {
-    /// The outermost folder that belongs to it.
+    /// The outermost folder of the workspace.
     pub(super) root: PathBuf,
     /// From the working directory up to the root.
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// The root of the workspace around a directory: what is trusted or not. `home` is never part of one.
+/// Returns the root of the workspace around a directory, to which trust applies. `home` is never part of a workspace.
 #[must_use]
 pub fn workspace_root(cwd: &Path, home: Option<&Path>) -> PathBuf {
     Ancestry::of(cwd, home).root
 }
 
 impl Ancestry {
-    /// The workspace around a directory: up to the nearest repository, else up to the nearest folder that has
-    /// skills or a manifest. Neither a home nor somebody else's folder is part of it.
+    /// Finds the workspace around a directory: up to the nearest repository, else up to the nearest folder with skills
+    /// or a manifest. Neither the home nor a folder of another user is part of it.
     pub(super) fn of(cwd: &Path, home: Option<&Path>) -> Self {
         let reach = |folder: &&Path| Some(*folder) != home && same_owner(folder, cwd);
         let above: Vec<_> = match home == Some(cwd) {
@@ -66,7 +66,7 @@ impl Ancestry {
     }
 }
 
-/// Whether two folders have one owner: what somebody else put above a workspace is not part of it.
+/// Whether two folders have one owner: a folder of another user above a workspace is not part of it.
 fn same_owner(folder: &Path, cwd: &Path) -> bool {
     let owner = |path: &Path| fs::metadata(path).ok().map(|found| found.uid());
     folder == cwd || owner(folder) == owner(cwd)
@@ -92,7 +92,7 @@ mod tests {
         for (cwd, root, folders) in [
             ("home/repo/pkg/src", "home/repo", 3),
             ("home/repo", "home/repo", 1),
-            // A home is no workspace, whatever is in it.
+            // A home is no workspace, whatever it contains.
             ("home/plain/deep/er", "home/plain/deep/er", 1),
             ("home/kept/a/b", "home/kept", 3),
             ("home", "home", 1),

@@ -1,31 +1,31 @@
-//! What is wrong with a skill, a manifest or a folder of them, and where: for people who mend it.
+//! Problems of skills, manifests and their folders, with their location, for the people who fix them.
 
 use std::{fmt, path::PathBuf};
 
-/// Something wrong.
+/// A problem of a skill, a manifest or a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillProblem {
-    /// The file or folder; none where a host is to blame.
+    /// The file or folder; `None` for a skill of the host.
     pub path: Option<PathBuf>,
-    /// The line, from 1, where one is to blame.
+    /// The line, from 1, if the problem has one.
     pub line: Option<usize>,
-    /// How bad it is.
+    /// The effect of the problem.
     pub severity: ProblemSeverity,
-    /// What is wrong, and what would be right.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
-/// How bad something is.
+/// The effect of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemSeverity {
     /// The skill is not offered.
     Error,
-    /// It is offered all the same.
+    /// The skill is offered all the same.
     Warning,
 }
 
 impl ProblemSeverity {
-    /// In one word.
+    /// Returns its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Which skills fit what was said, by what their cards say: words in common, the name, and files in use.
+//! Ranks skills for a prompt by their cards: shared words, the name, and the files in use.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,11 @@ use harn_model::SkillCandidate;
 use super::{card::Skill, glob};
 use crate::tool_search::tokens;
 
-/// How many different words of a prompt count; the first ones. Long prompts quote files.
+/// How many different words of a prompt count, from its beginning. Long prompts quote files.
 const MAX_WORDS: usize = 256;
 
-/// Words that hold sentences together. They stand in every prompt and in every description, and say of neither what
-/// it is about. Shorter ones count nowhere.
+/// Function words. They occur in every prompt and in every description, and do not show what either is about. Words of
+/// one or two letters never count.
 const STOP_WORDS: &[&str] = &[
     "about", "after", "all", "also", "and", "any", "are", "asks", "been", "before", "but", "can",
     "could", "did", "does", "for", "from", "had", "has", "have", "her", "here", "him", "his",
@@ -22,7 +22,7 @@ const STOP_WORDS: &[&str] = &[
     "will", "with", "would", "you", "your",
 ];
 
-/// Skills that a model may use and that fit, the best first; equals as they stand in the registry.
+/// Returns the matching skills that a model may use, the best first; equal ones in the order of the registry.
 pub(super) fn rank<'s>(
     skills: impl IntoIterator<Item = &'s Skill>,
     prompt: &str,
@@ -72,11 +72,11 @@ fn score(
     })
 }
 
-/// What a prompt says, in lower case.
+/// The words of a prompt, in lower case.
 struct PromptWords<'p> {
-    /// All of it, for names.
+    /// All tokens, to find names.
     tokens: HashSet<&'p str>,
-    /// What it is about.
+    /// The words that count.
     words: HashSet<&'p str>,
 }
 
@@ -95,7 +95,7 @@ impl<'p> PromptWords<'p> {
         }
     }
 
-    /// How many different words of the prompt stand in a text, as whole words.
+    /// Counts the different words of the prompt that occur in a text as whole words.
     fn hits(&self, text: &str) -> u32 {
         let text = text.to_lowercase();
         let there: HashSet<_> = tokens(&text).collect();
@@ -103,14 +103,15 @@ impl<'p> PromptWords<'p> {
         u32::try_from(hits.count()).unwrap_or(u32::MAX)
     }
 
-    /// Whether all parts of an id are said. One without a word in it could be meant by anything.
+    /// Whether the prompt contains all parts of an id. An id without a word that counts never matches, as any prompt
+    /// could.
     fn names(&self, id: &str) -> bool {
         let id = id.to_lowercase();
         tokens(&id).any(is_word) && tokens(&id).all(|token| self.tokens.contains(token))
     }
 }
 
-/// Whether a token says what something is about.
+/// Whether a token shows what a text is about.
 fn is_word(token: &str) -> bool {
     token.chars().nth(2).is_some() && STOP_WORDS.binary_search(&token).is_err()
 }

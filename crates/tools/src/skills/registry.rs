@@ -1,4 +1,4 @@
-//! Which skills there are: those of all layers, each id once, and what is hidden behind them.
+//! The skills of all layers, each id once, and the skills that they shadow.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{
     problem::SkillProblem,
 };
 
-/// The skills of a workspace or a session at some moment.
+/// The skills of a workspace or a session at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillRegistry {
     skills: Vec<Arc<Skill>>,
@@ -18,21 +18,21 @@ pub struct SkillRegistry {
     servers: Vec<McpServerSpec>,
 }
 
-/// A skill that another one of the same id hides.
+/// A skill that another one with the same id shadows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShadowedSkill {
     /// The id of both.
     pub id: String,
-    /// Who brought the one that counts.
+    /// The layer of the skill in use.
     pub winner: SkillLayer,
-    /// Who brought this one.
+    /// The layer of this skill.
     pub loser: SkillLayer,
-    /// Where this one is.
+    /// The location of this skill.
     pub origin: SkillOrigin,
 }
 
 impl SkillRegistry {
-    /// Takes skills in the order they count: of two with one id, the first.
+    /// Builds a registry from skills in order of precedence: of two with one id, the first wins.
     pub(super) fn assemble(
         skills: impl IntoIterator<Item = Arc<Skill>>,
         problems: Vec<SkillProblem>,
@@ -46,7 +46,7 @@ impl SkillRegistry {
                     places.insert(skill.id.clone(), winners.len());
                     winners.push(skill);
                 }
-                // One folder may be named twice; that hides nothing.
+                // The same folder, named twice, shadows nothing.
                 Some(at) if winners[*at].origin == skill.origin => {}
                 Some(at) => shadowed.push(ShadowedSkill {
                     id: skill.id.clone(),
@@ -57,7 +57,7 @@ impl SkillRegistry {
             }
         }
         winners.sort_by(|a, b| a.id.cmp(&b.id));
-        // Those of one id stay in the order they would count.
+        // Shadowed skills with one id stay in order of precedence.
         shadowed.sort_by(|a: &ShadowedSkill, b| a.id.cmp(&b.id));
         Self {
             skills: winners,
@@ -67,39 +67,38 @@ impl SkillRegistry {
         }
     }
 
-    /// Those that count, by id.
+    /// Returns the skills in use, by id.
     #[must_use]
     pub fn skills(&self) -> &[Arc<Skill>] {
         &self.skills
     }
 
-    /// Those that others hide, by id.
+    /// Returns the shadowed skills, by id.
     #[must_use]
     pub fn shadowed(&self) -> &[ShadowedSkill] {
         &self.shadowed
     }
 
-    /// What was found wrong on the way.
+    /// Returns the problems of the skills and manifests.
     #[must_use]
     pub fn problems(&self) -> &[SkillProblem] {
         &self.problems
     }
 
-    /// The MCP servers that the workspace's manifest names, by name. Not to be connected unless somebody trusts
-    /// the workspace.
+    /// Returns the MCP servers in the workspace's manifest, by name. Connect them only if the workspace is trusted.
     #[must_use]
     pub fn servers(&self) -> &[McpServerSpec] {
         &self.servers
     }
 
-    /// The skill of an id.
+    /// Returns the skill with this id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Arc<Skill>> {
         let at = self.skills.binary_search_by(|skill| (*skill.id).cmp(id));
         at.ok().map(|at| &self.skills[at])
     }
 
-    /// The skill that somebody means: by its id, its slash command, or its name if only one has it.
+    /// Finds a skill by its id, its slash command, or its name if only one has it.
     #[must_use]
     pub fn find(&self, words: &str) -> Option<&Arc<Skill>> {
         let by_id = self
@@ -112,7 +111,7 @@ impl SkillRegistry {
         })
     }
 
-    /// What others call a skill: its name where that leads back to it, else its id.
+    /// Returns the display name of a skill: its name if that identifies it, else its id.
     #[must_use]
     pub fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
         let name = self.get(id).map(|skill| &*skill.card.name);
@@ -121,21 +120,21 @@ impl SkillRegistry {
     }
 }
 
-/// What a pass over the disk found, before anything from elsewhere is added.
+/// The result of a pass over the disk, without the skills of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DiskSkills {
-    /// As it was found, in the order of the walk.
+    /// In the order of the walk.
     pub(super) skills: Vec<Arc<Skill>>,
     pub(super) problems: Vec<SkillProblem>,
-    /// Layers in the order they count.
+    /// Layers in order of precedence.
     pub(super) order: Vec<SkillLayer>,
     pub(super) root: PathBuf,
-    /// Those of its manifest.
+    /// The servers of the manifest.
     pub(super) servers: Vec<McpServerSpec>,
 }
 
 impl DiskSkills {
-    /// The same put together, with the host's skills at their place.
+    /// Builds the registry, with the host's skills in their layer.
     pub(super) fn registry(&self, host: &[Arc<Skill>], problems: &[SkillProblem]) -> SkillRegistry {
         let rank = |layer: SkillLayer| self.order.iter().position(|other| *other == layer);
         let mut all: Vec<_> = self.skills.iter().chain(host).cloned().collect();

@@ -1,21 +1,20 @@
-//! A skill's text with its placeholders filled in, once: what is put in is not looked at again.
+//! Fills in the placeholders of a skill's text in one pass: placeholders in inserted values stay.
 
 use std::collections::BTreeMap;
 
-/// What placeholders stand for.
+/// The values of placeholders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaceholderValues<'v> {
-    /// What follows the slash command, as it was typed.
+    /// The text after the slash command, as typed.
     pub(super) arguments: &'v str,
-    /// The folder of the skill.
     pub(super) skill_dir: Option<&'v str>,
     pub(super) session_id: &'v str,
-    /// Everything else in braces.
+    /// The values of all other names in braces.
     pub(super) environment: &'v BTreeMap<String, String>,
 }
 
-/// Fills in `$ARGUMENTS`, `$1`, `${HARN_SKILL_DIR}`, `${HARN_SESSION_ID}`, `${OTHER}` and `$$`. What stands for
-/// nothing stays as it is.
+/// Fills in `$ARGUMENTS`, `$1`, `${HARN_SKILL_DIR}`, `${HARN_SESSION_ID}`, `${OTHER}` and `$$`. A placeholder without
+/// a value stays as it is.
 pub(super) fn substitute(text: &str, values: PlaceholderValues<'_>) -> String {
     let words = words(values.arguments);
     let mut out = String::with_capacity(text.len());
@@ -31,7 +30,7 @@ pub(super) fn substitute(text: &str, values: PlaceholderValues<'_>) -> String {
     out
 }
 
-/// What stands for the placeholder that a text begins with, and how long that is.
+/// Returns the value of the placeholder at the beginning of a text, and the length of the placeholder.
 fn placeholder<'v>(
     text: &str,
     words: &'v [String],
@@ -64,8 +63,7 @@ fn placeholder<'v>(
     Some((word, digits.len() + 1))
 }
 
-/// The words of a line as a shell would split it, without doing anything else a shell does. A quote that is not
-/// closed ends with the line.
+/// Splits a line into words as a shell does, without any other expansion. An unclosed quote ends with the line.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -78,7 +76,7 @@ fn words(line: &str) -> Vec<String> {
                 word.extend(chars.by_ref().take_while(|c| *c != '\''));
             }
             '"' => quoted(&mut chars, word.get_or_insert_default()),
-            // A backslash at the end means itself.
+            // A backslash at the end is literal.
             '\\' => word
                 .get_or_insert_default()
                 .push(chars.next().unwrap_or('\\')),
@@ -89,7 +87,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What stands between double quotes, where a backslash means something before a few characters only.
+/// Reads up to the closing double quote; a backslash escapes only a few characters there.
 fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) {
     while let Some(c) = chars.next() {
         match c {
@@ -147,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_a_shell() {
+    fn arguments_are_split_like_in_a_shell() {
         let table: [(&str, &[&str]); 9] = [
             ("", &[]),
             ("  a\tb\n", &["a", "b"]),

@@ -1,5 +1,5 @@
-//! A pass over the layers on disk. Remembers stamps, so that the next pass reads only what changed; keeps cards
-//! and never the text of a skill.
+//! A pass over the layers on disk. Remembers stamps, so that the next pass reads only what changed; keeps cards but
+//! never the text of a skill.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -27,15 +27,15 @@ use crate::FileStamp;
 /// The file that makes a folder a skill.
 pub(super) const SKILL_FILE: &str = "SKILL.md";
 
-/// How many skills are looked at.
+/// How many skills are read.
 const MAX_SKILLS: usize = 10_000;
-/// How many folders of packages are.
+/// How many folders of packages are read.
 const MAX_FOLDERS: usize = 10_000;
-/// How deep packages may lie.
+/// How deep packages may be nested.
 const MAX_DEPTH: usize = 8;
 
-/// What the passes before have found, with the stamps that say whether it still holds. What was so new when it was
-/// read that its stamp could stay the same is not kept, and so is read once more.
+/// The results of earlier passes, with stamps that show whether they are still valid. A file so new that a change
+/// might not alter its stamp is not kept, and is read again.
 #[derive(Default)]
 pub(super) struct PassMemory {
     folders: HashMap<PathBuf, (FileStamp, Arc<[OsString]>)>,
@@ -43,7 +43,7 @@ pub(super) struct PassMemory {
     manifests: HashMap<PathBuf, (FileStamp, Manifest, Vec<SkillProblem>)>,
 }
 
-/// A skill's file, and as what it was read.
+/// A skill's file, with the layer and namespace it was read for.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct SkillFileKey {
     path: PathBuf,
@@ -51,17 +51,17 @@ struct SkillFileKey {
     namespace: Option<String>,
 }
 
-/// What came of reading a skill's file.
+/// The result of reading a skill's file.
 #[derive(Clone)]
 struct SkillFileResult {
     skill: Option<Arc<Skill>>,
     problems: Vec<SkillProblem>,
 }
 
-/// A place where a change would matter: something in a folder, or one name in it.
+/// A folder to watch for changes: for any, or for those of one name in it.
 pub(super) type WatchInterest = (PathBuf, Option<OsString>);
 
-/// What a pass did.
+/// The result of a pass over the disk.
 #[derive(Default)]
 pub(super) struct SkillPassResult {
     pub(super) found: DiskSkills,
@@ -82,7 +82,7 @@ pub(super) fn walk(
     pass.walked
 }
 
-/// What one file or folder says, whatever layers there are: for a check of it alone.
+/// Reads one file or folder without layers, to check it alone.
 pub(super) fn look_at(path: &Path) -> DiskSkills {
     let memory = PassMemory::default();
     let mut pass = SkillPass::new(&memory, 0);
@@ -97,14 +97,14 @@ pub(super) fn look_at(path: &Path) -> DiskSkills {
 
 struct SkillPass<'m> {
     before: &'m PassMemory,
-    /// Compared with the times of files.
+    /// The current time, to compare with the times of files.
     now: SystemTime,
     walked: SkillPassResult,
-    /// How many folders of packages were looked at.
+    /// How many folders of packages were visited.
     packages: usize,
 }
 
-/// As what a folder of skills is looked at.
+/// The role in which a folder of skills is read.
 #[derive(Clone)]
 struct SkillFolderRole {
     layer: SkillLayer,
@@ -174,7 +174,7 @@ impl<'m> SkillPass<'m> {
         self.walked.found.root = ancestry.root;
     }
 
-    /// Folders that somebody named: one that is not there is a mistake.
+    /// Reads folders that a person named; a missing one is a warning.
     fn named(&mut self, shelf: &SkillFolderRole, folders: &[PathBuf], by: &str) {
         for folder in folders {
             if !folder.is_dir() {
@@ -188,7 +188,7 @@ impl<'m> SkillPass<'m> {
     fn project(&mut self, shelf: &SkillFolderRole, ancestry: &Ancestry, places: &SkillPlaces) {
         for folder in &ancestry.folders {
             let skills = folder.join(".harn/skills");
-            // In a home, these are the user's.
+            // In a home, this folder is the user layer.
             if places.user.as_ref() != Some(&skills) {
                 self.shelf(shelf, &skills);
             }
@@ -231,7 +231,7 @@ impl<'m> SkillPass<'m> {
         }
     }
 
-    /// A folder of skills, or one that is a skill itself.
+    /// Reads a folder of skills, or a folder that is a skill itself.
     fn shelf(&mut self, shelf: &SkillFolderRole, folder: &Path) {
         if self.skill(shelf, &folder.join(SKILL_FILE)) {
             return;
@@ -246,7 +246,7 @@ impl<'m> SkillPass<'m> {
         }
     }
 
-    /// The skill of a file; says whether there is something in its place.
+    /// Reads the skill in a file; returns whether the path exists.
     fn skill(&mut self, shelf: &SkillFolderRole, path: &Path) -> bool {
         if let Some(folder) = path.parent() {
             let name = Some(OsString::from(SKILL_FILE));
@@ -319,7 +319,7 @@ impl<'m> SkillPass<'m> {
         Manifest::none()
     }
 
-    /// The folders in a folder; none where it is not there.
+    /// Returns the names of the folders in a folder; none if it does not exist.
     fn folders(&mut self, ground: &ReadBoundary, folder: &Path) -> Arc<[OsString]> {
         let none = Arc::from([]);
         let stamp = match ground.stamp(folder) {
@@ -355,7 +355,7 @@ impl<'m> SkillPass<'m> {
         names
     }
 
-    /// A folder that is not there may come: the nearest one above it tells.
+    /// Watches the nearest existing parent of a missing folder, which may be created later.
     fn await_coming(&mut self, folder: &Path) {
         let mut missing = folder;
         while let (Some(above), Some(name)) = (missing.parent(), missing.file_name()) {
@@ -383,7 +383,7 @@ impl<'m> SkillPass<'m> {
     }
 }
 
-/// What the text of a skill's file comes to.
+/// Decodes the text of a skill's file.
 fn outcome(shelf: &SkillFolderRole, path: &Path, text: &str) -> SkillFileResult {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
     let mut decoded = decode::file(&front::split(text), &folder.to_string_lossy());

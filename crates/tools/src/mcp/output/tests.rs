@@ -1,4 +1,4 @@
-//! What becomes of what a tool gave.
+//! Tests of the conversion of tool results.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn every_kind_of_content_is_shown() {
 }
 
 #[test]
-fn structured_content_is_the_value() {
+fn structured_content_becomes_the_raw_value() {
     let sum = json!({"sum": 3});
     let output =
         given(json!({"content": [{"type": "text", "text": "3"}], "structuredContent": sum}));
@@ -58,7 +58,7 @@ fn structured_content_is_the_value() {
 }
 
 #[test]
-fn an_error_is_told_with_its_server() {
+fn error_message_names_the_server() {
     let told = |result| {
         let error = given(result).unwrap_err();
         assert_eq!(error.category, ErrorCategory::McpServerError);
@@ -76,7 +76,7 @@ fn an_error_is_told_with_its_server() {
 }
 
 #[test]
-fn too_much_is_cut_and_says_so() {
+fn oversized_output_is_cut_and_marked() {
     let long = "x".repeat(MOST_TEXT);
     let output = given(json!({"content": [
         {"type": "text", "text": format!("{long}y")},

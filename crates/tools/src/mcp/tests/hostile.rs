@@ -1,14 +1,14 @@
-//! Servers that flood, answer nonsense or ask for what is not theirs: only they suffer.
+//! Servers that flood, send nonsense or ask for too much affect only themselves.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_a_server_asks_of_us_is_answered() {
+async fn client_answers_the_requests_of_a_server() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;
-    // Already before it answers the greeting.
+    // The server sends requests before it answers `initialize`.
     let greeting = stage.expect("initialize").await;
     stage.notify("notifications/message").await;
     stage.ask(1, "ping", json!({})).await;
@@ -18,7 +18,7 @@ async fn what_a_server_asks_of_us_is_answered() {
         "serverInfo": {"name": "s", "version": "1"}});
     stage.answer(&greeting, result).await;
     stage.expect("notifications/initialized").await;
-    // One without tools is not asked for any.
+    // A server without tools receives no `tools/list`.
     stands(&servers, "s", McpState::Ready).await;
 
     stage.ask(2, "roots/list", json!({})).await;
@@ -42,7 +42,7 @@ async fn what_a_server_asks_of_us_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nonsense_between_messages_is_left_out() {
+async fn lines_that_are_no_messages_are_skipped() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -59,13 +59,13 @@ async fn nonsense_between_messages_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_but_nonsense_is_no_server() {
+async fn server_that_prints_only_nonsense_fails() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
     let mut stage = theatre.stage().await;
     let flood = async {
-        // Until nobody reads it.
+        // Until the reader closes.
         while stage.try_print(&"y\n".repeat(100)).await.is_ok() {}
     };
     let (status, ()) = tokio::join!(stands(&servers, "s", McpState::Failed), flood);
@@ -84,7 +84,7 @@ async fn an_endless_line_ends_the_connection() {
     servers.settled().await;
     let flood = async {
         let piece = "x".repeat(64 * 1024);
-        // Fails once nobody reads, long before a hundred megabytes.
+        // Fails when the reader closes, long before a hundred megabytes.
         for _ in 0..1600 {
             if stage.try_print(&piece).await.is_err() {
                 return;
@@ -98,7 +98,7 @@ async fn an_endless_line_ends_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_and_does_not_read_is_not_listened_to() {
+async fn server_that_reads_no_answers_blocks_only_itself() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("deaf"), named("good")]);
@@ -108,7 +108,7 @@ async fn who_asks_and_does_not_read_is_not_listened_to() {
         std::mem::swap(&mut deaf, &mut good);
     }
     servers.settled().await;
-    // Our answers are not read; in the end it cannot write any more either.
+    // The server does not read our answers; in the end its own writes block.
     let flood = async {
         for id in 0..1_000_000 {
             deaf.ask(id, "ping", json!({})).await;
@@ -157,7 +157,7 @@ async fn endless_pages_and_endless_tools_are_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_greeting_is_told() {
+async fn status_has_the_error_of_a_failed_handshake() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);

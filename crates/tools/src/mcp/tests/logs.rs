@@ -1,4 +1,4 @@
-//! Values of settings are in no log, at no level, and in nothing that is told of a server.
+//! No log at any level, and no status or error of a server, contains a value of its settings.
 
 use std::{
     fmt::{self, Write as _},
@@ -17,7 +17,7 @@ use tracing::{
 
 use super::*;
 
-/// Keeps everything that is logged.
+/// Records everything that is logged.
 #[derive(Clone, Default)]
 struct LogCapture(Arc<Mutex<String>>);
 
@@ -54,10 +54,10 @@ impl Subscriber for LogCapture {
 }
 
 #[tokio::test]
-async fn no_value_is_logged_or_told() {
+async fn no_variable_is_logged_or_reported() {
     let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());
-    // Prints what it was given wherever it can, and dies.
+    // Prints its variable to every output, and exits.
     let script = "printf 'key is %s\\033[0m\\n' \"$KEY\" >&2; echo \"$KEY\"; \
          echo \"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"method\\\":\\\"$KEY\\\"}\"; \
          printf '%01020d%s' 0 \"$KEY\" >&2; exit 3";
@@ -86,7 +86,7 @@ async fn no_value_is_logged_or_told() {
         !log.contains("hunter2") && !told.contains("hunter2"),
         "{log}\n{told}"
     );
-    // Nor half a value, where a long line was cut.
+    // Nor part of a value, where a long line was cut.
     assert!(
         !log.contains("hunt") && !told.contains("hunt"),
         "{log}\n{told}"
@@ -94,10 +94,10 @@ async fn no_value_is_logged_or_told() {
 }
 
 #[tokio::test]
-async fn no_header_is_logged_or_told() {
+async fn no_header_is_logged_or_reported() {
     let log = LogCapture::default();
     let _logging = tracing::subscriber::set_default(log.clone());
-    // Gives back what it was given wherever it can.
+    // Returns its header in every way it can.
     let echo = async |headers: HeaderMap| {
         let key = headers["x-key"].to_str().unwrap().to_owned();
         (StatusCode::BAD_REQUEST, [("x-echo", key.clone())], key)

@@ -1,4 +1,4 @@
-//! Servers of a session, played by the tests over pipes in memory; the clock stands still but when all wait.
+//! Servers of a session, played by the tests over pipes in memory. The paused clock advances only when all tasks wait.
 
 mod hostile;
 mod logs;
@@ -64,7 +64,7 @@ async fn a_server_connects_in_the_background_and_its_tools_are_called() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_fail_with_the_words_of_the_server() {
+async fn call_fails_with_the_message_of_the_server() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -106,7 +106,7 @@ async fn tools_are_listed_again_when_they_change() {
     servers.settled().await;
     let mut changes = servers.changes();
     changes.mark_unchanged();
-    // Said three times at once, it is one change, or two where the first list was on its way.
+    // Three notifications at once are one change, or two if the first list was already requested.
     for _ in 0..3 {
         stage.notify("notifications/tools/list_changed").await;
     }
@@ -131,7 +131,7 @@ async fn a_server_that_changes_without_end_is_asked_less_and_less() {
         pauses.push(waited.as_secs());
     }
     assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
-    // The last pause, and a minute in which nothing is said.
+    // The last pause, and a minute without notifications.
     tokio::time::sleep(Duration::from_secs(121)).await;
     let mut pauses = Vec::new();
     for tool in ["a", "b", "c"] {
@@ -186,7 +186,7 @@ async fn a_call_that_is_open_when_the_server_dies_fails_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_stays_away_is_given_up() {
+async fn server_is_given_up_after_too_many_failures() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -199,7 +199,7 @@ async fn a_server_that_stays_away_is_given_up() {
             drop(theatre.stage().await);
         }
     };
-    // It waits ten seconds; by then three more tries have failed.
+    // The call waits ten seconds; by then three more tries have failed.
     let (call, took) = {
         let call = seconds(servers.call("mcp__s__t", Value::Null));
         tokio::join!(call, away).0
@@ -214,18 +214,18 @@ async fn a_server_that_stays_away_is_given_up() {
 
     stands(&servers, "s", McpState::GivenUp).await;
     assert_eq!(names(&servers), Vec::<String>::new());
-    // The same again is a new start.
+    // Adding an equal server again starts it anew.
     servers.add(vec![named("s")]);
     let _stage = theatre.ready(&["t"]).await;
     stands(&servers, "s", McpState::Ready).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_forgotten_only_by_a_server_that_stays() {
+async fn only_a_lasting_connection_resets_the_failures() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
-    // It comes up each time; what counts is whether it stays.
+    // The server connects each time; only the length of the connection counts.
     for stays in [61, 0, 0, 0, 0, 61, 0, 0, 0, 0] {
         let stage = theatre.ready(&["t"]).await;
         stands(&servers, "s", McpState::Ready).await;
@@ -254,7 +254,7 @@ async fn a_server_that_never_answers_runs_into_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_waits_for_is_cancelled() {
+async fn dropped_or_late_call_is_cancelled() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("s")]);
@@ -267,7 +267,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
     };
     let told = stage.expect("notifications/cancelled").await;
     assert_eq!(told["params"]["requestId"], call["id"]);
-    // An answer that comes all the same disturbs nobody.
+    // A late answer is ignored.
     stage.answer(&call, json!({"content": []})).await;
 
     let late = async {
@@ -282,7 +282,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_get_better_is_given_up_at_once() {
+async fn invalid_configuration_is_given_up_at_once() {
     let servers = SessionMcpServers::new(settings(std::path::Path::new("/")));
     let spec = |name: &str, transport| McpServerSpec {
         name: name.to_owned(),
@@ -341,7 +341,7 @@ async fn a_server_that_fails_to_start_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_servers_that_changed_connect_anew() {
+async fn only_changed_servers_reconnect() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("a"), named("b")]);
@@ -394,7 +394,7 @@ async fn sessions_do_not_see_each_others_servers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_ends_what_waits_and_takes_no_more() {
+async fn close_ends_open_calls_and_rejects_new_servers() {
     let theatre = FakeDialer::new();
     let servers = theatre.session();
     servers.add(vec![named("ready"), named("silent")]);

@@ -1,4 +1,4 @@
-//! Servers that tests play: each connection comes up as a [`FakeMcpServer`], and what is said on it is up to the test.
+//! Fake servers: each connection of the session becomes a [`FakeMcpServer`] that the test controls.
 
 use std::{path::Path, sync::Mutex, time::Duration};
 
@@ -17,11 +17,11 @@ use crate::{
     mcp::{dial::DialedServer, lines::McpPipe, trouble::McpConnectionError, wire::McpWire},
 };
 
-/// Where connections come up, in the order they are made.
+/// Hands out connections in the order in which they are made.
 pub(super) struct FakeDialer {
     opened: mpsc::Sender<FakeMcpServer>,
     stages: AsyncMutex<mpsc::Receiver<FakeMcpServer>>,
-    /// What the next attempts meet instead of a server.
+    /// Errors to return for the next attempts.
     closed: Mutex<Vec<McpConnectionError>>,
 }
 
@@ -35,17 +35,17 @@ impl FakeDialer {
         })
     }
 
-    /// A session whose servers play here.
+    /// Creates a session whose servers connect here.
     pub(super) fn session(self: &Arc<Self>) -> SessionMcpServers {
         SessionMcpServers::dialed_by(settings(Path::new("/work place")), self.clone())
     }
 
-    /// The next connection.
+    /// Waits for the next connection.
     pub(super) async fn stage(&self) -> FakeMcpServer {
         self.stages.lock().await.recv().await.unwrap()
     }
 
-    /// The next connection, greeted, with these tools listed.
+    /// Waits for the next connection, completes its handshake and lists these tools.
     pub(super) async fn ready(&self, tools: &[&str]) -> FakeMcpServer {
         let mut stage = self.stage().await;
         stage.greet().await;
@@ -89,20 +89,20 @@ pub(super) struct FakeMcpServer {
 }
 
 impl FakeMcpServer {
-    /// What we said next.
+    /// Returns the next message from the client.
     pub(super) async fn hear(&mut self) -> Value {
         let line = self.heard.next_line().await.unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
-    /// What we said next, which is to be this method.
+    /// Returns the next message from the client, which must have this method.
     pub(super) async fn expect(&mut self, method: &str) -> Value {
         let heard = self.hear().await;
         assert_eq!(heard["method"], method, "{heard}");
         heard
     }
 
-    /// Whether we left, having said nothing more.
+    /// Whether the client closed the connection without another message.
     pub(super) async fn is_over(&mut self) -> bool {
         self.heard.next_line().await.unwrap().is_none()
     }
@@ -151,7 +151,7 @@ impl FakeMcpServer {
         self.answer(&request, json!({"tools": tools})).await;
     }
 
-    /// Hears a call and answers it with this text; gives the call back.
+    /// Answers the next call with this text and returns the call.
     pub(super) async fn serve_call(&mut self, text: &str) -> Value {
         let call = self.expect("tools/call").await;
         let result = json!({"content": [{"type": "text", "text": text}]});
@@ -173,7 +173,7 @@ pub(super) fn settings(cwd: &Path) -> McpSettings {
     }
 }
 
-/// A server of this name; what it runs does not matter here.
+/// A server of this name; its command is never run.
 pub(super) fn named(name: &str) -> McpServerSpec {
     McpServerSpec {
         name: name.to_owned(),
@@ -185,7 +185,7 @@ pub(super) fn named(name: &str) -> McpServerSpec {
     }
 }
 
-/// Waits until a server stands like this.
+/// Waits until a server has this state.
 pub(super) async fn stands(
     servers: &SessionMcpServers,
     name: &str,
@@ -206,7 +206,7 @@ pub(super) fn names(servers: &SessionMcpServers) -> Vec<String> {
     servers.tools().into_iter().map(|tool| tool.name).collect()
 }
 
-/// How long something takes, by the clock of the test.
+/// Measures how long `work` takes on the test's clock.
 pub(super) async fn seconds<T>(work: impl Future<Output = T>) -> (T, Duration) {
     #[allow(clippy::disallowed_methods, reason = "the paused clock of a test")]
     let start = tokio::time::Instant::now();

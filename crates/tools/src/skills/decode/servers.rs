@@ -1,4 +1,5 @@
-//! `mcp_servers`: of a card, servers that are there while the skill is active; of a manifest, those of the workspace.
+//! Decodes `mcp_servers`: in a card, servers that run while the skill is active; in a manifest, those of the
+//! workspace.
 
 use harn_model::{McpServerSpec, McpTransport, Secret};
 
@@ -10,7 +11,7 @@ use crate::{
 
 const FORMS: &str = "a map with command, args and env, or with url and headers";
 
-/// A map from names to servers.
+/// Reads a map from names to servers.
 pub(super) fn read(node: &YamlNode) -> Result<Vec<McpServerSpec>, YamlFault> {
     let YamlValue::Map(entries) = &node.data else {
         return Err(wrong(node, "mcp_servers", "a map from names to servers"));
@@ -32,7 +33,7 @@ pub(in crate::skills) fn server(entry: &YamlEntry) -> Result<McpServerSpec, Yaml
         let name = format!("{what}.{}", field.key);
         match field.key.as_str() {
             "command" => command = Some(filled(&field.value, &name)?),
-            // Arguments may be empty, other than the entries of other lists.
+            // Unlike the entries of other lists, arguments may be empty.
             "args" => args = Some(read_list(&field.value, &name, text)?),
             "env" => env = Some(secrets(&field.value, &name)?),
             "url" => url = Some(address(&field.value, &name)?),
@@ -82,7 +83,7 @@ fn secrets(node: &YamlNode, what: &str) -> Result<Vec<(String, Secret)>, YamlFau
     };
     let secret = |entry: &YamlEntry| {
         let YamlValue::Text(value) = &entry.value.data else {
-            // Whatever stands there may be a secret, also if it is a number.
+            // The value may be a secret, also if it is a number, so the message omits it.
             let reason = format!("{what}.{} must be text, in quotes if need be", entry.key);
             return Err(YamlFault::new(entry.value.at, reason));
         };

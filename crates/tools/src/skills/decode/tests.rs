@@ -1,4 +1,4 @@
-//! Front matter as people write it, and what is said of it.
+//! Front matter as people write it, and the problems reported for it.
 
 use expect_test::{Expect, expect};
 use harn_model::McpTransport;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::skills::front::split;
 
-/// What is said of a file; nothing means that it makes a card.
+/// Compares the problems of a file; no problems means that it decodes to a card.
 fn check(text: &str, expected: Expect) {
     let decoded = file(&split(text), "folder");
     let mut out = String::new();
@@ -30,7 +30,7 @@ fn card(text: &str) -> SkillCard {
 }
 
 #[test]
-fn a_whole_card() {
+fn every_key_of_a_card_is_decoded() {
     let card = card(
         "---\n\
          name: deploy\n\
@@ -139,7 +139,7 @@ fn a_whole_card() {
 }
 
 #[test]
-fn what_need_not_be_said() {
+fn missing_keys_have_defaults() {
     let plain = card("# How to review\n\nRead it.");
     assert_eq!(
         (plain.name.as_str(), plain.short.as_str()),
@@ -160,7 +160,7 @@ fn what_need_not_be_said() {
 }
 
 #[test]
-fn what_is_missing_or_empty() {
+fn missing_or_empty_short_is_an_error() {
     for text in ["---\n---\n", "---\n# only a comment\n---\n", "---\n\n---\n"] {
         check(
             text,
@@ -178,7 +178,7 @@ fn what_is_missing_or_empty() {
 }
 
 #[test]
-fn everything_wrong_is_told_with_its_line() {
+fn every_problem_is_reported_with_its_line() {
     check(
         "---\n\
          name: a b\n\
@@ -215,7 +215,7 @@ fn everything_wrong_is_told_with_its_line() {
 }
 
 #[test]
-fn what_is_no_mapping() {
+fn front_matter_that_is_no_map_is_an_error() {
     check(
         "\u{feff}\n---\n- a\n---\n",
         expect![[r#"
@@ -249,7 +249,7 @@ fn what_is_no_mapping() {
 }
 
 #[test]
-fn servers_and_hooks_that_make_no_sense() {
+fn invalid_servers_and_hooks_are_errors() {
     for (value, expected) in [
         (
             "mcp_servers: [a]",
@@ -299,7 +299,7 @@ fn servers_and_hooks_that_make_no_sense() {
 }
 
 #[test]
-fn a_hosts_manifest_is_read_alike() {
+fn host_manifest_is_decoded_like_front_matter() {
     let manifest = json!({
         "when-to-use": "shipping", "allowed_tools": ["bash", "git"], "paths": ["infra/**"],
         "mcp_servers": {"a": {"command": "x"}},
@@ -332,7 +332,7 @@ fn a_hosts_manifest_is_read_alike() {
 }
 
 #[test]
-fn whatever_a_file_is_cut_to_is_read_or_refused() {
+fn every_part_of_a_file_gives_a_card_or_a_problem() {
     let whole = "\u{feff}---\nname: größe\nshort: \"a\\\"b\"\nhooks:\n  - {event: x, run: y}\npaths: [a, 'b']\n\
                  mcp_servers: {a: {url: 'http://x', headers: {k: v}}}\n? [q]\n: &a *b\n--- \nText $1 ${X\n";
     let places: Vec<_> = whole.char_indices().map(|(at, _)| at).collect();
@@ -351,7 +351,7 @@ fn whatever_a_file_is_cut_to_is_read_or_refused() {
 }
 
 #[test]
-fn globs_are_few_and_short() {
+fn too_many_or_too_long_globs_are_errors() {
     let refused = |paths: Vec<String>| {
         let mut skill = HostSkill {
             name: "many".to_owned(),

@@ -1,4 +1,4 @@
-//! TOML as the tree that front matter is read from, so that what both may say is decoded once.
+//! Converts TOML into the tree of front matter, so that one decoder reads both.
 
 use serde_json::Number;
 use toml::{
@@ -8,7 +8,7 @@ use toml::{
 
 use crate::yaml::{YamlEntry, YamlNode, YamlPosition, YamlValue};
 
-/// The entries of a table, in the order of their names.
+/// Returns the entries of a table, sorted by name.
 pub(super) fn entries(table: &DeTable<'_>, text: &str) -> Vec<YamlEntry> {
     let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
         let name: &str = AsRef::<str>::as_ref(key.get_ref());

@@ -1,4 +1,4 @@
-//! Scores that were worked out by hand.
+//! Compares scores with values that were computed by hand.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ fn words_name_and_files_add_up() {
         ranked("the new Release to production", &[]),
         [row("ship", 3.0 / 4.5, "3 keyword hits")]
     );
-    // "ship" counts once, however often it is said: in both texts, and it is the name.
+    // "ship" counts once, however often it occurs: it is in both texts, and it is the name.
     assert_eq!(
         ranked("ship, SHIP", &[]),
         [row(
@@ -82,7 +82,7 @@ fn words_name_and_files_add_up() {
 }
 
 #[test]
-fn the_best_come_first_and_equals_as_they_stand() {
+fn best_skills_are_first_and_equal_ones_keep_their_order() {
     let found = ranked("code and a release", &[]);
     assert_eq!(
         found,
@@ -96,15 +96,15 @@ fn the_best_come_first_and_equals_as_they_stand() {
 }
 
 #[test]
-fn what_does_not_fit_is_left_out() {
+fn skills_that_do_not_match_are_left_out() {
     assert_eq!(ranked("", &[]), []);
     assert_eq!(ranked("so be it", &["src/a.rs"]), []);
-    // Neither a name nor a word is found inside another.
+    // Neither a name nor a word matches inside another word.
     assert_eq!(ranked("shipwreck, codes and reviewers", &[]), []);
 }
 
 #[test]
-fn words_that_hold_sentences_together_do_not_count() {
+fn stop_words_do_not_count() {
     let talkative = skill(
         "config-for-use",
         "Use this when the user asks for the settings",
@@ -120,7 +120,7 @@ fn words_that_hold_sentences_together_do_not_count() {
 }
 
 #[test]
-fn a_name_is_said_with_all_its_parts() {
+fn name_matches_only_with_all_its_parts() {
     let named = |id: &str, prompt| {
         let skill = skill(id, "", "", &[]);
         let found = rank([&skill], prompt, &[]);
@@ -131,22 +131,22 @@ fn a_name_is_said_with_all_its_parts() {
     assert_eq!(named("code-review", "review that"), None);
     assert_eq!(named("acme/ops/review", "review"), None);
     assert_eq!(named("acme/ops/review", "acme:ops:review"), Some(2.0));
-    // Short parts have to be said too.
+    // The prompt must also contain short parts.
     assert_eq!(named("ci-fix", "fix it"), None);
     assert_eq!(named("ci-fix", "fix the CI"), Some(2.0));
-    // Such names say nothing.
+    // Such names never match.
     assert_eq!(named("go", "go on"), None);
     assert_eq!(named("use", "use it"), None);
 }
 
 #[test]
-fn a_short_line_stands_in_for_a_missing_description() {
+fn short_line_replaces_a_missing_description() {
     let bare = skill("bare", "", "", &[]);
     assert_eq!(rank([&bare], "helps me", &[])[0].score, 1.0 / 2.5);
 }
 
 #[test]
-fn a_long_prompt_takes_no_time() {
+fn long_prompt_is_ranked_in_bounded_time() {
     let skills: Vec<_> = (0..100)
         .map(|n| {
             skill(

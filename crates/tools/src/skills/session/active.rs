@@ -1,4 +1,4 @@
-//! Which skills are active, in the order they became so, and which tools that leaves in reach.
+//! The active skills in order of activation, and the tools that they allow.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use crate::skills::{
     error::SkillError,
 };
 
-/// The tool that finds tools.
+/// The tool that searches for tools.
 pub const TOOL_SEARCH: &str = "__harn_tool_search";
 
-/// Why a skill is active.
+/// The reason why a skill is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ActivationCause {
-    /// It fits what is being done, and may leave when it no longer does.
+    /// It matches the work, and may be deactivated when it no longer does.
     Matched,
-    /// Somebody wanted it, and has to end it.
+    /// A person or a model asked for it; it stays until it is deactivated.
     Wanted,
 }
 
-/// The skills that are active.
+/// The active skills of a session, in order of activation.
 #[derive(Default)]
 pub(super) struct ActiveSet(Vec<ActiveSkill>);
 
 struct ActiveSkill {
     skill: Arc<Skill>,
     cause: ActivationCause,
-    /// The name it became active under, which events go on using.
+    /// The name at activation, which later events use too.
     name: String,
 }
 
 impl ActiveSet {
-    /// Adds one under a name; says whether it was not there.
+    /// Adds a skill under a name; returns whether it was inactive.
     pub(super) fn insert(
         &mut self,
         skill: Arc<Skill>,
@@ -70,7 +70,7 @@ impl ActiveSet {
         self.0.iter().map(|it| &it.skill)
     }
 
-    /// Those that may leave because others fit better.
+    /// Returns the skills that may be deactivated because others match better.
     pub(super) fn matched(&self) -> impl Iterator<Item = &Arc<Skill>> {
         let matched = self
             .0
@@ -83,13 +83,13 @@ impl ActiveSet {
         self.0.drain(..).map(|it| it.skill).collect()
     }
 
-    /// The name that a skill is active under, and its id where that is another.
+    /// Returns the name of an active skill, and its id if they differ.
     fn name_and_id(&self, id: &str) -> (String, Option<String>) {
         let active = self.0.iter().find(|it| it.skill.id == id);
         name_and_id(active.map_or(id, |it| &it.name), id)
     }
 
-    /// What is in reach: everything, or what one of the entries names.
+    /// Returns the entries of `allowed_tools` that apply; an empty list allows everything.
     fn scope(&self) -> Vec<&str> {
         let entries = self.skills().flat_map(|skill| &skill.card.allowed_tools);
         let entries: Vec<_> = entries.map(String::as_str).collect();
@@ -101,13 +101,13 @@ impl ActiveSet {
 }
 
 impl SessionSkills {
-    /// Those that are active, in the order they became so.
+    /// Returns the active skills, in order of activation.
     #[must_use]
     pub fn active(&self) -> Vec<Arc<Skill>> {
         lock(&self.state).active.skills().cloned().collect()
     }
 
-    /// Whether a tool is in reach: what the active skills name together, or everything where they name nothing.
+    /// Whether the active skills allow a tool. If they name no tools, all are allowed.
     #[must_use]
     pub fn allows(&self, tool: &ToolSpec) -> bool {
         if [LOAD_SKILL, TOOL_SEARCH].contains(&tool.name.as_str()) {
@@ -118,7 +118,7 @@ impl SessionSkills {
         scope.is_empty() || scope.iter().any(|entry| names(entry, tool))
     }
 
-    /// Activates a skill because somebody wants it, and says why. One that is active stays so.
+    /// Activates a skill on request, with a reason. An active skill stays active.
     pub async fn activate(
         &self,
         cx: &TurnContext,
@@ -134,7 +134,7 @@ impl SessionSkills {
         Ok(())
     }
 
-    /// Ends a skill; only somebody who wants it activates it again.
+    /// Deactivates a skill; only a request activates it again.
     pub async fn deactivate(&self, cx: &TurnContext, id: &str) -> Result<(), SkillError> {
         self.check_own(cx)?;
         let skill = self.wanted(id)?;
@@ -152,7 +152,7 @@ impl SessionSkills {
         }
     }
 
-    /// Makes a skill active and tells so, unless it is.
+    /// Activates a skill and emits the events, unless it is active.
     pub(super) async fn join(
         &self,
         cx: &TurnContext,
@@ -178,7 +178,7 @@ impl SessionSkills {
         self.joined(cx, &skill).await
     }
 
-    /// Makes a skill inactive and tells so; says whether it was active.
+    /// Deactivates a skill and emits the event; returns whether it was active.
     pub(super) async fn leave(&self, cx: &TurnContext, id: &str) -> Result<bool, AgentError> {
         let Some(ActiveSkill { skill, name, .. }) = lock(&self.state).active.remove(id) else {
             return Ok(false);
@@ -188,7 +188,7 @@ impl SessionSkills {
         Ok(true)
     }
 
-    /// What the journal says is active was so when the session was closed, and still is.
+    /// Restores the skills that, by the journal, were active when the session was closed.
     pub(super) async fn adopt(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if std::mem::replace(&mut lock(&self.state).adopted, true) {
             return Ok(());
@@ -202,7 +202,7 @@ impl SessionSkills {
             match self.whole(cx, &skill).await {
                 Ok((whole, _)) => skill = whole,
                 Err(SkillError::Turn(error)) => return Err(error),
-                // The list's word has to do.
+                // Use the card from the host's list.
                 Err(_) => {}
             }
             lock(&self.state)
@@ -213,7 +213,7 @@ impl SessionSkills {
         Ok(())
     }
 
-    /// Ends those that are no longer there, and takes over what the files of others say now.
+    /// Deactivates skills that no longer exist, and applies changes to the cards of the others.
     pub(super) async fn let_go_of_gone(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let mut gone = Vec::new();
         let mut changed = Vec::new();
@@ -223,7 +223,7 @@ impl SessionSkills {
             for ActiveSkill { skill, .. } in &mut state.active.0 {
                 match registry.get(&skill.id) {
                     None => gone.push(skill.id.clone()),
-                    // A list says less than what was fetched.
+                    // The host's list has less than the fetched card, so the latter stays.
                     Some(now) if now.layer == SkillLayer::Host || now == skill => {}
                     Some(now) => {
                         let before = std::mem::replace(skill, now.clone());
@@ -268,12 +268,12 @@ async fn tell_inactive(cx: &TurnContext, name: &str, id: &str) -> Result<(), Age
     .await
 }
 
-/// A skill as events have it: its name, and its id where that is another.
+/// Returns a skill's name for events, and its id if they differ.
 fn name_and_id(name: &str, id: &str) -> (String, Option<String>) {
     (name.to_owned(), (name != id).then(|| id.to_owned()))
 }
 
-/// Whether an entry of `allowed_tools` names a tool: exactly, or by a tag.
+/// Whether an entry of `allowed_tools` names a tool, exactly or by a tag.
 fn names(entry: &str, tool: &ToolSpec) -> bool {
     let Some(tag) = entry.strip_prefix("namespace:") else {
         return entry == tool.name;

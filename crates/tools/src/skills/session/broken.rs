@@ -1,4 +1,4 @@
-//! Skills that cannot be used, told to whoever reads the session's log: a skill that is missing says nothing itself.
+//! Reports skills that cannot be used in the session's log: a missing skill would not be noticed.
 
 use harn_runtime::{AgentError, TurnContext};
 
@@ -6,8 +6,7 @@ use super::{SessionSkills, host::LOGGER, lock, warn};
 use crate::skills::problem::ProblemSeverity;
 
 impl SessionSkills {
-    /// Tells each problem that keeps a skill from being used: once for as long as it stays the same, and again if it
-    /// comes back.
+    /// Logs each problem that prevents the use of a skill: once while it lasts, and again if it returns.
     pub(super) async fn tell_of_broken(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let registry = self.registry();
         let problems = registry.problems();

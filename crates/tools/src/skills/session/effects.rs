@@ -1,5 +1,5 @@
-//! What a skill does beside being read: commands when it comes and goes, and servers while it is there. A workspace's
-//! skills do neither until somebody trusts the workspace.
+//! The effects of active skills: hooks on activation and deactivation, and MCP servers meanwhile. A workspace's skills
+//! have neither until the workspace is trusted.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -22,42 +22,42 @@ use crate::{
 const LOGGER: &str = "agent.skills";
 const ACTIVATE: &str = "activate";
 const DEACTIVATE: &str = "deactivate";
-/// How much of a hook's output is kept.
+/// How many bytes of a hook's output are kept.
 const KEPT: usize = 8 * 1024;
-/// How long a hook may take.
+/// The time limit of a hook.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Says whether the workspace of a session is trusted now. May look at the disk; asked once a turn.
+/// Returns whether the workspace of a session is trusted now. May read the disk; called once a turn.
 pub type SkillTrust = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Connects the servers that skills bring.
+/// Connects the MCP servers of skills.
 pub trait SkillServers: Send + Sync + 'static {
-    /// A skill is active and has these. Those of others, and of the client, stay as they are.
+    /// Connects the servers of an active skill. Servers of other skills and of the client are not affected.
     fn bind(&self, skill: &str, servers: Vec<McpServerSpec>);
 
-    /// It is no longer active.
+    /// Disconnects the servers of a skill that is no longer active.
     fn unbind(&self, skill: &str);
 }
 
 impl SessionSkills {
-    /// Whether a skill may do more than be read.
+    /// Whether a skill may run hooks and connect servers.
     pub(super) fn is_trusted(&self, skill: &Skill) -> bool {
         !skill.layer.is_the_workspaces() || self.trusted.load(Ordering::Relaxed)
     }
 
-    /// A skill became active.
+    /// Connects the servers of an activated skill and runs its hooks.
     pub(super) async fn joined(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
         self.bind(cx, skill).await?;
         self.run_hooks(cx, skill, ACTIVATE).await
     }
 
-    /// A skill is no longer active.
+    /// Disconnects the servers of a deactivated skill and runs its hooks.
     pub(super) async fn left(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
         self.unbind(skill);
         self.run_hooks(cx, skill, DEACTIVATE).await
     }
 
-    /// Has a skill's servers connected, if it has any.
+    /// Connects the servers of a skill, if it has any and is trusted.
     pub(super) async fn bind(&self, cx: &TurnContext, skill: &Skill) -> Result<(), AgentError> {
         let servers = &skill.card.mcp_servers;
         if servers.is_empty() {
@@ -78,7 +78,7 @@ impl SessionSkills {
         }
     }
 
-    /// Runs what a skill wants run when something happens. What is refused or fails is told, and changes nothing.
+    /// Runs the hooks of a skill for an event. A denied or failed hook is reported and has no other effect.
     fn run_hooks<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -96,7 +96,7 @@ impl SessionSkills {
                 let call = built_in(cx, BuiltinTool::RunCommand).title(title);
                 match call.command(&line).ask().await {
                     Ok(call) => run(cx, call).await?,
-                    // The call says why.
+                    // The call reports the reason.
                     Err(AgentError::Denied { .. }) => {}
                     Err(error) => return Err(error),
                 }
@@ -105,7 +105,7 @@ impl SessionSkills {
         })
     }
 
-    /// A hook's line with what it may refer to, said in the shell's own way so that quoting holds.
+    /// Prefixes a hook's command with assignments of the variables it uses, so that the shell's own quoting applies.
     fn line(&self, skill: &Skill, command: &str) -> String {
         let folder = skill.folder().map(|folder| folder.display().to_string());
         let known = [
@@ -134,9 +134,9 @@ async fn untrusted(cx: &TurnContext, skill: &Skill, what: &str) -> Result<(), Ag
     warn(cx, LOGGER, message).await
 }
 
-/// Runs the command of a call that may run, to its end.
+/// Runs the command of an allowed call to its end.
 async fn run(cx: &TurnContext, call: ToolHandle) -> Result<(), AgentError> {
-    // Whoever was asked may have put another command in its place.
+    // The person who approved the call may have changed the command.
     let Some(line) = call.input().get("command").and_then(Value::as_str) else {
         let wrong = "the arguments have no command";
         return call.fail(wrong, ErrorCategory::ToolError).await;
@@ -173,7 +173,7 @@ fn output(exit: CommandExit) -> ToolOutput {
     }
 }
 
-/// What a hook prints is shown when it is over.
+/// Ignores live output: a hook's output is shown when it ends.
 struct SilentSink;
 
 impl CommandSink for SilentSink {

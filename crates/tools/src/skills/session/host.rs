@@ -1,5 +1,5 @@
-//! The host's skills: a list without texts, asked for once and whenever the host says that it changed, and each
-//! skill whole when it is used.
+//! The host's skills: a list without texts, requested once and after each change, and each whole skill when it is
+//! used.
 
 use std::{
     collections::BTreeSet,
@@ -18,39 +18,39 @@ use crate::skills::{
     registry::{DiskSkills, SkillRegistry},
 };
 
-/// What finding skills is called in logs.
+/// The logger name for finding skills.
 pub(super) const LOGGER: &str = "agent.skills";
 
 /// How many skills are fetched before a ranking.
 const MAX_FETCHES: usize = 32;
 
-/// What the host has, as far as it is known.
+/// The skills of the host, as far as they are known.
 #[derive(Default)]
 pub(super) struct HostLayer {
-    /// Whether it was asked.
+    /// Whether the list was requested.
     asked: bool,
     skills: Vec<Arc<Skill>>,
     problems: Vec<SkillProblem>,
-    /// The turn in which it did not hand over a skill in time: it is not waited for again.
+    /// The turn in which a fetch timed out; later fetches in that turn fail at once.
     silent: Option<TurnId>,
-    /// The ids of those that were fetched since they were listed.
+    /// The ids of the skills that were fetched since the list.
     fetched: BTreeSet<String>,
-    /// The ids of those that were asked for in vain, to be ranked.
+    /// The ids of the skills whose card could not be fetched for a ranking.
     missing: BTreeSet<String>,
 }
 
 impl HostLayer {
-    /// Whether it adds nothing to what lies on this disk.
+    /// Whether the host adds nothing to the skills on disk.
     pub(super) fn is_empty(&self) -> bool {
         self.skills.is_empty() && self.problems.is_empty()
     }
 
-    /// All there is, the host's included.
+    /// Builds the registry of the disk's and the host's skills.
     pub(super) fn on_top_of(&self, found: &DiskSkills) -> Arc<SkillRegistry> {
         Arc::new(found.registry(&self.skills, &self.problems))
     }
 
-    /// Puts what was fetched in the place of what the list said.
+    /// Replaces a listed skill by the fetched one.
     fn complete(&mut self, whole: &Arc<Skill>) {
         self.fetched.insert(whole.id.clone());
         let listed = self.skills.iter_mut().find(|skill| skill.id == whole.id);
@@ -61,8 +61,8 @@ impl HostLayer {
 }
 
 impl SessionSkills {
-    /// Asks the host for its list, where it has not been asked or said that it changed. One that fails is not
-    /// asked again until it says so.
+    /// Requests the host's list if it was never requested or has changed. After a failure, the list is requested again
+    /// only when the host reports a change.
     pub(super) async fn look_at_host(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let changed = self.host_changed.swap(false, Ordering::Relaxed);
         if !cx.host().client_offers().tools {
@@ -102,7 +102,7 @@ impl SessionSkills {
             }
         }
         let told = layer.problems.iter();
-        // What cannot be used is told with the rest of its kind.
+        // Errors are reported later, together with those of the disk.
         for problem in told.filter(|problem| problem.severity == ProblemSeverity::Warning) {
             warn(cx, LOGGER, problem.to_string()).await?;
         }
@@ -110,7 +110,7 @@ impl SessionSkills {
         Ok(())
     }
 
-    /// A skill with all that its card says, and its text where that came along.
+    /// Returns a skill with its full card, and its text if the host sent it along.
     pub(super) async fn whole(
         &self,
         cx: &TurnContext,
@@ -153,7 +153,7 @@ impl SessionSkills {
         let whole = Arc::new(Skill {
             id: skill.id.clone(),
             card: SkillCard {
-                // An id that cannot be typed is no command, whatever the host says.
+                // An id that cannot be typed is no command, even if the host allows it.
                 user_invocable: card.user_invocable && skill.card.user_invocable,
                 ..card
             },
@@ -167,8 +167,8 @@ impl SessionSkills {
         Ok((whole, Some(fetched.body)))
     }
 
-    /// Fetches the cards of host skills that the list says too little of for a ranking. The turn waits meanwhile,
-    /// so not for all of them at once, nor longer than for a list. A card that cannot be had stays as it was listed.
+    /// Fetches the cards of host skills whose list entry has too little for a ranking. The turn waits meanwhile, so
+    /// the number and the time are limited. A card that cannot be fetched stays as listed.
     pub(super) async fn fetch_cards(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let mut unknown: Vec<_> = {
             let state = lock(&self.state);
@@ -200,7 +200,7 @@ impl SessionSkills {
             Ok(())
         });
         fetched.await.unwrap_or(Ok(()))?;
-        // Those that there was no time for: the next turn does not wait for them.
+        // Skills that there was no time for: the next turn does not wait for them.
         let late = unknown.iter().map(|skill| skill.id.clone());
         lock(&self.state).host.missing.extend(late);
         if self.renew() {
@@ -209,7 +209,7 @@ impl SessionSkills {
         Ok(())
     }
 
-    /// A skill that may become active by itself, whole; none if it may not, or cannot be had.
+    /// Returns a skill that may activate by itself, with its full card; `None` if it may not or cannot be fetched.
     pub(super) async fn for_models(
         &self,
         cx: &TurnContext,
@@ -224,7 +224,7 @@ impl SessionSkills {
             return Ok(Some(skill.clone()));
         }
         let whole = match fetched {
-            // The registry has its card.
+            // The registry has the fetched card.
             true => Ok((skill.clone(), None)),
             false => self.whole(cx, skill).await,
         };
@@ -239,7 +239,7 @@ impl SessionSkills {
     }
 }
 
-/// The skill that a host's list names, and what is odd about it.
+/// Converts an entry of the host's list into a skill, with a warning if its id cannot be typed.
 fn skill(listed: SkillRef) -> Result<(Skill, Option<SkillProblem>), SkillProblem> {
     let problem = |severity, message| SkillProblem {
         path: None,

@@ -1,4 +1,5 @@
-//! Which skills fit what was said: ranked here or by the host, and made active in the order clients are promised.
+//! Matches skills with the prompt, ranked here or by the host, and activates the best. Events are emitted in the order
+//! that clients are promised.
 
 use std::{path::Path, sync::Arc};
 
@@ -8,21 +9,21 @@ use harn_runtime::{AgentError, BoxFuture, HostError, TurnContext, answer_within}
 use super::{SessionSkills, active::ActivationCause, lock, menu::typed, warn};
 use crate::skills::{card::Skill, glob, rank::rank, registry::SkillRegistry};
 
-/// What matching is called in logs.
+/// The logger name for matching.
 const LOGGER: &str = "agent.skill_match";
-/// How many of the ranked are written down.
+/// How many candidates the event lists.
 const MAX_TOLD: usize = 64;
 /// How many files in use are remembered.
 const MAX_FILES: usize = 64;
 
-/// How skills are matched.
+/// The settings for matching skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkillMatching {
-    /// Who ranks them.
+    /// The strategy of the ranking.
     pub strategy: SkillMatchStrategy,
     /// How many of the best become active.
     pub top_n: usize,
-    /// Whether what is active stays, instead of being matched again at each iteration.
+    /// Whether matched skills stay active; otherwise they are matched again at each iteration.
     pub sticky: bool,
 }
 
@@ -36,19 +37,19 @@ impl Default for SkillMatching {
     }
 }
 
-/// Who ranks skills.
+/// The strategies for ranking skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkillMatchStrategy {
-    /// We do, by their cards.
+    /// Ranking by their cards, in this process.
     Metadata,
-    /// The host.
+    /// Ranking by the host.
     Host,
-    /// The host, by another word.
+    /// Ranking by the host, under another name.
     Embedding,
 }
 
 impl SkillMatchStrategy {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +59,7 @@ impl SkillMatchStrategy {
         }
     }
 
-    /// The strategy of a name. One that nobody knows is the default, with a warning.
+    /// Returns the strategy with this name. An unknown name returns the default and a warning.
     #[must_use]
     pub fn named(name: &str) -> (Self, Option<String>) {
         let all = [Self::Metadata, Self::Host, Self::Embedding];
@@ -76,15 +77,15 @@ impl SkillMatchStrategy {
 }
 
 impl SessionSkills {
-    /// Ranks the skills and makes the best active. Silent where there are none, and where a slash command leaves
-    /// nothing to rank.
+    /// Ranks the skills and activates the best. Emits no event if there are no skills, or if the prompt is a slash
+    /// command and no file in use matches.
     pub(super) async fn match_pass(
         &self,
         cx: &TurnContext,
         reassess: bool,
     ) -> Result<(), AgentError> {
         let command = typed(cx.prompt());
-        // Who types a skill's command has chosen.
+        // The command of a skill is the user's choice.
         let chosen = command.is_some_and(|(name, _)| self.is_command(name));
         if self.registry().skills().is_empty() || chosen {
             return Ok(());
@@ -103,7 +104,7 @@ impl SessionSkills {
         };
         let (strategy, ranked) = match command {
             None => self.ranked(cx, &registry, &working_files).await?,
-            // The words of a command are not about the work; the files in use still are.
+            // The words of a command do not describe the work; the files in use still do.
             Some(_) => (
                 SkillMatchStrategy::Metadata,
                 by_cards(&registry, "", &working_files),
@@ -139,7 +140,7 @@ impl SessionSkills {
         Ok(())
     }
 
-    /// Who ranked, and what.
+    /// Ranks the skills. Returns the strategy that was used and the candidates.
     async fn ranked(
         &self,
         cx: &TurnContext,
@@ -167,7 +168,7 @@ impl SessionSkills {
         Ok((SkillMatchStrategy::Metadata, ranked))
     }
 
-    /// The best that may become active, whole, each with its reason.
+    /// Returns the best skills that may become active, with full cards and reasons.
     async fn choose(
         &self,
         cx: &TurnContext,
@@ -192,7 +193,7 @@ impl SessionSkills {
         Ok(chosen)
     }
 
-    /// A file is being read: it counts as in use, and a skill that is about it becomes active at once.
+    /// Records a file that is read as in use, and activates skills whose globs match it.
     pub fn note_file<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -241,7 +242,7 @@ fn by_cards(
     rank(skills, prompt, working_files)
 }
 
-/// Why the host's word on the ranking is missing, in words that stand alone: what a host says may be just "no".
+/// Returns a complete sentence about a failed ranking by the host, whose own message may be just "no".
 fn not_ranked(error: &HostError) -> String {
     let why = match error {
         HostError::Denied(said) => format!("the host refused to rank the skills: {said:?}"),
@@ -275,7 +276,7 @@ fn request(
     }
 }
 
-/// What a host ranked, as far as it was asked about it: each once, by id, the best first.
+/// Filters the host's ranking to skills it was asked about: each once, by id, the best first.
 fn known(registry: &SkillRegistry, matches: Vec<SkillCandidate>) -> Vec<SkillCandidate> {
     let mut known: Vec<SkillCandidate> = Vec::new();
     for candidate in matches {

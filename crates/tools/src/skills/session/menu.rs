@@ -1,4 +1,4 @@
-//! Skills as slash commands, in every client's menu.
+//! Skills as slash commands in the menus of all clients.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// A command for each skill that people may use.
+/// Returns a command for each skill that people may use.
 pub(super) fn commands(registry: &SkillRegistry) -> Vec<SlashCommand> {
     let skills = registry.skills().iter();
     let skills = skills.filter(|skill| skill.card.user_invocable);
@@ -31,7 +31,7 @@ pub(super) fn commands(registry: &SkillRegistry) -> Vec<SlashCommand> {
     skills.map(command).collect()
 }
 
-/// The name and the arguments of the slash command that a prompt is.
+/// Returns the name and the arguments if a prompt is a slash command.
 pub(super) fn typed(prompt: &[ContentBlock]) -> Option<(&str, &str)> {
     let Some(ContentBlock::Text { text }) = prompt.first() else {
         return None;
@@ -42,11 +42,12 @@ pub(super) fn typed(prompt: &[ContentBlock]) -> Option<(&str, &str)> {
 }
 
 impl SessionSkills {
-    /// Who answers a prompt that may be the slash command of a skill: `agent`, which is given the skill's text in
-    /// the prompt's place if it is one. That is looked at when the turn begins, for a skill may have come since, or
-    /// not have been found yet.
+    /// Returns an agent for a prompt that may be the slash command of a skill: if it is one, `agent` receives the
+    /// skill's text instead of the prompt. This is decided when the turn begins, because the skill may be added or
+    /// found until then.
     ///
-    /// A runtime calls no boundary before it; this calls that of the skills, and whoever has more calls theirs.
+    /// A runtime calls no boundary before this agent. It calls the boundary of the skills itself; a caller with other
+    /// equipment calls that equipment's boundary.
     #[must_use]
     pub fn command(
         self: &Arc<Self>,
@@ -101,7 +102,7 @@ impl Agent for SkillCommand {
             .await?;
             return Ok(StopReason::EndTurn);
         }
-        // What was attached to the command belongs to it.
+        // Attachments of the command stay in the prompt.
         let attached = cx.prompt().iter().skip(1).cloned();
         let prompt = std::iter::once(ContentBlock::text(text)).chain(attached);
         let mut cx = cx.with_prompt(prompt.collect());

@@ -1,6 +1,6 @@
-//! The skills of one session: which there are, which are active, and what follows from it.
+//! The skills of one session: which exist, which are active, and their effects.
 //!
-//! The workers of a session have no skills of their own; what is active in the session holds for them too.
+//! The workers of a session have no skills of their own; the session's active skills apply to them too.
 
 mod active;
 mod broken;
@@ -36,35 +36,35 @@ pub use self::{
 use super::{library::WorkspaceSkills, problem::SkillProblem, registry::SkillRegistry};
 use crate::{builtin, lock::lock, workspace::slashed};
 
-/// The session to have skills.
+/// The configuration of a session's skills.
 pub struct NewSessionSkills {
-    /// Which.
+    /// The id of the session.
     pub session: SessionId,
-    /// Those of its workspace.
+    /// The skills of its workspace.
     pub skills: Arc<WorkspaceSkills>,
     /// Whether the workspace may run commands and add servers through its skills.
     pub trust: SkillTrust,
-    /// Who connects servers.
+    /// Connects MCP servers.
     pub servers: Arc<dyn SkillServers>,
-    /// How skills are matched.
+    /// The settings for matching skills.
     pub matching: SkillMatching,
-    /// How long the host may take.
+    /// The time limits for the host.
     pub deadlines: HostDeadlines,
-    /// What `${NAME}` in the text of a skill stands for.
+    /// The values for `${NAME}` in the text of a skill.
     pub environment: Arc<BTreeMap<String, String>>,
-    /// The way to tell that the slash commands changed.
+    /// Notifies the session that its slash commands changed.
     pub link: EquipmentLink,
 }
 
-/// The skills of a session.
+/// The skills of one session and the active ones among them.
 pub struct SessionSkills {
     config: NewSessionSkills,
     /// Whether the workspace was trusted at the beginning of the turn.
     trusted: AtomicBool,
     state: Mutex<SessionSkillsState>,
-    /// The host said that it has others.
+    /// Whether the host reported a change of its skills.
     host_changed: AtomicBool,
-    /// Tells clients when the slash commands change.
+    /// The task that notifies clients when the slash commands change.
     teller: Mutex<Option<AbortHandle>>,
 }
 
@@ -73,20 +73,20 @@ struct SessionSkillsState {
     registry: Arc<SkillRegistry>,
     host: HostLayer,
     active: ActiveSet,
-    /// Those that somebody ended: not activated again by themselves.
+    /// Skills that were deactivated on request; they do not activate by themselves.
     dismissed: BTreeSet<String>,
     /// Files that were read, the latest last.
     working_files: Vec<String>,
-    /// What keeps skills from being used, as far as it was told.
+    /// The problems that were reported.
     told: Vec<SkillProblem>,
-    /// The last turn whose beginning was seen.
+    /// The current or last turn.
     turn: Option<TurnId>,
-    /// Whether what was active when the session was closed was taken over.
+    /// Whether the skills that were active when the session was closed were restored.
     adopted: bool,
 }
 
 impl SessionSkills {
-    /// Gives a session its skills. Returns at once; they are found beside whatever goes on. To be called in a
+    /// Creates the skills of a session. Returns at once; a background task finds them. Must be called in a tokio
     /// runtime.
     #[must_use]
     pub fn new(config: NewSessionSkills) -> Arc<Self> {
@@ -103,21 +103,22 @@ impl SessionSkills {
         this
     }
 
-    /// Those there are now.
+    /// Returns the skills that exist now.
     #[must_use]
     pub fn registry(&self) -> Arc<SkillRegistry> {
         lock(&self.state).registry.clone()
     }
 
-    /// The MCP servers of the workspace's manifest, and whether it may have them, as both were when a turn began.
+    /// Returns the MCP servers of the workspace's manifest and whether the workspace is trusted. The trust is that of
+    /// the last beginning of a turn.
     #[must_use]
     pub fn workspace_servers(&self) -> (Vec<McpServerSpec>, bool) {
         let trusted = self.trusted.load(Ordering::Relaxed);
         (self.registry().servers().to_vec(), trusted)
     }
 
-    /// Those that it may have before any turn, once the workspace was looked at. Does not keep the session's
-    /// skills.
+    /// Returns the MCP servers to connect before any turn, once the workspace was searched. The future does not keep
+    /// the session's skills alive.
     pub(crate) fn first_servers(&self) -> impl Future<Output = Vec<McpServerSpec>> + use<> {
         let (mut changes, trust) = (self.config.skills.changes(), self.config.trust.clone());
         async move {
@@ -134,19 +135,19 @@ impl SessionSkills {
         }
     }
 
-    /// A slash command for each that people may use.
+    /// Returns a slash command for each skill that people may use.
     #[must_use]
     pub fn commands(&self) -> Vec<SlashCommand> {
         commands(&self.registry())
     }
 
-    /// The host has other skills than before: it is asked at the next boundary, once.
+    /// Records that the host's skills changed: the next boundary requests the list again, once.
     pub fn host_changed(&self) {
         self.host_changed.store(true, Ordering::Relaxed);
     }
 
-    /// A turn begins, or an iteration of one. Looks what changed, lets go of what is gone and matches what was
-    /// said.
+    /// Handles the beginning of a turn or of an iteration: looks for changes, deactivates skills that are gone, and
+    /// matches skills with the prompt.
     pub fn boundary<'a>(&'a self, cx: &'a TurnContext) -> BoxFuture<'a, Result<(), AgentError>> {
         Box::pin(async move {
             if !self.is_own(cx) {
@@ -165,7 +166,7 @@ impl SessionSkills {
         })
     }
 
-    /// The session is over.
+    /// Ends the skills of a closed session.
     pub fn close(&self) {
         if let Some(teller) = lock(&self.teller).take() {
             teller.abort();
@@ -175,12 +176,12 @@ impl SessionSkills {
         }
     }
 
-    /// Whether this is the session's own turn, and not that of a worker.
+    /// Whether this is a turn of the session itself, not of a worker.
     fn is_own(&self, cx: &TurnContext) -> bool {
         *cx.session_id() == self.config.session
     }
 
-    /// Whether this turn is seen for the first time.
+    /// Whether this is the first boundary of the turn.
     fn begins(&self, cx: &TurnContext) -> bool {
         let turn = Some(cx.turn_id().clone());
         let mut state = lock(&self.state);
@@ -189,12 +190,11 @@ impl SessionSkills {
         begins
     }
 
-    /// Stamps, and whether the workspace is trusted, are looked at once a turn: some file systems tell nobody when
-    /// something changes.
+    /// Checks the stamps and the trust of the workspace, once a turn, because some file systems report no changes.
     async fn look_at_disk(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let (skills, trust) = (self.config.skills.clone(), self.config.trust.clone());
         let looked = tokio::task::spawn_blocking(move || (skills.refresh(), trust()));
-        // One that panicked has seen nothing.
+        // A task that panicked found no change and no trust.
         let (looked, trusted) = looked.await.unwrap_or_default();
         tracing::debug!(?looked, trusted, "looked for skills");
         if self.trusted.swap(trusted, Ordering::Relaxed) != trusted {
@@ -209,18 +209,18 @@ impl SessionSkills {
         Ok(())
     }
 
-    /// Makes the session agree with what there is now: its slash commands, and what is active.
+    /// Applies changes to the session: its slash commands and its active skills.
     async fn catch_up(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if self.renew() {
             self.config.link.tell(EquipmentChange::Commands).await;
         }
-        // First why, then what follows from it.
+        // Problems first, then the deactivations that follow from them.
         self.tell_of_broken(cx).await?;
         self.adopt(cx).await?;
         self.let_go_of_gone(cx).await
     }
 
-    /// Puts the layers together again; says whether the slash commands are others now.
+    /// Rebuilds the registry; returns whether the slash commands changed.
     fn renew(&self) -> bool {
         let shelf = self.config.skills.shelf();
         let mut state = lock(&self.state);
@@ -236,7 +236,7 @@ impl SessionSkills {
         changed
     }
 
-    /// A path as globs and rankers see it: from the working directory, with `/`.
+    /// Returns a path for globs and rankings: relative to the working directory, with `/`.
     fn file_name(cx: &TurnContext, path: &Path) -> String {
         let path = path.strip_prefix(cx.cwd()).unwrap_or(path);
         match path.is_absolute() {
@@ -252,7 +252,7 @@ impl Drop for SessionSkills {
     }
 }
 
-/// Tells the session whenever a change on disk makes its slash commands others.
+/// Notifies the session when a change on disk changes its slash commands.
 async fn tell(skills: Weak<SessionSkills>) {
     let Some((mut changes, link)) = skills
         .upgrade()
@@ -273,7 +273,7 @@ async fn tell(skills: Weak<SessionSkills>) {
     }
 }
 
-/// Warns whoever reads the session's log.
+/// Writes a warning to the session's log.
 async fn warn(cx: &TurnContext, logger: &'static str, message: String) -> Result<(), AgentError> {
     let fields = json!({"logger": logger});
     builtin::warn(cx, format!("{logger}: {message}"), Some(fields)).await

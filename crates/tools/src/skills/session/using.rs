@@ -1,4 +1,4 @@
-//! A skill's text, asked for by a model or by a person, with its placeholders filled in.
+//! Loads the text of a skill for a model or a person, with its placeholders filled in.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,11 +13,11 @@ use crate::skills::{
     substitute::{PlaceholderValues, substitute},
 };
 
-/// The tool by which a model asks for a skill's text.
+/// The tool with which a model loads a skill's text.
 pub const LOAD_SKILL: &str = "load_skill";
 
 impl SessionSkills {
-    /// The tool by which a model asks for a skill's text.
+    /// Returns the tool with which a model loads a skill's text.
     #[must_use]
     pub fn load_skill_spec() -> ToolSpec {
         ToolSpec {
@@ -42,7 +42,7 @@ impl SessionSkills {
         }
     }
 
-    /// A skill's text for a model, unless it is for people only. It becomes active; in a worker, it is only read.
+    /// Loads a skill's text for a model, unless the skill is for people only. Activates the skill, except in a worker.
     pub fn load_skill<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -53,7 +53,7 @@ impl SessionSkills {
             let skill = self.wanted(name)?;
             self.check_for_models(&skill)?;
             let (skill, text) = self.text(cx, &skill).await?;
-            // Only now is it known what the card of a host's skill says.
+            // The full card of a host's skill is known only now.
             self.check_for_models(&skill)?;
             let text = self.filled(cx, &skill, &text, arguments);
             if self.is_own(cx) {
@@ -65,7 +65,7 @@ impl SessionSkills {
         })
     }
 
-    /// A skill's text for a person who typed its slash command, without the slash. It becomes active.
+    /// Loads a skill's text for a person who typed its slash command, given without the slash. Activates the skill.
     pub fn invoke<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -88,7 +88,7 @@ impl SessionSkills {
         })
     }
 
-    /// The skill that somebody means.
+    /// Finds a skill by its id, slash command or name.
     pub(super) fn wanted(&self, words: &str) -> Result<Arc<Skill>, SkillError> {
         let registry = self.registry();
         registry.find(words).cloned().ok_or_else(|| {
@@ -107,7 +107,7 @@ impl SessionSkills {
         }
     }
 
-    /// A skill, whole, and its text as it is written.
+    /// Returns a skill with its full card, and its text as written.
     async fn text(
         &self,
         cx: &TurnContext,
@@ -124,7 +124,7 @@ impl SessionSkills {
     }
 
     fn filled(&self, cx: &TurnContext, skill: &Skill, text: &str, arguments: &str) -> String {
-        // The environment may hold secrets, which a workspace or a host could have said aloud.
+        // The environment may contain secrets, which the text of a workspace or a host could reveal.
         let nothing = BTreeMap::new();
         let environment = match self.is_trusted(skill) && skill.layer != SkillLayer::Host {
             true => &*self.config.environment,
