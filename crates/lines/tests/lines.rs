@@ -1,4 +1,4 @@
-//! Lines in, bytes out, both bounded: the transport under clients that are odd, slow or gone.
+//! Reading lines and writing bytes within limits, with clients that are odd, slow or gone.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 use std::{
@@ -15,7 +15,6 @@ use harn_lines::{
 };
 use tokio::{sync::mpsc, task::unconstrained};
 
-/// What comes of these bytes.
 fn lines(input: &[u8], limit: usize) -> Vec<IncomingLine> {
     read(input, limit)
 }
@@ -47,7 +46,7 @@ fn blank_lines_are_nothing() {
     assert_eq!(lines(input, 10), [line("{}"), line("[]")]);
 }
 
-/// JSON does not mind a carriage return, so the line keeps it.
+/// JSON allows a carriage return as white space, so the line keeps it.
 #[test]
 fn a_carriage_return_before_the_newline_is_white_space() {
     let items = lines(b"{\"a\":1}\r\n{\"b\":2}\r\n", 20);
@@ -66,7 +65,7 @@ fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
         lines(b"12345\n123456\nok\n", 5),
         [line("12345"), too_long(), line("ok")]
     );
-    // However it ends, and however often.
+    // At the end of the input, and for several long lines.
     assert_eq!(lines(b"123456", 5), [too_long()]);
     assert_eq!(
         lines(b"1234567890\n123456789\n\n", 5),
@@ -74,7 +73,7 @@ fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
     );
 }
 
-/// The limit counts over all the pieces a line comes in.
+/// The limit applies to the sum of all pieces of a line.
 #[test]
 fn a_line_in_pieces_is_still_one_line() {
     let long = "x".repeat(200_000);
@@ -96,7 +95,7 @@ fn what_is_not_utf_8_is_said_to_be_so() {
         items,
         [IncomingLine::NotUtf8, line("é"), IncomingLine::NotUtf8]
     );
-    // Too long comes first: nobody looks inside a line that was thrown away.
+    // The length is checked first: a dropped line is not decoded.
     assert_eq!(
         lines(b"\xff\xff\xff\n", 2),
         [IncomingLine::TooLong { limit: 2 }]
@@ -124,11 +123,11 @@ fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
 fn nobody_listening_ends_the_reading() {
     let (sender, receiver) = mpsc::channel::<IncomingLine>(1);
     drop(receiver);
-    // An endless input: only the missing listener can end it.
+    // The input is endless: only the dropped receiver can end the read.
     read_lines(io::repeat(b'\n').take(1).chain(Endless), 10, sender).unwrap();
 }
 
-/// Hands out a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Read for Pieces<'_> {
@@ -175,10 +174,10 @@ fn chunk(size: usize) -> Bytes {
     vec![b'x'; size].into()
 }
 
-/// Sends chunks until one has to wait; how many were taken.
+/// Sends chunks until one has to wait; returns how many were accepted.
 fn fill(to: &OutgoingSender, size: usize) -> usize {
     let mut taken = 0;
-    // Unconstrained, or the runtime's own budget for a task would stop it first.
+    // Unconstrained, or the runtime's budget for a task would stop it first.
     while let Some(sent) = unconstrained(to.send(chunk(size))).now_or_never() {
         sent.unwrap();
         taken += 1;
@@ -236,7 +235,7 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
         sent.unwrap();
         taken += 1;
     }
-    // The one that is being written counts too.
+    // The line that is being written counts too.
     assert_eq!(taken, 63);
     let mut waiting = pin!(to.send_ahead(chunk(1024)));
     assert!(poll!(&mut waiting).is_pending());
@@ -280,7 +279,7 @@ async fn many_small_chunks_are_bounded_too() {
 
 #[tokio::test]
 async fn a_receiver_that_leaves_frees_those_who_wait() {
-    // One waits for room in bytes, one in number.
+    // One sender waits for bytes, one for a chunk.
     for size in [CHUNK, 1] {
         let (to, from) = outgoing::<Bytes>();
         fill(&to, size);
@@ -298,7 +297,7 @@ async fn a_receiver_that_leaves_frees_those_who_wait() {
     }
 }
 
-/// Only so that a waiter who is never freed fails instead of hanging.
+/// Fails instead of hanging if the future never resolves.
 async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
     let patience = std::time::Duration::from_secs(10);
     tokio::time::timeout(patience, wait).await.unwrap()
