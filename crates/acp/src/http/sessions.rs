@@ -1,5 +1,5 @@
-//! The streams that a connection has of its sessions. That of a session that was closed stays for a while, for a
-//! client that comes back for the answer, and then goes.
+//! The session streams of a connection. The stream of a closed session is kept for a while, for a client that
+//! reconnects for the answer, and then dropped.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,18 +10,17 @@ use harn_model::SessionId;
 
 use super::stream::MailboxStream;
 
-/// How many streams of closed sessions stay, the latest.
+/// How many streams of closed sessions are kept, the latest.
 const CLOSED: usize = 16;
 
 pub(super) struct SessionStreams {
     streams: HashMap<SessionId, Arc<MailboxStream>>,
-    /// Those that were closed, the latest last.
+    /// The closed sessions, the latest last.
     closed: VecDeque<SessionId>,
     most: usize,
 }
 
 impl SessionStreams {
-    /// None yet, and never more than so many.
     pub(super) fn new(most: usize) -> Self {
         Self {
             streams: HashMap::new(),
@@ -34,7 +33,7 @@ impl SessionStreams {
         self.streams.get(session).cloned()
     }
 
-    /// The stream of a session; none where there are too many.
+    /// Returns the stream of a session; none if there are too many.
     pub(super) fn get_or_open(&mut self, session: &SessionId) -> Option<Arc<MailboxStream>> {
         if let Some(stream) = self.get(session) {
             return Some(stream);
@@ -50,7 +49,7 @@ impl SessionStreams {
         Some(stream)
     }
 
-    /// A session was closed.
+    /// Marks a session as closed.
     pub(super) fn close(&mut self, session: SessionId) {
         if let Some(stream) = self.streams.get(&session) {
             stream.set_closed(true);
@@ -60,12 +59,12 @@ impl SessionStreams {
         }
     }
 
-    /// Lets all but the latest of the closed ones go that nobody reads.
+    /// Drops closed streams that have no reader, except the latest `leave`.
     fn sweep(&mut self, leave: usize) {
         let Self {
             streams, closed, ..
         } = self;
-        // Others were opened again.
+        // Sessions that were opened again are no longer closed.
         closed.retain(|session| streams.get(session).is_some_and(|s| s.is_closed()));
         let mut spare = closed.len().saturating_sub(leave);
         closed.retain(|session| {

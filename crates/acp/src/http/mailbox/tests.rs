@@ -1,4 +1,4 @@
-//! Streams that break, fall behind and go on.
+//! Streams that break, fall behind and continue.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn id(text: &str) -> EventId {
 #[derive(Default)]
 struct MailboxFixture {
     mailbox: Mailbox,
-    /// The following that writes.
+    /// The follow that writes the events.
     stream: Option<FollowId>,
 }
 
@@ -28,7 +28,7 @@ impl MailboxFixture {
         self.mailbox.other(None, NonEventLine { line, said_anew });
     }
 
-    /// All that can be sent, with its places.
+    /// Returns all lines that can be sent, with their ids.
     fn sent(&mut self) -> Vec<String> {
         let frames = std::iter::from_fn(|| self.mailbox.next());
         let show = |frame: SseFrame| {
@@ -42,7 +42,7 @@ impl MailboxFixture {
         self.mailbox.resume(after.parse().unwrap())
     }
 
-    /// Follows the session anew where that is wanted; from behind which line.
+    /// Follows the session again if that is needed; returns after which event.
     fn refollow(&mut self) -> Option<String> {
         let (refollow, _) = self.mailbox.refollow(&"s".into())?;
         self.stream = Some(refollow.stream());
@@ -79,7 +79,7 @@ fn what_was_lost_comes_again_in_its_place() {
     assert_eq!(desk.sent().len(), 7);
     desk.events([6]);
     desk.answer("c");
-    // Only the first two arrived.
+    // The client received only the first two.
     desk.resume("2").unwrap();
     assert_eq!(desk.sent(), [""; 0]);
     desk.answer("d");
@@ -119,12 +119,12 @@ fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
     desk.sent();
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
-    // The third was a question that is settled by now.
+    // The third event was a question that has its answer by now.
     desk.events([2]);
     assert_eq!(desk.sent(), ["2=e2"]);
     desk.caught_up();
     assert_eq!(desk.sent(), ["3+1=a"]);
-    // Whoever saw it goes on behind it.
+    // A client that received it continues behind it.
     desk.resume("3+1").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("3"));
     desk.caught_up();
@@ -235,7 +235,7 @@ fn a_line_keeps_its_number_however_often_it_is_sent() {
     desk.answer("a");
     desk.answer("b");
     assert_eq!(desk.sent().last().unwrap(), "2+2=b");
-    // A request that was held up on its way asks for what its client has had since.
+    // A delayed request asks for lines that its client has received since.
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
     desk.events([2]);
@@ -264,7 +264,7 @@ fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
     desk.events([4]);
     desk.caught_up();
     assert_eq!(desk.sent(), ["4=e4", "4+2=b"]);
-    // And what it had seen is still there for who has not.
+    // The lines that it had received are still there for another client.
     desk.resume("2").unwrap();
     desk.refollow().unwrap();
     desk.events(3..=4);
@@ -283,7 +283,7 @@ fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
     desk.events([2]);
     desk.caught_up();
     desk.answer("b");
-    // Nothing of that was sent when the stream broke once more.
+    // None of that was sent when the stream broke again.
     desk.resume("0").unwrap();
     desk.refollow().unwrap();
     desk.events(1..=2);
@@ -301,7 +301,7 @@ fn a_stream_goes_on_from_before_it_began() {
     assert_eq!(desk.refollow().as_deref(), Some("5"));
     desk.events(6..=7);
     assert_eq!(desk.sent(), ["6=e6", "7=e7"]);
-    // And once more, where it falls behind before anything is sent.
+    // Again, when it falls behind before anything is sent.
     desk.resume("5").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("5"));
     desk.events(6..=95);
