@@ -49,7 +49,7 @@ pub(crate) use self::{
     lane::{LaneSlot, SessionLanes},
 };
 
-/// See the module.
+/// The order of one connection; see the module.
 pub(crate) struct ConnectionOrder {
     pub(crate) outgoing: PieceSender,
     pub(crate) gates: AnswerGates,
@@ -69,7 +69,7 @@ impl ConnectionOrder {
         }
     }
 
-    /// Resolves when every request that needs no turn has its answer.
+    /// Resolves when every request except prompts has its answer.
     pub(crate) async fn answered(&self) {
         self.routes.answered().await;
     }
