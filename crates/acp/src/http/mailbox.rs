@@ -96,7 +96,7 @@ pub(super) struct SseFrame {
     pub(super) line: Bytes,
 }
 
-/// The reason why a stream cannot continue where a client asks.
+/// The reason why a stream cannot continue behind the line that a client names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CannotResume {
     /// The stream has not reached this position.

@@ -1,4 +1,4 @@
-//! Parses what a transport needs from a message: its kind, and the session it names.
+//! Parses the parts of a message that a transport needs: its kind, and the session it names.
 
 use std::borrow::Cow;
 

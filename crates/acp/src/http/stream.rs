@@ -164,7 +164,7 @@ impl SseReader {
         self.stream.came.notified()
     }
 
-    /// Returns what can be sent now; none if there is another reader.
+    /// Returns the frames to send now; none if there is another reader.
     pub(super) fn take(&self) -> Option<SseBatch> {
         let mut inner = lock(&self.stream.inner);
         if inner.reader != Some(self.number) {

@@ -14,7 +14,7 @@ use harn_runtime::Subscription;
 use super::{LateAnswer, PumpEnd, SessionPump};
 use crate::{EventId, UpdateProjector};
 
-/// What to send before following.
+/// The part of a session to send before following it.
 pub(crate) struct ReplayPlan {
     /// The line to continue after.
     pub(crate) after: Option<EventId>,
@@ -43,7 +43,7 @@ impl SessionPump {
         mut open: Vec<PermissionAsked>,
     ) -> Result<ReplaySummary, PumpEnd> {
         let until = from.head();
-        // A client that may resume at any line gets the stream as it was; others get the condensed replay.
+        // A client that may resume at any line gets the stream as it was; others get it without outdated parts.
         let as_it_was = after.is_some() || self.dialect.event_ids;
         let lines = match as_it_was {
             true => None,

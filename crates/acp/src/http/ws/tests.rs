@@ -20,7 +20,7 @@ use harn_lines::{
 
 use super::*;
 
-/// A pipe that records the longest write, which is what waited at that time.
+/// A pipe that records the longest write, which is the number of bytes that waited then.
 struct GaugedPipe {
     pipe: DuplexStream,
     most: Arc<AtomicUsize>,
