@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_message_may_say() {
+    fn blank_and_unknown_content_is_rejected() {
         assert_eq!(
             content(json!("Hello")).unwrap(),
             [ContentBlock::text("Hello")]

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_none() {
+    fn missing_list_is_an_empty_list() {
         for mut params in [
             json!({}),
             json!({"mcpServers": null}),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place_alone() {
+    fn error_names_the_index_and_no_value() {
         const SECRET: &str = "hunter2";
         let good = json!({"name": "a", "command": "a"});
         let cases = [

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crowd_rests_longer_and_has_a_bound() {
+    fn pause_grows_with_the_number_of_clients() {
         let crowd = ClientCount::default();
         let alone = crowd.join(3).unwrap();
         let short = alone.rest();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_all_the_places() {
+    fn one_party_gets_three_quarters_of_the_slots() {
         let shares = ClientQuotas::of(4);
         let ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(ada.len(), 3);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_all_and_nothing_is_kept_of_who_left() {
+    fn parties_without_clients_are_dropped() {
         let shares = ClientQuotas::of(8);
         let mut of_ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(of_ada.len(), 6);

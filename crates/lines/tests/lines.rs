@@ -41,7 +41,7 @@ fn lines_are_cut_at_newlines() {
 }
 
 #[test]
-fn blank_lines_are_nothing() {
+fn blank_lines_are_skipped() {
     let input = b"\n\r\n  \t\n{}\n\n   \n[]\n  ";
     assert_eq!(lines(input, 10), [line("{}"), line("[]")]);
 }
@@ -59,7 +59,7 @@ fn a_carriage_return_before_the_newline_is_white_space() {
 }
 
 #[test]
-fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
+fn line_over_the_limit_is_skipped() {
     let too_long = || IncomingLine::TooLong { limit: 5 };
     assert_eq!(
         lines(b"12345\n123456\nok\n", 5),
@@ -89,7 +89,7 @@ fn a_line_in_pieces_is_still_one_line() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_said_to_be_so() {
+fn line_that_is_not_utf_8_is_reported() {
     let items = lines(b"\xff\xfe\n\xc3\xa9\n\xc3\n", 10);
     assert_eq!(
         items,
@@ -103,7 +103,7 @@ fn what_is_not_utf_8_is_said_to_be_so() {
 }
 
 #[test]
-fn a_screenshot_fits() {
+fn line_of_the_stdio_limit_is_read() {
     let large = vec![b'x'; STDIO_LINE_LIMIT];
     assert!(
         matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [IncomingLine::Text(line)] if line.len() == STDIO_LINE_LIMIT)
@@ -111,7 +111,7 @@ fn a_screenshot_fits() {
 }
 
 #[test]
-fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
+fn interrupted_read_is_retried_and_failed_read_returns_its_error() {
     let (sender, mut receiver) = mpsc::channel::<IncomingLine>(8);
     let input = Interrupted(false).chain(&b"one\n"[..]).chain(Broken);
     let error = read_lines(input, 10, sender).unwrap_err();
@@ -120,7 +120,7 @@ fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
 }
 
 #[test]
-fn nobody_listening_ends_the_reading() {
+fn dropped_receiver_ends_the_read() {
     let (sender, receiver) = mpsc::channel::<IncomingLine>(1);
     drop(receiver);
     // The input is endless: only the dropped receiver can end the read.
@@ -186,7 +186,7 @@ fn fill(to: &OutgoingSender, size: usize) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_sent_comes_out_in_order() {
+async fn chunks_are_received_in_order() {
     let (to, mut from) = outgoing::<Bytes>();
     for text in ["one\n", "two\n", "three\n"] {
         to.send(text).await.unwrap();
@@ -199,7 +199,7 @@ async fn what_is_sent_comes_out_in_order() {
 }
 
 #[tokio::test]
-async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
+async fn priority_lines_overtake_whole_lines() {
     let (to, mut from) = outgoing::<Bytes>();
     let line = [vec![b'x'; 999], vec![b'\n']].concat();
     let lines = line.repeat(100);
@@ -222,7 +222,7 @@ async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
 }
 
 #[tokio::test]
-async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
+async fn priority_lines_wake_the_writer_and_are_bounded() {
     let (to, mut from) = outgoing::<Bytes>();
     {
         let mut next = pin!(from.recv());
@@ -245,7 +245,7 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_costs_a_mebibyte() {
+async fn queue_of_a_client_that_does_not_read_is_bounded() {
     let (to, mut from) = outgoing::<Bytes>();
     assert_eq!(fill(&to, CHUNK) * CHUNK, 1024 * 1024);
     let mut waiting = pin!(to.send(chunk(CHUNK)));
@@ -278,7 +278,7 @@ async fn many_small_chunks_are_bounded_too() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_leaves_frees_those_who_wait() {
+async fn dropped_receiver_fails_waiting_senders() {
     // One sender waits for bytes, one for a chunk.
     for size in [CHUNK, 1] {
         let (to, from) = outgoing::<Bytes>();
@@ -304,7 +304,7 @@ async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn the_writer_writes_all_and_ends_with_its_senders() {
+fn writer_writes_everything_and_ends_with_its_senders() {
     let (to, from) = outgoing::<Bytes>();
     for text in ["one\n", "two\n"] {
         to.send(text).now_or_never().unwrap().unwrap();
@@ -316,7 +316,7 @@ fn the_writer_writes_all_and_ends_with_its_senders() {
 }
 
 #[test]
-fn a_writer_that_fails_frees_those_who_wait() {
+fn failed_writer_fails_senders() {
     let (to, from): (OutgoingSender, OutgoingReceiver) = outgoing::<Bytes>();
     to.send("one\n").now_or_never().unwrap().unwrap();
     let full = write_chunks(from, &mut [][..]).unwrap_err();

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_are_told_apart() {
+    fn kinds_of_messages_are_distinguished() {
         let request =
             r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}"#;
         let read = RpcEnvelope::read(request).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_named_once_or_not_at_all() {
+    fn session_named_twice_is_an_error() {
         let session = |params: &str| {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"x","params":{params}}}"#);
             RpcEnvelope::read(&text).unwrap().session()

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_sessions_make_room_and_others_do_not() {
+    fn only_closed_sessions_without_a_reader_are_dropped() {
         let mut sessions = SessionStreams::new(3);
         let read = sessions.get_or_open(&id(0)).unwrap();
         let _reader = read.read(None).unwrap();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_session_stays_for_a_while() {
+    fn latest_closed_sessions_are_kept() {
         let mut sessions = SessionStreams::new(1000);
         for number in 0..100 {
             sessions.get_or_open(&id(number)).unwrap();

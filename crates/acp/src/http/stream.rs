@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_has_said_nothing_is_taken_over_without_a_place() {
+    fn stream_that_sent_nothing_is_taken_over_without_a_frame_id() {
         let stream = Arc::new(MailboxStream::new(None));
         let first = stream.read(None).unwrap();
         let second = stream.read(None).unwrap();

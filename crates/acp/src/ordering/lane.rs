@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_waits_for_the_one_before_it_in_its_own_lane() {
+    fn request_waits_for_earlier_requests_of_its_lane() {
         let lanes = SessionLanes::default();
         let [here, there] = ["a", "b"].map(SessionId::new);
         let first = lanes.enter(&here);

@@ -165,7 +165,7 @@ async fn a_client_is_not_read_from_while_its_answers_pile_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_message_is_refused_in_its_place() {
+async fn invalid_line_is_rejected_in_its_position() {
     let (order, _receiver) = order();
     let (lines, incoming) = mpsc::channel(8);
     let (to_sdk, from_us) = unbounded();
