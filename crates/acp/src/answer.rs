@@ -1,4 +1,4 @@
-//! Answering a request.
+//! Sends the answer to a request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::attached::AttachedSession;
 
-/// Answers a request. The connection may be gone; then nobody waits.
+/// Answers a request. If the connection has ended, no client waits for it.
 pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error>) {
     let result = result.and_then(|value| serde_json::to_value(value).map_err(Error::from));
     if responder.respond_with_result(result).is_err() {
@@ -17,8 +17,8 @@ pub(crate) fn answer<T: Serialize>(responder: Responder, result: Result<T, Error
     }
 }
 
-/// Answers a request that changed a session, once the updates about the change are on their way. The answer is made
-/// then.
+/// Answers a request that changed a session, once the updates about the change are queued. Builds the answer at
+/// that time.
 pub(crate) fn answer_behind<T: Serialize>(
     responder: Responder,
     changed: Result<(Arc<AttachedSession>, Seq), Error>,

@@ -1,4 +1,5 @@
-//! A session a client has open: what waits there for an answer, and how far the client has been told.
+//! A session that a client has open: the requests that wait for an answer, and the position of the client's
+//! stream.
 
 use std::sync::{
     Arc, Mutex,
@@ -18,33 +19,32 @@ use crate::{
     ordering::{ControlKey, Gate, UnansweredControls},
 };
 
-/// A session this client has open.
 pub(crate) struct AttachedSession {
     pub(crate) session: Arc<Seat>,
     /// Whether the client opened the session, and did not only attach to it.
     opens: AtomicBool,
-    /// Requests about its clients that have no answer yet: questions come after that.
+    /// The number of unanswered requests about its clients; questions wait for these answers.
     live_calls: watch::Sender<usize>,
     state: Mutex<AttachedSessionState>,
     stop: CancellationToken,
-    /// Its opening answer is queued.
+    /// Cancelled when the answer that opens the session is queued.
     opened: CancellationToken,
     done: CancellationToken,
 }
 
 #[derive(Default)]
 struct AttachedSessionState {
-    /// Prompts that wait for their answer, oldest first; few, as only so many may wait.
+    /// Prompts that wait for their answer, oldest first; few, because the queue of prompts is bounded.
     prompts: Vec<PendingPrompt>,
     /// Answers that wait for the updates before them.
     replies: Vec<(Seq, Box<dyn FnOnce() + Send>)>,
-    /// Controls that wait for theirs.
+    /// Controls whose requests wait for their answers.
     unanswered: UnansweredControls,
-    /// Messages that the client shows by itself, until they are delivered.
+    /// Messages that the client shows itself, until they are delivered.
     self_shown: Vec<MessageId>,
     position: Seq,
     ended: Option<SessionEnd>,
-    /// The attachment that took this one's place.
+    /// The attached session that replaced this one.
     successor: Option<Arc<AttachedSession>>,
 }
 
@@ -62,15 +62,15 @@ struct PendingPrompt {
     waits: PromptWaiter,
 }
 
-/// Who waits for a turn.
+/// The receiver of a turn's end.
 enum PromptWaiter {
-    /// The request that is answered when it ends.
+    /// The request that is answered when the turn ends.
     Request {
         responder: Box<Responder>,
         /// Ends the watch for `$/cancel_request`.
         _watch: DropGuard,
     },
-    /// Nobody; nothing is told of it before this is open.
+    /// No request; no update of the turn is sent before this gate is open.
     Nobody(Option<Gate>),
 }
 
@@ -87,12 +87,12 @@ impl AttachedSession {
         })
     }
 
-    /// The session anew, in the place of this one.
+    /// Creates a new attachment to the same session, to replace this one.
     pub(crate) fn again(&self) -> Arc<Self> {
         Self::new(self.session.clone(), self.opens())
     }
 
-    /// The client opens the session, too.
+    /// Records that the client opens the session, in addition to attaching to it.
     pub(crate) fn open(&self) {
         self.opens.store(true, Ordering::Relaxed);
     }
@@ -102,13 +102,13 @@ impl AttachedSession {
         self.opens.load(Ordering::Relaxed)
     }
 
-    /// Has questions wait until this is dropped.
+    /// Makes questions wait until the result is dropped.
     pub(crate) fn live_call(self: &Arc<Self>) -> LiveCall {
         self.live_calls.send_modify(|calls| *calls += 1);
         LiveCall(self.clone())
     }
 
-    /// How many of these there are.
+    /// Returns the number of [`LiveCall`]s.
     pub(crate) fn live_calls(&self) -> watch::Receiver<usize> {
         self.live_calls.subscribe()
     }
@@ -118,12 +118,12 @@ impl AttachedSession {
         !lock(&self.state).prompts.is_empty()
     }
 
-    /// Whether a turn runs or waits, whoever asked for it.
+    /// Whether a turn of any client runs or waits.
     pub(crate) fn has_active_prompt(&self) -> bool {
         self.session.live_state().active_prompt
     }
 
-    /// Stops following the session once its opening has been answered; resolves when it has stopped.
+    /// Stops the follow once the answer that opens the session is queued; resolves when it has stopped.
     pub(crate) async fn stop(&self) {
         tokio::select! {
             () = self.opened.cancelled() => {}
@@ -133,22 +133,22 @@ impl AttachedSession {
         self.done.cancelled().await;
     }
 
-    /// Resolves when everything the session published has been queued, or following has stopped.
+    /// Resolves when everything the session published is queued, or the follow has stopped.
     pub(crate) async fn drained(&self) {
         self.done.cancelled().await;
     }
 
-    /// For who follows the session: resolved when it is to stop, dropped when it has.
+    /// Returns the handles of the follow: the token that stops it, and the guard to drop when it has stopped.
     pub(crate) fn following(&self) -> (CancellationToken, DropGuard) {
         (self.stop.clone(), self.done.clone().drop_guard())
     }
 
-    /// The opening answer is queued.
+    /// Records that the answer that opens the session is queued.
     pub(crate) fn opened(&self) {
         self.opened.cancel();
     }
 
-    /// Keeps a prompt's responder until its turn ends. Called before the session hears of the turn.
+    /// Stores a prompt's responder until its turn ends. Call it before the session receives the turn.
     pub(crate) fn expect_end(&self, turn: &TurnId, responder: Responder, watch: DropGuard) {
         self.expect(
             turn,
@@ -159,7 +159,7 @@ impl AttachedSession {
         );
     }
 
-    /// Takes a turn of this client that no request waits for; told of from when the gate is open.
+    /// Stores a turn of this client that no request waits for; its updates wait until the gate is open.
     pub(crate) fn expect_detached(&self, turn: &TurnId, gate: Option<Gate>) {
         self.expect(turn, PromptWaiter::Nobody(gate));
     }
@@ -178,7 +178,7 @@ impl AttachedSession {
         state.prompts.push(PendingPrompt { turn, waits });
     }
 
-    /// The gate before everything of a turn that has begun.
+    /// Takes the gate before the first update of a turn.
     pub(crate) fn before(&self, turn: &TurnId) -> Option<Gate> {
         let prompts = &mut lock(&self.state).prompts;
         let prompt = prompts.iter_mut().find(|prompt| prompt.turn == *turn)?;
@@ -188,11 +188,11 @@ impl AttachedSession {
         }
     }
 
-    /// Leaves a message out of the client's stream: the client shows what it steers with. One that loads
-    /// the session anew has forgotten it, so a successor does not leave it out.
+    /// Leaves a message out of the client's stream: the client shows the messages it steers with. A client that
+    /// loads the session again has lost it, so the successor sends it.
     pub(crate) fn leave_out(&self, message: &MessageId) {
         let shown = &mut lock(&self.state).self_shown;
-        // One that was revoked is never delivered, and must not be kept for ever.
+        // A revoked message is never delivered, and must not be stored forever.
         const MOST: usize = 64;
         if shown.len() == MOST {
             shown.remove(0);
@@ -200,12 +200,12 @@ impl AttachedSession {
         shown.push(message.clone());
     }
 
-    /// Whether the client shows this message by itself.
+    /// Whether the client shows this message itself.
     pub(crate) fn leaves_out(&self, message: &MessageId) -> bool {
         lock(&self.state).self_shown.contains(message)
     }
 
-    /// Has the outcome of a control come after the answer to its request.
+    /// Delays the outcome of a control until the answer to its request.
     pub(crate) fn hold(&self, asked: ControlKey, gate: Gate) {
         let mut state = lock(&self.state);
         match state.successor.clone() {
@@ -217,7 +217,7 @@ impl AttachedSession {
         }
     }
 
-    /// Does what a request asks for, its outcome held back behind the answer.
+    /// Runs a control whose outcome waits behind the answer to its request.
     pub(crate) async fn held<T>(
         &self,
         asked: ControlKey,
@@ -230,7 +230,7 @@ impl AttachedSession {
         result
     }
 
-    /// Lets go of an outcome that will not come.
+    /// Drops the gate of a control that has no outcome.
     pub(crate) fn settled<T>(&self, asked: &ControlKey, result: &Result<T, ControlError>) {
         match result {
             Ok(_) | Err(ControlError::Refused { .. }) => {}
@@ -238,7 +238,7 @@ impl AttachedSession {
         }
     }
 
-    /// The gate of an outcome that will not come.
+    /// Takes the gate of a control that has no outcome.
     pub(crate) fn release(&self, asked: &ControlKey) -> Option<Gate> {
         let mut state = lock(&self.state);
         match state.successor.clone() {
@@ -250,18 +250,18 @@ impl AttachedSession {
         }
     }
 
-    /// The gate before this outcome.
+    /// Takes the gate before this outcome.
     pub(crate) fn answering(&self, outcome: &ControlOutcome) -> Option<Gate> {
         lock(&self.state).unanswered.take(&ControlKey::of(outcome))
     }
 
-    /// The gate before the end of a prompt that a cancel of this client met while it waited.
+    /// Takes the gate before the end of a queued prompt that this client cancelled.
     pub(crate) fn withdrawing(&self, turn: &TurnId) -> Option<Gate> {
         let asked = ControlKey::new(ControlKind::Cancel, Some(turn.as_str()));
         lock(&self.state).unanswered.take(&asked)
     }
 
-    /// Calls `reply` once everything up to `seq` has been queued.
+    /// Calls `reply` once everything up to `seq` is queued.
     pub(crate) fn reply_after(&self, seq: Seq, reply: impl FnOnce() + Send + 'static) {
         let mut state = lock(&self.state);
         if let Some(successor) = state.successor.clone() {
@@ -275,19 +275,19 @@ impl AttachedSession {
         }
     }
 
-    /// Resolves when everything the session has written so far has been queued.
+    /// Resolves when everything the session has written so far is queued.
     pub(crate) async fn caught_up(&self) {
         let (reply, reached) = tokio::sync::oneshot::channel();
         self.reply_after(self.session.last_seq(), move || {
-            // Nobody may be waiting any more.
+            // The receiver may be dropped.
             let _ = reply.send(());
         });
-        // An error means that following has stopped; there is nothing to wait for.
+        // An error means that the follow has stopped; there is nothing to wait for.
         let _ = reached.await;
     }
 
-    /// Takes over from an earlier attachment of the same session that has stopped: what waits there for
-    /// an answer moves over, also what comes to it from now on.
+    /// Replaces an earlier attachment to the same session whose follow has stopped: takes its pending answers,
+    /// including any that are added to it later.
     pub(crate) fn take_over(self: &Arc<Self>, earlier: &Self) {
         let (prompts, replies, unanswered) = {
             let mut state = lock(&earlier.state);
@@ -302,7 +302,7 @@ impl AttachedSession {
         state.replies.extend(replies);
     }
 
-    /// The responder of a prompt whose turn has ended, if the prompt was this client's.
+    /// Takes the responder of a prompt whose turn has ended, if the prompt was this client's.
     pub(crate) fn ended(&self, turn: &TurnId) -> Option<Responder> {
         let prompts = &mut lock(&self.state).prompts;
         let at = prompts.iter().position(|prompt| prompt.turn == *turn)?;
@@ -312,8 +312,9 @@ impl AttachedSession {
         }
     }
 
-    /// The turn a cancel of this client means: that of its oldest prompt without an answer, also when the
-    /// turn has ended and the client cannot know it yet; without a prompt of its own, the one that runs.
+    /// Returns the turn that a cancel of this client means: the turn of its oldest prompt without an answer,
+    /// even if the turn has ended and the client cannot know it yet; without a prompt of its own, the running
+    /// turn.
     pub(crate) fn cancel_target(&self) -> Option<TurnId> {
         let state = lock(&self.state);
         if let Some(successor) = state.successor.clone() {
@@ -330,7 +331,7 @@ impl AttachedSession {
         turn.is_some_and(|turn| prompts.iter().any(|prompt| prompt.turn == *turn))
     }
 
-    /// Everything up to `seq` is queued.
+    /// Records that everything up to `seq` is queued, and sends the answers that waited for it.
     pub(crate) fn reached(&self, seq: Seq) {
         let due = {
             let mut state = lock(&self.state);
@@ -345,7 +346,7 @@ impl AttachedSession {
         due.into_iter().for_each(|(_, reply)| reply());
     }
 
-    /// Nothing more will come: who waits is told.
+    /// Sends all pending answers; the session has ended.
     pub(crate) fn end(&self, end: &SessionEnd) {
         let (prompts, replies) = {
             let mut state = lock(&self.state);
@@ -361,7 +362,7 @@ impl AttachedSession {
 }
 
 impl PromptWaiter {
-    /// The session ended first.
+    /// Answers with an error: the session ended first.
     fn end(self, end: &SessionEnd) {
         match self {
             Self::Request { responder, .. } => {

@@ -1,4 +1,4 @@
-//! The answer to `initialize`: exactly what works, no more.
+//! The answer to `initialize`: only features that work.
 
 use agent_client_protocol::{
     Error,
@@ -53,7 +53,7 @@ pub(crate) fn initialize(
         .auth_methods(auth)
         .meta(ext::capabilities::steering());
     let mut response = serde_json::to_value(response)?;
-    // ACP has no member for it, and typed clients pass over it.
+    // ACP has no member for it; typed clients ignore it.
     response["agentCapabilities"]["session"] = ext::capabilities::session()?;
     Ok(response)
 }

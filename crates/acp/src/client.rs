@@ -1,6 +1,6 @@
-//! What a client of ours reads and writes: the extension structs, which decode as well as encode.
+//! The extension types for clients of this project; they decode as well as encode.
 //!
-//! A client that finds vendor data it does not understand gets none: a display must not fail over something new.
+//! Vendor data that a client cannot decode counts as missing: a display must not fail on new data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,21 +26,21 @@ pub use crate::ext::{
 pub const LIVE_SESSION_CLIENT: &str =
     crate::ext::update::ExtensionUpdateKind::LiveSessionClient.name();
 
-/// The vendor data in a `_meta`.
+/// Returns the vendor data of a `_meta`.
 #[must_use]
 pub fn vendor_data<'m, T: Deserialize<'m>>(meta: Option<&'m Map<String, Value>>) -> Option<T> {
     T::deserialize(meta?.get(VENDOR)?).ok()
 }
 
-/// A `_meta` with vendor data.
+/// Creates a `_meta` with vendor data.
 #[must_use]
 pub fn vendor_meta(data: impl Serialize) -> Map<String, Value> {
-    // What a client sends is words and flags, which serialise.
+    // Clients send strings and flags, which always serialize.
     let data = serde_json::to_value(data).unwrap_or_default();
     Map::from_iter([(VENDOR.to_owned(), data)])
 }
 
-/// An extension update, under its own name or carried by a `session_info_update`.
+/// Decodes an extension update, under its own name or carried by a `session_info_update`.
 #[must_use]
 pub fn extension_update(update: &Value) -> Option<CarriedUpdate<'static>> {
     match update.get("sessionUpdate")?.as_str()? {
@@ -78,7 +78,7 @@ mod tests {
                     let members = event.as_object_mut().unwrap();
                     members.remove("sessionId");
                     members.remove("_meta");
-                    // A client is told which events a replay repeats.
+                    // The server adds this flag to events of a replay.
                     members.remove("replayed");
                     self.check::<HarnEvent<'_>>("HarnEvent", &event);
                 }
@@ -155,7 +155,7 @@ mod tests {
             };
             for value in &values {
                 match value.get("message") {
-                    // What clients send is theirs.
+                    // Messages of clients are not ours to check.
                     Some(_) if value["to"] == "agent" => {}
                     Some(message) => trips.message(message),
                     None => trips.message(value),

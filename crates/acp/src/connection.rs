@@ -1,4 +1,4 @@
-//! One connected client: what is known of it, the sessions it has open, and the tasks that serve it.
+//! One connected client: its facts, its open sessions, and the tasks that serve it.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -28,34 +28,34 @@ use crate::{
     transport::{ClientDisconnected, ConnectionInput, PieceSender},
 };
 
-/// How to serve a client.
+/// The configuration of a client's connection.
 #[derive(Clone, Debug, Default)]
 pub struct AcpConfig {
-    /// Which dialect it gets.
+    /// The choice of its profile.
     pub profile: ProfileChoice,
     /// Whether it is asked for tools, operations and skills.
     pub host_bridge: HostBridgeChoice,
     /// Whether it gets event ids without asking for them, because its transport needs them.
     pub event_ids: bool,
-    /// What the first request that opens a session goes on after, where it does not say itself.
+    /// The event after which the first request that opens a session continues, if the request names none.
     pub last_event_id: Option<EventId>,
-    /// How long it may take to answer.
+    /// The time limits of its answers.
     pub deadlines: HostDeadlines,
-    /// Whether it is on this machine, so that it can open files of it: it is sent absolute paths, and a file that
-    /// is not on this disk is not asked for.
+    /// Whether it runs on this machine and can open its files: it is sent absolute paths, and is not asked for
+    /// a file that is not on this disk.
     pub on_this_machine: bool,
-    /// The command that it may run in a terminal, as an authentication method; only where the client started the
+    /// The command that it may run in a terminal, as an authentication method; only if the client started the
     /// process.
     pub terminal_auth: Option<TerminalAuth>,
 }
 
-/// Why a connection ended before its input did.
+/// The reason why a connection ended before its input did.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    /// The client stopped listening.
+    /// The client stopped reading.
     #[error(transparent)]
     Disconnected(#[from] ClientDisconnected),
-    /// The protocol could not go on.
+    /// The protocol failed.
     #[error("the connection failed: {0}")]
     Protocol(String),
 }
@@ -86,7 +86,8 @@ pub fn serve_connection(
             ended: CancellationToken::new(),
         });
         let _ended = peer.ended.clone().drop_guard();
-        // On the heap each: what waits for them would hold them several times over, for every client there is.
+        // Each is boxed: the futures that wait for them would contain them several times over, for every
+        // client.
         let protocol = Agent
             .v1()
             .name("harn-serve")
@@ -94,8 +95,8 @@ pub fn serve_connection(
         let protocol = Box::pin(protocol.connect_to(far));
         let order = &peer.order;
         let read = Box::pin(async {
-            // Held to the end of this block: the SDK answers nothing once its own input ends, and what was asked before
-            // the input ended is answered. A prompt is not waited for.
+            // Dropped at the end of this block: the SDK answers nothing once its own input ends, and requests
+            // read before the input ended are answered. A prompt is not waited for.
             let to_sdk = to_sdk;
             let refollow = |wanted| setup::refollow(&peer, wanted);
             if !order.read(incoming, &to_sdk, refollow).await {
@@ -118,8 +119,8 @@ pub fn serve_connection(
                 .map_err(|e| ConnectionError::Protocol(e.message))
         };
         let write = async { write.await.map_err(ConnectionError::from) };
-        // However it ends, the peer has left before the connection is torn down, which fails every request that is
-        // under way.
+        // However it ends, the peer is marked as left before the connection is torn down, which fails every
+        // pending request.
         let served = async {
             tokio::try_join!(
                 peer.leaving_after(read),
@@ -131,14 +132,14 @@ pub fn serve_connection(
             result = served => result.map(|_| ()),
             () = peer.leaving_after(order.outgoing.closed()) => Err(ClientDisconnected.into()),
         };
-        // Nobody is left to be told of it here.
+        // Cancelled first: no update about the detach can reach this client.
         peer.ended.cancel();
         peer.get_up().await;
         ended
     })
 }
 
-/// How long requests may take that were read before the input ended. A process has a second to end, of which a
+/// The time limit of requests that were read before the input ended. A process has a second to end, of which a
 /// turn may take 550 ms to settle and the last bytes 150 ms.
 pub const LAST_ANSWERS: Duration = Duration::from_millis(600);
 const LAST_ANSWERS_BESIDE_A_TURN: Duration = Duration::from_millis(250);
@@ -150,7 +151,7 @@ pub(crate) struct Peer {
     last_event_id: Mutex<Option<EventId>>,
     facts: OnceLock<InitializeFacts>,
     client_name: OnceLock<String>,
-    /// Which connection of the process it is.
+    /// The number of this connection in the process.
     number: u64,
     wire: OnceLock<ConnectionTo<Client>>,
     sessions: Mutex<HashMap<SessionId, Arc<AttachedSession>>>,
@@ -158,24 +159,24 @@ pub(crate) struct Peer {
     ended: CancellationToken,
 }
 
-/// What the client said of itself at `initialize`.
+/// The client's declarations at `initialize`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InitializeFacts {
     pub(crate) dialect: Dialect,
     pub(crate) offers: HostOffers,
-    /// Whether it declared `_meta.harn`, and so reads how long an option holds.
+    /// Whether it declared `_meta.harn`, and so reads the scope of a permission option.
     pub(crate) declares_harn: bool,
     /// How it runs commands of the agent's program in a terminal.
     pub(crate) terminal_auth: TerminalAuthSupport,
 }
 
 impl Peer {
-    /// Remembers the first `initialize`; a repeated one changes nothing.
+    /// Stores the first `initialize`; a repeated one changes nothing.
     pub(crate) fn learn(&self, facts: InitializeFacts) -> InitializeFacts {
         *self.facts.get_or_init(|| facts)
     }
 
-    /// What is known; a client that never said gets plain ACP and is asked for nothing.
+    /// Returns the stored facts; before `initialize`, those of a plain ACP client without offers.
     pub(crate) fn facts(&self) -> InitializeFacts {
         self.facts.get().copied().unwrap_or(InitializeFacts {
             dialect: Profile::Acp.into(),
@@ -185,45 +186,45 @@ impl Peer {
         })
     }
 
-    /// Remembers what the client calls itself, as much of it as one reads.
+    /// Stores the client's name, without control characters and cut to a readable length.
     pub(crate) fn learn_name(&self, name: &str) {
         const LIMIT: usize = 64;
         let plain = name.chars().filter(|c| !c.is_control());
         self.client_name.get_or_init(|| plain.take(LIMIT).collect());
     }
 
-    /// What the client calls itself, or what it is.
+    /// Returns the client's name, or `client`.
     pub(crate) fn client_name(&self) -> &str {
         let name = self.client_name.get().map(String::as_str);
         name.filter(|name| !name.is_empty()).unwrap_or("client")
     }
 
-    /// What it is called on a session, as long as no client of it says otherwise.
+    /// Returns its name on a session, used unless one of its clients has a name there.
     pub(crate) fn seat_name(&self) -> String {
         format!("{}-{}", self.client_name(), self.number)
     }
 
-    /// The folder that paths of sessions are below, where the client can open files of this machine.
+    /// Returns the folder of all sessions, if the client can open files of this machine.
     pub(crate) fn session_root(&self) -> Option<Arc<Path>> {
         let root = self.hub.session_root();
         root.filter(|_| self.config.on_this_machine).map(Arc::from)
     }
 
-    /// Its place at a session, where it has one.
+    /// Returns its seat on a session, if it has one.
     pub(crate) fn seat(&self, session: &Controller) -> Option<Arc<Seat>> {
         let attached = self.attached(session.id())?;
         let seat = attached.session.clone();
         seat.is_same(session).then_some(seat)
     }
 
-    /// Its clients leave their sessions with it.
+    /// Detaches its clients from their sessions.
     async fn get_up(&self) {
         for attached in self.open() {
             attached.session.leave().await;
         }
     }
 
-    /// What the connection goes on after: the first who asks is told.
+    /// Takes the event after which the connection continues; only the first caller gets it.
     pub(crate) fn take_last_event_id(&self) -> Option<EventId> {
         lock(&self.last_event_id).take()
     }
@@ -232,19 +233,19 @@ impl Peer {
         self.wire.get_or_init(|| wire.clone());
     }
 
-    /// The way to ask the client something; there once it has said anything.
+    /// Returns the handle for requests to the client; available after its first message.
     pub(crate) fn wire(&self) -> Option<&ConnectionTo<Client>> {
         self.wire.get()
     }
 
-    /// Runs a part of the connection, with whose end the client has left.
+    /// Runs a part of the connection; when it ends, the client has left.
     async fn leaving_after<T>(&self, part: impl Future<Output = T>) -> T {
         let ended = part.await;
         self.left.store(true, Ordering::SeqCst);
         ended
     }
 
-    /// Whether the client has left: a request that fails from now on was not answered by it.
+    /// Whether the client has left: it did not answer a request that fails from now on.
     pub(crate) fn has_left(&self) -> bool {
         self.left.load(Ordering::SeqCst)
     }
@@ -253,19 +254,19 @@ impl Peer {
         lock(&self.sessions).get(id).cloned()
     }
 
-    /// The sessions that are open here.
+    /// Returns the sessions that are open on this connection.
     pub(crate) fn open(&self) -> Vec<Arc<AttachedSession>> {
         lock(&self.sessions).values().cloned().collect()
     }
 
-    /// The session that is open here, where it is one.
+    /// Returns the session that is open on this connection, if there is exactly one.
     pub(crate) fn only(&self) -> Option<Arc<AttachedSession>> {
         let sessions = lock(&self.sessions);
         let mut open = sessions.values();
         open.next().filter(|_| open.len() == 0).cloned()
     }
 
-    /// The session among those that are open here in which a person is asked this.
+    /// Returns the open session that asks a person this question.
     pub(crate) fn asking(&self, request_id: &str) -> Option<Arc<AttachedSession>> {
         let sessions = lock(&self.sessions);
         let mut open = sessions.values();
@@ -273,7 +274,7 @@ impl Peer {
             .cloned()
     }
 
-    /// Takes a session in, unless it is there already; whether it was taken.
+    /// Adds a session unless it is open already; returns whether it was added.
     pub(crate) fn attach(&self, attached: &Arc<AttachedSession>) -> bool {
         let id = attached.session.id().clone();
         match lock(&self.sessions).entry(id) {
@@ -285,7 +286,7 @@ impl Peer {
         }
     }
 
-    /// Takes a session in; returns the one whose place it takes.
+    /// Adds a session; returns the one that it replaces.
     pub(crate) fn attach_instead(
         &self,
         attached: &Arc<AttachedSession>,
@@ -294,7 +295,7 @@ impl Peer {
         lock(&self.sessions).insert(id, attached.clone())
     }
 
-    /// Lets go of a session, if it is still this one.
+    /// Removes a session, if it is still this attachment.
     pub(crate) fn detach(&self, attached: &Arc<AttachedSession>) {
         let mut sessions = lock(&self.sessions);
         let id = attached.session.id();
@@ -306,7 +307,7 @@ impl Peer {
         }
     }
 
-    /// Runs something for as long as the client is connected.
+    /// Runs a task for as long as the client is connected.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.spawn_boxed(Box::pin(work));
     }

@@ -1,4 +1,4 @@
-//! `additionalDirectories` of a request that opens a session.
+//! Checks `additionalDirectories` of a request that opens a session.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::error;
 
 const LIST: &str = "additionalDirectories";
 
-/// Rejects a list with a path that is not absolute: ACP wants them so, and a relative one would begin
-/// wherever this process was started. A directory that is missing may appear later, and is accepted.
+/// Rejects a list with a path that is not absolute: ACP requires absolute paths, and a relative one would
+/// depend on where this process was started. A missing directory is accepted, because it may appear later.
 pub(crate) fn check(method: &str, params: &Value) -> Result<(), Error> {
     let Some(Value::Array(list)) = params.get(LIST) else {
         return Ok(());

@@ -1,15 +1,15 @@
-//! From ACP's content blocks to ours.
+//! Translates ACP's content blocks to the model's.
 
 use agent_client_protocol::v1::schema;
 use harn_model::{ContentBlock, Resource, ResourceLink};
 use serde_json::Value;
 
-/// A prompt. A block of a kind this version does not know is refused, never dropped.
+/// Translates a prompt. Rejects a block of a kind this version does not know, instead of dropping it.
 pub(crate) fn prompt(blocks: Vec<schema::ContentBlock>) -> Result<Vec<ContentBlock>, &'static str> {
     blocks.into_iter().map(block).collect()
 }
 
-/// What a message says: a text that is not blank, or blocks of which one says something.
+/// Parses the content of a message: a text that is not blank, or blocks of which one is not blank.
 pub(crate) fn content(content: Value) -> Result<Vec<ContentBlock>, String> {
     match content {
         Value::String(text) if text.trim().is_empty() => {
@@ -21,7 +21,7 @@ pub(crate) fn content(content: Value) -> Result<Vec<ContentBlock>, String> {
     }
 }
 
-/// Blocks of which one says something; `member` is what they are called.
+/// Parses blocks of which one is not blank; `member` is their name in errors.
 pub(crate) fn blocks(member: &str, blocks: Value) -> Result<Vec<ContentBlock>, String> {
     if !blocks.is_array() {
         return Err(format!("{member} must be an array of content blocks"));
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_message_may_say() {
+    fn blank_and_unknown_content_is_rejected() {
         assert_eq!(
             content(json!("Hello")).unwrap(),
             [ContentBlock::text("Hello")]

@@ -1,4 +1,4 @@
-//! The client as a host: its files, its terminals and its tools, as far as it offered them.
+//! The client as a host: its files, terminals and tools, as far as it offered them.
 
 use std::{
     sync::{Arc, Weak},
@@ -32,10 +32,10 @@ use crate::{
     methods::wire_id,
 };
 
-/// A host's refusal of a tool.
+/// The error code of a host that denies a tool.
 const REFUSED: i32 = -32001;
 
-/// See the module. Holds the client weakly: a session may outlive its connection.
+/// The port to a client as a host. Has a weak reference to it, because a session may outlive its connection.
 pub(crate) struct ClientHost {
     peer: Weak<Peer>,
     offers: HostOffers,
@@ -51,8 +51,8 @@ impl ClientHost {
         }
     }
 
-    /// The way to the client, once everything this session has published is on its way there: a request
-    /// must not overtake the tool call it belongs to.
+    /// Returns the connection to the client, once everything that this session has published is queued: a
+    /// request must not overtake the tool call it belongs to.
     async fn wire(&self, session: &SessionId) -> Result<ConnectionTo<Client>, HostError> {
         let gone = || HostError::Host("the client is gone".to_owned());
         let peer = self.peer.upgrade().ok_or_else(gone)?;
@@ -64,7 +64,7 @@ impl ClientHost {
         peer.wire().cloned().ok_or_else(gone)
     }
 
-    /// Waits for an answer of ACP's own.
+    /// Waits for the answer to one of ACP's own requests.
     async fn in_time<T>(
         &self,
         what: &'static str,
@@ -73,7 +73,7 @@ impl ClientHost {
         within(self.deadlines.request, what, answer).await
     }
 
-    /// Asks over the bridge, where there is one. Given up, the request is withdrawn.
+    /// Sends a request over the bridge, if there is one. Dropping the future cancels the request.
     async fn ask<R: BridgeRequest>(
         &self,
         session: &SessionId,
@@ -83,7 +83,7 @@ impl ClientHost {
         if !self.offers.tools {
             return Err(HostError::Unsupported(otherwise));
         }
-        // Who does not know a method that lists has nothing of that sort, and need not have an empty list.
+        // A host that does not know a method that lists has no such items; it need not return an empty list.
         let lists = match R::METHOD {
             BridgeMethod::Capabilities | BridgeMethod::ToolsList | BridgeMethod::SkillsList => true,
             BridgeMethod::BuiltinCall
@@ -164,7 +164,7 @@ impl HostPort for ClientHost {
         let mut terminal = self.in_time("terminal/create", terminal).await?;
         sink.terminal(&terminal.id.0);
         let id = terminal.id.clone();
-        // As long as it takes: ending the turn drops this, and the terminal with it.
+        // Without a time limit: the end of the turn drops this future, and the terminal with it.
         let wait = WaitForTerminalExitRequest::new(wire_id(session), id.clone());
         let exit = wire.send_request(wait).block_task().await;
         let exit = exit.map_err(|e| HostError::Host(e.message))?.exit_status;
@@ -198,7 +198,7 @@ impl HostPort for ClientHost {
         if !self.offers.tools {
             return Err(HostError::Unsupported("operations"));
         }
-        // Only what was advertised is asked for.
+        // Only advertised operations are requested.
         let Some(known) = ProcessOperation::named(operation) else {
             return Err(HostError::Unsupported("that operation"));
         };
@@ -219,7 +219,7 @@ impl HostPort for ClientHost {
         self.ask(session, ListTools {}, "tools").await
     }
 
-    /// An error means that nothing is known, which callers take for a host without operations.
+    /// An error means that nothing is known; callers treat it as a host without operations.
     async fn capabilities(&self, session: &SessionId) -> Result<HostCapabilities, HostError> {
         let session_id = session.as_str();
         self.ask(session, AskCapabilities { session_id }, "operations")
@@ -244,7 +244,7 @@ impl HostPort for ClientHost {
     }
 }
 
-/// A terminal of the client, ended and given back however its command's future ends.
+/// A terminal of the client. Dropping it kills the command if it still runs, and releases the terminal.
 struct ClientTerminal {
     wire: ConnectionTo<Client>,
     session: SessionId,
@@ -253,8 +253,8 @@ struct ClientTerminal {
 }
 
 impl ClientTerminal {
-    /// Creates a terminal. Asked in a task of its own: when nobody waits for the answer any more, the
-    /// terminal that comes with it is ended all the same.
+    /// Creates a terminal. A separate task waits for the answer: if the caller is dropped first, the new
+    /// terminal is killed all the same.
     async fn create(
         wire: ConnectionTo<Client>,
         session: &SessionId,
@@ -271,7 +271,7 @@ impl ClientTerminal {
                 id: answer.terminal_id,
                 exited: false,
             });
-            // Sent back or not, it is dropped by whoever has it last.
+            // If the caller is gone, this drops the terminal.
             let _ = reply.send(created);
         });
         let gone = |_| Error::internal_error().data("the client is gone");

@@ -1,8 +1,8 @@
 //! Front-end 1: the Agent Client Protocol, version 1, with the Harn extensions.
 //!
-//! The SDK does JSON-RPC correlation and cancellation; streamed updates go around its queue, encoded once,
-//! into the same ordered writer. Only `ext` writes vendor data. Nothing here runs an agent or keeps truth
-//! about a session.
+//! The SDK matches JSON-RPC answers with requests and handles cancellation; streamed updates bypass its queue:
+//! they are encoded once and sent to the same ordered writer. Only `ext` writes vendor data. Nothing here runs
+//! an agent or stores the state of a session.
 
 mod answer;
 mod attached;

@@ -1,4 +1,4 @@
-//! Locks whose holders cannot leave anything half done, so that a panic of one need not be another's.
+//! Locks whose critical sections leave no partial state, so a lock poisoned by a panic stays usable.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! The MCP servers that a request which opens a session lists, as specs. What a client says wrongly is refused
-//! by its place in the list: the values beside it may be secrets, and are not repeated.
+//! Parses the MCP servers of a request that opens a session. An error names only the index in the list: the
+//! values may be secrets, and are not repeated.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::error;
 
 const LIST: &str = "mcpServers";
 
-/// Takes the list out of the params, and leaves an empty one. A client that says nothing means none.
+/// Takes the list out of the params, and leaves an empty one. A missing list is an empty one.
 pub(crate) fn servers(method: &str, params: &mut Value) -> Result<Vec<McpServerSpec>, Error> {
     let Value::Object(params) = params else {
         return Ok(Vec::new());
@@ -91,7 +91,7 @@ fn member<T: DeserializeOwned>(
 ) -> Result<Option<T>, String> {
     match entry.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        // What serde would say of it repeats the value.
+        // Serde's error would repeat the value.
         Some(value) => T::deserialize(value)
             .map(Some)
             .map_err(|_| format!("`{name}` must be {wanted}")),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_none() {
+    fn missing_list_is_an_empty_list() {
         for mut params in [
             json!({}),
             json!({"mcpServers": null}),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_place_alone() {
+    fn error_names_the_index_and_no_value() {
         const SECRET: &str = "hunter2";
         let good = json!({"name": "a", "command": "a"});
         let cases = [

@@ -1,8 +1,9 @@
-//! A session on its way to one client: a cursor that pulls, translates, and keeps the wire's promises.
+//! The task that sends one session to one client: reads events from a cursor, translates them, and keeps the
+//! order that the wire guarantees.
 //!
-//! Every update of a turn is queued before the answer to its prompt, and nothing of a later turn overtakes
-//! that answer. Questions become requests where this client is asked; what it sees of its own prompt is left
-//! out.
+//! It queues every update of a turn before the answer to its prompt, and nothing of a later turn before that
+//! answer. It turns questions into requests if this client is the one to ask, and leaves out the client's own
+//! prompts.
 
 mod hitl;
 mod idle;
@@ -39,31 +40,30 @@ use crate::{
     wire::StandardUpdate,
 };
 
-/// How a client comes to follow a session.
+/// How a client starts to follow a session.
 pub(crate) enum FollowStart {
-    /// From here on, once its answer is queued, beginning with the commands there are and the questions
-    /// that are open.
+    /// From now on, once its answer is queued; starts with the available commands and the open questions.
     Fresh(Gate, Vec<PermissionAsked>, Vec<SlashCommand>),
-    /// What came before, then the answer, then from here on.
+    /// First the replay, then the answer, then from now on.
     Replay(ReplayPlan),
 }
 
-/// Made when the answer is given, not when it is asked for.
+/// Builds an answer when it is given, not when it is requested.
 pub(crate) type LateAnswer = Box<dyn FnOnce() -> Result<serde_json::Value, Error> + Send>;
 
 struct SessionPump {
     peer: Arc<Peer>,
     attached: Arc<AttachedSession>,
-    /// This following of the session.
+    /// The id of this follow of the session.
     stream: FollowId,
     dialect: Dialect,
     lines: UpdateProjector,
     questions: ClientQuestions,
-    /// Of an agent that waits.
+    /// The idle notifications, while the agent waits.
     signs: SignsOfLife,
 }
 
-/// Follows a session until it ends, the client leaves, or following is stopped.
+/// Follows a session until it ends, the client disconnects, or the follow is stopped.
 pub(crate) fn follow(
     peer: &Arc<Peer>,
     attached: &Arc<AttachedSession>,
@@ -110,7 +110,7 @@ impl SessionPump {
 
     async fn open(&mut self, from: &mut Subscription, opening: FollowStart) -> Result<(), PumpEnd> {
         let mut replayed = ReplaySummary::default();
-        // As they were when the opening was answered: a change after that comes with the stream.
+        // The commands at the time of the answer: the stream has any later change.
         let (gate, commands) = match opening {
             FollowStart::Fresh(gate, open, commands) => {
                 self.questions.unseen = from.position();
@@ -162,7 +162,7 @@ impl SessionPump {
     async fn live(&mut self, from: &mut Subscription) -> Result<Infallible, PumpEnd> {
         loop {
             tokio::select! {
-                // What is there already may say that the agent waits no more.
+                // The next events may end the agent's wait.
                 biased;
                 delivery = from.next() => {
                     self.deliver(&delivery.map_err(PumpEnd::Session)?).await?;
@@ -198,8 +198,8 @@ impl SessionPump {
         self.send(out).await
     }
 
-    /// Whether an event may mean something else to this client than to others. Somebody else's prompt does not, and
-    /// may be long.
+    /// Whether an event may differ between this client and others. Another client's prompt does not, and may be
+    /// long.
     fn is_personal(&self, envelope: &Envelope) -> bool {
         match envelope.event.family() {
             EventFamily::Turn(event) => match event {
@@ -213,7 +213,7 @@ impl SessionPump {
                     false
                 }
             },
-            // The paths of its session.
+            // The paths in its session, which only a client on this machine receives as absolute.
             EventFamily::Delegation(_) => self.peer.config.on_this_machine,
             EventFamily::Permission(_)
             | EventFamily::Question(_)
@@ -230,14 +230,14 @@ impl SessionPump {
         }
     }
 
-    /// Whether a message is left out for this client. With the extensions, that a message was delivered is
-    /// an update of its own, and no repetition.
+    /// Whether a message is left out for this client. With the extensions, the delivery of a message is a
+    /// separate update and no repetition.
     fn leaves_out(&self, message: &MessageId) -> bool {
         self.dialect.profile == Profile::Acp && self.attached.leaves_out(message)
     }
 
     fn encode(&self, events: &[Envelope]) -> Vec<u8> {
-        // An encoded chunk of ordinary text is about this long; a guess spares most of the growing.
+        // An encoded chunk of ordinary text has about this length; the guess avoids most reallocations.
         let mut out = Vec::with_capacity(events.len() * 256);
         events
             .iter()
@@ -245,7 +245,7 @@ impl SessionPump {
         out
     }
 
-    /// Events that may mean something else to each client.
+    /// Sends an event that may differ between clients.
     async fn personal(
         &mut self,
         envelope: &Envelope,
@@ -275,7 +275,7 @@ impl SessionPump {
             EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => {
                 if let Some(turn) = &envelope.turn {
                     self.send(std::mem::take(out)).await?;
-                    // Written before the outcome of the cancel is, which would wait for the same.
+                    // The withdrawal precedes the outcome of the cancel, which would wait at the same gate.
                     if let Some(gate) = self.attached.withdrawing(turn) {
                         gate.passed().await;
                     }
@@ -295,7 +295,7 @@ impl SessionPump {
             EventFamily::Question(QuestionEvent::HitlRequested { request_id, .. }) => {
                 self.lines.write(envelope, out);
                 self.questions.heard_hitl(request_id);
-                // What an agent only tells of, or what is settled by now, asks nobody.
+                // A question that an agent only reports, or that has its answer by now, is not sent.
                 if let Some(request) = self.attached.session.hitl(request_id) {
                     self.send(std::mem::take(out)).await?;
                     self.put(request).await?;
@@ -338,8 +338,8 @@ impl SessionPump {
         Ok(())
     }
 
-    /// Answers the prompt of a turn whose updates are queued, if it is this client's. Nothing goes on
-    /// before the answer is queued too.
+    /// Answers the prompt of a turn whose updates are queued, if it is this client's. Waits until the answer is
+    /// queued too.
     async fn end_prompt(&self, turn: &TurnId, end: &TurnOutcome) {
         let prompt = self.attached.ended(turn);
         if let Some(prompt) = prompt {
@@ -349,15 +349,15 @@ impl SessionPump {
         }
     }
 
-    /// Waits for the answer to the request that had this outcome, if it is this client's: nothing that
-    /// comes of a control is told before whoever asked for it has the answer.
+    /// Waits for the answer to the request that had this outcome, if it is this client's: no effect of a
+    /// control is sent before the client that requested it has its answer.
     async fn answered(&self, outcome: &ControlOutcome) {
         if let Some(gate) = self.attached.answering(outcome) {
             gate.passed().await;
         }
     }
 
-    /// A turn begins. What the client sees of its own prompt is left out.
+    /// Writes the start of a turn, without the prompt if it is the client's own.
     fn begin_turn(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let start = out.len();
         self.lines.write(envelope, out);
@@ -366,7 +366,7 @@ impl SessionPump {
         }
     }
 
-    /// A setting changed: settings are always told all together, as they are when they are told.
+    /// Writes a change of a setting: always all settings together, with their current values.
     fn setting(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let start = out.len();
         if let AgentEvent::ModeChanged { mode_id } = &envelope.event {
@@ -393,7 +393,7 @@ impl SessionPump {
         }
     }
 
-    /// Tells the transport that all is queued that it asked for.
+    /// Marks for the transport that everything it asked for is queued.
     async fn mark(&self) -> Result<(), ClientDisconnected> {
         self.send_piece(Bytes::new()).await
     }
@@ -419,7 +419,7 @@ impl From<ClientDisconnected> for PumpEnd {
     }
 }
 
-/// Whether clients of one profile may see different things of this event.
+/// Returns the answer to a prompt whose turn has this outcome.
 fn outcome(outcome: &TurnOutcome) -> Result<PromptResponse, Error> {
     match outcome {
         TurnOutcome::Stopped { stop_reason: why } => Ok(PromptResponse::new(stop_reason(*why))),

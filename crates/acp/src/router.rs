@@ -1,7 +1,8 @@
-//! The serving surface on one screen: a row a method, each saying where it runs.
+//! The table of all methods, with where each runs.
 //!
-//! The SDK's dispatch loop is serial and carries the answers to our own requests too, so nothing here waits
-//! for the client. What touches the disk runs beside the loop; what must keep its order runs in it.
+//! The SDK's dispatch loop is serial and also delivers the answers to our own requests, so nothing here waits
+//! for the client. Methods that use the disk run outside the loop; methods that must keep their order run in
+//! it.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ use crate::{
     ordering::Gate,
 };
 
-/// What a host may tell over the bridge.
+/// The notification that a host may send over the bridge.
 const SKILLS_UPDATE: &str = BridgeNotification::SkillsUpdate.name();
 
 pub(crate) struct Router {
@@ -65,7 +66,7 @@ impl Router {
             "session/detach"            => hand_over(to, decode(method, params), |p, to| live::detach(peer, p, to)).await,
             "session/heartbeat"         => hand_over(to, decode(method, params), |p, to| live::heartbeat(peer, p, to)).await,
             "session/live_clients"      => answer(to, decode(method, params).and_then(|p| live::clients(peer, &p))),
-            // Beside the loop: they open, copy or remove files.
+            // Outside the loop: they open, copy or remove files.
             "session/new"               => hand_over(to, equipped(method, params), async |p, to| setup::new(peer, p, to)).await,
             "session/load"              => hand_over(to, resuming(method, params, equipped), async |p, to| setup::load(peer, p, to)).await,
             "session/resume"            => hand_over(to, resuming(method, params, equipped), async |p, to| setup::resume(peer, p, to)).await,
@@ -94,7 +95,7 @@ impl Router {
                     skills::updated(peer);
                     Ok(())
                 }
-                // `$/cancel_request` reaches its request through the SDK; anything else is not for us.
+                // The SDK applies `$/cancel_request` to its request; other notifications are not for us.
                 _ => {
                     tracing::debug!(method, "ignored a notification");
                     Ok(())
@@ -145,7 +146,7 @@ impl HandleDispatchFrom<Client> for Router {
     }
 }
 
-/// Answers before anything that comes of the request is told.
+/// Answers before any update that the request causes is sent.
 async fn first<P, T: Serialize, F: Future<Output = Result<T, Error>>>(
     peer: &Peer,
     to: Responder,
@@ -160,7 +161,7 @@ async fn first<P, T: Serialize, F: Future<Output = Result<T, Error>>>(
     answer(to, done);
 }
 
-/// Hands the answering over with what is to be done.
+/// Passes the responder on to the handler.
 async fn hand_over<P, F: Future<Output = ()>>(
     to: Responder,
     params: Result<P, Error>,
@@ -172,7 +173,7 @@ async fn hand_over<P, F: Future<Output = ()>>(
     }
 }
 
-/// Answers with what comes of it, whenever that is.
+/// Runs the handler in a task, and answers with its result.
 fn beside<P, T, F>(
     peer: &Arc<Peer>,
     to: Responder,
@@ -195,10 +196,10 @@ fn beside<P, T, F>(
 
 fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> {
     let params = match params {
-        // They may be left out where none are needed.
+        // Params may be missing if none are needed.
         Value::Null => Value::Object(serde_json::Map::new()),
         Value::Object(_) => params,
-        // By position they would fit by luck.
+        // Positional params would fit only by chance.
         _ => {
             let message = format!("{method}: params must be an object");
             return Err(error::bad_params(&message));
@@ -207,7 +208,7 @@ fn decode<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, Error> 
     serde_json::from_value(params).map_err(|e| error::params(method, &e))
 }
 
-/// The same for a request that may go on after an event.
+/// Decodes a request that may continue after an event.
 fn resuming<T>(
     method: &str,
     params: Value,
@@ -218,7 +219,7 @@ fn resuming<T>(
     Ok(ResumableRequest { request, after })
 }
 
-/// The same for a request that opens a session, with servers.
+/// Decodes a request that opens a session, with servers.
 fn equipped<T: DeserializeOwned>(
     method: &str,
     mut params: Value,
@@ -229,7 +230,7 @@ fn equipped<T: DeserializeOwned>(
     Ok(RequestWithServers { request, servers })
 }
 
-/// The same for a listing.
+/// Decodes a request that lists sessions.
 fn listing(method: &str, params: Value) -> Result<FilteredListRequest, Error> {
     let live = ext::live::wanted_liveness(&params).map_err(|e| error::bad_params(&e))?;
     Ok((decode(method, params)?, live))

@@ -1,5 +1,4 @@
-//! Modes and options as ACP shows them. The mode is an option too: a client that sees any option hides
-//! the modes.
+//! Modes and options in ACP's form. The mode is an option too: a client that shows options hides the modes.
 
 use agent_client_protocol::v1::schema::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode,
@@ -7,7 +6,7 @@ use agent_client_protocol::v1::schema::{
 };
 use harn_runtime::{Observer, modes};
 
-/// The option that stands for the mode.
+/// The id of the option for the mode.
 pub(crate) const MODE_OPTION: &str = "mode";
 
 pub(crate) fn mode_state(session: &Observer) -> SessionModeState {

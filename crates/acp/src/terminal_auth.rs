@@ -1,24 +1,24 @@
 //! The authentication method of ACP's type `terminal`: a command of the agent's program that a client runs in a
-//! terminal of its own. No session needs it; registries of agents and some clients ask for such a method.
+//! terminal of its own. No session needs it; registries of agents and some clients require such a method.
 
 use agent_client_protocol::v1::schema::{AuthMethod, AuthMethodTerminal, ClientCapabilities, Meta};
 use serde_json::{Value, json};
 
-/// The capability of clients that came before ACP's own, and the member of a method that they read.
+/// The capability of clients older than ACP's own, and the member of a method that they read.
 const TERMINAL_AUTH: &str = "terminal-auth";
 
 /// A command of the agent's program that a client may run in a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalAuth {
-    /// Its id as an authentication method.
+    /// The id of the authentication method.
     pub id: &'static str,
-    /// Its name, for people.
+    /// The name, for people.
     pub name: &'static str,
-    /// What it does, for people.
+    /// The description, for people.
     pub description: &'static str,
-    /// What a client appends to the arguments that it starts the agent with.
+    /// The arguments that a client appends to those that it starts the agent with.
     pub args: Vec<String>,
-    /// The agent's program, absolute.
+    /// The absolute path of the agent's program.
     pub program: String,
     /// The arguments that the agent was started with.
     pub started_with: Vec<String>,
@@ -27,14 +27,14 @@ pub struct TerminalAuth {
 /// How a client can run such a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TerminalAuthSupport {
-    /// `auth.terminal`: it starts the agent once more, with further arguments.
+    /// `auth.terminal`: it starts the agent again, with further arguments.
     standard: bool,
     /// `_meta["terminal-auth"]`: it runs the command that the method's `_meta` names.
     by_meta: bool,
 }
 
 impl TerminalAuthSupport {
-    /// What a client declared.
+    /// Reads the declarations of a client.
     pub(crate) fn declared(client: &ClientCapabilities) -> Self {
         let by_meta = client.meta.as_ref().and_then(|it| it.get(TERMINAL_AUTH));
         Self {
@@ -43,12 +43,12 @@ impl TerminalAuthSupport {
         }
     }
 
-    /// The method for this client; none if it cannot run one, or the agent has none.
+    /// Returns the method for this client; none if it cannot run one, or the agent has none.
     pub(crate) fn offered(self, method: Option<&TerminalAuth>) -> Option<&TerminalAuth> {
         method.filter(|_| self.standard || self.by_meta)
     }
 
-    /// The same as `initialize` lists it.
+    /// Returns the method in the form of the `initialize` answer.
     pub(crate) fn listed(self, method: Option<&TerminalAuth>) -> Vec<AuthMethod> {
         let listed = self.offered(method).map(|method| {
             let meta = self.by_meta.then(|| method.command_for_meta());
@@ -105,7 +105,7 @@ mod tests {
             (with_meta(json!({})), json!([by_meta])),
             (with_meta(json!(false)), json!([])),
             (json!({"auth": {"terminal": false}}), json!([])),
-            // Terminals for commands of the agent are something else.
+            // This capability is about terminals for the agent's commands.
             (json!({"terminal": true}), json!([])),
         ] {
             assert_eq!(

@@ -1,7 +1,7 @@
-//! The body of a request, read within bounds of length and time.
+//! Reads the body of a request within limits of length and time.
 //!
-//! A body that is refused is read past for a while: many clients look at an answer only once they have sent
-//! everything, and one that is hung up on before never sees why.
+//! The server reads on for a while after it rejects a body: many clients read the response only after they have
+//! sent everything, and a client that is disconnected before that never sees the reason.
 
 use std::{future::poll_fn, pin::Pin, time::Duration};
 
@@ -12,23 +12,23 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
 
-/// How long a client may take to send a request.
+/// The longest time that a client may take to send a request.
 const SENDING: Duration = Duration::from_secs(30);
-/// How long it may go on sending what is refused.
+/// The longest time that the rest of a rejected body is read.
 const PAST: Duration = Duration::from_secs(2);
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// It is longer than allowed.
+    /// The body is longer than allowed.
     TooLong,
-    /// It took too long to arrive.
+    /// The body took too long to arrive.
     Slow,
-    /// It broke off, or was not sent as HTTP has it.
+    /// The body ended early, or is not valid HTTP.
     Broken,
 }
 
-/// Reads a body of at most `limit` bytes. One that is longer is read past, up to `past` bytes of it.
+/// Reads a body of at most `limit` bytes. Discards a longer one, up to `past` bytes of it.
 pub async fn read(
     headers: &HeaderMap,
     mut body: Body,
@@ -50,9 +50,9 @@ pub async fn read(
     whole.ok_or(BodyError::TooLong)
 }
 
-/// Reads past what nobody wants, as far as it comes soon and is not longer than `most` bytes.
+/// Reads and discards a rejected body for a short time, up to `most` bytes.
 pub async fn skim(headers: &HeaderMap, mut body: Body, most: usize) {
-    // Who asks first sends nothing unless it is read.
+    // A client that sends `Expect` sends its body only when the server begins to read it.
     if headers.contains_key(header::EXPECT) {
         return;
     }
@@ -65,11 +65,11 @@ pub async fn skim(headers: &HeaderMap, mut body: Body, most: usize) {
             }
         }
     };
-    // What takes longer is hung up on.
+    // A client that takes longer is disconnected.
     let _ = timeout(PAST, rest).await;
 }
 
-/// All of it; nothing where it is too long.
+/// Reads the whole body; returns nothing if it is longer than `limit`.
 async fn collect(body: &mut Body, limit: usize) -> Result<Option<Bytes>, BodyError> {
     let mut all = BytesMut::new();
     while let Some(data) = next(body).await {
@@ -82,7 +82,7 @@ async fn collect(body: &mut Body, limit: usize) -> Result<Option<Bytes>, BodyErr
     Ok(Some(all.freeze()))
 }
 
-/// The next piece; empty where it is none of the content.
+/// Returns the next piece of data; a frame without data, such as trailers, yields an empty piece.
 async fn next(body: &mut Body) -> Option<Result<Bytes, BodyError>> {
     let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await?;
     let data = frame.map(|frame| frame.into_data().unwrap_or_default());

@@ -1,8 +1,8 @@
-//! Lines in and bytes out, whatever carries them: pipes, sockets, WebSockets. Both directions are bounded.
-//! Knows no protocol, only the envelope of JSON-RPC that several have in common.
+//! Reads lines from a client and writes bytes to it, over pipes, sockets and WebSockets. Both directions are
+//! bounded. Knows no protocol, only the JSON-RPC envelope that several have in common.
 //!
-//! The blocking loops belong on threads of their own: a read of stdin cannot be cancelled, and an async
-//! runtime would wait for it at exit.
+//! Run the blocking loops on separate threads: a read of stdin cannot be cancelled, and an async runtime would
+//! wait for it at exit.
 
 #[cfg(feature = "http")]
 pub mod body;
@@ -23,24 +23,24 @@ pub use outgoing::{
 };
 pub use socket::{read_lines_from, write_pieces};
 
-/// The longest line a client may send over stdio; screenshots are large.
+/// The longest line that a client may send over stdio; screenshots are large.
 pub const STDIO_LINE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// A line from the client, or what came in its place.
+/// A line from the client, or the reason why it was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IncomingLine {
-    /// A line, without its end.
+    /// A line, without its line break.
     Text(String),
     /// A line longer than allowed; it was skipped.
     TooLong {
-        /// What is allowed.
+        /// The longest allowed line, in bytes.
         limit: usize,
     },
     /// A line that is not UTF-8; it was skipped.
     NotUtf8,
 }
 
-/// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
+/// Reads lines until the input ends or the receiver is dropped. Skips blank lines.
 pub fn read_lines<T: From<IncomingLine>>(
     reader: impl Read,
     limit: usize,
@@ -68,7 +68,6 @@ pub fn read_lines<T: From<IncomingLine>>(
     }
 }
 
-/// The line that is being read.
 struct LineBuffer {
     line: Vec<u8>,
     limit: usize,
@@ -84,8 +83,8 @@ impl LineBuffer {
         }
     }
 
-    /// Takes bytes up to the next newline, or nothing at the end of the input. Returns how many it took, and the
-    /// line that ends with them, if it is not blank. What is over the limit is thrown away as it comes.
+    /// Takes bytes up to the next newline, or nothing at the end of the input. Returns how many it took, and
+    /// the line that ends with them, if it is not blank. Drops bytes over the limit as they arrive.
     fn take(&mut self, available: &[u8]) -> (usize, Option<IncomingLine>) {
         let newline = available.iter().position(|&byte| byte == b'\n');
         let part = &available[..newline.unwrap_or(available.len())];
@@ -110,7 +109,7 @@ impl LineBuffer {
     }
 }
 
-/// Writes until every sender is gone or the client is.
+/// Writes until every sender is dropped or a write fails.
 pub fn write_chunks<P: Parcel>(
     mut queue: OutgoingReceiver<P>,
     mut writer: impl Write,

@@ -1,4 +1,4 @@
-//! The queue of bytes to a client: bounded, and in order but for what may go ahead.
+//! The queue of bytes to a client: bounded and in order, except priority lines, which overtake the others.
 
 use std::{
     collections::VecDeque,
@@ -8,21 +8,21 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// What may wait to be written. A client that stops reading costs this much and a cursor.
+/// The limits of a queue of bytes. A client that stops reading costs this much memory and a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutgoingLimits {
-    /// How many bytes may wait.
+    /// The most bytes in the queue.
     pub bytes: usize,
-    /// In how many chunks.
+    /// The most chunks in the queue.
     pub chunks: usize,
-    /// How many bytes may wait to overtake those.
+    /// The most bytes of priority lines, which overtake the queue.
     pub ahead_bytes: usize,
-    /// How much is handed out at a time, as far as lines allow: what overtakes waits this long.
+    /// The size at which a chunk is cut, at a line break. A priority line waits for at most one such piece.
     pub piece_bytes: usize,
 }
 
 impl Default for OutgoingLimits {
-    /// Those of a client on stdio, of which there is one.
+    /// Returns the limits for the one client on stdio.
     fn default() -> Self {
         Self {
             bytes: 1024 * 1024,
@@ -33,15 +33,15 @@ impl Default for OutgoingLimits {
     }
 }
 
-/// What is queued: whole lines, with whatever else the queue's owner has to say of them.
+/// An item of the queue: whole lines, with any data that the queue's owner attaches.
 pub trait Parcel: Clone + Send + 'static {
-    /// The lines, each with its line break.
+    /// Returns the lines, each with its line break.
     fn bytes(&self) -> &Bytes;
 
-    /// The same, to cut pieces off.
+    /// Returns the lines, to cut pieces off.
     fn bytes_mut(&mut self) -> &mut Bytes;
 
-    /// Whether it is handed out even without bytes.
+    /// Whether the receiver returns it even if it has no bytes.
     fn is_mark(&self) -> bool {
         false
     }
@@ -57,7 +57,7 @@ impl Parcel for Bytes {
     }
 }
 
-/// The way to a client: whole lines, in the order they are sent. Cheap to clone.
+/// The sending end of a client's queue: whole lines, in the order they are sent. Cheap to clone.
 pub struct OutgoingSender<P = Bytes> {
     chunks: mpsc::Sender<OutgoingChunk<P>>,
     room: Arc<Semaphore>,
@@ -80,7 +80,7 @@ impl<P> Clone for OutgoingSender<P> {
 
 enum OutgoingChunk<P> {
     Lines(P, OwnedSemaphorePermit),
-    /// Only makes the writer look for what goes ahead.
+    /// Only wakes the writer, so that it looks for priority lines.
     Look,
 }
 
@@ -93,7 +93,7 @@ impl<P> OutgoingChunk<P> {
     }
 }
 
-/// What goes ahead of everything that waits.
+/// Lines that overtake everything in the queue.
 struct PriorityLines<P> {
     lines: Mutex<VecDeque<(P, OwnedSemaphorePermit)>>,
     room: Arc<Semaphore>,
@@ -105,33 +105,33 @@ impl<P> PriorityLines<P> {
     }
 }
 
-/// The writing end of [`OutgoingSender`].
+/// The receiving end of the queue of an [`OutgoingSender`], for the writer.
 pub struct OutgoingReceiver<P = Bytes> {
     chunks: mpsc::Receiver<OutgoingChunk<P>>,
     ahead: Arc<PriorityLines<P>>,
     hurry: Arc<Notify>,
-    /// What is left of a long chunk.
+    /// The rest of a long chunk.
     rest: Option<(P, OwnedSemaphorePermit)>,
-    /// Held until more is asked for, that is, until this is written.
+    /// The room of the piece that is being written; released when the writer asks for the next one.
     writing: Option<OwnedSemaphorePermit>,
     piece_bytes: usize,
 }
 
-/// Nobody writes any more.
+/// The error of a queue whose receiver is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client is gone")]
 pub struct ClientDisconnected;
 
-/// A queue of bytes to write, bounded as for stdio.
+/// Creates a queue of bytes to write, with the limits for stdio.
 #[must_use]
 pub fn outgoing<P: Parcel>() -> (OutgoingSender<P>, OutgoingReceiver<P>) {
     outgoing_of(OutgoingLimits::default())
 }
 
-/// A queue of bytes to write, bounded.
+/// Creates a queue of bytes to write, with these limits.
 #[must_use]
 pub fn outgoing_of<P: Parcel>(limits: OutgoingLimits) -> (OutgoingSender<P>, OutgoingReceiver<P>) {
-    // A bound of nothing would let nothing pass.
+    // A limit of zero would block every send.
     let limits = OutgoingLimits {
         bytes: limits.bytes.max(1),
         chunks: limits.chunks.max(1),
@@ -163,7 +163,7 @@ pub fn outgoing_of<P: Parcel>(limits: OutgoingLimits) -> (OutgoingSender<P>, Out
 }
 
 impl<P: Parcel> OutgoingSender<P> {
-    /// Queues one or more whole lines, waiting while the client is behind.
+    /// Queues one or more whole lines; waits while the queue is full.
     pub async fn send(&self, piece: impl Into<P>) -> Result<(), ClientDisconnected> {
         let piece = piece.into();
         let bytes = piece.bytes().len();
@@ -175,25 +175,25 @@ impl<P: Parcel> OutgoingSender<P> {
         sent.map_err(|_| ClientDisconnected)
     }
 
-    /// Queues whole lines before everything that waits; among each other they keep their order.
+    /// Queues whole lines before all others in the queue. They keep their order among each other.
     pub async fn send_ahead(&self, piece: impl Into<P>) -> Result<(), ClientDisconnected> {
         let (piece, most) = (piece.into(), self.limits.ahead_bytes);
         let room = room(&self.ahead.room, piece.bytes().len(), most).await?;
         self.ahead.lock().push_back((piece, room));
         self.hurry();
         match self.chunks.try_send(OutgoingChunk::Look) {
-            // A full queue keeps the writer looking.
+            // With a full queue the writer is awake already.
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(ClientDisconnected),
         }
     }
 
-    /// Has a writer that rests between two writes go on at once.
+    /// Wakes a writer that pauses between two writes.
     pub fn hurry(&self) {
         self.hurry.notify_one();
     }
 
-    /// Resolves when nobody writes any more.
+    /// Resolves when the receiver is dropped.
     pub async fn closed(&self) {
         self.chunks.closed().await;
     }
@@ -204,14 +204,14 @@ async fn room(
     bytes: usize,
     most: usize,
 ) -> Result<OwnedSemaphorePermit, ClientDisconnected> {
-    // What is larger than the queue takes all of it.
+    // A piece larger than the queue takes all of it.
     let weight = u32::try_from(bytes.clamp(1, most)).unwrap_or(u32::MAX);
     let room = of.clone().acquire_many_owned(weight).await;
     room.map_err(|_| ClientDisconnected)
 }
 
 impl<P: Parcel> OutgoingReceiver<P> {
-    /// The next bytes to write; none when every sender is gone.
+    /// Returns the next bytes to write; none when every sender is dropped.
     pub async fn recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
@@ -222,7 +222,7 @@ impl<P: Parcel> OutgoingReceiver<P> {
         }
     }
 
-    /// The next bytes to write, if they are there already.
+    /// Returns the next bytes to write if they are in the queue already.
     pub fn try_recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
@@ -233,13 +233,12 @@ impl<P: Parcel> OutgoingReceiver<P> {
         }
     }
 
-    /// Resolves when there is a reason not to wait for more: the queue is full, or somebody waits for an
-    /// answer.
+    /// Resolves when the writer should end its pause: the queue is full, or the client waits for an answer.
     pub async fn hurried(&self) {
         self.hurry.notified().await;
     }
 
-    /// The same, for a thread.
+    /// Returns the next bytes to write, as [`Self::recv`] does, and blocks its thread.
     pub fn blocking_recv(&mut self) -> Option<P> {
         self.writing = None;
         loop {
@@ -250,7 +249,7 @@ impl<P: Parcel> OutgoingReceiver<P> {
         }
     }
 
-    /// What goes ahead, else a piece of the chunk that is being written.
+    /// Returns a priority line, or else a piece of the chunk that is being written.
     fn at_hand(&mut self) -> Option<P> {
         if let Some((piece, room)) = self.ahead.lock().pop_front() {
             self.writing = Some(room);
@@ -273,7 +272,7 @@ impl<P: Parcel> OutgoingReceiver<P> {
     }
 }
 
-/// Where to cut a long chunk: behind a line, before its end.
+/// Returns where to cut a long chunk: behind a line break, but not at the chunk's end.
 fn cut(bytes: &[u8], at: usize) -> Option<usize> {
     let beyond = bytes.get(at..)?;
     let newline = beyond.iter().position(|&byte| byte == b'\n')?;
@@ -282,7 +281,7 @@ fn cut(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 impl<P> Drop for OutgoingReceiver<P> {
-    /// Those who wait for room must hear that there will be none.
+    /// Frees senders that wait for room; they return [`ClientDisconnected`].
     fn drop(&mut self) {
         self.chunks.close();
         while self.chunks.try_recv().is_ok() {}

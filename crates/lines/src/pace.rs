@@ -1,5 +1,5 @@
-//! How fast is written and how fast is read: a writer rests between two writes, so that a crowd that watches a
-//! busy session costs few large writes and not many small ones; a client that floods is stopped.
+//! Limits the pace of writes and reads. A writer pauses between two writes, so that many clients of a busy
+//! session cost few large writes and not many small ones. A client that sends too fast is stopped.
 
 use std::{
     collections::HashMap,
@@ -13,19 +13,19 @@ use std::{
 
 use tokio::time::Instant;
 
-/// How many clients there are, for who shares the machine with them.
+/// The number of clients that share the machine.
 #[derive(Clone, Default)]
 pub struct ClientCount(Arc<AtomicUsize>);
 
-/// One of a crowd.
+/// A slot for one client. Dropping it frees the slot.
 pub struct ClientSlot {
     crowd: ClientCount,
-    /// One of a smaller crowd, too.
+    /// The slot in the count of its own party.
     _own: Option<Box<Self>>,
 }
 
 impl ClientCount {
-    /// One more, unless there are as many as there may be.
+    /// Adds a client, unless there are `most` already.
     #[must_use]
     pub fn join(&self, most: usize) -> Option<ClientSlot> {
         self.add(most, None)
@@ -42,8 +42,8 @@ impl ClientCount {
         })
     }
 
-    /// How long to rest after a write. A few clients hear of everything within some milliseconds; a
-    /// thousand still within thirty, and the machine has time for the agent.
+    /// Returns the pause after a write. A few clients receive everything within some milliseconds, a thousand
+    /// within thirty; the rest of the time is for the agent.
     fn rest(&self) -> Duration {
         const SHORTEST: Duration = Duration::from_millis(4);
         const A_CLIENT: Duration = Duration::from_micros(25);
@@ -53,8 +53,7 @@ impl ClientCount {
     }
 }
 
-/// A crowd in which each of several parties has its share: a quarter of all places is kept from each of them,
-/// for the others.
+/// The slots of clients from several parties. No party gets more than three quarters of them.
 pub struct ClientQuotas<K> {
     most: usize,
     all: ClientCount,
@@ -62,7 +61,7 @@ pub struct ClientQuotas<K> {
 }
 
 impl<K: Eq + Hash + Clone> ClientQuotas<K> {
-    /// So many places.
+    /// Creates this many slots.
     #[must_use]
     pub fn of(most: usize) -> Self {
         Self {
@@ -72,12 +71,12 @@ impl<K: Eq + Hash + Clone> ClientQuotas<K> {
         }
     }
 
-    /// One more of a party, unless there are as many as there may be.
+    /// Adds a client of a party, unless all slots, or all that the party may have, are taken.
     #[must_use]
     pub fn join(&self, party: &K) -> Option<ClientSlot> {
         let own = {
             let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-            // Who has no place any more is not kept; each place has a handle to its crowd.
+            // Drops the counts of parties without clients; each slot has a handle to its count.
             own.retain(|_, crowd| Arc::strong_count(&crowd.0) > 1);
             own.entry(party.clone()).or_default().clone()
         };
@@ -87,7 +86,7 @@ impl<K: Eq + Hash + Clone> ClientQuotas<K> {
 }
 
 impl ClientSlot {
-    /// How long to rest after a write, in this crowd.
+    /// Returns the pause after a write, for this number of clients.
     #[must_use]
     pub fn rest(&self) -> Duration {
         self.crowd.rest()
@@ -100,7 +99,7 @@ impl Drop for ClientSlot {
     }
 }
 
-/// How many messages a client has left.
+/// The number of messages that a client may send now; it grows with time.
 pub struct RateAllowance {
     per_second: f64,
     left: f64,
@@ -108,10 +107,10 @@ pub struct RateAllowance {
 }
 
 impl RateAllowance {
-    /// What came in the quiet time before may come at once, as much as of two seconds.
+    /// Unused messages accumulate for this long and may then be sent at once.
     const SECONDS: f64 = 2.0;
 
-    /// So many in a second, over a while.
+    /// Allows this many messages in a second, on average.
     #[must_use]
     pub fn new(per_second: u32) -> Self {
         let per_second = f64::from(per_second);
@@ -122,7 +121,7 @@ impl RateAllowance {
         }
     }
 
-    /// Takes one message; whether there was one.
+    /// Takes one message; returns whether one was left.
     pub fn take(&mut self) -> bool {
         let now = now();
         let passed = now.duration_since(self.at).as_secs_f64();
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crowd_rests_longer_and_has_a_bound() {
+    fn pause_grows_with_the_number_of_clients() {
         let crowd = ClientCount::default();
         let alone = crowd.join(3).unwrap();
         let short = alone.rest();
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_all_the_places() {
+    fn one_party_gets_three_quarters_of_the_slots() {
         let shares = ClientQuotas::of(4);
         let ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(ada.len(), 3);
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_all_and_nothing_is_kept_of_who_left() {
+    fn parties_without_clients_are_dropped() {
         let shares = ClientQuotas::of(8);
         let mut of_ada: Vec<_> = std::iter::from_fn(|| shares.join(&"ada")).collect();
         assert_eq!(of_ada.len(), 6);

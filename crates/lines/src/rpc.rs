@@ -1,8 +1,8 @@
-//! The envelope of a JSON-RPC 2.0 message, for the messages that are ours; those of ACP are the SDK's. Knows no method.
+//! The envelope of JSON-RPC 2.0 messages that this project defines; ACP messages use the SDK's types. Knows no method.
 
 use serde::Serialize;
 
-/// A message to write.
+/// A JSON-RPC message to write.
 #[derive(Debug, Serialize)]
 pub struct RpcMessage<'a, I, T> {
     jsonrpc: &'static str,
@@ -34,7 +34,7 @@ impl<'a, I, T> RpcMessage<'a, I, T> {
         error: None,
     };
 
-    /// Asks for something.
+    /// Creates a request.
     pub fn request(id: I, method: &'a str, params: T) -> Self {
         Self {
             id: Some(id),
@@ -44,7 +44,7 @@ impl<'a, I, T> RpcMessage<'a, I, T> {
         }
     }
 
-    /// Answers a request.
+    /// Creates the answer to a request.
     pub fn answer(id: I, result: T) -> Self {
         Self {
             id: Some(id),
@@ -55,7 +55,7 @@ impl<'a, I, T> RpcMessage<'a, I, T> {
 }
 
 impl<'a, T> RpcMessage<'a, (), T> {
-    /// Reports something.
+    /// Creates a notification.
     pub fn notification(method: &'a str, params: T) -> Self {
         Self {
             method: Some(method),
@@ -66,7 +66,8 @@ impl<'a, T> RpcMessage<'a, (), T> {
 }
 
 impl<'a, I> RpcMessage<'a, I, ()> {
-    /// Refuses a request. An id of `None` is null on the wire: the id of the message is not known.
+    /// Creates the error that answers a request. An id of `None` is null on the wire: the id of the message is
+    /// not known.
     pub fn error(id: I, code: i32, message: &'a str) -> Self {
         Self {
             id: Some(id),
@@ -77,12 +78,12 @@ impl<'a, I> RpcMessage<'a, I, ()> {
 }
 
 impl<I: Serialize, T: Serialize> RpcMessage<'_, I, T> {
-    /// The message as text, of JSON values and numbers, which can always be written.
+    /// Returns the message as text. Messages of JSON values and numbers always serialize.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Appends the message as a line. Appends nothing if it cannot be written.
+    /// Appends the message as a line. Appends nothing if it cannot be serialized.
     pub fn write_line(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         let start = out.len();
         let written = serde_json::to_writer(&mut *out, self);

@@ -1,4 +1,4 @@
-//! Lines over a socket: the same as over stdin and stdout, without threads.
+//! Reads and writes lines over a socket, as over stdin and stdout but without threads.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use tokio::{
 
 use super::{IncomingLine, LineBuffer, OutgoingReceiver, Parcel};
 
-/// How much is gathered before it is written.
+/// The size of a batch of pieces that is written at once.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Reads lines until the input ends or nobody listens any more. Blank lines are skipped.
+/// Reads lines until the input ends or the receiver is dropped. Skips blank lines.
 pub async fn read_lines_from<T: From<IncomingLine>>(
     mut reader: impl AsyncBufRead + Unpin,
     limit: usize,
@@ -35,7 +35,7 @@ pub async fn read_lines_from<T: From<IncomingLine>>(
     }
 }
 
-/// Writes until every sender is gone or the client is.
+/// Writes until every sender is dropped or a write fails.
 pub async fn write_pieces<P: Parcel>(
     mut queue: OutgoingReceiver<P>,
     mut writer: impl AsyncWrite + Unpin,
@@ -43,7 +43,7 @@ pub async fn write_pieces<P: Parcel>(
     let mut batch = Vec::new();
     while let Some(piece) = queue.recv().await {
         writer.write_all(piece.bytes()).await?;
-        // What is there already goes out with one write.
+        // Pieces that are in the queue already are written at once.
         batch.clear();
         while batch.len() < BATCH_BYTES
             && let Some(piece) = queue.try_recv()

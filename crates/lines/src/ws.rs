@@ -1,7 +1,7 @@
-//! WebSockets, as a server: the handshake, small buffers, and messages in frames that stay small.
+//! The server side of WebSockets: the handshake, small buffers, and messages in small frames.
 //!
-//! Thousands may watch one session. What is written is copied behind what waits to be, and the room for that is
-//! kept: so a long message goes out in several frames, and the message itself is shared by all whom it is for.
+//! Thousands of clients may watch one session. A socket copies each frame into its write buffer, whose memory
+//! it keeps: so a long message is sent in several frames, and all receivers share the message itself.
 //! Hand-written because libraries copy a message for each client that it is sent to.
 
 mod upgrade;
@@ -20,13 +20,13 @@ use tokio_tungstenite::tungstenite::{
 
 pub use upgrade::{NoHandshake, UpgradedWebSocket, WebSocketUpgrade};
 
-/// How much is written at a time.
+/// The number of bytes that a socket writes at once.
 pub const AT_A_TIME: usize = 8 * 1024;
-/// The longest frame.
+/// The longest frame, in bytes.
 pub const FRAME_BYTES: usize = 4 * 1024;
 const READ_BYTES: usize = 4 * 1024;
 
-/// The buffers of a socket, whose client may send messages up to this long.
+/// Returns the buffer sizes of a socket whose client may send messages of at most `message_bytes`.
 #[must_use]
 pub fn bounds(message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
@@ -36,12 +36,12 @@ pub fn bounds(message_bytes: usize) -> WebSocketConfig {
         .max_message_size(Some(message_bytes))
 }
 
-/// The frames of one message of text, none of them long.
+/// Splits one text message into short frames.
 pub fn frames(text: Bytes) -> impl Iterator<Item = Frame> {
     frames_of(std::iter::once(text))
 }
 
-/// The same for a text that is made as it is sent: a piece at a time is there.
+/// Splits one text message into short frames; takes one piece of the text at a time, while it is sent.
 pub fn frames_of(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Frame> {
     let mut pieces = pieces.filter(|piece| !piece.is_empty()).peekable();
     let mut text = Bytes::new();
@@ -58,7 +58,7 @@ pub fn frames_of(pieces: impl Iterator<Item = Bytes>) -> impl Iterator<Item = Fr
     })
 }
 
-/// Why no more is read, as the client is told in farewell.
+/// Returns the close code and the reason that the client receives after a failed read.
 #[must_use]
 pub fn reproach(error: &Error) -> (CloseCode, &'static str) {
     match error {

@@ -1,4 +1,4 @@
-//! Lines in, bytes out, both bounded: the transport under clients that are odd, slow or gone.
+//! Reading lines and writing bytes within limits, with clients that are odd, slow or gone.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 use std::{
@@ -15,7 +15,6 @@ use harn_lines::{
 };
 use tokio::{sync::mpsc, task::unconstrained};
 
-/// What comes of these bytes.
 fn lines(input: &[u8], limit: usize) -> Vec<IncomingLine> {
     read(input, limit)
 }
@@ -42,12 +41,12 @@ fn lines_are_cut_at_newlines() {
 }
 
 #[test]
-fn blank_lines_are_nothing() {
+fn blank_lines_are_skipped() {
     let input = b"\n\r\n  \t\n{}\n\n   \n[]\n  ";
     assert_eq!(lines(input, 10), [line("{}"), line("[]")]);
 }
 
-/// JSON does not mind a carriage return, so the line keeps it.
+/// JSON allows a carriage return as white space, so the line keeps it.
 #[test]
 fn a_carriage_return_before_the_newline_is_white_space() {
     let items = lines(b"{\"a\":1}\r\n{\"b\":2}\r\n", 20);
@@ -60,13 +59,13 @@ fn a_carriage_return_before_the_newline_is_white_space() {
 }
 
 #[test]
-fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
+fn line_over_the_limit_is_skipped() {
     let too_long = || IncomingLine::TooLong { limit: 5 };
     assert_eq!(
         lines(b"12345\n123456\nok\n", 5),
         [line("12345"), too_long(), line("ok")]
     );
-    // However it ends, and however often.
+    // At the end of the input, and for several long lines.
     assert_eq!(lines(b"123456", 5), [too_long()]);
     assert_eq!(
         lines(b"1234567890\n123456789\n\n", 5),
@@ -74,7 +73,7 @@ fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
     );
 }
 
-/// The limit counts over all the pieces a line comes in.
+/// The limit applies to the sum of all pieces of a line.
 #[test]
 fn a_line_in_pieces_is_still_one_line() {
     let long = "x".repeat(200_000);
@@ -90,13 +89,13 @@ fn a_line_in_pieces_is_still_one_line() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_said_to_be_so() {
+fn line_that_is_not_utf_8_is_reported() {
     let items = lines(b"\xff\xfe\n\xc3\xa9\n\xc3\n", 10);
     assert_eq!(
         items,
         [IncomingLine::NotUtf8, line("é"), IncomingLine::NotUtf8]
     );
-    // Too long comes first: nobody looks inside a line that was thrown away.
+    // The length is checked first: a dropped line is not decoded.
     assert_eq!(
         lines(b"\xff\xff\xff\n", 2),
         [IncomingLine::TooLong { limit: 2 }]
@@ -104,7 +103,7 @@ fn what_is_not_utf_8_is_said_to_be_so() {
 }
 
 #[test]
-fn a_screenshot_fits() {
+fn line_of_the_stdio_limit_is_read() {
     let large = vec![b'x'; STDIO_LINE_LIMIT];
     assert!(
         matches!(&read(&large[..], STDIO_LINE_LIMIT)[..], [IncomingLine::Text(line)] if line.len() == STDIO_LINE_LIMIT)
@@ -112,7 +111,7 @@ fn a_screenshot_fits() {
 }
 
 #[test]
-fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
+fn interrupted_read_is_retried_and_failed_read_returns_its_error() {
     let (sender, mut receiver) = mpsc::channel::<IncomingLine>(8);
     let input = Interrupted(false).chain(&b"one\n"[..]).chain(Broken);
     let error = read_lines(input, 10, sender).unwrap_err();
@@ -121,14 +120,14 @@ fn an_interrupted_read_goes_on_and_a_failed_one_is_told() {
 }
 
 #[test]
-fn nobody_listening_ends_the_reading() {
+fn dropped_receiver_ends_the_read() {
     let (sender, receiver) = mpsc::channel::<IncomingLine>(1);
     drop(receiver);
-    // An endless input: only the missing listener can end it.
+    // The input is endless: only the dropped receiver can end the read.
     read_lines(io::repeat(b'\n').take(1).chain(Endless), 10, sender).unwrap();
 }
 
-/// Hands out a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Read for Pieces<'_> {
@@ -175,10 +174,10 @@ fn chunk(size: usize) -> Bytes {
     vec![b'x'; size].into()
 }
 
-/// Sends chunks until one has to wait; how many were taken.
+/// Sends chunks until one has to wait; returns how many were accepted.
 fn fill(to: &OutgoingSender, size: usize) -> usize {
     let mut taken = 0;
-    // Unconstrained, or the runtime's own budget for a task would stop it first.
+    // Unconstrained, or the runtime's budget for a task would stop it first.
     while let Some(sent) = unconstrained(to.send(chunk(size))).now_or_never() {
         sent.unwrap();
         taken += 1;
@@ -187,7 +186,7 @@ fn fill(to: &OutgoingSender, size: usize) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_sent_comes_out_in_order() {
+async fn chunks_are_received_in_order() {
     let (to, mut from) = outgoing::<Bytes>();
     for text in ["one\n", "two\n", "three\n"] {
         to.send(text).await.unwrap();
@@ -200,7 +199,7 @@ async fn what_is_sent_comes_out_in_order() {
 }
 
 #[tokio::test]
-async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
+async fn priority_lines_overtake_whole_lines() {
     let (to, mut from) = outgoing::<Bytes>();
     let line = [vec![b'x'; 999], vec![b'\n']].concat();
     let lines = line.repeat(100);
@@ -223,7 +222,7 @@ async fn what_goes_ahead_overtakes_whole_lines_that_wait() {
 }
 
 #[tokio::test]
-async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
+async fn priority_lines_wake_the_writer_and_are_bounded() {
     let (to, mut from) = outgoing::<Bytes>();
     {
         let mut next = pin!(from.recv());
@@ -236,7 +235,7 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
         sent.unwrap();
         taken += 1;
     }
-    // The one that is being written counts too.
+    // The line that is being written counts too.
     assert_eq!(taken, 63);
     let mut waiting = pin!(to.send_ahead(chunk(1024)));
     assert!(poll!(&mut waiting).is_pending());
@@ -246,7 +245,7 @@ async fn what_goes_ahead_wakes_the_writer_and_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_costs_a_mebibyte() {
+async fn queue_of_a_client_that_does_not_read_is_bounded() {
     let (to, mut from) = outgoing::<Bytes>();
     assert_eq!(fill(&to, CHUNK) * CHUNK, 1024 * 1024);
     let mut waiting = pin!(to.send(chunk(CHUNK)));
@@ -279,8 +278,8 @@ async fn many_small_chunks_are_bounded_too() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_leaves_frees_those_who_wait() {
-    // One waits for room in bytes, one in number.
+async fn dropped_receiver_fails_waiting_senders() {
+    // One sender waits for bytes, one for a chunk.
     for size in [CHUNK, 1] {
         let (to, from) = outgoing::<Bytes>();
         fill(&to, size);
@@ -298,14 +297,14 @@ async fn a_receiver_that_leaves_frees_those_who_wait() {
     }
 }
 
-/// Only so that a waiter who is never freed fails instead of hanging.
+/// Fails instead of hanging if the future never resolves.
 async fn within_reach<T>(wait: impl Future<Output = T>) -> T {
     let patience = std::time::Duration::from_secs(10);
     tokio::time::timeout(patience, wait).await.unwrap()
 }
 
 #[test]
-fn the_writer_writes_all_and_ends_with_its_senders() {
+fn writer_writes_everything_and_ends_with_its_senders() {
     let (to, from) = outgoing::<Bytes>();
     for text in ["one\n", "two\n"] {
         to.send(text).now_or_never().unwrap().unwrap();
@@ -317,7 +316,7 @@ fn the_writer_writes_all_and_ends_with_its_senders() {
 }
 
 #[test]
-fn a_writer_that_fails_frees_those_who_wait() {
+fn failed_writer_fails_senders() {
     let (to, from): (OutgoingSender, OutgoingReceiver) = outgoing::<Bytes>();
     to.send("one\n").now_or_never().unwrap().unwrap();
     let full = write_chunks(from, &mut [][..]).unwrap_err();

@@ -1,5 +1,5 @@
-//! One connection of the streamable transport: no socket, but an id that requests name. What the client posts
-//! goes in, what is said to it is put into the stream where it belongs.
+//! One connection of the streamable transport: it has no socket, but an id that requests name. Passes on the
+//! messages that the client posts, and puts each line for the client into the stream it belongs to.
 
 use std::{
     collections::VecDeque,
@@ -39,13 +39,13 @@ use crate::{
 
 /// How many of the latest requests to the client are remembered, so that it can answer them.
 const ASKED: usize = 4096;
-/// Lines that may wait to be understood. Few, because a line may be large.
+/// The most lines in the input queue. Few, because a line may be large.
 const WAITING_LINES: usize = 4;
 
-/// What a person is asked with, which is put again when the session is followed anew.
+/// Requests that ask a person; they are sent again when the session is followed again.
 const QUESTIONS: [&str; 2] = ["session/request_permission", "elicitation/create"];
 
-/// What a line to the client is, as far as it matters where it goes.
+/// The kind of a line to the client, as far as it decides the stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OutgoingLineKind {
     Answer,
@@ -56,12 +56,12 @@ enum OutgoingLineKind {
 pub(super) struct HttpConnection {
     id: String,
     principal: Principal,
-    /// Taken when the connection ends.
+    /// None after the connection ended.
     lines: Mutex<Option<mpsc::Sender<ConnectionInput>>>,
     own: Arc<MailboxStream>,
     sessions: Mutex<SessionStreams>,
     asked: Mutex<VecDeque<Box<str>>>,
-    /// The requests that close a session, until they are answered.
+    /// Unanswered requests that close a session.
     closing: Mutex<VecDeque<(Box<str>, SessionId)>>,
     allowance: Mutex<RateAllowance>,
     member: ClientSlot,
@@ -71,7 +71,7 @@ pub(super) struct HttpConnection {
 }
 
 impl HttpConnection {
-    /// A new connection, and where the answer to its first request comes.
+    /// Opens a connection; returns it with a receiver of the answer to its first request.
     pub(super) fn open(
         registry: &Arc<ConnectionRegistry>,
         principal: &Principal,
@@ -120,7 +120,7 @@ impl HttpConnection {
                     () = this.ended() => {}
                 }
             };
-            // Its end ends its input, and so what is served; what is served being done, nothing is routed.
+            // `end` closes the input, so `served` returns; that closes the queue, so `route` returns.
             let (served, (), ()) = tokio::join!(Box::pin(served), route, idle);
             if let Err(error) = served {
                 tracing::debug!(%error, "a connection ended early");
@@ -142,45 +142,45 @@ impl HttpConnection {
         self.principal == *principal
     }
 
-    /// Ends it, as the client does by closing stdin.
+    /// Ends the connection, as a client on stdio does by closing stdin.
     pub(super) fn end(&self) {
         lock(&self.lines).take();
         self.ended.cancel();
     }
 
-    /// Resolves when it has ended.
+    /// Resolves when the connection has ended.
     pub(super) async fn ended(&self) {
         self.ended.cancelled().await;
     }
 
-    /// How long to rest between two writes.
+    /// Returns the pause between two writes.
     pub(super) fn rest(&self) -> Duration {
         self.member.rest()
     }
 
-    /// A line from the client, or what comes in its place.
+    /// Passes on a line from the client, or another input.
     pub(super) async fn send(&self, line: ConnectionInput) -> Result<(), HttpRefusal> {
         self.used.notify_waiters();
         let lines = lock(&self.lines).clone().ok_or(HttpRefusal::Ended)?;
         lines.send(line).await.map_err(|_| HttpRefusal::Ended)
     }
 
-    /// Takes one message from what the client may send in a while.
+    /// Takes one message from the client's rate allowance; returns whether one was left.
     pub(super) fn may_send(&self) -> bool {
         lock(&self.allowance).take()
     }
 
-    /// Whether this was asked over this connection, not too long ago.
+    /// Whether the server sent a request with this id over this connection recently.
     pub(super) fn was_asked(&self, id: &str) -> bool {
         lock(&self.asked).iter().any(|asked| **asked == *id)
     }
 
-    /// Whether the session has a stream here.
+    /// Whether this connection has a stream of the session.
     pub(super) fn has_session(&self, session: &SessionId) -> bool {
         lock(&self.sessions).get(session).is_some()
     }
 
-    /// This request closes a session; its stream goes some time after the answer.
+    /// Remembers a request that closes a session; the session's stream is dropped some time after the answer.
     pub(super) fn closes(&self, request: &str, session: &SessionId) {
         let mut closing = lock(&self.closing);
         closing.push_back((request.into(), session.clone()));
@@ -189,7 +189,7 @@ impl HttpConnection {
         }
     }
 
-    /// Begins to read the stream of a session, or of the connection.
+    /// Starts to read the stream of a session, or of the connection.
     pub(super) fn read(
         self: &Arc<Self>,
         session: Option<&SessionId>,
@@ -212,7 +212,7 @@ impl HttpConnection {
         lock(&self.sessions).get_or_open(session)
     }
 
-    /// Puts what is said to the client where it belongs.
+    /// Puts each line for the client into its stream.
     async fn route(&self, mut queue: PieceReceiver, first: oneshot::Sender<Bytes>) {
         let mut first = Some(first);
         let route = async {
@@ -232,7 +232,8 @@ impl HttpConnection {
             session,
             stream: following,
         } = piece;
-        // Only what follows a session opens its stream: an answer may name one that is not for this client.
+        // Only the follow of a session opens its stream: an answer may name a session that is not for this
+        // client.
         let stream = session.and_then(|session| match following {
             Some(_) => self.stream(&session),
             None => lock(&self.sessions).get(&session),
@@ -251,13 +252,13 @@ impl HttpConnection {
             if sort == OutgoingLineKind::Answer
                 && let Some(first) = first.take()
             {
-                // Whoever asked may have gone.
+                // The client may have disconnected.
                 let _ = first.send(line);
                 continue;
             }
             match (&stream, event_id::of(&line)) {
                 (Some(stream), Some(id)) => stream.event(following, id, line).await,
-                // Who never read the stream of its session reads that of the connection.
+                // A client that never read the session's stream reads the stream of the connection.
                 (Some(stream), None) if sort != OutgoingLineKind::Answer || stream.was_read() => {
                     stream
                         .other(following, NonEventLine { line, said_anew })
@@ -274,9 +275,10 @@ impl HttpConnection {
         }
     }
 
-    /// Remembers a request to the client. Tells what a line is, and the session that it says was closed.
+    /// Remembers a request to the client. Returns the kind of a line, and the session whose closing it
+    /// confirms.
     fn note(&self, line: &[u8]) -> (OutgoingLineKind, Option<SessionId>) {
-        // How an update begins, which most lines are.
+        // Most lines are updates, which begin like this.
         const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method""#;
         if line.starts_with(NOTIFICATION) {
             return (OutgoingLineKind::Else, None);
@@ -306,7 +308,7 @@ impl HttpConnection {
         (OutgoingLineKind::Answer, closed.map(|(_, session)| session))
     }
 
-    /// Returns when nobody has used it for as long as that.
+    /// Returns when the connection was unused for as long as `long`.
     async fn idle(&self, long: Duration) {
         loop {
             let used = self.used.notified();
@@ -320,7 +322,7 @@ impl HttpConnection {
     }
 }
 
-/// Somebody reads a stream of a connection, which keeps it from being idle.
+/// A reader of one stream of a connection; the connection is not idle while it exists.
 pub(super) struct SseReadGuard {
     pub(super) reader: SseReader,
     pub(super) connection: Arc<HttpConnection>,

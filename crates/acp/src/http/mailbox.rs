@@ -1,9 +1,9 @@
-//! One stream of the streamable transport, between two of its readers: what waits to be sent, what may have
-//! to be sent again, and where the stream goes on.
+//! One stream of the streamable transport, independent of its reader: the lines to send, the lines to keep for
+//! resending, and the position of the stream.
 //!
-//! Lines of the session's stream are not kept: they have event ids, and the session is followed anew from
-//! behind one. Answers and the like have no such place, so they get one here, behind the event they were
-//! sent after, and the latest are kept until the client has seen something later. Nothing here waits.
+//! Event lines are not kept: they have event ids, and the session is followed again from one of them. Other
+//! lines, such as answers, get a frame id here, behind the event they were sent after; the latest of them are
+//! kept, to be sent again. Nothing here waits.
 
 use std::collections::VecDeque;
 
@@ -17,9 +17,9 @@ use crate::{
     transport::{FollowId, RefollowError, RefollowRequest},
 };
 
-/// How much of the stream may wait for its reader.
+/// The most bytes of the stream that wait for its reader.
 pub(super) const WAITING_BYTES: usize = 256 * 1024;
-/// How many lines without an event id are kept after they were sent, and how much of them.
+/// How many lines without an event id are kept after they were sent, and how many bytes of them.
 const KEPT_LINES: usize = 256;
 const KEPT_BYTES: usize = 1024 * 1024;
 
@@ -27,46 +27,46 @@ const KEPT_BYTES: usize = 1024 * 1024;
 pub(super) struct Mailbox {
     waiting: VecDeque<QueuedLine>,
     waiting_bytes: usize,
-    /// Lines that wait for their place among events that come once more, by that place.
+    /// Lines that wait for their position among repeated events, in order of that position.
     placed: VecDeque<DeferredLine>,
     placed_bytes: usize,
-    /// Lines that were sent, the oldest first.
+    /// Lines without an event id that were sent, the oldest first.
     kept: VecDeque<SentLine>,
     kept_bytes: usize,
-    /// The latest line that was sent and is not kept any more.
+    /// The frame id of the latest sent line that is not kept any more.
     forgotten: Option<SseFrameId>,
     state: CatchUpState,
-    /// What an earlier following says is stale.
+    /// The current follow of the session; lines of an earlier one are stale.
     stream: Option<FollowId>,
-    /// What a client that came back had seen, where that was before the first event line that came.
+    /// The last event of a client that reconnected, if it precedes the first event line that arrived.
     wanted: Option<EventId>,
-    /// The first event line that came, the last one, and the last one that was sent.
+    /// The first and last event line that arrived, and the last one that was sent.
     first: Option<EventId>,
     came: EventId,
     sent: EventId,
-    /// How many lines without an event id were sent.
+    /// The number of lines without an event id that were sent.
     number: u64,
 }
 
 enum QueuedLine {
     Event(EventId, Bytes),
     Other(NonEventLine),
-    /// Everything was sent that was there when the session was followed anew.
+    /// Marks the end of the events that existed when the session was followed again.
     CaughtUp,
 }
 
-/// A line that has no place of its own.
+/// A line without an event id.
 #[derive(Clone)]
 pub(super) struct NonEventLine {
     pub(super) line: Bytes,
-    /// Whether who follows the session anew says it anew, as it does with open questions.
+    /// Whether following the session again sends it again, as it does with open questions.
     pub(super) said_anew: bool,
 }
 
 struct DeferredLine {
     behind: EventId,
     other: NonEventLine,
-    /// Where it was sent before, which it keeps for life: whoever has it knows it by that.
+    /// The frame id under which it was sent before. It never changes, because clients know the line by it.
     sent: Option<SseFrameId>,
 }
 
@@ -77,47 +77,46 @@ struct SentLine {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum CatchUpState {
-    /// What comes is what goes on.
+    /// Lines are sent in the order they arrive.
     #[default]
     Along,
-    /// Something was left out, or is wanted again: the session has to be followed anew.
+    /// Events were dropped or are needed again: the session must be followed again.
     Behind,
-    /// It is: events come once more, and other lines wait for their places among them.
+    /// The session is followed again: events repeat, and other lines wait for their positions among them.
     Catching,
 }
 
-/// What comes of following a session anew.
+/// The result of following a session again.
 pub(super) type RefollowReply = oneshot::Receiver<Result<(), RefollowError>>;
 
-/// A line to send, and its place in the stream.
+/// A line to send, and its id in the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SseFrame {
     pub(super) place: SseFrameId,
     pub(super) line: Bytes,
 }
 
-/// Why a stream does not go on where somebody wants it to.
+/// The reason why a stream cannot continue behind the line that a client names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CannotResume {
-    /// It never came that far.
+    /// The stream has not reached this position.
     Unknown,
-    /// What was said since is not kept any more.
+    /// Lines after this position are not kept any more.
     TooFarBack,
 }
 
 impl Mailbox {
-    /// Whether a line of the session's stream can be taken in without leaving it out, or is of no use.
+    /// Whether there is room for an event line, or the line is not needed because the stream is behind.
     pub(super) fn takes_event(&self) -> bool {
         self.state == CatchUpState::Behind || self.waiting_bytes < WAITING_BYTES
     }
 
-    /// Whether there is room for another line.
+    /// Whether there is room for a line without an event id.
     pub(super) fn takes_other(&self) -> bool {
         self.waiting_bytes + self.placed_bytes < 2 * WAITING_BYTES
     }
 
-    /// A line of the session's stream. Where there is no room it is left out, and the session has to be
-    /// followed anew.
+    /// Queues an event line. Drops it if there is no room; then the session must be followed again.
     pub(super) fn event(&mut self, stream: Option<FollowId>, id: EventId, line: Bytes) {
         self.came = self.came.max(id);
         self.first.get_or_insert(id);
@@ -132,8 +131,8 @@ impl Mailbox {
         }
     }
 
-    /// A line that has no place of its own. It is never left out, unless a following that is no more wrote
-    /// it: ask for room before.
+    /// Queues a line without an event id. Drops it only if it is from a stale follow; call
+    /// [`Self::takes_other`] before.
     pub(super) fn other(&mut self, stream: Option<FollowId>, other: NonEventLine) {
         if self.is_stale(stream) {
             return;
@@ -147,7 +146,7 @@ impl Mailbox {
         }
     }
 
-    /// Everything came that was there when the session was followed anew.
+    /// Marks that all events arrived that existed when the session was followed again.
     pub(super) fn caught_up(&mut self, stream: Option<FollowId>) {
         if self.state == CatchUpState::Catching && !self.is_stale(stream) {
             self.state = CatchUpState::Along;
@@ -155,7 +154,7 @@ impl Mailbox {
         }
     }
 
-    /// How to have the session followed anew, if that is needed. Said once.
+    /// Returns a request to follow the session again, if that is needed; only once.
     pub(super) fn refollow(
         &mut self,
         session: &SessionId,
@@ -172,7 +171,7 @@ impl Mailbox {
         Some((refollow, answer))
     }
 
-    /// Behind which event it begins.
+    /// Returns the event before the first one of this stream.
     fn begun(&self) -> EventId {
         let before = |id: EventId| EventId::from(Seq(id.seq().0.saturating_sub(1)));
         self.wanted
@@ -180,12 +179,12 @@ impl Mailbox {
             .unwrap_or(EventId::BEGINNING)
     }
 
-    /// Whether anything was sent, to whoever it was.
+    /// Whether any line was sent, to any reader.
     pub(super) fn has_sent(&self) -> bool {
         self.number > 0 || self.sent != EventId::BEGINNING
     }
 
-    /// Whether a following that is no more wrote something. What nobody who follows wrote is never stale.
+    /// Whether a line is from an earlier follow. A line from no follow is never stale.
     fn is_stale(&self, stream: Option<FollowId>) -> bool {
         stream.is_some() && stream < self.stream
     }
@@ -199,7 +198,7 @@ impl Mailbox {
         });
     }
 
-    /// The next line to send.
+    /// Returns the next line to send.
     pub(super) fn next(&mut self) -> Option<SseFrame> {
         loop {
             let sent = self.sent;
@@ -230,7 +229,7 @@ impl Mailbox {
         }
     }
 
-    /// The next line whose place has come.
+    /// Returns the next deferred line if its position is reached.
     fn placed_until(&mut self, comes: impl FnOnce(EventId) -> bool) -> Option<DeferredLine> {
         let next = self.placed.front()?;
         if self.state == CatchUpState::Behind || !comes(next.behind) {
@@ -244,7 +243,7 @@ impl Mailbox {
     fn send_other(&mut self, other: NonEventLine, sent: Option<SseFrameId>) -> SseFrame {
         let place = sent.unwrap_or_else(|| {
             self.number += 1;
-            // One that comes again has the place of an event that may not: this one is behind it too.
+            // A resent line may name an event that is not sent again; this line must be behind that event too.
             let before = self.kept.back().map_or(self.sent, |sent| sent.place.event);
             SseFrameId {
                 event: before.max(self.sent),
@@ -263,7 +262,7 @@ impl Mailbox {
         SseFrame { place, line }
     }
 
-    /// Goes on behind a place that a client has seen, whatever was sent since.
+    /// Continues behind a line that the client has received, whatever was sent since.
     pub(super) fn resume(&mut self, after: SseFrameId) -> Result<(), CannotResume> {
         if after.number > self.number || after.event > self.came {
             return Err(CannotResume::Unknown);
@@ -282,7 +281,7 @@ impl Mailbox {
             }
             self.sent = after.event;
         }
-        // Whatever is not in its hands is placed among the events that it has not seen.
+        // Lines that the client has not received get a position among the events that it has not received.
         for SentLine { place, other } in unseen.into_iter().rev() {
             self.placed_bytes += other.line.len();
             let behind = place.event;
@@ -296,8 +295,8 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Lines that were to be sent again and are not, because whoever asked for them had seen them by then: its
-    /// request was held up on its way.
+    /// Moves lines that were to be sent again back to the kept ones, if the client has received them by now:
+    /// the request for them was delayed.
     fn seen_after_all(&mut self, after: SseFrameId) {
         let placed = std::mem::take(&mut self.placed);
         for placed in placed {
@@ -312,7 +311,7 @@ impl Mailbox {
         }
     }
 
-    /// Leaves out the events that wait. The lines between them keep their places.
+    /// Drops the events in the queue. The lines between them keep their positions.
     fn fall_behind(&mut self) {
         self.state = CatchUpState::Behind;
         let mut behind = self.sent;
@@ -320,7 +319,7 @@ impl Mailbox {
             match waiting {
                 QueuedLine::Event(id, _) => behind = id,
                 QueuedLine::Other(other) => self.place(behind, other),
-                // What was placed comes before it, even where the event it was behind does not come again.
+                // Deferred lines precede this mark, even if the event before them is not sent again.
                 QueuedLine::CaughtUp => {
                     let placed = self.placed.back().map(|placed| placed.behind);
                     behind = placed.map_or(behind, |placed| placed.max(behind));
@@ -328,7 +327,7 @@ impl Mailbox {
             }
         }
         self.waiting_bytes = 0;
-        // Those that had their places and those that waited are each in order.
+        // The lines deferred before and the lines moved here are each in order.
         let placed = self.placed.make_contiguous();
         placed.sort_by_key(|placed| placed.behind);
     }

@@ -1,11 +1,11 @@
-//! What a transport has to know of a message: what sort it is, and which session it names.
+//! Parses the parts of a message that a transport needs: its kind, and the session it names.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-/// A JSON-RPC message, as far as it matters here.
+/// The members of a JSON-RPC message that a transport reads.
 #[derive(Deserialize)]
 pub(super) struct RpcEnvelope<'a> {
     #[serde(default)]
@@ -22,17 +22,17 @@ pub(super) struct RpcEnvelope<'a> {
     error: bool,
 }
 
-/// Whether a member is there, also with null.
+/// Whether a member exists, even if it is null.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(value).map(|_| true)
 }
 
-/// A session is named more than once.
+/// The error of params that name the session more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NamedTwice;
 
 impl<'a> RpcEnvelope<'a> {
-    /// Reads one; none where it is no JSON object, or no message.
+    /// Parses a message; none if the text is not a JSON object, or not a message.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let message: Self = serde_json::from_str(text).ok()?;
         let version = message.jsonrpc.as_deref() == Some("2.0");
@@ -48,19 +48,20 @@ impl<'a> RpcEnvelope<'a> {
         self.is_answer() && self.error
     }
 
-    /// The id as it is written, if it is more than null.
+    /// Returns the id as it is written, unless it is null.
     pub(super) fn id(&self) -> Option<&'a str> {
         self.id.map(RawValue::get).filter(|id| *id != "null")
     }
 
-    /// The session that its params name, if they do. One that they name twice is another for each who looks.
+    /// Returns the session that the params name, if any. Naming it twice is an error: parsers would disagree on
+    /// the session.
     pub(super) fn session(&self) -> Result<Option<String>, NamedTwice> {
         #[derive(Deserialize)]
         struct SessionIdParams<'a> {
             #[serde(rename = "sessionId", borrow, default)]
             session_id: Option<&'a RawValue>,
         }
-        // Of the protocol itself, about a message and not a session.
+        // Methods with `$/` belong to the protocol itself and concern a message, not a session.
         let ours = self.method.as_deref().filter(|m| !m.starts_with("$/"));
         let Some(params) = self.params.filter(|_| ours.is_some()) else {
             return Ok(None);
@@ -68,14 +69,14 @@ impl<'a> RpcEnvelope<'a> {
         if !params.get().starts_with('{') {
             return Ok(None);
         }
-        // What is an object can only be wrong by that.
+        // In an object, a repeated key is the only possible error.
         let params: SessionIdParams<'_> =
             serde_json::from_str(params.get()).map_err(|_| NamedTwice)?;
         let text = params.session_id.map(RawValue::get);
         Ok(text.and_then(|text| serde_json::from_str(text).ok()))
     }
 
-    /// Whether it closes a session, or removes it.
+    /// Whether its method closes or removes a session.
     pub(super) fn closes(&self) -> bool {
         let method = self.method.as_deref();
         matches!(
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_are_told_apart() {
+    fn kinds_of_messages_are_distinguished() {
         let request =
             r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}"#;
         let read = RpcEnvelope::read(request).unwrap();
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_named_once_or_not_at_all() {
+    fn session_named_twice_is_an_error() {
         let session = |params: &str| {
             let text = format!(r#"{{"jsonrpc":"2.0","method":"x","params":{params}}}"#);
             RpcEnvelope::read(&text).unwrap().session()

@@ -1,8 +1,8 @@
-//! ACP over HTTP: `/acp` as a WebSocket, and as the streamable transport, in which a client posts its
-//! messages and reads those to it from one stream for the connection and one for each session.
+//! ACP over HTTP: `/acp` as a WebSocket, and as the streamable transport, in which a client posts its messages
+//! and reads from one stream for the connection and one for each session.
 //!
-//! Who may come in is decided before a request gets here, and said by its [`Principal`]; without one nothing
-//! is served. An id is no credential: the connection of another principal is unknown to this one.
+//! Authentication happens before a request gets here and attaches a [`Principal`]; a request without one is
+//! rejected. An id is not a credential: a connection is unknown to every other principal.
 
 mod connection;
 mod mailbox;
@@ -41,34 +41,33 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// What is served, and within which bounds.
+/// The sessions to serve, and the limits.
 #[derive(Clone)]
 pub struct HttpConfig {
-    /// The sessions, as their owner sees them.
+    /// The sessions, as the principal `owner` sees them.
     pub hub: Hub,
-    /// How clients are served; each transport fills in what it knows of event ids.
+    /// The configuration of each connection; the transport sets the fields about event ids.
     pub acp: AcpConfig,
-    /// Makes ids that nobody can guess.
+    /// Creates an id that cannot be guessed.
     pub new_id: fn() -> Option<String>,
-    /// How many connections there may be at a time, of both kinds. A quarter of them is kept from each
-    /// principal, for the others.
+    /// The most connections at a time, of both kinds. No principal gets more than three quarters of them.
     pub connections: usize,
-    /// How many connections of the streamable transport a principal may begin in a second, over a while.
+    /// The most connections of the streamable transport that a principal may open in a second, on average.
     pub connections_per_second: u32,
-    /// How many sessions a connection of the streamable transport may have streams of.
+    /// The most session streams of one connection of the streamable transport.
     pub sessions: usize,
-    /// The longest message a client may send.
+    /// The longest message that a client may send, in bytes.
     pub message_bytes: usize,
-    /// How many messages a client may send in a second, over a while.
+    /// The most messages that a client may send in a second, on average.
     pub messages_per_second: u32,
-    /// How long a connection of the streamable transport is kept when nobody reads from it or posts to it.
+    /// The time after which a connection of the streamable transport without a reader or a post ends.
     pub idle: Duration,
-    /// Ends every connection, with a word of farewell.
+    /// Ends every connection; a WebSocket receives a close frame.
     pub ending: CancellationToken,
 }
 
 impl HttpConfig {
-    /// The usual bounds.
+    /// Creates a configuration with the usual limits.
     pub fn new(hub: Hub, new_id: fn() -> Option<String>) -> Self {
         Self {
             hub,
@@ -85,7 +84,7 @@ impl HttpConfig {
     }
 }
 
-/// The routes of ACP. Each request must come with the [`Principal`] it is from, as an extension.
+/// Returns the routes of ACP. Each request must have its [`Principal`] as an extension.
 pub fn routes(config: HttpConfig) -> Router {
     let registry = Arc::new(ConnectionRegistry::new(config));
     let methods = post(handle_post)
@@ -112,7 +111,7 @@ async fn handle_get(
 ) -> Result<Response, HttpRefusal> {
     let principal = principal(&request)?;
     if request.method() == Method::HEAD {
-        // A stream has no end to tell the length of, and would be taken from its reader.
+        // A stream has no known length, and opening it would take it from its reader.
         return Err(HttpRefusal::Method);
     }
     match WebSocketUpgrade::is_asked_for(request.headers()) {
@@ -131,13 +130,13 @@ async fn handle_delete(
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-/// Who sent a request. One that nobody vouches for is not served.
+/// Returns the principal of a request. A request without one is rejected.
 fn principal(request: &Request<Body>) -> Result<Principal, HttpRefusal> {
     let principal = request.extensions().get::<Principal>();
     principal.cloned().ok_or(HttpRefusal::Nobody)
 }
 
-/// The text of a header that may be there once.
+/// Returns the text of a header that may occur once.
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, HttpRefusal> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
@@ -150,7 +149,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
     }
 }
 
-/// The lines of a piece without their ends, none of them copied.
+/// Splits a piece into lines without their line breaks, without a copy.
 fn split_lines(mut bytes: Bytes) -> impl Iterator<Item = Bytes> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {

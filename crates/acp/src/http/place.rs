@@ -1,7 +1,7 @@
-//! The place of a line in a stream of the streamable transport, which is what the `id` of its frame says.
+//! The id of a line in a stream of the streamable transport: the `id` of its frame.
 //!
-//! A line of the session's stream has its event id. Any other line has that of the line before it, a plus,
-//! and its number.
+//! An event line has its event id. Any other line has the id of the event line before it, a plus, and its
+//! number.
 
 use std::{fmt, str::FromStr};
 
@@ -9,15 +9,15 @@ use crate::{BadEventId, EventId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SseFrameId {
-    /// The last event line up to here.
+    /// The last event line up to this line.
     pub(super) event: EventId,
-    /// Zero for that line itself.
+    /// Zero for the event line itself.
     pub(super) number: u64,
 }
 
 impl SseFrameId {
-    /// Whether who has seen this one has seen that one: the number counts all lines of a stream that are
-    /// no events, and each of them was sent right behind the event that it names.
+    /// Whether a client that has received this line has also received the other: the number counts all lines of
+    /// a stream that are not events, and each was sent right behind the event that it names.
     pub(super) fn covers(self, other: Self) -> bool {
         match (self.number, other.number) {
             (0, 0) => other.event <= self.event,

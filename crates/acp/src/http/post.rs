@@ -1,4 +1,4 @@
-//! `POST`: one message of the client. It is looked at before anything else hears of it.
+//! `POST`: one message of the client. The server validates it before it passes it on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::transport::ConnectionInput;
 
-/// How long a client may take to send a message.
+/// The longest time that a client may take to send a message.
 const SENDING: Duration = Duration::from_secs(30);
-/// How long the answer to `initialize` may take.
+/// The longest time until the answer to `initialize`.
 const ANSWERING: Duration = Duration::from_secs(10);
 
 pub(super) async fn handle(
@@ -32,7 +32,7 @@ pub(super) async fn handle(
     if !is_json(&headers) {
         return Err(HttpRefusal::ContentType);
     }
-    // Before the body is read: who names a connection that is not theirs need not send it.
+    // Checked before the body is read: a client that names another principal's connection need not send it.
     let connection = match headers.contains_key(&CONNECTION_ID) {
         true => Some(registry.named(&headers, principal)?),
         false => None,
@@ -75,12 +75,12 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<String, H
     }
     let body = timeout(SENDING, to_bytes(body, limit)).await;
     let body = body.map_err(|_| HttpRefusal::Slow)?;
-    // Whoever went away in the middle does not hear this.
+    // This is also the error of a client that disconnected, which does not receive it.
     let body = body.map_err(|_| HttpRefusal::TooLarge { limit })?;
     String::from_utf8(body.into()).map_err(|_| HttpRefusal::NotJson)
 }
 
-/// What a body is that is no message.
+/// Returns the error for a body that is not a message.
 fn what_else(body: &str) -> HttpRefusal {
     match serde_json::from_str::<&RawValue>(body) {
         Err(_) => HttpRefusal::NotJson,
@@ -89,7 +89,7 @@ fn what_else(body: &str) -> HttpRefusal {
     }
 }
 
-/// The message as it goes on. What names somebody else's things ends here.
+/// Returns the message to pass on. Rejects a message that names another client's requests or sessions.
 async fn checked(
     registry: &ConnectionRegistry,
     connection: &HttpConnection,
@@ -98,7 +98,7 @@ async fn checked(
     body: &str,
 ) -> Result<String, HttpRefusal> {
     if message.is_answer() {
-        // Some clients complain without an id; that is heard, and answers nothing.
+        // Some clients send errors without an id; these are passed on and answer nothing.
         let unknown = message.id().is_some_and(|id| !connection.was_asked(id));
         return match unknown {
             true => Err(HttpRefusal::NothingAsked),
@@ -123,7 +123,7 @@ async fn checked(
     Ok(line)
 }
 
-/// The message with the session in its params that so far only the header names.
+/// Adds the session, which only the header names, to the params of the message.
 fn with_session(body: &str, session: &str) -> Result<String, HttpRefusal> {
     let mut message: Value = serde_json::from_str(body).map_err(|_| HttpRefusal::NotJson)?;
     let params = message.as_object_mut().map(|message| {
@@ -132,7 +132,7 @@ fn with_session(body: &str, session: &str) -> Result<String, HttpRefusal> {
     });
     let params = params.and_then(Value::as_object_mut);
     let params = params.ok_or(HttpRefusal::NotAMessage)?;
-    // One that is there is no text.
+    // A `sessionId` that exists here is not a string.
     if params.contains_key("sessionId") {
         return Err(HttpRefusal::NotAMessage);
     }
@@ -140,7 +140,7 @@ fn with_session(body: &str, session: &str) -> Result<String, HttpRefusal> {
     Ok(message.to_string())
 }
 
-/// The first message makes the connection, and is answered here and now.
+/// Opens a connection with its first message and returns the answer in the response.
 async fn initialize(
     registry: &Arc<ConnectionRegistry>,
     principal: &Principal,
@@ -154,7 +154,7 @@ async fn initialize(
         return Err(HttpRefusal::TooFast);
     }
     let (connection, answer) = HttpConnection::open(registry, principal)?;
-    // Where the client goes away meanwhile, nobody will ever name this connection.
+    // If the client disconnects meanwhile, it never learns the id of this connection.
     let unnamed = EndOnDrop(&connection);
     connection
         .send(ConnectionInput::Line(body.to_owned()))

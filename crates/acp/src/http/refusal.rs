@@ -1,5 +1,5 @@
-//! What is answered to a request that is not served: a status and a sentence that says what would be right.
-//! Nothing of the request is repeated.
+//! The response to a rejected request: a status and a sentence that states what would be right. Repeats nothing
+//! of the request.
 
 use axum::{
     http::{StatusCode, header},
@@ -8,13 +8,13 @@ use axum::{
 
 use super::JSON;
 
-/// Why a request is not served.
+/// The reason why a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HttpRefusal {
-    /// Nobody vouches for it.
+    /// The request has no principal.
     Nobody,
     Method,
-    /// A header is there twice, is too long or no text.
+    /// A header occurs twice, is too long or is not text.
     Header,
     ContentType,
     Accept,
@@ -25,7 +25,7 @@ pub(super) enum HttpRefusal {
     NotJson,
     Batch,
     NotAMessage,
-    /// The message names no session and has to.
+    /// The message must name a session and does not.
     NoSession,
     NamedTwice,
     OtherSession,
@@ -34,7 +34,7 @@ pub(super) enum HttpRefusal {
     UnknownSession,
     InitializeAgain,
     InitializeWithoutId,
-    /// An answer to nothing that was asked over this connection.
+    /// An answer to a request that was not sent over this connection.
     NothingAsked,
     LastEventId,
     UnknownEvent,
@@ -71,7 +71,7 @@ impl HttpRefusal {
             | Self::LastEventId
             | Self::Upgrade => StatusCode::BAD_REQUEST,
             Self::UnknownConnection | Self::Ended => StatusCode::NOT_FOUND,
-            // Clients give up the session and not the whole connection.
+            // On a conflict, clients give up the session and not the whole connection.
             Self::UnknownSession
             | Self::UnknownEvent
             | Self::TooFarBack
@@ -137,7 +137,7 @@ impl IntoResponse for HttpRefusal {
         let words = self.words();
         let status = self.status();
         match self {
-            // As ACP's own servers do.
+            // The servers of ACP's own project answer like this.
             Self::Batch => {
                 let error = serde_json::json!({
                     "jsonrpc": "2.0",

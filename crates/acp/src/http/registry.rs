@@ -1,4 +1,4 @@
-//! The connections there are, by their ids. Each belongs to a principal; to others it is as if there were none.
+//! The open connections by id. Each belongs to a principal and does not exist for any other.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use crate::lock::lock;
 pub(super) struct ConnectionRegistry {
     pub(super) config: HttpConfig,
     places: ClientQuotas<Principal>,
-    /// As many as there are principals, all of whom were let in.
+    /// Bounded by the number of principals, which are all authenticated.
     beginnings: Mutex<HashMap<Principal, RateAllowance>>,
     connections: Mutex<HashMap<String, Arc<HttpConnection>>>,
 }
@@ -31,18 +31,18 @@ impl ConnectionRegistry {
         }
     }
 
-    /// The sessions of a principal.
+    /// Returns the sessions of a principal.
     pub(super) fn hub(&self, principal: &Principal) -> Hub {
         self.config.hub.of(principal.clone())
     }
 
-    /// Room for one more connection of a principal. Nobody has all of it.
+    /// Reserves a slot for a connection of a principal. No principal can take all slots.
     pub(super) fn join(&self, principal: &Principal) -> Result<ClientSlot, HttpRefusal> {
         let joined = self.places.join(principal);
         joined.ok_or(HttpRefusal::TooManyConnections)
     }
 
-    /// Takes one from the connections that a principal may begin in a while.
+    /// Takes one from the principal's rate of new connections; returns whether one was left.
     pub(super) fn may_begin(&self, principal: &Principal) -> bool {
         let mut beginnings = lock(&self.beginnings);
         let own = beginnings.entry(principal.clone());
@@ -50,7 +50,7 @@ impl ConnectionRegistry {
         own.take()
     }
 
-    /// The connection that a request names.
+    /// Returns the connection that a request names.
     pub(super) fn named(
         &self,
         headers: &HeaderMap,
@@ -62,7 +62,7 @@ impl ConnectionRegistry {
         own.ok_or(HttpRefusal::UnknownConnection)
     }
 
-    /// Whether a session is one that this connection may name: somebody else's is as unknown as none.
+    /// Rejects a session that this connection may not name: another principal's session is as unknown as none.
     pub(super) async fn check_session(
         &self,
         connection: &HttpConnection,

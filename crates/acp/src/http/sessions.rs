@@ -1,5 +1,5 @@
-//! The streams that a connection has of its sessions. That of a session that was closed stays for a while, for a
-//! client that comes back for the answer, and then goes.
+//! The session streams of a connection. The stream of a closed session is kept for a while, for a client that
+//! reconnects for the answer, and then dropped.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,18 +10,17 @@ use harn_model::SessionId;
 
 use super::stream::MailboxStream;
 
-/// How many streams of closed sessions stay, the latest.
+/// How many streams of closed sessions are kept, the latest.
 const CLOSED: usize = 16;
 
 pub(super) struct SessionStreams {
     streams: HashMap<SessionId, Arc<MailboxStream>>,
-    /// Those that were closed, the latest last.
+    /// The closed sessions, the latest last.
     closed: VecDeque<SessionId>,
     most: usize,
 }
 
 impl SessionStreams {
-    /// None yet, and never more than so many.
     pub(super) fn new(most: usize) -> Self {
         Self {
             streams: HashMap::new(),
@@ -34,7 +33,7 @@ impl SessionStreams {
         self.streams.get(session).cloned()
     }
 
-    /// The stream of a session; none where there are too many.
+    /// Returns the stream of a session; none if there are too many.
     pub(super) fn get_or_open(&mut self, session: &SessionId) -> Option<Arc<MailboxStream>> {
         if let Some(stream) = self.get(session) {
             return Some(stream);
@@ -50,7 +49,7 @@ impl SessionStreams {
         Some(stream)
     }
 
-    /// A session was closed.
+    /// Marks a session as closed.
     pub(super) fn close(&mut self, session: SessionId) {
         if let Some(stream) = self.streams.get(&session) {
             stream.set_closed(true);
@@ -60,12 +59,12 @@ impl SessionStreams {
         }
     }
 
-    /// Lets all but the latest of the closed ones go that nobody reads.
+    /// Drops closed streams that have no reader, except the latest `leave`.
     fn sweep(&mut self, leave: usize) {
         let Self {
             streams, closed, ..
         } = self;
-        // Others were opened again.
+        // Sessions that were opened again are no longer closed.
         closed.retain(|session| streams.get(session).is_some_and(|s| s.is_closed()));
         let mut spare = closed.len().saturating_sub(leave);
         closed.retain(|session| {
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_sessions_make_room_and_others_do_not() {
+    fn only_closed_sessions_without_a_reader_are_dropped() {
         let mut sessions = SessionStreams::new(3);
         let read = sessions.get_or_open(&id(0)).unwrap();
         let _reader = read.read(None).unwrap();
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_session_stays_for_a_while() {
+    fn latest_closed_sessions_are_kept() {
         let mut sessions = SessionStreams::new(1000);
         for number in 0..100 {
             sessions.get_or_open(&id(number)).unwrap();

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::transport::{ConnectionInput, FollowId};
 
-/// How often something is sent where nothing is said, so that nobody on the way takes the stream for dead.
+/// The interval of keep-alive comments, so that no proxy takes an idle stream for dead.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 pub(super) async fn handle(
@@ -57,7 +57,7 @@ pub(super) async fn handle(
     let known = response.headers_mut();
     known.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     known.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Each came in with the request, so it can go out again.
+    // Each value is from the request, so it is valid in the response.
     for name in [CONNECTION_ID, SESSION_ID] {
         if let Some(value) = headers.get(&name) {
             known.insert(name, value.clone());
@@ -74,14 +74,14 @@ fn accepts_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The body of an answer that goes on.
+/// The body of a response that streams.
 struct SseBody {
     reading: SseReadGuard,
-    /// What was taken and is not sent yet.
+    /// Parts that were taken and are not sent yet.
     parts: VecDeque<Bytes>,
-    /// Whether something was sent just now.
+    /// Whether something was sent just now, so that the next write pauses.
     rests: bool,
-    /// What will come of having the session followed anew.
+    /// The pending reply to a request to follow the session again.
     asked: Option<(FollowId, RefollowReply)>,
 }
 
@@ -91,7 +91,7 @@ impl SseBody {
             return Some(part);
         }
         let SseReadGuard { reader, connection } = &self.reading;
-        // What comes meanwhile goes into one write.
+        // Lines that arrive during the pause are written at once.
         if std::mem::take(&mut self.rests) {
             tokio::select! {
                 () = sleep(connection.rest()) => {}
@@ -123,7 +123,7 @@ impl SseBody {
                 std::future::pending().await
             };
             tokio::select! {
-                // What is there is sent before the end.
+                // Lines that are in the queue are sent before the end.
                 biased;
                 () = came => {}
                 stream = not_followed => reader.not_followed(stream),

@@ -1,5 +1,5 @@
-//! A mailbox and those at its two ends: the connection, which puts lines in and waits for room, and the one
-//! reader at a time, who takes them out.
+//! A mailbox with its two ends: the connection, which puts lines in and waits for room, and the one reader at a
+//! time, which takes them out.
 
 use std::{
     collections::VecDeque,
@@ -22,14 +22,13 @@ use crate::{
     transport::{FollowId, RefollowRequest},
 };
 
-/// How long a reader may take nothing before the stream goes on without it. Others of the connection wait
-/// as long.
+/// The longest time to wait for a reader that takes nothing. Other streams of the connection wait as long.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How much is sent at a time. Longer lines are not copied but cut, and are shared by all whom they are for.
+/// The size of a write. Longer lines are cut without a copy, and all receivers share them.
 pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 
 pub(super) struct MailboxStream {
-    /// Whose stream it is; none for that of the connection.
+    /// None for the stream of the connection.
     session: Option<SessionId>,
     inner: Mutex<MailboxStreamState>,
     came: Notify,
@@ -39,24 +38,24 @@ pub(super) struct MailboxStream {
 #[derive(Default)]
 struct MailboxStreamState {
     mailbox: Mailbox,
-    /// Who reads, by a number.
+    /// The number of the current reader.
     reader: Option<u64>,
     readers: u64,
     closed: bool,
 }
 
-/// Who reads a stream, until it is dropped.
+/// The reader of a stream, until it is dropped.
 pub(super) struct SseReader {
     stream: Arc<MailboxStream>,
     number: u64,
 }
 
-/// What is there to be sent.
+/// The result of [`SseReader::take`].
 #[derive(Default)]
 pub(super) struct SseBatch {
-    /// Frames, if there are any, in parts none of which is long.
+    /// Frames, if there are any, in short parts.
     pub(super) frames: VecDeque<Bytes>,
-    /// To be passed on to the connection; what comes of it is for [`SseReader::not_followed`].
+    /// The request to pass on to the connection; if it fails, call [`SseReader::not_followed`].
     pub(super) refollow: Option<(RefollowRequest, RefollowReply)>,
 }
 
@@ -70,12 +69,12 @@ impl MailboxStream {
         }
     }
 
-    /// Whether anybody ever read it.
+    /// Whether the stream ever had a reader.
     pub(super) fn was_read(&self) -> bool {
         lock(&self.inner).readers > 0
     }
 
-    /// Puts in a line of the session's stream. Waits for a reader that still takes lines, not for long.
+    /// Queues an event line. Waits a short time for room if there is a reader.
     pub(super) async fn event(&self, stream: Option<FollowId>, id: EventId, line: Bytes) {
         let takes = async {
             loop {
@@ -89,13 +88,13 @@ impl MailboxStream {
                 room.await;
             }
         };
-        // Without room it falls behind, and the session is followed anew for its reader.
+        // Without room the mailbox falls behind, and its reader has the session followed again.
         let _ = timeout(PATIENCE, takes).await;
         lock(&self.inner).mailbox.event(stream, id, line);
         self.came.notify_waiters();
     }
 
-    /// Puts in any other line, once there is room.
+    /// Queues a line without an event id, once there is room.
     pub(super) async fn other(&self, stream: Option<FollowId>, other: NonEventLine) {
         loop {
             let room = self.room.notified();
@@ -111,29 +110,29 @@ impl MailboxStream {
         self.came.notify_waiters();
     }
 
-    /// Everything came that was there when the session was followed anew.
+    /// Marks that all events arrived that existed when the session was followed again.
     pub(super) fn caught_up(&self, stream: Option<FollowId>) {
         lock(&self.inner).mailbox.caught_up(stream);
         self.came.notify_waiters();
     }
 
-    /// Whether somebody reads it.
+    /// Whether the stream has a reader.
     pub(super) fn is_read(&self) -> bool {
         lock(&self.inner).reader.is_some()
     }
 
-    /// Whether its session was closed since anything was said in it.
+    /// Whether the session was closed after the last line of its stream.
     pub(super) fn is_closed(&self) -> bool {
         lock(&self.inner).closed
     }
 
-    /// The session was closed, or something is said in it.
+    /// Sets that the session was closed, or that its stream continues.
     pub(super) fn set_closed(&self, closed: bool) {
         lock(&self.inner).closed = closed;
     }
 
-    /// Begins to read. Who says where to go on takes the stream from whoever reads it: it is most often the
-    /// same client, whose last connection is not known to be gone.
+    /// Starts to read. A client that names its last line takes the stream from the current reader: usually that
+    /// is the same client, whose last connection is not known to be closed.
     pub(super) fn read(
         self: &Arc<Self>,
         after: Option<SseFrameId>,
@@ -145,7 +144,7 @@ impl MailboxStream {
                 CannotResume::TooFarBack => HttpRefusal::TooFarBack,
             })?;
         } else if inner.reader.is_some() && inner.mailbox.has_sent() {
-            // As long as nothing was sent there was no place to name.
+            // As long as nothing was sent, there was no line to name.
             return Err(HttpRefusal::Busy);
         }
         inner.readers += 1;
@@ -160,12 +159,12 @@ impl MailboxStream {
 }
 
 impl SseReader {
-    /// Resolves when something may have come. Made before [`SseReader::take`], it misses nothing.
+    /// Resolves when lines may have arrived. Call it before [`SseReader::take`] to miss none.
     pub(super) fn came(&self) -> impl Future<Output = ()> {
         self.stream.came.notified()
     }
 
-    /// What is there by now; none when somebody else reads.
+    /// Returns the frames to send now; none if there is another reader.
     pub(super) fn take(&self) -> Option<SseBatch> {
         let mut inner = lock(&self.stream.inner);
         if inner.reader != Some(self.number) {
@@ -189,13 +188,13 @@ impl SseReader {
         })
     }
 
-    /// What was asked for will not come: there is nothing to follow any more.
+    /// Ends the wait for repeated events: the session is not followed again.
     pub(super) fn not_followed(&self, stream: FollowId) {
         self.stream.caught_up(Some(stream));
     }
 }
 
-/// What is sent at a time: short lines are copied together, long ones are parts of what others hold too.
+/// The parts of one write: short lines are copied together, long ones are shared slices.
 #[derive(Default)]
 struct SseFrameParts {
     done: VecDeque<Bytes>,
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_has_said_nothing_is_taken_over_without_a_place() {
+    fn stream_that_sent_nothing_is_taken_over_without_a_frame_id() {
         let stream = Arc::new(MailboxStream::new(None));
         let first = stream.read(None).unwrap();
         let second = stream.read(None).unwrap();

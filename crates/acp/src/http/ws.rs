@@ -1,7 +1,8 @@
-//! `GET` with an upgrade: a WebSocket, one message in each text frame, both ways.
+//! `GET` with an upgrade: a WebSocket, one message in each text frame, in both directions.
 //!
-//! Thousands may watch one session, so a socket has small buffers and a short queue, and its writer rests after
-//! each write: what comes meanwhile goes out together. An answer or a full queue ends the rest.
+//! Thousands of clients may watch one session, so a socket has small buffers and a short queue, and its writer
+//! pauses after each write: lines that arrive meanwhile are written together. An answer or a full queue ends
+//! the pause.
 
 use std::{sync::Arc, time::Duration};
 
@@ -41,17 +42,17 @@ use crate::{
     transport::{self, ConnectionInput, OutgoingLimits, PieceReceiver},
 };
 
-/// What clients of this protocol offer.
+/// The subprotocol that ACP clients offer.
 const PROTOCOL: &str = "acp";
-/// What may wait to be written.
+/// The most bytes in the queue of the writer.
 const WRITE_BYTES: usize = 16 * 1024;
-/// Few chunks, so that who follows the session takes what there is together.
+/// Few chunks, so that the session's follow sends all available updates together.
 const CHUNKS: usize = 2;
-/// Lines that may wait to be understood.
+/// The most lines in the input queue.
 const WAITING_LINES: usize = 2;
-/// How often a client that is told nothing is asked whether it is there.
+/// The interval of pings to a client that receives nothing else.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
-/// How long the last that was said may take to be read, and then a farewell.
+/// The longest time for the last lines to be written, and then for the close frame.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const FAREWELL: Duration = Duration::from_millis(100);
 
@@ -85,12 +86,12 @@ pub(super) fn handle(
     Ok(response)
 }
 
-/// Where the URL says to go on: `?lastEventId=`.
+/// Returns the last event that the client has, from the URL: `?lastEventId=`.
 fn last_event_id(query: &str) -> Result<Option<EventId>, HttpRefusal> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     match pairs.find(|(name, _)| *name == "lastEventId") {
         None => Ok(None),
-        // Where the id of a stream's frame is given, what is behind its plus is of no use here.
+        // For the id of an SSE frame, the part behind the plus is ignored.
         Some((_, id)) => {
             let event = id.split(['+', '%']).next().unwrap_or_default();
             event
@@ -117,15 +118,15 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         piece_bytes: WRITE_BYTES,
     });
     let (sink, stream) = socket.split();
-    // A task of its own: it is woken for each update, and what reads and answers need not be looked at then.
+    // A separate task: each update wakes it, and need not also poll the reader and the requests.
     let mut writing = tokio::spawn(write(queue, sink, member));
     let read = async {
         let farewell = tokio::select! {
             farewell = read(stream, lines, RateAllowance::new(per_second)) => farewell,
             () = ending.cancelled() => Some((CloseCode::Away, "the server ends")),
         };
-        // The end of what is read is the end of the input. Who does not read either is not waited for, and what
-        // is served ends with the writer.
+        // The end of reading ends the input. A client that does not read either is not waited for; the end of
+        // the writer ends the served connection.
         let written = timeout(LAST_WORDS, &mut writing).await;
         if written.is_err() {
             writing.abort();
@@ -149,7 +150,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 type WebSocketSink<S> = SplitSink<WebSocketStream<S>, Message>;
 type CloseReason = Option<(CloseCode, &'static str)>;
 
-/// Hands over what comes, until the client leaves or has to.
+/// Passes on the client's messages, until the client disconnects or must be disconnected.
 async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: SplitStream<WebSocketStream<S>>,
     lines: mpsc::Sender<ConnectionInput>,
@@ -178,7 +179,7 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     None
 }
 
-/// Writes what there is, then rests. Gives the sink back when there is nothing to come.
+/// Writes what is in the queue, then pauses. Returns the sink when the queue is closed.
 async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     mut queue: PieceReceiver,
     mut sink: WebSocketSink<S>,

@@ -1,4 +1,4 @@
-//! `session/archive` and `session/unarchive`: whether listings leave a session out. It can be opened either way.
+//! `session/archive` and `session/unarchive`: whether lists omit a session. It can be opened in both states.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use harn_model::SessionId;
 use super::close::{may_change, wind_up};
 use crate::{connection::Peer, error, ext::sender::SenderParams};
 
-/// Closes the session first, as `session/close` does.
+/// Archives a session; closes it first, as `session/close` does.
 pub(crate) async fn archive(
     peer: Arc<Peer>,
     request: ArchiveSessionRequest,

@@ -1,5 +1,5 @@
-//! `authenticate` and `logout`: there is nothing to prove and nothing to forget. The one method there may be is a
-//! command that the client runs in a terminal, so nothing is left to do here.
+//! `authenticate` and `logout`: there are no credentials. The only possible method is a command that the client
+//! runs in a terminal, so nothing is left to do here.
 
 use agent_client_protocol::{
     Error,
@@ -8,7 +8,8 @@ use agent_client_protocol::{
 
 use crate::{connection::Peer, error};
 
-/// ACP has clients run a method of type `terminal` and not send it here; older clients do both.
+/// Accepts the offered method. In ACP, clients run a method of type `terminal` and do not send it here; older
+/// clients do both.
 pub(crate) fn authenticate(
     peer: &Peer,
     request: &AuthenticateRequest,

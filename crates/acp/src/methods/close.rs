@@ -1,4 +1,4 @@
-//! `session/close` and `session/delete`: what still runs is settled and answered first.
+//! `session/close` and `session/delete`: running work is settled and answered first.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub(crate) async fn delete(
     may_change(&peer, &id, &mut actor)?;
     wind_up(&peer, &id).await;
     match peer.hub.delete(&id).await {
-        // What is not there is deleted, as the protocol's compatibility kit advises: a client that
-        // retries, or that shows an old list, has nothing to report.
+        // A missing session counts as deleted, as the protocol's compatibility kit advises: a client that
+        // retries, or that shows an old list, has no error to report.
         Ok(()) | Err(SessionError::NotFound(_)) => {}
         Err(SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId)) => {}
         Err(refused) => return Err(error::session(&refused)),
@@ -43,8 +43,8 @@ pub(crate) async fn delete(
     Ok(DeleteSessionResponse::new())
 }
 
-/// Refuses to delete, archive or retitle a session that another client controls, and while no client controls it,
-/// one that runs a turn or is watched.
+/// Rejects a request to delete, archive or retitle a session that another client controls; or, if no client
+/// controls it, a session that runs a turn or has observers.
 pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Result<(), Error> {
     if let Some(attached) = peer.attached(id) {
         return drive(&attached, DriverAction::Steer, actor).map(drop);
@@ -60,7 +60,7 @@ pub(super) fn may_change(peer: &Peer, id: &SessionId, actor: &mut Actor) -> Resu
     Err(error::not_in_control(&refused))
 }
 
-/// Closes a session and waits until its last updates and answers are on their way.
+/// Closes a session and waits until its last updates and answers are queued.
 pub(super) async fn wind_up(peer: &Peer, id: &SessionId) {
     let open = peer.attached(id);
     peer.hub.close(id).await;

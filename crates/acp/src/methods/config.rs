@@ -1,4 +1,4 @@
-//! `session/set_mode` and `session/set_config_option`. The updates come before the answer.
+//! `session/set_mode` and `session/set_config_option`. The updates precede the answer.
 
 use agent_client_protocol::{
     Responder,
@@ -52,7 +52,7 @@ pub(crate) async fn set_option(peer: &Peer, request: SetSessionConfigOptionReque
     });
 }
 
-/// To a client the mode is one of the options.
+/// Adds the mode to the known options of an error, because clients see it as one.
 fn with_mode(error: SettingError) -> SettingError {
     match error {
         SettingError::UnknownOption { given, known } => SettingError::UnknownOption {

@@ -1,5 +1,5 @@
-//! `harn.hitl.respond`: an answer to what a person is asked. It names no session: it is looked for among
-//! those that this client has open.
+//! `harn.hitl.respond`: an answer to a question for a person. It names no session; the question is looked up in
+//! the sessions that this client has open.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     hitl::names_people,
 };
 
-/// Answered once the answer is written and its updates are on their way.
+/// Answers once the response is written and its updates are queued.
 pub(crate) async fn respond(peer: &Peer, response: HitlResponse, to: Responder) {
     answer_behind(to, take(peer, response).await, |_| HitlRespondResult {
         ok: true,
@@ -39,7 +39,7 @@ async fn take(
         DriverAction::Answer,
         &mut SenderParams::default().actor(),
     )?;
-    // Whoever takes control from here on is asked, and this does not count any more.
+    // A client that takes control from here on gets the question, and this answer no longer counts.
     let written = match attached.session.asked() {
         (Some(term), _) => attached.session.hitl_respond(response.clone(), term).await,
         (None, _) => driver.hitl_respond(response.clone()).await,

@@ -1,5 +1,5 @@
-//! `session/inject` and what can be done about a message until it is delivered. Answered as soon as it is
-//! written; its outcome and its delivery are told after the answer.
+//! `session/inject`, and the methods that change a message before its delivery. Answered as soon as the message
+//! is written; its outcome and its delivery are sent after the answer.
 
 use agent_client_protocol::Error;
 use harn_model::{Actor, ContentBlock, ControlKind, DeliveryMode, MessageId};
@@ -43,7 +43,7 @@ pub(crate) async fn inject(peer: &Peer, params: InjectParams, gate: Gate) -> Res
     Ok(serde_json::to_value(injected)?)
 }
 
-/// Injects a message, its outcome held back behind the answer.
+/// Injects a message; its outcome waits behind the answer.
 async fn held(
     attached: &AttachedSession,
     driver: Driver<'_>,

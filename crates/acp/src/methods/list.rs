@@ -1,4 +1,4 @@
-//! `session/list`: what can be opened, a page at a time.
+//! `session/list`: the sessions that can be opened, in pages.
 
 use std::{
     sync::Arc,
@@ -14,7 +14,7 @@ use harn_runtime::{ArchiveFilter, ListedSession, SessionFilter};
 use super::wire_id;
 use crate::{Dialect, Profile, connection::Peer, error, ext};
 
-/// A request, and whether it wants those that are open or those that are not.
+/// A request, and whether it wants only live or only closed sessions.
 pub(crate) type FilteredListRequest = (ListSessionsRequest, Option<bool>);
 
 pub(crate) async fn handle(
@@ -47,7 +47,7 @@ fn archived(wanted: Option<SessionArchiveFilter>) -> Result<ArchiveFilter, Error
 }
 
 fn info(session: ListedSession, dialect: Dialect) -> SessionInfo {
-    // Plain clients print what they find there.
+    // Plain clients print unknown data.
     let plain = dialect.profile == Profile::Acp;
     let extension = (!plain).then(|| ext::live::listed(&session)).flatten();
     let summary = session.summary;

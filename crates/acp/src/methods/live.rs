@@ -1,5 +1,5 @@
-//! `session/attach`, `takeover`, `detach`, `heartbeat` and `live_clients`: named clients on a session that is
-//! open. The update that tells of one comes before the answer, and questions after it.
+//! `session/attach`, `takeover`, `detach`, `heartbeat` and `live_clients`: named clients of an open session.
+//! The update about a client precedes the answer, and questions follow it.
 
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ pub(crate) async fn take_over(
     join(peer, &request.client, request.wanted(), after, to).await;
 }
 
-/// A client comes to a session. A connection that does not follow it yet does from here on, or from behind the
-/// line it names.
+/// Attaches a client to a session. A connection that does not follow the session yet follows it from now on, or
+/// from behind the line that the request names.
 async fn join(
     peer: &Arc<Peer>,
     said: &LiveClientParams,
@@ -61,7 +61,7 @@ async fn join(
     };
     let id = SessionId::new(said.session_id.as_str());
     let lane = peer.order.lanes.enter(&id);
-    // Done right here, where that takes no waiting for the client, so that what it asks next finds it done.
+    // Runs in the loop if it need not wait for the client, so that the client's next request finds it done.
     let open = || peer.hub.live(&id);
     let is_other = |it: &AttachedSession| open().is_none_or(|open| !it.session.is_same(&open));
     let followed = peer.attached(&id);
@@ -78,7 +78,7 @@ async fn join(
     .await;
 }
 
-/// Does something here and now, or beside the dispatch loop.
+/// Runs a future in the dispatch loop, or in a task.
 async fn one_by_one(peer: &Peer, in_place: bool, work: impl Future<Output = ()> + Send + 'static) {
     match in_place {
         true => work.await,
@@ -86,20 +86,20 @@ async fn one_by_one(peer: &Peer, in_place: bool, work: impl Future<Output = ()> 
     }
 }
 
-/// The place of a request behind those about the same session.
+/// Queues a request behind those about the same session.
 fn lane(peer: &Peer, client: &LiveClientParams) -> LaneSlot {
     let id = SessionId::new(client.session_id.as_str());
     peer.order.lanes.enter(&id)
 }
 
-/// A session that a client comes to, how this connection follows it, and behind which line it goes on.
+/// The session to attach to, this connection's attachment to it, and the line to continue after.
 type AttachTarget = (Controller, Option<Arc<AttachedSession>>, Option<EventId>);
 
 async fn find(peer: &Peer, id: &SessionId, after: Option<EventId>) -> Result<AttachTarget, Error> {
     let session = live(peer, id)?;
     after_its_end(peer, &session).await;
     let followed = peer.attached(id);
-    // What the connection was made with is for what opens a stream.
+    // The id that the connection was opened with applies only to a request that opens a stream.
     let after = after.or_else(|| match followed {
         None => peer.take_last_event_id(),
         Some(_) => None,
@@ -134,7 +134,7 @@ async fn come(
         }
         (Some(earlier), Some(after)) => {
             let attached = earlier.again();
-            // First, or what it is told of itself would come twice.
+            // Replaced first, or the client would receive the update about itself twice.
             replace(peer, &attached).await;
             let result = match attached.session.attach(client).await {
                 Ok((change, seq)) => joined(session.observer(), change, seq),
@@ -148,7 +148,7 @@ async fn come(
                 Ok(told) => told,
                 Err(e) => return answer::<()>(to, Err(error::live(&e))),
             };
-            // Its own update is the first line, where it names none.
+            // Without an id, the first line is the update about the client itself.
             let has_seen = after.is_some();
             let after = after.unwrap_or_else(|| Seq(seq.0.saturating_sub(1)).into());
             let result = joined(session.observer(), change, seq);
@@ -159,7 +159,7 @@ async fn come(
     }
 }
 
-/// Follows the session from behind a line that it has come to, which the client has seen or not.
+/// Follows the session from behind a line that it has reached; `has_seen` is whether the client has that line.
 fn begin(
     peer: &Arc<Peer>,
     attached: &Arc<AttachedSession>,
@@ -181,7 +181,7 @@ fn begin(
     follow(peer, attached, from, opening, FollowId::begin());
 }
 
-/// The answer to whoever came, as the session is when it is given.
+/// Builds the answer to a client that attached, with the session's state at that time.
 fn joined(session: Observer, change: LiveClientChange, seq: Seq) -> LateAnswer {
     Box::new(move || {
         let meta = session.meta();
@@ -212,7 +212,7 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: DetachParams, to: Responder
             let (session, client, metadata) = named(&peer, &params.client)?;
             let metadata = metadata.unwrap_or_default();
             let attached = peer.attached(session.id());
-            // A broker that is not on the session itself may report that a client is gone.
+            // A broker that is not attached to the session itself may report that a client is gone.
             let seat = match &attached {
                 Some(attached) => attached.session.clone(),
                 None => take_seat(&peer, &session, SeatClaim::Never),
@@ -233,8 +233,8 @@ pub(crate) async fn detach(peer: &Arc<Peer>, params: DetachParams, to: Responder
     .await;
 }
 
-/// Whoever only came to watch and has nobody left here is not sent what nobody reads. Who comes next waits for
-/// that.
+/// Stops a follow that only observes and has no client left, because its lines have no reader. The next request
+/// in the lane waits for that.
 fn let_go(peer: &Arc<Peer>, attached: Arc<AttachedSession>, gate: Gate, lane: LaneSlot) {
     let idle = !attached.session.has_clients() && !attached.has_prompts();
     if idle && !attached.opens() {
@@ -243,7 +243,7 @@ fn let_go(peer: &Arc<Peer>, attached: Arc<AttachedSession>, gate: Gate, lane: La
             gate.passed().await;
             attached.stop().await;
             peer.detach(&attached);
-            // What waits there to be told would wait for ever.
+            // Pending answers there would wait forever.
             attached.end(&SessionEnd::Closed);
             drop(lane);
         });
@@ -280,20 +280,20 @@ pub(crate) fn clients(peer: &Peer, params: &SessionParams) -> Result<Value, Erro
     Ok(serde_json::to_value(clients)?)
 }
 
-/// Answers behind the update.
+/// Answers after the update.
 fn tell(attached: &AttachedSession, (change, seq): (LiveClientChange, Seq), to: Responder) {
     attached.reply_after(seq, move || {
         answer(to, Ok(AttachmentResult::new(&change, None)))
     });
 }
 
-/// The session, if it is open in this process and this principal's.
+/// Returns the session, if it is open in this process and belongs to this principal.
 fn live(peer: &Peer, id: &SessionId) -> Result<Controller, Error> {
     let session = peer.hub.live(id);
     session.ok_or_else(|| error::not_live(id.as_str()))
 }
 
-/// A session, the client that a request names, and what it states about itself.
+/// Returns the session, the client that a request names, and the client's metadata.
 fn named(
     peer: &Peer,
     client: &LiveClientParams,

@@ -1,4 +1,4 @@
-//! The methods, a file each or a few that belong together.
+//! The methods of ACP and its extensions: one file for each, or for a few that belong together.
 
 pub(crate) mod archive;
 pub(crate) mod auth;
@@ -24,19 +24,19 @@ use harn_runtime::{Driver, DriverAction};
 
 use crate::{attached::AttachedSession, connection::Peer, error, ext::sender::NonBlankName};
 
-/// The session, if this client has it open.
+/// Returns the session, if this client has it open.
 pub(crate) fn attached(peer: &Peer, id: &schema::SessionId) -> Result<Arc<AttachedSession>, Error> {
     let open = peer.attached(&SessionId::new(id.0.clone()));
     open.ok_or_else(|| error::unknown_session(&id.0))
 }
 
-/// The same for the methods that steer a turn, which have an error of their own for it.
+/// Returns the session for a method that steers a turn; these have their own error.
 pub(crate) fn steered(peer: &Peer, id: &str) -> Result<Arc<AttachedSession>, Error> {
     let open = peer.attached(&SessionId::new(id));
     open.ok_or_else(|| error::nothing_to_steer(id))
 }
 
-/// The same, or the one session this client has open where none is named.
+/// Returns the named session, or the only open one if none is named.
 pub(crate) fn steered_or_only(
     peer: &Peer,
     id: Option<&NonBlankName>,
@@ -47,8 +47,8 @@ pub(crate) fn steered_or_only(
     }
 }
 
-/// The session for whoever may do this with it. `actor` is who says to do it; a client that controls the session
-/// under a name acts under that name, whatever it says.
+/// Returns the session if this client may do `act` with it. `actor` is the sender that the request names; a
+/// client that controls the session under a name acts under that name, whatever the request names.
 pub(crate) fn drive<'a>(
     attached: &'a AttachedSession,
     act: DriverAction,
@@ -62,7 +62,7 @@ pub(crate) fn drive<'a>(
     Ok(driver)
 }
 
-/// Only ACP's own words: an unknown one fails the prompt in several SDKs.
+/// Returns only ACP's own values: an unknown one fails the prompt in several SDKs.
 pub(crate) fn stop_reason(reason: StopReason) -> schema::StopReason {
     match reason {
         StopReason::EndTurn => schema::StopReason::EndTurn,
@@ -73,7 +73,7 @@ pub(crate) fn stop_reason(reason: StopReason) -> schema::StopReason {
     }
 }
 
-/// Our id as ACP's.
+/// Converts a session id to ACP's type.
 pub(crate) fn wire_id(id: &SessionId) -> schema::SessionId {
     schema::SessionId::new(id.as_str().to_owned())
 }

@@ -1,4 +1,4 @@
-//! `session/prompt` and `session/cancel`. The prompt's answer is given by the pump when the turn has ended.
+//! `session/prompt` and `session/cancel`. The pump answers the prompt when the turn has ended.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) async fn handle(peer: &Arc<Peer>, request: PromptRequest, responder: 
     }
 }
 
-/// Hands the prompt to its session, and the responder to the pump.
+/// Passes the prompt to its session, and the responder to the pump.
 async fn submit(
     peer: &Arc<Peer>,
     request: PromptRequest,
@@ -63,7 +63,7 @@ async fn submit(
     Ok(())
 }
 
-/// A prompt that is taken back as a request is cancelled like any other.
+/// Cancels the turn of a prompt that `$/cancel_request` cancelled.
 async fn called_off(attached: &AttachedSession, turn: TurnId) {
     let mut actor = SenderParams::default().actor();
     let driver = match drive(attached, DriverAction::Steer, &mut actor) {
@@ -75,7 +75,7 @@ async fn called_off(attached: &AttachedSession, turn: TurnId) {
     }
 }
 
-/// Binds to one turn as it is read; a late cancel must not reach the next one.
+/// Cancels the current turn. Selects it when the message is read; a late cancel must not reach the next one.
 pub(crate) async fn cancel(peer: &Peer, params: CancelParams) -> Result<(), Error> {
     let attached = steered(peer, params.session_id.as_str())?;
     let mut actor = SenderParams::lenient(&params.rest);
@@ -87,7 +87,7 @@ pub(crate) async fn cancel(peer: &Peer, params: CancelParams) -> Result<(), Erro
     Ok(())
 }
 
-/// A cancel sent as a request: the same, and what came of it.
+/// Cancels the current turn, for a request, and returns the result.
 pub(crate) async fn cancel_request(
     peer: &Peer,
     params: CancelParams,

@@ -1,5 +1,5 @@
-//! `session/remind`, `session/revoke_reminder` and `agent/resume`. The first and the last may be
-//! notifications; what is wrong with one of those is only logged.
+//! `session/remind`, `session/revoke_reminder` and `agent/resume`. The first and the last may be notifications,
+//! whose errors are only logged.
 
 use std::sync::Arc;
 
@@ -24,7 +24,6 @@ use crate::{
     ordering::{ControlKey, Gate},
 };
 
-/// What `session/remind` asks for.
 struct RemindRequest {
     attached: Arc<AttachedSession>,
     reminder: PendingReminder,
@@ -71,7 +70,7 @@ pub(crate) async fn remind(
     Ok(RemindResult { reminder_id })
 }
 
-/// The same without an answer.
+/// Adds a reminder for a notification, without an answer.
 pub(crate) async fn remind_unanswered(
     peer: &Peer,
     params: Map<String, Value>,

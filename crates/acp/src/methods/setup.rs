@@ -1,4 +1,4 @@
-//! `session/new`, `load`, `resume` and `fork`: ways to come to an open session.
+//! `session/new`, `load`, `resume` and `fork`: the methods that open a session.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -79,8 +79,8 @@ fn make<T, F: Future<Output = Result<Controller, Error>> + Send + 'static>(
     begin(peer, to, None, made, inputs);
 }
 
-/// Opens a session that there is. It is told from behind the line that the request names, and from its beginning
-/// where all of it `is_told`.
+/// Opens an existing session. Replays it from behind the line that the request names, or from its beginning if
+/// `is_told`.
 fn reopen<T>(
     peer: &Arc<Peer>,
     request: ResumableRequest<RequestWithServers<T>>,
@@ -89,7 +89,7 @@ fn reopen<T>(
     is_told: bool,
 ) {
     let ResumableRequest { request, after } = request;
-    // What it says itself, else what the connection was made with.
+    // The request's own id, else the one that the connection was opened with.
     let after = after.or_else(|| peer.take_last_event_id());
     let (id, cwd, directories) = parts(request.request);
     let id = SessionId::new(id.0);
@@ -109,11 +109,11 @@ fn reopen<T>(
     }
 }
 
-/// The answer to each of the four: ACP has a type for each, all of them alike.
+/// The answer to each of the four: ACP has a type for each, with equal members.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenedSession {
-    /// Of one that the request did not name.
+    /// Only for a session that the request did not name.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<schema::SessionId>,
     modes: schema::SessionModeState,
@@ -131,7 +131,7 @@ fn opened_session(session: &Observer, is_new: bool) -> OpenedSession {
     }
 }
 
-/// A request that opens a session, and the MCP servers that the session is to have.
+/// A request that opens a session, and the MCP servers for the session.
 pub(crate) struct RequestWithServers<T> {
     pub(crate) request: T,
     pub(crate) servers: Vec<McpServerSpec>,
@@ -144,14 +144,14 @@ pub(crate) struct SessionInputs {
     directories: Option<Vec<PathBuf>>,
 }
 
-/// A request that opens a session, and the line it goes on after.
+/// A request that opens a session, and the line to continue after.
 pub(crate) struct ResumableRequest<T> {
     pub(crate) request: T,
     pub(crate) after: Option<EventId>,
 }
 
-/// Opens a session beside the dispatch loop, shows it from its beginning or from behind a line, answers, and follows
-/// it from there. A line that the session has not come to is refused before anything changes.
+/// Opens a session in a task, replays it from its beginning or from behind a line, answers, and follows it from
+/// there. Rejects a line that the session has not reached before anything changes.
 fn go_on(
     peer: &Arc<Peer>,
     to: Responder,
@@ -187,9 +187,9 @@ fn go_on(
     });
 }
 
-/// Opens a session beside the dispatch loop, answers, and follows it from here on behind the answer. One
-/// that is followed already goes on as it is: nothing is missed and nothing comes twice. One that is new has no
-/// lane: no other request can name it.
+/// Opens a session in a task, answers, and follows it from now on behind the answer. An existing follow of it
+/// continues: nothing is missed and nothing is sent twice. A new session has no lane: no other request can name
+/// it.
 fn begin(
     peer: &Arc<Peer>,
     to: Responder,
@@ -207,7 +207,7 @@ fn begin(
             Err(error) => return answer::<()>(to, Err(error)),
         };
         after_its_end(&peer, &session).await;
-        // Before the answer is made: a change in between comes as an update.
+        // Before the answer is built: a change in between is sent as an update.
         let from = session.subscribe_from_now();
         let attached = sit(&peer, &session);
         equip(&attached, inputs).await;
@@ -225,7 +225,7 @@ fn begin(
     });
 }
 
-/// One that was closed and is open again may be followed still, up to its end: that comes first.
+/// Waits for the end of an earlier follow, if the session was closed and opened again.
 pub(crate) async fn after_its_end(peer: &Peer, session: &Controller) {
     if let Some(closed) = peer.attached(session.id())
         && !closed.session.is_same(session)
@@ -234,7 +234,7 @@ pub(crate) async fn after_its_end(peer: &Peer, session: &Controller) {
     }
 }
 
-/// Follows a session that is open here anew, as its transport wants it.
+/// Follows a session that is open here again, as its transport requests.
 pub(crate) fn refollow(peer: &Arc<Peer>, refollow: RefollowRequest) {
     let RefollowRequest {
         session,
@@ -253,7 +253,7 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: RefollowRequest) {
                 Some((from, open)) => Ok((earlier, from, open)),
             },
         };
-        // The transport may be gone.
+        // The transport may have ended.
         let _ = reply.send(found.as_ref().map(|_| ()).map_err(|why| *why));
         let Ok((earlier, from, open)) = found else {
             return;
@@ -269,21 +269,21 @@ pub(crate) fn refollow(peer: &Arc<Peer>, refollow: RefollowRequest) {
     });
 }
 
-/// Where to read a session from, and the questions that were open before it; none where it has not come
-/// that far.
+/// Returns a subscription from behind this line, and the questions that were open before it; none if the
+/// session has not reached the line.
 pub(crate) fn from(
     session: &Observer,
     after: Option<EventId>,
 ) -> Option<(Subscription, Vec<PermissionAsked>)> {
     let Some(after) = after else {
-        // All questions there ever were come with it.
+        // The stream from its beginning contains all questions.
         return Some((session.subscribe(Seq::ZERO), Vec::new()));
     };
     let from = session.subscribe(after.whole());
     (after.seq() <= from.head()).then(|| (from, session.open_asks()))
 }
 
-/// Follows a session in the place of an earlier following.
+/// Follows a session and ends an earlier follow of it.
 async fn instead(
     peer: &Arc<Peer>,
     attached: &Arc<AttachedSession>,
@@ -295,7 +295,7 @@ async fn instead(
     follow(peer, attached, from, FollowStart::Replay(replay), stream);
 }
 
-/// Ends an earlier following and takes its place: two streams of one session would mix.
+/// Replaces an earlier attachment and stops its follow: two streams of one session would mix.
 pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<AttachedSession>) {
     if let Some(earlier) = peer.attach_instead(attached) {
         earlier.stop().await;
@@ -303,8 +303,8 @@ pub(crate) async fn replace(peer: &Arc<Peer>, attached: &Arc<AttachedSession>) {
     }
 }
 
-/// A session that this client opens: it drives while nobody else does. Where it is on it already, its clients
-/// stay.
+/// Attaches a connection that opens a session: it drives the session while no other client does. If it has a
+/// seat already, the clients on it stay.
 fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<AttachedSession> {
     let seat = match peer.seat(session) {
         Some(seat) => {
@@ -317,7 +317,7 @@ fn sit(peer: &Arc<Peer>, session: &Controller) -> Arc<AttachedSession> {
 }
 
 /// Adds servers and replaces directories for the client that controls the session: both widen what its agent
-/// can reach, and the other clients only look on.
+/// can reach, and the other clients only observe.
 async fn equip(attached: &AttachedSession, inputs: SessionInputs) {
     let SessionInputs {
         servers,
@@ -340,7 +340,7 @@ async fn equip(attached: &AttachedSession, inputs: SessionInputs) {
     );
 }
 
-/// A place at a session for this connection.
+/// Takes a seat on a session for this connection.
 pub(crate) fn take_seat(peer: &Arc<Peer>, session: &Controller, claim: SeatClaim) -> Arc<Seat> {
     let host = Arc::new(ClientHost::new(peer));
     Arc::new(session.sit(&peer.seat_name(), host, claim))

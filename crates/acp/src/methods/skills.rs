@@ -1,8 +1,8 @@
-//! `skills/update`: a host has other skills than before.
+//! `skills/update`: the skills of a host have changed.
 
 use crate::connection::Peer;
 
-/// Heard by every session that this connection drives; a host without the bridge has no skills of its own.
+/// Notifies every session that this connection controls; a host without the bridge has no skills of its own.
 pub(crate) fn updated(peer: &Peer) {
     if !peer.facts().offers.tools {
         return tracing::debug!("ignored a skills/update of a host without the bridge");

@@ -1,5 +1,5 @@
-//! `_session/steering`, the method editors have today: a thin face on what `session/inject` does, and on a
-//! prompt where nothing runs.
+//! `_session/steering`, the method that editors use today: `session/inject` during a turn, and a prompt if no
+//! turn runs.
 
 use agent_client_protocol::Error;
 use harn_model::{ContentBlock, ControlKind, ControlResult, MessageId};
@@ -47,7 +47,7 @@ pub(crate) async fn steer(
             return Ok(failed(refused));
         }
     }
-    // Nothing was written, so nothing is told of it: the gate is for what is done instead.
+    // Nothing was written, so there is no outcome to send: the gate is used for the prompt instead.
     let gate = asked.and_then(|asked| attached.release(&asked));
     match when_idle {
         Some(IdleBehavior::PromptRequired) => Ok(SteeringResult::PromptRequired {

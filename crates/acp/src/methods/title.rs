@@ -1,4 +1,4 @@
-//! `session/set_title`, for sessions that are open and for those that are not. The update comes before the answer.
+//! `session/set_title`, for open and closed sessions. The update precedes the answer.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use harn_runtime::DriverAction;
 use super::{close::may_change, drive};
 use crate::{answer::answer, connection::Peer, error, ext::sender::SenderParams};
 
-/// More than a list shows of a title.
+/// The longest title; more than a list shows.
 const LONGEST: usize = 200;
 
 pub(crate) fn set(peer: &Arc<Peer>, request: Result<SetSessionTitleRequest, Error>, to: Responder) {
@@ -45,7 +45,7 @@ pub(crate) fn set(peer: &Arc<Peer>, request: Result<SetSessionTitleRequest, Erro
     });
 }
 
-/// The title as it is stored: a line without control characters, cut where it is longer than anybody reads.
+/// Returns the title to store: one line without control characters, cut to `LONGEST`.
 fn one_line(title: &str) -> Result<String, Error> {
     let words: Vec<_> = title.split_whitespace().collect();
     let line = words.join(" ");

@@ -1,28 +1,28 @@
-//! Keeps a client that asks and never reads within bounds: the SDK's queue of answers has none of its own.
+//! Limits a client that sends requests and never reads: the SDK's queue of answers is unbounded.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
-/// How much may be asked while an answer cannot be queued. A thousand small requests.
+/// The most bytes of requests that are read while an answer cannot be queued. A thousand small requests.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// What a request counts at least, for its answer.
+/// The least that a request counts, for its answer.
 const REQUEST_BYTES: usize = 4 * 1024;
 
-/// What was asked since an answer was last queued.
+/// The bytes of requests since an answer was last queued.
 #[derive(Default)]
 pub(super) struct Backlog {
     asked: AtomicUsize,
-    /// An answer waits for room, which means that the client is not reading.
+    /// An answer waits for room, so the client is not reading.
     stuck: AtomicBool,
     moved: Notify,
 }
 
 impl Backlog {
-    /// Counts a line from the client, after waiting while its answers pile up.
+    /// Counts a line from the client; first waits while its answers pile up.
     pub(super) async fn take(&self, bytes: usize) {
         loop {
-            // Made before the look, so that a move in between is not missed.
+            // Created before the check, so that no notification in between is missed.
             let moved = self.moved.notified();
             let full = self.asked.load(Ordering::Acquire) >= MAX_BYTES;
             if !(full && self.stuck.load(Ordering::Acquire)) {
@@ -34,7 +34,7 @@ impl Backlog {
             .fetch_add(bytes + REQUEST_BYTES, Ordering::AcqRel);
     }
 
-    /// Runs the queueing of an answer.
+    /// Runs the future that queues an answer, and resets the count.
     pub(super) async fn answer<T>(&self, queueing: impl Future<Output = T>) -> T {
         self.stuck.store(true, Ordering::Release);
         let queued = queueing.await;

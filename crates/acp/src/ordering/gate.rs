@@ -1,4 +1,4 @@
-//! Gates: what must not overtake an answer waits until that answer is in the writer's queue.
+//! Gates: a line that must not overtake an answer waits until that answer is in the writer's queue.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,22 +20,22 @@ pub(crate) struct AnswerGates {
     questions: Mutex<HashMap<(SessionId, String), QuestionLatch>>,
 }
 
-/// Opens when its other half is dropped: the answer is queued, or the connection has ended.
+/// A gate that opens when its latch is dropped: the answer is queued, or the connection has ended.
 pub(crate) struct Gate(oneshot::Receiver<Infallible>);
 
-/// The other half of a gate.
+/// Dropping it opens its gate.
 type Latch = oneshot::Sender<Infallible>;
 
 struct AnswerLatch {
     _latch: Latch,
-    /// Whether the answer may overtake what waits to be written.
+    /// Whether the answer may overtake lines in the writer's queue.
     ahead: bool,
 }
 
-/// A question on its way to the queue. Dropped, the gate behind it opens.
+/// A question that is not in the queue yet. Dropping it opens the gate behind it.
 pub(super) struct QuestionLatch {
     _latch: Latch,
-    /// The following that asks, for a question that has its place in the stream.
+    /// The follow that asks, for a question that has a position in the stream.
     pub(super) stream: Option<FollowId>,
 }
 
@@ -45,21 +45,22 @@ impl Gate {
         (latch, Self(gate))
     }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     pub(crate) async fn passed(self) {
-        // Nothing is ever sent; the error says that the latch is gone.
+        // Nothing is ever sent; an error means that the latch is dropped.
         let _ = self.0.await;
     }
 }
 
 impl AnswerGates {
-    /// A gate behind the answer to this request. Made before the answer is given.
+    /// Creates a gate behind the answer to this request. Call it before the answer is given.
     pub(crate) fn behind(&self, id: &RawJsonRpcId) -> Gate {
         self.close(id, false)
     }
 
-    /// The same, behind an answer that overtakes the updates which wait to be written: what comes of the
-    /// request comes behind the gate, and a client that steers a turn need not wait for earlier updates of it.
+    /// Creates a gate behind an answer that overtakes the updates in the writer's queue: updates that the
+    /// request causes wait at the gate, and a client that steers a turn need not wait for earlier updates of
+    /// it.
     pub(crate) fn behind_at_once(&self, id: &RawJsonRpcId) -> Gate {
         self.close(id, true)
     }
@@ -80,7 +81,7 @@ impl AnswerGates {
         lock(&self.answers).remove(id);
     }
 
-    /// A gate behind a permission request of ours about this call. Made before the request is sent.
+    /// Creates a gate behind a permission request of ours about this call. Call it before the request is sent.
     pub(crate) fn behind_question(
         &self,
         session: &SessionId,
@@ -93,7 +94,7 @@ impl AnswerGates {
         gate
     }
 
-    /// The question that this message is, if there is a gate behind it.
+    /// Returns the latch of the question that this message is, if there is a gate behind it.
     pub(super) fn take_question(&self, message: &RawJsonRpcMessage) -> Option<QuestionLatch> {
         let RawJsonRpcMessage::Request(request) = message else {
             return None;
@@ -105,7 +106,7 @@ impl AnswerGates {
     }
 }
 
-/// A control that was asked for, as far as it is known before it has been dealt with.
+/// The key of a requested control, as far as it is known before the outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ControlKey {
     control: ControlKind,
@@ -121,7 +122,7 @@ impl ControlKey {
         }
     }
 
-    /// The same from its outcome. The id of a reminder may not have been known when it was asked for.
+    /// Returns the key for an outcome. The id of a reminder may not be known when the control is requested.
     pub(crate) fn of(outcome: &ControlOutcome) -> Self {
         let target = &outcome.target;
         let target = match outcome.control {
@@ -136,8 +137,8 @@ impl ControlKey {
     }
 }
 
-/// Controls whose outcome is not told before their request has its answer, the oldest first. Another
-/// client's may be taken for one of them where both want the same; then it waits too, which does no harm.
+/// Controls whose outcome is not sent before the answer to their request, the oldest first. An equal control of
+/// another client may match one of them; then its outcome waits too, which does no harm.
 #[derive(Default)]
 pub(crate) struct UnansweredControls(HashMap<ControlKey, VecDeque<Gate>>);
 
@@ -146,14 +147,14 @@ impl UnansweredControls {
         self.0.entry(asked).or_default().push_back(gate);
     }
 
-    /// The one that was held last has no outcome.
+    /// Removes the last gate of a control that has no outcome.
     pub(crate) fn release(&mut self, asked: &ControlKey) -> Option<Gate> {
         let gate = self.0.get_mut(asked).and_then(VecDeque::pop_back);
         self.0.retain(|_, gates| !gates.is_empty());
         gate
     }
 
-    /// What the outcome of this waits for.
+    /// Removes the gate that the outcome of this control waits for.
     pub(crate) fn take(&mut self, asked: &ControlKey) -> Option<Gate> {
         let gates = self.0.get_mut(asked)?;
         let gate = gates.pop_front();

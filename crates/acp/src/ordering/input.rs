@@ -1,4 +1,4 @@
-//! Lines in: from the transport to the SDK, with a refusal in the place of what is no message.
+//! The input: passes lines from the transport to the SDK, and an error for each line that is not a message.
 
 use agent_client_protocol::{Error, RawJsonRpcId, TransportFrame};
 use futures::channel::mpsc::UnboundedSender;
@@ -12,8 +12,8 @@ use super::{
 use crate::transport::{ConnectionInput, RefollowRequest};
 
 impl ConnectionOrder {
-    /// Reads until the input ends, or the SDK does; whether it was the input. The SDK answers a refusal in its place, in words of our own: nothing of
-    /// the line is echoed.
+    /// Reads until the input or the SDK ends; returns whether it was the input. The SDK answers an invalid line
+    /// with our error text, in its position: nothing of the line is echoed.
     pub(crate) async fn read(
         &self,
         mut incoming: mpsc::Receiver<ConnectionInput>,
@@ -79,7 +79,7 @@ fn refusal(code: i32, message: impl Into<String>) -> TransportFrame {
     }
 }
 
-/// The answer to a line that is no message.
+/// Returns the error for a line that is not a message.
 fn malformed(raw: &str) -> TransportFrame {
     match serde_json::from_str(raw) {
         Err(_) => refusal(

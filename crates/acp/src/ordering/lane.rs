@@ -1,5 +1,5 @@
-//! What opens, joins or leaves one session on one connection is done one after another, in the order it was
-//! asked for: two at once would follow the session twice, or not at all.
+//! Runs the requests that open, join or leave one session on one connection one after another, in the order
+//! they were read: two at once would follow the session twice, or not at all.
 
 use std::{collections::HashMap, sync::Mutex};
 
@@ -8,21 +8,21 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::lock::lock;
 
-/// The lanes of a connection, one a session.
+/// The lanes of a connection, one for each session.
 #[derive(Default)]
 pub(crate) struct SessionLanes {
-    /// Who came last, until it is done.
+    /// The last request of each lane, until it is done.
     last: Mutex<HashMap<SessionId, CancellationToken>>,
 }
 
-/// A place in a lane; dropped, the next may come.
+/// A request's position in a lane. Dropping it lets the next request run.
 pub(crate) struct LaneSlot {
     before: Option<CancellationToken>,
     _done: DropGuard,
 }
 
 impl SessionLanes {
-    /// Takes the place behind everyone who is there.
+    /// Adds a request behind all others in the lane.
     pub(crate) fn enter(&self, id: &SessionId) -> LaneSlot {
         let done = CancellationToken::new();
         let mut last = lock(&self.last);
@@ -34,13 +34,13 @@ impl SessionLanes {
 }
 
 impl LaneSlot {
-    /// Whether everyone before it is done.
+    /// Whether all requests before it are done.
     pub(crate) fn is_free(&self) -> bool {
         let before = self.before.as_ref();
         before.is_none_or(CancellationToken::is_cancelled)
     }
 
-    /// Waits for everyone before it.
+    /// Waits for all requests before it.
     pub(crate) async fn come(&self) {
         if let Some(before) = &self.before {
             before.cancelled().await;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_waits_for_the_one_before_it_in_its_own_lane() {
+    fn request_waits_for_earlier_requests_of_its_lane() {
         let lanes = SessionLanes::default();
         let [here, there] = ["a", "b"].map(SessionId::new);
         let first = lanes.enter(&here);
@@ -66,7 +66,7 @@ mod tests {
         drop(first);
         assert!(second.is_free() && second.come().now_or_never().is_some());
         assert!(!third.is_free());
-        // Who gives up lets the next one come.
+        // A request that is dropped lets the next one run.
         drop(second);
         assert!(third.is_free());
         drop(third);

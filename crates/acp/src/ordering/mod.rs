@@ -1,4 +1,4 @@
-//! The order of one connection: what may overtake what, and why.
+//! The order of lines on one connection: which line may overtake which, and why.
 //!
 //! Three kinds of lines leave on a connection: answers to the client, requests to it, and the updates of its sessions.
 //! Answers and requests pass through the SDK, which matches them by id and has an unbounded queue of its own. Updates
@@ -15,7 +15,7 @@
 //! | [`OpenRequests`] | Each answer carries the session that its request named, for transports with a stream per session. At the end of the input, everything that was read is answered, except prompts. |
 //! | [`Backlog`] | A client that sends requests and does not read answers is not read from any further, so the SDK's queue stays bounded. |
 //!
-//! # What overtakes what
+//! # Which line overtakes which
 //!
 //! - Updates of one session leave in the order of its log. Its task sends the answer to a prompt behind the last update
 //!   of the turn, waits at the gate of that answer, and only then sends updates of the next turn.
@@ -23,7 +23,8 @@
 //!   leaves before the answer to `session/load`.
 //! - A question leaves before the end of the call that it is about.
 //! - The answer to a request that steers a turn overtakes updates that wait to be written
-//!   ([`AnswerGates::behind_at_once`]), so steering does not wait for a slow reader. What comes of the request stays behind it.
+//!   ([`AnswerGates::behind_at_once`]), so steering does not wait for a slow reader. Updates that the
+//!   request causes stay behind it.
 //! - Nothing else overtakes. Sessions are independent of each other, and so are requests without a session.
 //!
 //! # What this module must not do
@@ -49,7 +50,7 @@ pub(crate) use self::{
     lane::{LaneSlot, SessionLanes},
 };
 
-/// See the module.
+/// The order of one connection; see the module.
 pub(crate) struct ConnectionOrder {
     pub(crate) outgoing: PieceSender,
     pub(crate) gates: AnswerGates,
@@ -69,7 +70,7 @@ impl ConnectionOrder {
         }
     }
 
-    /// Resolves when every request that needs no turn has its answer.
+    /// Resolves when every request except prompts has its answer.
     pub(crate) async fn answered(&self) {
         self.routes.answered().await;
     }

@@ -1,4 +1,4 @@
-//! Lines out: everything the SDK sends, into the one queue of the writer.
+//! The output: moves every message of the SDK into the writer's queue.
 
 use agent_client_protocol::{RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame};
 use futures::{Stream, StreamExt};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl ConnectionOrder {
-    /// Queues messages in order, except answers that overtake updates; then the gates behind each open.
+    /// Queues messages in order, except answers that overtake updates; then opens the gates behind each.
     pub(crate) async fn write(
         &self,
         mut from_sdk: impl Stream<Item = TransportFrame> + Unpin,
@@ -28,7 +28,7 @@ impl ConnectionOrder {
             error::add_details(error);
         }
         let question = self.gates.take_question(&message);
-        // A message of JSON values always serialises.
+        // A message of JSON values always serializes.
         let mut line = serde_json::to_vec(&message).unwrap_or_default();
         line.push(b'\n');
         let piece = OutgoingPiece {
@@ -37,7 +37,7 @@ impl ConnectionOrder {
             stream: question.as_ref().and_then(|question| question.stream),
         };
         let answers = message.response_id();
-        // Somebody waits for each of these.
+        // The client waits for each of these, so the writer must not pause.
         self.outgoing.hurry();
         let queued = async {
             match answers.is_some_and(|id| self.gates.is_ahead(id)) {
@@ -49,7 +49,7 @@ impl ConnectionOrder {
         if let Some(id) = answers {
             self.gates.open(id);
         }
-        // Dropped here and not before: that opens the gate behind it.
+        // Dropped here and not before: this opens the gate behind it.
         drop(question);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The client's open requests: which session an answer is about, for transports that have a stream for each,
-//! and whether anything is left to answer when the input ends.
+//! The client's open requests: the session that an answer is about, for transports with a stream for each, and
+//! whether any request is unanswered when the input ends.
 
 use std::{collections::HashMap, sync::Mutex};
 
@@ -10,23 +10,22 @@ use tokio::sync::watch;
 
 use crate::lock::lock;
 
-/// The requests of the client that are not answered yet.
 #[derive(Default)]
 pub(super) struct OpenRequests {
     open: Mutex<HashMap<RawJsonRpcId, OpenRequest>>,
-    /// How many of them need no turn.
+    /// The number of open requests that are not prompts.
     unanswered: watch::Sender<usize>,
 }
 
 struct OpenRequest {
-    /// The session it named.
+    /// The session that the request named.
     session: Option<SessionId>,
     /// Whether its answer waits for the end of a turn.
     is_prompt: bool,
 }
 
 impl OpenRequests {
-    /// A message of the client came.
+    /// Records a request of the client.
     pub(super) fn note(&self, message: &RawJsonRpcMessage) {
         if let RawJsonRpcMessage::Request(request) = message {
             let opened = OpenRequest {
@@ -39,7 +38,7 @@ impl OpenRequests {
         }
     }
 
-    /// The session a message to the client is about. An answer ends its request.
+    /// Returns the session that a message to the client is about. An answer closes its request.
     pub(super) fn session(&self, message: &RawJsonRpcMessage) -> Option<SessionId> {
         match message {
             RawJsonRpcMessage::Response(_) => {
@@ -53,9 +52,9 @@ impl OpenRequests {
         }
     }
 
-    /// Resolves when every request that needs no turn has its answer.
+    /// Resolves when every request except prompts has its answer.
     pub(super) async fn answered(&self) {
-        // The sender lives as long as we do.
+        // The sender is a field of `self`, so this cannot fail.
         let _ = self
             .unanswered
             .subscribe()
@@ -69,7 +68,7 @@ impl OpenRequests {
     }
 }
 
-/// The named params of a message, where it has some.
+/// Returns the named params of a message, if it has any.
 pub(super) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, Value>> {
     match params? {
         RawJsonRpcParams::Object(params) => Some(params),
@@ -77,7 +76,7 @@ pub(super) fn params(params: Option<&RawJsonRpcParams>) -> Option<&Map<String, V
     }
 }
 
-/// The session that the params of a message name.
+/// Returns the session that the params of a message name.
 pub(super) fn named(of: Option<&RawJsonRpcParams>) -> Option<SessionId> {
     Some(SessionId::from(params(of)?.get("sessionId")?.as_str()?))
 }

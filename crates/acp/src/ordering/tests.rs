@@ -1,4 +1,4 @@
-//! Each guarantee of the module by itself, without a hub or a session.
+//! Each guarantee of the module alone, without a hub or a session.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn write(order: &ConnectionOrder, messages: impl IntoIterator<Item = Value
     order.write(stream::iter(frames)).await.unwrap();
 }
 
-/// What waits to be written, a line each.
+/// Returns the lines in the writer's queue.
 fn written(receiver: &mut PieceReceiver) -> Vec<String> {
     let pieces = std::iter::from_fn(|| receiver.try_recv());
     let text: Vec<u8> = pieces.flat_map(|piece| piece.bytes.to_vec()).collect();
@@ -120,7 +120,7 @@ fn outcomes_of_controls_wait_for_their_answers_in_order() {
     assert!(is_open(later.take(&key).unwrap()));
     assert!(!is_open(later.take(&key).unwrap()));
     assert!(later.take(&key).is_none());
-    // A reminder gets its id when it is accepted, so it is known without one.
+    // A reminder gets its id when it is accepted, so its key has none.
     let reminder = |id| ControlKey::new(ControlKind::Remind, id);
     assert_eq!(reminder(Some("r")), reminder(None));
 }
@@ -151,7 +151,7 @@ async fn an_answer_belongs_to_the_session_that_its_request_named() {
 async fn a_client_is_not_read_from_while_its_answers_pile_up() {
     const MUCH: usize = 8 * 1024 * 1024;
     let backlog = Backlog::default();
-    // Much was asked, but answers are queued: the client reads.
+    // Much was requested, but answers are queued: the client reads.
     backlog.take(MUCH).await;
     backlog.take(MUCH).await;
     let (room, has_room) = tokio::sync::oneshot::channel::<()>();
@@ -165,7 +165,7 @@ async fn a_client_is_not_read_from_while_its_answers_pile_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_message_is_refused_in_its_place() {
+async fn invalid_line_is_rejected_in_its_position() {
     let (order, _receiver) = order();
     let (lines, incoming) = mpsc::channel(8);
     let (to_sdk, from_us) = unbounded();

@@ -1,6 +1,6 @@
-//! Answers of a client to nothing: how they are recognised, and that the first of a connection is logged.
+//! Answers of a client that match no request: recognizes them, and logs the first of a connection.
 
-/// Whether a line that is no message would be an answer if it had an id.
+/// Whether a line that is not a message would be an answer if it had an id.
 pub(super) fn is_answer(raw: &str) -> bool {
     let line: Option<serde_json::Map<_, serde_json::Value>> = serde_json::from_str(raw).ok();
     line.is_some_and(|line| {
@@ -8,15 +8,15 @@ pub(super) fn is_answer(raw: &str) -> bool {
     })
 }
 
-/// Answers to nothing: some clients send an error without an id, or with null, for each update they do
-/// not know. They are not answered, or the two sides would complain at each other for ever.
+/// The state of unsolicited answers: some clients send an error without an id, or with null, for each update
+/// they do not know. They are not answered, or both sides would send each other errors forever.
 #[derive(Default)]
 pub(super) struct UnsolicitedAnswers {
     is_logged: bool,
 }
 
 impl UnsolicitedAnswers {
-    /// Logs the first of a connection; below `warn`, because some clients show what is on stderr.
+    /// Logs the first of a connection; below `warn`, because some clients show stderr to the user.
     pub(super) fn log_first(&mut self, line: &str) {
         if !std::mem::replace(&mut self.is_logged, true) {
             let answer: serde_json::Value = serde_json::from_str(line).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a person is asked, on its way to one client: put in the way the client has, and taken back when it
-//! is settled.
+//! Sends questions for a person to one client, in the form that the client supports, and cancels them when they
+//! are answered elsewhere.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl SessionPump {
-    /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
-    /// session's updates.
+    /// Asks the client if it is the one to ask. A separate task waits for the answer: an unanswered question
+    /// must not block the session's updates.
     pub(super) async fn put(
         &mut self,
         request: Arc<HitlRequest>,
@@ -27,7 +27,7 @@ impl SessionPump {
         let Some(term) = self.questions.term else {
             return Ok(());
         };
-        // One that was open when this client came may also be on its way in the stream.
+        // A question that was open when this client attached may also arrive in the stream.
         if self.questions.put.contains_key(&request.request_id) {
             return Ok(());
         }
@@ -39,7 +39,7 @@ impl SessionPump {
             self.send(ext::hitl::requested(session.id(), &request))
                 .await?;
         }
-        // Nobody else is asked.
+        // No other client is asked.
         if let HitlRoute::Nobody(why) = &route {
             let (why, id) = (why.clone(), request.request_id.clone());
             self.peer.spawn(async move {
@@ -63,7 +63,7 @@ impl SessionPump {
             let (gates, call) = (&peer.order.gates, &request.request_id);
             gates.behind_question(session.id(), call, None)
         });
-        // Sent here and not in the task, so that it comes before the end of its turn.
+        // Sent here and not in the task, so that it precedes the end of its turn.
         let sent = sent.map(|(message, wire)| message.map(|message| wire.send_request(message)));
         let withdrawn = CancellationToken::new();
         let handle = sent.as_ref().and_then(|sent| sent.as_ref().ok());
@@ -94,7 +94,7 @@ impl SessionPump {
     }
 }
 
-/// Hands an answer on. What is none settles the question as well: nobody else is asked.
+/// Passes on an answer. An unusable answer settles the question too: no other client is asked.
 async fn take(session: &Seat, id: &str, given: HitlClientAnswer, term: SeatTerm) {
     let why = match given {
         HitlClientAnswer::Declined => return session.hitl_declined(id, term).await,

@@ -1,5 +1,5 @@
-//! Signs of life of an agent that waits, on their way to one client: the first where the wait stands in the
-//! stream, the others at a pace that slows down. Between two of them there is a timer and nothing else.
+//! Sends idle notifications to one client while the agent waits: the first at the position of the wait in the
+//! stream, the others at growing intervals. Between two of them only a timer runs.
 
 use std::{pin::Pin, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     transport::ClientDisconnected,
 };
 
-/// When the next sign of life is due.
+/// The next idle notification, if the agent waits.
 #[derive(Default)]
 pub(super) struct SignsOfLife(Option<NextSignOfLife>);
 
@@ -31,7 +31,7 @@ struct NextSignOfLife {
 }
 
 impl SignsOfLife {
-    /// Resolves when one is due; never where nobody waits. Cancel safe.
+    /// Resolves when a notification is due; never if the agent does not wait. Cancel safe.
     pub(super) async fn due(&mut self) {
         match &mut self.0 {
             Some(next) => next.due.as_mut().await,
@@ -43,7 +43,7 @@ impl SignsOfLife {
         self.0 = None;
     }
 
-    /// An agent that was told to stop is leaving; it waits no more.
+    /// Stops if the turn was cancelled: its agent waits no more.
     pub(super) fn told(&mut self, outcome: &ControlOutcome) {
         let stops =
             outcome.control == ControlKind::Cancel && outcome.result == ControlResult::Cancelled;
@@ -53,7 +53,7 @@ impl SignsOfLife {
         }
     }
 
-    /// One was given that announces this pause.
+    /// Schedules the next notification after one that announced this pause.
     fn given(&mut self, turn: Option<TurnId>, iteration: u64, backoff_ms: u64) {
         self.0 = Some(NextSignOfLife {
             turn,
@@ -65,7 +65,7 @@ impl SignsOfLife {
 }
 
 impl SessionPump {
-    /// The agent began to wait, or does no more.
+    /// Handles the begin or the end of the agent's wait.
     pub(super) fn waits(&mut self, turn: Option<&TurnId>, change: DaemonChange, out: &mut Vec<u8>) {
         match change {
             DaemonChange::Idle {
@@ -76,8 +76,7 @@ impl SessionPump {
         }
     }
 
-    /// Tells a client that has come to an agent that waits already; a wait behind `position` comes with the
-    /// stream.
+    /// Notifies a client that attaches while the agent waits; a wait behind `position` arrives with the stream.
     pub(super) async fn waits_already(&mut self, position: Seq) -> Result<(), ClientDisconnected> {
         let session = &self.attached.session;
         let idle = session.view().idle.filter(|idle| idle.seq <= position);
@@ -92,7 +91,7 @@ impl SessionPump {
         self.send(out).await
     }
 
-    /// The one that is due.
+    /// Sends the notification that is due.
     pub(super) async fn sign_of_life(&mut self) -> Result<(), ClientDisconnected> {
         let Some(next) = self.signs.0.take() else {
             return Ok(());
@@ -112,7 +111,7 @@ impl SessionPump {
                 };
                 self.lines.event(HarnEvent::AgentIdle(fields), out);
             }
-            // ACP has no word for it.
+            // ACP has no message for it.
             Profile::Acp => return,
         }
         self.signs.given(turn, iteration, backoff_ms);

@@ -1,5 +1,5 @@
-//! Questions on their way to one client: put to it while it is the one that is asked, and taken back when they
-//! are settled or somebody else is.
+//! Sends questions to one client while it is the one to ask, and cancels them when they are answered or another
+//! client becomes the one to ask.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,28 +22,29 @@ use crate::{
     transport::ClientDisconnected,
 };
 
-/// What this client is asked, and what it would be.
+/// The questions of this client: those sent to it and those open in its stream.
 pub(super) struct ClientQuestions {
-    /// Since when it is the one that is asked.
+    /// The term in which it is the one to ask; none if it is not.
     pub(super) term: Option<SeatTerm>,
-    /// Those about tool calls that it has been asked.
+    /// Questions about tool calls that were sent to it.
     asked: HashMap<AskId, SentQuestion>,
-    /// What a person is asked through it.
+    /// Questions for a person that were sent to it.
     pub(super) put: HashMap<String, SentQuestion>,
-    /// Those that are open where its stream is: nobody is asked about a call before they are told of it.
+    /// Questions that are open at the position of its stream: a client receives the call before the question
+    /// about it.
     open: HashSet<AskId>,
     open_hitl: HashSet<String>,
     control: ControlWatch,
     live_calls: watch::Receiver<usize>,
-    /// A change that could not be followed yet.
+    /// A change of the client to ask that could not be applied yet.
     late: bool,
-    /// The client did not get the stream up to this event.
+    /// The client did not receive the stream up to this event.
     pub(super) unseen: Seq,
-    /// The calls from before it that were announced to this client.
+    /// The calls from before `unseen` that were announced to this client.
     announced: HashSet<String>,
 }
 
-/// A question at the client. Dropped, it is withdrawn if it has no answer yet.
+/// A question that was sent to the client. Dropping it cancels the request if it has no answer yet.
 pub(super) struct SentQuestion {
     pub(super) sent: Option<RequestCancellationHandle>,
     /// Ends the wait for the answer.
@@ -52,7 +53,7 @@ pub(super) struct SentQuestion {
 
 impl Drop for SentQuestion {
     fn drop(&mut self) {
-        // Queued here, before the end of the turn can be. A client that is gone needs no telling.
+        // Queued here, before the end of the turn can be. Fails if the client has disconnected, which is fine.
         if let Some(sent) = &self.sent {
             let _ = sent.cancel();
         }
@@ -75,7 +76,7 @@ impl ClientQuestions {
         }
     }
 
-    /// What is open when the client comes.
+    /// Adds the questions that are open when the client attaches.
     pub(super) fn open_with(&mut self, session: &Observer, asks: Vec<PermissionAsked>) {
         self.open.extend(asks.into_iter().map(|ask| ask.ask_id));
         let hitl = session.open_hitl().into_iter();
@@ -101,24 +102,25 @@ impl ClientQuestions {
         self.put.remove(request);
     }
 
-    /// Resolves when somebody else may be asked.
+    /// Resolves when the client to ask may have changed.
     pub(super) async fn moved(&mut self) {
         tokio::select! {
             () = self.control.changed() => {}
-            // The other end is the attachment's, which this is a part of.
+            // The sender is part of the attached session, which outlives this.
             Ok(()) = self.live_calls.changed() => {}
         }
     }
 
-    /// Whether somebody else may be asked, for those who are too busy to wait for it.
+    /// Whether the client to ask may have changed, for a task that is too busy to wait for [`Self::moved`].
     pub(super) fn may_have_moved(&mut self) -> bool {
         self.control.has_changed() || self.late
     }
 }
 
 impl SessionPump {
-    /// Follows a change of who is asked, once the client has been told what led to it and has its answer where
-    /// it asked for it: what it was asked is taken back, and what is open put to it.
+    /// Applies a change of the client to ask, once this client has received the events that led to it, and its
+    /// answer if it requested the change: cancels the questions sent to it, and sends it the open ones if it is
+    /// the one to ask.
     pub(super) async fn stand(&mut self, position: Seq) -> Result<(), ClientDisconnected> {
         let (term, at) = self.attached.session.asked();
         let calls = *self.questions.live_calls.borrow_and_update();
@@ -132,7 +134,7 @@ impl SessionPump {
         if term.is_none() {
             return Ok(());
         }
-        // Put again, they have no place in the stream.
+        // A question that is sent again has no position in the stream.
         for ask in self.attached.session.open_asks() {
             let is_open = self.questions.open.contains(&ask.ask_id);
             if is_open && self.is_reached(ask.tool_call.tool_call_id.as_str(), position) {
@@ -153,12 +155,12 @@ impl SessionPump {
         session.announced(id, self.dialect.worker_calls)
     }
 
-    /// Whether the stream has come to the announcement of what is asked; else it also comes to the question.
+    /// Whether the stream has reached the announcement of the call; if not, it will also reach the question.
     fn is_reached(&self, id: &str, position: Seq) -> bool {
         self.announced(id).is_none_or(|seq| seq <= position)
     }
 
-    /// Announces an open call, once, to a client that came after its announcement.
+    /// Announces an open call, once, to a client that attached after its announcement.
     pub(super) async fn announce_unseen(
         &mut self,
         id: &str,
@@ -174,8 +176,9 @@ impl SessionPump {
         self.send(out).await
     }
 
-    /// Asks the client if it is the one to ask, off this task: a parked question must not hold up the
-    /// session's updates. It is queued before anything that follows, such as the end of its call.
+    /// Asks the client if it is the one to ask. A separate task waits for the answer: an unanswered question
+    /// must not block the session's updates. The question is queued before anything that follows, such as the
+    /// end of its call.
     pub(super) async fn ask(
         &mut self,
         ask: &PermissionAsked,
@@ -184,7 +187,7 @@ impl SessionPump {
         let Some(term) = self.questions.term else {
             return Ok(());
         };
-        // One that was open when this client came may also be on its way in the stream.
+        // A question that was open when this client attached may also arrive in the stream.
         if self.questions.asked.contains_key(&ask.ask_id) {
             return Ok(());
         }
@@ -195,9 +198,9 @@ impl SessionPump {
         let call = ask.tool_call.tool_call_id.as_str();
         self.announce_unseen(call, |lines, out| lines.asked_call(ask, out))
             .await?;
-        // What the client is offered is also what it may answer.
+        // The client may only answer with the options that it is offered.
         let ask = permission::offered(ask, self.peer.facts().declares_harn);
-        // Sent here and not in the task, so that it comes before the end of its turn.
+        // Sent here and not in the task, so that it precedes the end of its turn.
         let profile = self.dialect.profile;
         let client = session.asked_name();
         let client = client.as_deref();
@@ -239,8 +242,8 @@ impl SessionPump {
     }
 }
 
-/// What the client answers. Nothing where the question is withdrawn, or the client leaves: that is no answer, and
-/// somebody else may come to the question.
+/// Waits for the client's answer. Returns none if the question is cancelled or the client disconnects: that is
+/// no answer, and another client may get the question.
 pub(super) async fn response(
     sent: Result<SentRequest<Value>, Error>,
     withdrawn: CancellationToken,

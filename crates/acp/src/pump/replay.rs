@@ -1,8 +1,8 @@
-//! What a session said before: all of it, or from behind a line that the client has.
+//! Sends the stored events of a session: all of them, or from behind a line that the client has.
 //!
-//! A client that goes on after an event id gets the lines it would have got had it stayed; so does, from the
-//! beginning, one that has event ids. Questions are not put again where they were asked: those that are
-//! still open are put when the client has caught up.
+//! A client that continues after an event id receives the lines it would have received without the
+//! interruption; so does, from the beginning, a client with event ids. Questions are not sent at their old
+//! positions: the open ones are sent when the client has caught up.
 
 use agent_client_protocol::Responder;
 use harn_model::{
@@ -14,29 +14,28 @@ use harn_runtime::Subscription;
 use super::{LateAnswer, PumpEnd, SessionPump};
 use crate::{EventId, UpdateProjector};
 
-/// What to tell of before following.
+/// The part of a session to send before following it.
 pub(crate) struct ReplayPlan {
-    /// The line it goes on after.
+    /// The line to continue after.
     pub(crate) after: Option<EventId>,
     /// Whether the client has the lines before.
     pub(crate) has_seen: bool,
-    /// The questions that were open before that, or when following began.
+    /// The questions that were open before that, or when the follow began.
     pub(crate) open: Vec<PermissionAsked>,
-    /// The request that is answered behind it.
+    /// The request that is answered after the replay.
     pub(crate) answer: Option<(Box<Responder>, LateAnswer)>,
 }
 
-/// What a replay came across that its client has to hear of otherwise.
+/// The findings of a replay that the client must receive in another way.
 #[derive(Default)]
 pub(super) struct ReplaySummary {
-    /// Questions that are still open.
     pub(super) open: Vec<PermissionAsked>,
-    /// The ends of its own turns.
+    /// The ends of the client's own turns.
     pub(super) ended: Vec<(TurnId, TurnOutcome)>,
 }
 
 impl SessionPump {
-    /// Queues everything published so far; returns what of it is the business of this client.
+    /// Queues everything published so far; returns the part that needs more than an update for this client.
     pub(super) async fn replay(
         &mut self,
         from: &mut Subscription,
@@ -44,7 +43,7 @@ impl SessionPump {
         mut open: Vec<PermissionAsked>,
     ) -> Result<ReplaySummary, PumpEnd> {
         let until = from.head();
-        // Whoever may come back to any line of it gets the stream as it was; others what is left of it.
+        // A client that may resume at any line gets the stream as it was; others get it without outdated parts.
         let as_it_was = after.is_some() || self.dialect.event_ids;
         let lines = match as_it_was {
             true => None,
@@ -126,7 +125,7 @@ impl SessionPump {
                     leave_out(after, start, &mut out);
                 }
             }
-            // Of a long history only the ends that somebody waits for are kept.
+            // Keeps only the ends of this client's prompts, as a history may be long.
             ended.retain(|(turn, _)| self.attached.is_mine(Some(turn)));
             self.send(out).await?;
         }
@@ -134,7 +133,7 @@ impl SessionPump {
     }
 }
 
-/// Takes away the lines of an event that the client has.
+/// Removes the lines of an event that the client has.
 fn leave_out(after: EventId, start: usize, out: &mut Vec<u8>) {
     let lines = out[start..].split_inclusive(|&byte| byte == b'\n');
     let count = lines.clone().count();

@@ -1,5 +1,5 @@
-//! How a transport has one session followed anew: what a client that came back over another stream of the
-//! same connection has not seen is told again.
+//! Lets a transport follow one session again: the session sends the events again that a client, reconnected
+//! over another stream of the same connection, has not received.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 
 use crate::EventId;
 
-/// One following of a session, of this process. Later ones are greater.
+/// The id of one follow: one subscription of a connection to a session. Later ids are greater; unique in this
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FollowId(u64);
 
@@ -19,19 +20,19 @@ impl FollowId {
     }
 }
 
-/// Why a session is not followed anew.
+/// The reason why a session is not followed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefollowError {
-    /// This client does not have it open.
+    /// The session is not open on this connection.
     #[error("the session is not open on this connection")]
     NotOpen,
-    /// The session has not come that far.
+    /// The session has not reached this event.
     #[error("the session has no such event")]
     UnknownEvent,
 }
 
-/// Wants a session that this client has open followed anew. What waits of it in the queue is stale then: the
-/// pieces whose [`stream`](super::OutgoingPiece::stream) is an earlier one than this are to be thrown away.
+/// A request to follow a session again that this client has open. It makes the session's pieces in the queue
+/// stale: drop each piece whose [`stream`](super::OutgoingPiece::stream) is earlier than this one.
 #[derive(Debug)]
 pub struct RefollowRequest {
     pub(crate) session: SessionId,
@@ -41,7 +42,8 @@ pub struct RefollowRequest {
 }
 
 impl RefollowRequest {
-    /// From behind this line. The receiver hears what came of it, at the latest before the first piece.
+    /// Creates a request to follow the session from behind this line. The receiver gets the result, at the
+    /// latest before the first piece.
     #[must_use]
     pub fn new(
         session: SessionId,
@@ -57,7 +59,7 @@ impl RefollowRequest {
         (refollow, came_of_it)
     }
 
-    /// The following it will be.
+    /// Returns the id of the follow that this request starts.
     #[must_use]
     pub fn stream(&self) -> FollowId {
         self.stream

@@ -1,5 +1,5 @@
-//! Lines in and bytes out, whatever carries them: those of [`harn_lines`], each piece with the session it is
-//! about.
+//! The input and output of a connection over any transport: lines and pieces as in [`harn_lines`], each piece
+//! with the session it is about.
 
 mod follow;
 
@@ -13,36 +13,36 @@ pub use harn_lines::{
     write_chunks, write_pieces,
 };
 
-/// The way to a client.
+/// The sending end of the queue to a client.
 pub type PieceSender = harn_lines::OutgoingSender<OutgoingPiece>;
-/// The writing end of it.
+/// The receiving end of the queue to a client.
 pub type PieceReceiver = harn_lines::OutgoingReceiver<OutgoingPiece>;
 
-/// A queue of bytes to write, bounded as for stdio.
+/// Creates a queue of bytes to write, with the limits for stdio.
 #[must_use]
 pub fn outgoing() -> (PieceSender, PieceReceiver) {
     harn_lines::outgoing()
 }
 
-/// A queue of bytes to write, bounded.
+/// Creates a queue of bytes to write, with these limits.
 #[must_use]
 pub fn outgoing_of(limits: OutgoingLimits) -> (PieceSender, PieceReceiver) {
     harn_lines::outgoing_of(limits)
 }
 
-/// A line from the client, or what came in its place.
+/// A line from the client, the reason why it was skipped, or a request of the transport.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ConnectionInput {
-    /// A line, without its end.
+    /// A line, without its line break.
     Line(String),
     /// A line longer than allowed; it was skipped.
     TooLong {
-        /// What is allowed.
+        /// The longest allowed line, in bytes.
         limit: usize,
     },
     /// A line that is not UTF-8; it was skipped.
     NotUtf8,
-    /// No line: a session is to be followed anew, from behind an event.
+    /// Not a line: the transport asks to follow a session again, from behind an event.
     Refollow(RefollowRequest),
 }
 
@@ -56,15 +56,16 @@ impl From<IncomingLine> for ConnectionInput {
     }
 }
 
-/// Bytes to write: one or more whole lines, all of one session or of none. One without bytes is a mark: the
-/// following it names has come to what was there when it was asked for.
+/// Bytes to write: one or more whole lines, all of one session or of none. A piece without bytes is a mark: its
+/// follow has sent everything that existed when it was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingPiece {
     /// The lines, each with its line break.
     pub bytes: Bytes,
-    /// The session they are about: the one a message names, or for an answer the one its request named.
+    /// The session they are about: the one that a message names, or for an answer the one that its request
+    /// named.
     pub session: Option<SessionId>,
-    /// Which following of the session wrote them; none for what is no part of its stream, such as answers.
+    /// The follow of the session that wrote them; none for lines outside its stream, such as answers.
     pub stream: Option<FollowId>,
 }
 

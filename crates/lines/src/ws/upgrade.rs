@@ -15,31 +15,30 @@ use tokio_tungstenite::{
     },
 };
 
-/// A WebSocket, as it comes out of a handshake.
+/// A WebSocket after its handshake.
 pub type UpgradedWebSocket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// A request that is no handshake, though it asks for a WebSocket.
+/// The error of a request for a WebSocket that is not a valid handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no WebSocket handshake of version 13 over HTTP/1.1")]
 pub struct NoHandshake;
 
-/// A handshake that is right, and can be answered.
+/// A valid handshake that is not answered yet.
 pub struct WebSocketUpgrade {
     accept: HeaderValue,
-    /// What both speak, where the client offers it beside the token that browsers can only offer as another
-    /// protocol.
+    /// The subprotocol, if the client offers it. A browser can send its token only as a further subprotocol.
     protocol: Option<&'static str>,
     upgraded: OnUpgrade,
 }
 
 impl WebSocketUpgrade {
-    /// Whether a request asks for a WebSocket. What else it might like to become is of no interest.
+    /// Whether a request asks for a WebSocket. Other protocols in `Upgrade` are ignored.
     #[must_use]
     pub fn is_asked_for(headers: &HeaderMap) -> bool {
         lists(headers, &header::UPGRADE, "websocket")
     }
 
-    /// Reads a handshake of a client that may offer this protocol.
+    /// Parses the handshake of a client that may offer this subprotocol.
     pub fn read(request: &mut Request<Body>, protocol: &'static str) -> Result<Self, NoHandshake> {
         let headers = request.headers();
         let version = headers.get(header::SEC_WEBSOCKET_VERSION);
@@ -56,7 +55,7 @@ impl WebSocketUpgrade {
         })
     }
 
-    /// The answer, and the socket that there will be once it is sent.
+    /// Returns the response, and a future of the socket, which resolves after the response is sent.
     pub fn accept(
         self,
         config: WebSocketConfig,
@@ -81,7 +80,7 @@ impl WebSocketUpgrade {
     }
 }
 
-/// Whether a header that is a list has this word in it.
+/// Whether a header that is a list contains this word.
 fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).iter();
     let texts = values.filter_map(|value| value.to_str().ok());

@@ -1,4 +1,4 @@
-//! Streams that break, fall behind and go on.
+//! Streams that break, fall behind and continue.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn id(text: &str) -> EventId {
 #[derive(Default)]
 struct MailboxFixture {
     mailbox: Mailbox,
-    /// The following that writes.
+    /// The follow that writes the events.
     stream: Option<FollowId>,
 }
 
@@ -28,7 +28,7 @@ impl MailboxFixture {
         self.mailbox.other(None, NonEventLine { line, said_anew });
     }
 
-    /// All that can be sent, with its places.
+    /// Returns all lines that can be sent, with their ids.
     fn sent(&mut self) -> Vec<String> {
         let frames = std::iter::from_fn(|| self.mailbox.next());
         let show = |frame: SseFrame| {
@@ -42,7 +42,7 @@ impl MailboxFixture {
         self.mailbox.resume(after.parse().unwrap())
     }
 
-    /// Follows the session anew where that is wanted; from behind which line.
+    /// Follows the session again if that is needed; returns after which event.
     fn refollow(&mut self) -> Option<String> {
         let (refollow, _) = self.mailbox.refollow(&"s".into())?;
         self.stream = Some(refollow.stream());
@@ -55,7 +55,7 @@ impl MailboxFixture {
 }
 
 #[test]
-fn lines_come_in_order_with_their_places() {
+fn lines_are_sent_in_order_with_their_frame_ids() {
     let mut desk = MailboxFixture::default();
     desk.answer("a");
     desk.events(1..=2);
@@ -70,7 +70,7 @@ fn lines_come_in_order_with_their_places() {
 }
 
 #[test]
-fn what_was_lost_comes_again_in_its_place() {
+fn lost_lines_are_sent_again_in_their_position() {
     let mut desk = MailboxFixture::default();
     desk.events(1..=3);
     desk.answer("a");
@@ -79,7 +79,7 @@ fn what_was_lost_comes_again_in_its_place() {
     assert_eq!(desk.sent().len(), 7);
     desk.events([6]);
     desk.answer("c");
-    // Only the first two arrived.
+    // The client received only the first two.
     desk.resume("2").unwrap();
     assert_eq!(desk.sent(), [""; 0]);
     desk.answer("d");
@@ -99,7 +99,7 @@ fn what_was_lost_comes_again_in_its_place() {
 }
 
 #[test]
-fn nothing_is_followed_anew_where_only_answers_were_lost() {
+fn lost_answers_are_sent_again_without_a_refollow() {
     let mut desk = MailboxFixture::default();
     desk.events([1]);
     desk.answer("a");
@@ -112,19 +112,19 @@ fn nothing_is_followed_anew_where_only_answers_were_lost() {
 }
 
 #[test]
-fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
+fn answer_behind_a_skipped_event_is_sent_again() {
     let mut desk = MailboxFixture::default();
     desk.events(1..=3);
     desk.answer("a");
     desk.sent();
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
-    // The third was a question that is settled by now.
+    // The third event was a question that has its answer by now.
     desk.events([2]);
     assert_eq!(desk.sent(), ["2=e2"]);
     desk.caught_up();
     assert_eq!(desk.sent(), ["3+1=a"]);
-    // Whoever saw it goes on behind it.
+    // A client that received it continues behind it.
     desk.resume("3+1").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("3"));
     desk.caught_up();
@@ -132,7 +132,7 @@ fn an_answer_behind_events_that_do_not_come_again_is_not_lost() {
 }
 
 #[test]
-fn what_an_earlier_following_still_says_is_left_out() {
+fn lines_of_an_earlier_follow_are_dropped() {
     let mut desk = MailboxFixture {
         stream: Some(FollowId::begin()),
         ..MailboxFixture::default()
@@ -152,7 +152,7 @@ fn what_an_earlier_following_still_says_is_left_out() {
 }
 
 #[test]
-fn a_stream_that_nobody_reads_is_bounded_and_goes_on_where_it_was() {
+fn stream_without_a_reader_is_bounded_and_resumes() {
     let mut desk = MailboxFixture::default();
     let line = Bytes::from(vec![b'x'; WAITING_BYTES / 4]);
     desk.events(10..=11);
@@ -171,7 +171,7 @@ fn a_stream_that_nobody_reads_is_bounded_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn answers_need_room() {
+fn full_mailbox_takes_no_answer() {
     let mut desk = MailboxFixture::default();
     let line = Bytes::from(vec![b'x'; WAITING_BYTES]);
     let other = NonEventLine {
@@ -187,7 +187,7 @@ fn answers_need_room() {
 }
 
 #[test]
-fn open_questions_are_not_said_twice() {
+fn open_questions_are_not_sent_twice() {
     let mut desk = MailboxFixture::default();
     desk.events(1..=2);
     let question = NonEventLine {
@@ -207,7 +207,7 @@ fn open_questions_are_not_said_twice() {
 }
 
 #[test]
-fn a_place_that_never_was_or_is_too_far_back_is_refused() {
+fn resume_rejects_unknown_and_forgotten_frame_ids() {
     let mut desk = MailboxFixture::default();
     desk.events(1..=2);
     for unknown in ["3", "2+1", "17.0"] {
@@ -235,7 +235,7 @@ fn a_line_keeps_its_number_however_often_it_is_sent() {
     desk.answer("a");
     desk.answer("b");
     assert_eq!(desk.sent().last().unwrap(), "2+2=b");
-    // A request that was held up on its way asks for what its client has had since.
+    // A delayed request asks for lines that its client has received since.
     desk.resume("1").unwrap();
     desk.refollow().unwrap();
     desk.events([2]);
@@ -247,7 +247,7 @@ fn a_line_keeps_its_number_however_often_it_is_sent() {
 }
 
 #[test]
-fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
+fn late_request_does_not_repeat_received_lines() {
     let mut desk = MailboxFixture::default();
     desk.events(1..=2);
     desk.answer("a");
@@ -264,7 +264,7 @@ fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
     desk.events([4]);
     desk.caught_up();
     assert_eq!(desk.sent(), ["4=e4", "4+2=b"]);
-    // And what it had seen is still there for who has not.
+    // The lines that it had received are still there for another client.
     desk.resume("2").unwrap();
     desk.refollow().unwrap();
     desk.events(3..=4);
@@ -273,7 +273,7 @@ fn a_late_request_does_not_bring_back_what_its_client_has_seen_since() {
 }
 
 #[test]
-fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
+fn new_line_does_not_overtake_a_line_of_a_skipped_event() {
     let mut desk = MailboxFixture::default();
     desk.events(1..=3);
     desk.answer("a");
@@ -283,7 +283,7 @@ fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
     desk.events([2]);
     desk.caught_up();
     desk.answer("b");
-    // Nothing of that was sent when the stream broke once more.
+    // None of that was sent when the stream broke again.
     desk.resume("0").unwrap();
     desk.refollow().unwrap();
     desk.events(1..=2);
@@ -292,7 +292,7 @@ fn a_new_line_never_overtakes_one_whose_event_does_not_come_again() {
 }
 
 #[test]
-fn a_stream_goes_on_from_before_it_began() {
+fn stream_resumes_before_its_first_event() {
     let mut desk = MailboxFixture::default();
     desk.events(94..=95);
     desk.answer("a");
@@ -301,7 +301,7 @@ fn a_stream_goes_on_from_before_it_began() {
     assert_eq!(desk.refollow().as_deref(), Some("5"));
     desk.events(6..=7);
     assert_eq!(desk.sent(), ["6=e6", "7=e7"]);
-    // And once more, where it falls behind before anything is sent.
+    // Again, when it falls behind before anything is sent.
     desk.resume("5").unwrap();
     assert_eq!(desk.refollow().as_deref(), Some("5"));
     desk.events(6..=95);
@@ -311,7 +311,7 @@ fn a_stream_goes_on_from_before_it_began() {
 }
 
 #[test]
-fn places_are_read_as_they_are_written() {
+fn frame_ids_are_parsed_as_written() {
     for text in ["0", "17", "17.1", "17.1+3", "0+1"] {
         assert_eq!(text.parse::<SseFrameId>().unwrap().to_string(), text);
     }

@@ -1,4 +1,4 @@
-//! Sockets whose other end does not read.
+//! Sockets whose client does not read.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use harn_lines::{
 
 use super::*;
 
-/// A pipe that knows the most that anybody wanted to write to it at a time, which is what waited by then.
+/// A pipe that records the longest write, which is the number of bytes that waited then.
 struct GaugedPipe {
     pipe: DuplexStream,
     most: Arc<AtomicUsize>,
@@ -84,9 +84,9 @@ async fn a_long_line_waits_without_a_copy_and_arrives_as_one_message() {
     let writing = tokio::spawn(write(queue, sink, member));
     let line = Bytes::from(format!("{text}\n"));
     outgoing.send(line.clone()).await.unwrap();
-    // The long one takes all the room there is.
+    // The long line takes all the room.
     let sending = tokio::spawn(async move { outgoing.send("short\n").await });
-    // Time is stopped: it passes only when nobody can do anything any more.
+    // The clock is paused: time passes only when no task can run.
     sleep(Duration::from_secs(1)).await;
     assert!(!writing.is_finished(), "nobody reads");
     let waits = most.load(Ordering::Relaxed);
