@@ -1,13 +1,13 @@
-//! Ids of sessions as people type them, by their beginning, and as messages list them.
+//! Session ids as people abbreviate them and as messages list them.
 
-/// Whether an id begins so. The `ses_` that all our ids begin with may be left out.
+/// Returns whether `id` starts with `wanted`. The prefix `ses_` of our ids is optional.
 #[must_use]
 pub fn is_begun(id: &str, wanted: &str) -> bool {
     let rest = id.strip_prefix("ses_");
     id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
 }
 
-/// Ids for a message; of many, only some.
+/// Joins ids for a message; names the first five and counts the rest.
 pub fn named<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
     const NAMED: usize = 5;
     let more = ids.len().saturating_sub(NAMED);

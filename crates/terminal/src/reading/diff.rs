@@ -7,7 +7,7 @@ use similar::TextDiff;
 
 use crate::paint::PaintStyle;
 
-/// The lines of a diff and how each looks. The file is called as somebody in the working directory would call it.
+/// Returns the lines of a diff, each with its style. A path inside the working directory is relative to it.
 pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let path = match diff.path.strip_prefix(cwd) {
         Ok(inside) if inside != Path::new("") => inside,

@@ -1,4 +1,4 @@
-//! Sections, lines and errors, on paper that a test can read.
+//! Tests of sections, lines and write errors.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::*;
 
-/// Paper that a test can read while a screen writes on it.
+/// An output buffer that a test can read while a screen writes to it.
 #[derive(Clone, Default)]
 pub(crate) struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
@@ -27,7 +27,7 @@ impl Write for CapturedOutput {
     }
 }
 
-/// Paper that cannot be written on.
+/// A writer that always fails.
 struct FailingWriter(io::ErrorKind);
 
 impl Write for FailingWriter {
