@@ -1,14 +1,14 @@
-//! The prompt box: a text, and a place in it where typing goes on.
+//! The prompt box: a text with a cursor.
 
 use super::measure::{tame, width, wrap};
 
-/// Nobody types more than this; a paste may be that long by mistake.
+/// The maximum length in bytes; a longer paste is probably a mistake.
 const LONGEST: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct PromptEditor {
     text: String,
-    /// A byte in `text`, between two characters.
+    /// The cursor: a byte offset in `text`, on a character boundary.
     at: usize,
 }
 
@@ -26,13 +26,12 @@ impl PromptEditor {
         std::mem::take(&mut self.text)
     }
 
-    /// Puts a text in the place of what is there.
     pub(super) fn set(&mut self, text: &str) {
         self.take();
         self.insert(text);
     }
 
-    /// Types, or pastes. What cannot be shown is not taken; false when not all of the rest is.
+    /// Inserts text without its control characters; returns false if it had to be cut.
     pub(super) fn insert(&mut self, text: &str) -> bool {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text
@@ -76,7 +75,7 @@ impl PromptEditor {
         }
     }
 
-    /// Moves to the beginning of the line, or to its end.
+    /// Moves to the beginning of the line.
     pub(super) fn home(&mut self) {
         self.at = self.text[..self.at].rfind('\n').map_or(0, |at| at + 1);
     }
@@ -96,10 +95,10 @@ impl PromptEditor {
         at + after.map_or(0, char::len_utf8)
     }
 
-    /// The lines it takes in so many columns, and the column and line of the cursor.
+    /// Returns the wrapped lines, and the column and line of the cursor.
     pub(super) fn shown(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
         let mut lines = wrap(&tame(&self.text), columns);
-        // Where a letter would stand that is typed next.
+        // The cursor is where the next character would be.
         let before = wrap(&format!("{}_", tame(&self.text[..self.at])), columns);
         let row = before.len().saturating_sub(1);
         let column = before.last().map_or(0, |line| width(line)).max(1) - 1;

@@ -22,9 +22,8 @@ use crate::text::soon;
 pub(crate) enum AgentActivity {
     /// A worker or a composition started, ended or changed its state.
     Job(Job),
-    /// An ordinary line.
     Note(String),
-    /// A line that needs attention.
+    /// A note that needs attention.
     Warning(String),
     /// The agent waits for more to do; agents repeat this notification.
     Idle,

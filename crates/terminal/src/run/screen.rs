@@ -84,7 +84,7 @@ impl RunScreen {
         }
     }
 
-    /// Continues a message of the agent that is not the answer.
+    /// Writes a chunk of a message that is not the answer.
     pub(super) fn remark(&mut self, text: &str) {
         if !self.muted {
             self.notes
@@ -92,14 +92,14 @@ impl RunScreen {
         }
     }
 
-    /// Continues the answer.
+    /// Writes a chunk of the answer.
     pub(super) fn answer(&mut self, text: &str) {
         let paint = self.paint;
         self.answers()
             .text(OutputSection::Answer, text, PaintStyle::Plain, paint);
     }
 
-    /// Continues a thought.
+    /// Writes a chunk of a thought.
     pub(super) fn thought(&mut self, text: &str) {
         if self.muted {
             return;
@@ -109,7 +109,7 @@ impl RunScreen {
             .text(OutputSection::Thought, text, PaintStyle::Dim, self.paint);
     }
 
-    /// Begins another thought.
+    /// Ends the current thought, so that the next text begins another.
     pub(super) fn next_thought(&mut self) {
         if self.notes.section == Some(OutputSection::Thought) {
             self.notes.end_line();

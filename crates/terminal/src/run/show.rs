@@ -44,7 +44,7 @@ struct RunningCall {
     began: Duration,
     content: Vec<ToolCallContent>,
     result: Option<Value>,
-    /// Diffs already shown.
+    /// The diffs that were already shown.
     shown: Vec<Diff>,
     /// The output of a command when it was last shown.
     printed: String,

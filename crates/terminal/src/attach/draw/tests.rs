@@ -1,4 +1,4 @@
-//! Screens, as they are drawn.
+//! Tests of drawn screens.
 
 use expect_test::{Expect, expect};
 use ratatui::{Terminal, backend::TestBackend};
@@ -45,7 +45,7 @@ fn check(played: &mut TestAttachClient, (columns, rows): (u16, u16), expected: E
     expected.assert_eq(&drawn(played, columns, rows));
 }
 
-/// A session in the middle of its work.
+/// Returns a client in the middle of a turn.
 fn working() -> TestAttachClient {
     let mut played = TestAttachClient::joined("me");
     played.types("Tidy the tests, please.");
@@ -379,7 +379,7 @@ fn what_cannot_be_read_cannot_be_allowed() {
             >
         "#]],
     );
-    // Whatever the size: what is allowed is in sight, or what is missing is counted.
+    // At any size, the whole call is visible or the hidden lines are counted.
     for columns in 12..80 {
         for rows in 5..24 {
             let mut played = asked();
@@ -469,7 +469,7 @@ fn a_lost_connection() {
     let mut played = TestAttachClient::joined("me");
     let again = played.screen.now + std::time::Duration::from_millis(1500);
     played.screen.lost(again, Vec::new(), None);
-    // No key is offered that would do nothing.
+    // Keys without an effect are not shown.
     check(
         &mut played,
         (80, 5),

@@ -1,4 +1,4 @@
-//! Keys as a table.
+//! Tests of the keys, as tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
@@ -99,7 +99,7 @@ fn watching() {
 fn a_question_stands() {
     let mut played = TestAttachClient::joined("me");
     played.ask("q");
-    // Whatever was on its way when it came is no answer.
+    // A key pressed before the question could be read is no answer.
     let early = [
         (char('y'), KeyAction::Nothing),
         (char('q'), KeyAction::Nothing),
@@ -122,7 +122,7 @@ fn a_question_stands() {
         (char('?'), KeyAction::Help),
     ];
     check(&played, &table);
-    // What somebody has begun to write is no answer, and in no answer's way.
+    // Text in the prompt is no answer and does not block one.
     played.types("a prompt");
     check(&played, &[(char('y'), KeyAction::Answer(0))]);
     // In the prompt, letters are text.
@@ -219,7 +219,7 @@ fn the_list() {
         (char('q'), PickerAction::Leave),
         (control('c'), PickerAction::Leave),
         (key(KeyCode::Esc), PickerAction::Leave),
-        // Without a server there is no beginning.
+        // Without a server no session can be created.
         (char('n'), PickerAction::Nothing),
     ];
     for (key, wanted) in table {

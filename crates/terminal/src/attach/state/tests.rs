@@ -1,4 +1,4 @@
-//! What is shown after what was heard, played as lines of the wire.
+//! Tests of the screen's state after lines of the wire and keys.
 
 use harn_model::ToolCallStatus;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(in crate::attach) struct TestAttachClient {
 }
 
 impl TestAttachClient {
-    /// One that controls session `s`, unless somebody else does.
+    /// Joins session `s` with this controller; our name is `me`.
     pub(in crate::attach) fn joined(controller: &str) -> Self {
         let talk = AttachProtocol::new("me".to_owned(), SessionTarget::Live("s".to_owned()), None);
         let screen = AttachScreen::new("me", false);
@@ -39,14 +39,14 @@ impl TestAttachClient {
         self.answer(json!({"injections": []}));
     }
 
-    /// Answers the request that is sent now.
+    /// Answers the request that was sent last.
     pub(in crate::attach) fn answer(&mut self, result: Value) {
         let sent = self.sent();
         let id = sent.last().expect("a request")["id"].clone();
         self.hear(json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
-    /// What is sent now.
+    /// Returns the messages sent since the last call.
     pub(in crate::attach) fn sent(&mut self) -> Vec<Value> {
         let lines = self.talk.take_lines();
         let parse = |line: &String| serde_json::from_str(line).unwrap();
@@ -100,7 +100,7 @@ impl TestAttachClient {
         );
     }
 
-    /// Asks for one of these, or for any text, and waits until it can be answered.
+    /// Asks for one of these choices, or for any text, and waits until the question is answerable.
     pub(in crate::attach) fn choose(&mut self, choices: &[&str]) {
         let mut answer = json!({"type": "string"});
         if !choices.is_empty() {
@@ -126,7 +126,7 @@ impl TestAttachClient {
         }
     }
 
-    /// Later by so much.
+    /// Advances the clock of the screen.
     pub(in crate::attach) fn wait(&mut self, millis: u64) {
         self.screen.now += Duration::from_millis(millis);
     }
@@ -150,12 +150,12 @@ impl TestAttachClient {
     }
 }
 
-/// Who a message is from.
+/// Returns the author of a message.
 pub(in crate::attach) fn author(who: &str) -> Value {
     json!({"client_id": who, "mode": "controller", "source": "acp", "metadata": null})
 }
 
-/// What the roster looks like after a change.
+/// Returns the update for a change of the clients.
 pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Value) -> Value {
     let client = json!({"client_id": who, "mode": "controller", "attached_at": "", "last_seen_at": "",
                         "prompt_injection": true, "permission_routing": true, "metadata": null});
@@ -178,7 +178,7 @@ fn joining_says_where_we_are() {
 #[test]
 fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     let me = || MessageAuthor::Person(None);
-    // Over this connection it is not told again.
+    // The server does not repeat it over the same connection.
     let mut played = TestAttachClient::joined("me");
     played.types("go");
     played.act(KeyAction::Send);
@@ -190,7 +190,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
     assert!(played.screen.turn.is_none());
 
-    // The connection broke; what was missed has it.
+    // The connection broke; the replay contains the prompt.
     let mut played = TestAttachClient::joined("me");
     played.types("go");
     played.act(KeyAction::Send);
@@ -207,7 +207,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     assert_eq!(played.words(), [(me(), "go".to_owned())]);
     assert!(played.screen.prompt.is_empty() && played.screen.turn.is_some());
 
-    // It never arrived: it is in the box again.
+    // It never arrived: it is in the prompt box again.
     let mut played = TestAttachClient::joined("me");
     played.types("go");
     played.act(KeyAction::Send);
@@ -237,7 +237,7 @@ fn what_is_said_while_it_works_waits_until_it_is_delivered() {
         played.words(),
         [(MessageAuthor::Person(None), "left".to_owned())]
     );
-    // Delivered before its acceptance was told.
+    // Delivered before the response that accepts it.
     let content = json!([{"type": "text", "text": "then right"}]);
     played.update(json!({"sessionUpdate": "user_message", "messageId": "i2", "content": content}));
     let answer = json!({"messageId": "i2", "status": "accepted"});
@@ -277,7 +277,7 @@ fn control_moves_and_takes_the_questions_with_it() {
             "desk gave up control; nobody has it",
         ]
     );
-    // An observer by its own wish stays one.
+    // A client that was started with `--observe` stays an observer.
     played.screen.observe = true;
     played.act(KeyAction::TakeOver);
     assert!(played.sent().is_empty() && played.screen.notice.is_some());
@@ -388,7 +388,7 @@ fn nothing_is_sent_without_a_connection() {
     assert!(played.sent().is_empty());
     assert_eq!(played.screen.prompt.text(), "go");
     assert_eq!(played.notes(), ["this may not have arrived: lost"]);
-    // Nor is it said that something was done.
+    // No notice claims that something was done.
     played.screen.turn = Some(Duration::ZERO);
     for action in [
         KeyAction::Cancel,
@@ -429,7 +429,7 @@ fn what_is_refused_is_not_lost() {
     assert_eq!(played.screen.notice.as_deref(), Some("no"));
     assert_eq!(played.notes(), ["this was not taken: go"]);
     assert_eq!(played.screen.prompt.text(), "more");
-    // Whoever is refused so is not in control, whatever was thought.
+    // After this rejection the client knows that it is not the controller.
     played.act(KeyAction::Send);
     let data = json!({"reason": "not_controller", "controller": "phone"});
     refuse(&mut played, data);
@@ -438,7 +438,7 @@ fn what_is_refused_is_not_lost() {
     let notice = played.screen.notice.clone().unwrap();
     assert!(notice.starts_with("phone controls the session"), "{notice}");
     assert_eq!(played.screen.prompt.text(), "more");
-    // Also where it is under our name.
+    // The same applies if the controller has our name.
     played.screen.controller = Some("me".to_owned());
     played.act(KeyAction::Send);
     refuse(
@@ -461,10 +461,10 @@ fn somebody_else_under_our_name_is_not_us() {
     assert!(!played.screen.in_control() && played.screen.question().is_none());
     let told = "somebody else came under your name, and controls it in your place";
     assert_eq!(played.notes(), [told]);
-    // What is said in its name is not ours to say.
+    // The client sends nothing in the other client's name.
     played.talk.detach();
     assert!(played.sent().is_empty());
-    // Taken back, it is ours.
+    // After a takeover the name is ours again.
     played.act(KeyAction::TakeOver);
     let take = played.sent().pop().unwrap();
     assert_eq!(take["method"], "session/takeover");
@@ -497,7 +497,7 @@ fn who_is_forgotten_comes_back_by_itself() {
     played.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "result": result}));
     assert!(played.screen.in_control() && played.screen.notice.is_none());
     played.sent();
-    // Whoever watched goes on watching; and what others do is theirs.
+    // An observer rejoins as observer, and changes of other clients are ignored.
     gone["_meta"]["harn"]["state"]["previous_controller_id"] = json!("desk");
     played.update(gone.clone());
     assert_eq!(played.sent()[0]["params"]["mode"], "observer");
@@ -580,7 +580,7 @@ fn what_was_noticed_goes_when_it_is_no_longer_so() {
     assert_eq!(played.screen.notice.as_deref(), Some(back));
     played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     assert_eq!(played.screen.notice, None);
-    // It is not over for whoever can join it.
+    // A session that can be joined again is not over.
     played.join("me", false);
     assert_eq!(played.screen.ended, None);
 }
@@ -632,7 +632,7 @@ fn what_somebody_reads_does_not_move() {
     assert_eq!(first(&played), "· line 10");
     played.screen.scroll(100, 10);
     assert_eq!(played.screen.view, ScrollPosition::End);
-    // A place that is forgotten is the beginning.
+    // A position that was dropped becomes the beginning.
     played.screen.scroll(-100, 10);
     for number in 0..5000 {
         played

@@ -1,10 +1,10 @@
-//! What is sent to join a session, to drive it and to come back, and what is made of what comes.
+//! Tests of the requests that join, control and rejoin a session, and of the events for received lines.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// A talk, and the messages it sends.
+/// A protocol without a connection; tests read the messages it sends.
 struct TestProtocol {
     talk: AttachProtocol,
 }
@@ -20,7 +20,7 @@ impl TestProtocol {
         Self::new(SessionTarget::Live("s".to_owned()), true)
     }
 
-    /// One that has joined.
+    /// Returns a protocol that has joined.
     fn joined() -> Self {
         let mut side = Self::live();
         side.answer("initialize", json!({}));
@@ -29,7 +29,7 @@ impl TestProtocol {
         side
     }
 
-    /// The only message that is sent now.
+    /// Returns the only message that was sent since the last call.
     fn sent(&mut self) -> Value {
         let lines = self.talk.take_lines();
         let [line] = lines.as_slice() else {
@@ -42,7 +42,7 @@ impl TestProtocol {
         self.talk.hear(&message.to_string())
     }
 
-    /// Answers the request that is sent now, which is this one.
+    /// Answers the request that was sent last, which must have this method.
     fn answer(&mut self, method: &str, result: Value) -> Option<AttachEvent> {
         let sent = self.sent();
         assert_eq!(sent["method"], method);
@@ -127,7 +127,7 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
     assert_eq!(load["params"]["lastEventId"], "0");
     side.hear(json!({"jsonrpc": "2.0", "id": load["id"], "result": {}}));
     let attach = side.sent();
-    // It is followed already.
+    // `session/load` has subscribed already.
     assert_eq!(attach["params"].get("lastEventId"), None);
 
     let mut side = TestProtocol::new(SessionTarget::New("/w".into()), true);
@@ -141,7 +141,7 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
 fn coming_back_goes_on_behind_the_last_event() {
     let mut side = TestProtocol::joined();
     assert!(side.hear(update("s", "7.0")).is_some());
-    // Another session's, and one that has no place.
+    // An update of another session, and one without an event id.
     assert!(side.hear(update("other", "9")).is_none());
     let told = json!({"sessionId": "s", "update": {}});
     side.hear(json!({"jsonrpc": "2.0", "method": "session/update", "params": told}));
@@ -153,7 +153,7 @@ fn coming_back_goes_on_behind_the_last_event() {
     let attach = side.sent();
     assert_eq!(attach["params"]["lastEventId"], "7.0");
     assert_eq!(attach["params"]["mode"], "observer");
-    // When no server has it open any more, it is loaded, and goes on at the same place.
+    // If no server has the session open, it is loaded and continues at the same position.
     side.talk.reopen("/w".into());
     side.talk.begin(true);
     side.answer("initialize", json!({}));

@@ -1,4 +1,4 @@
-//! The window, pieces of long texts, and entries that change in place.
+//! Tests of the window, the pieces of long messages, and entries that change in place.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
         transcript.said(MessageAuthor::Agent, Some("a"), &line);
         whole.push_str(&line);
     }
-    // Without an end of a line, at once and bit by bit.
+    // Without a line break, at once and in small parts.
     let endless = "é".repeat(10 * PIECE);
     transcript.said(MessageAuthor::Agent, Some("a"), &endless);
     whole.push_str(&endless);
@@ -73,7 +73,7 @@ fn the_beginning_is_forgotten_and_counted() {
     }
     assert_eq!(transcript.end() - transcript.first, 10);
     assert!(transcript.bytes <= 10_000);
-    // Why something failed counts as well.
+    // The reason of a failure counts as well.
     let mut transcript = small(usize::MAX, 10_000);
     for number in 0..100 {
         let reason = "x".repeat(744);
@@ -118,7 +118,7 @@ fn a_call_is_one_entry_that_changes() {
     let done = json!({"toolCallId": "c", "status": "completed", "content": content,
                       "rawInput": {"command": "make"}});
     call_update(&mut transcript, done, json!({"durationMs": 40}));
-    // It is over; nothing changes it any more.
+    // The call has ended; later updates do not change it.
     let late = json!({"toolCallId": "c", "status": "failed"});
     call_update(&mut transcript, late, json!({}));
     let Some(TranscriptEntry::Call(call)) = transcript.entry(0) else {
