@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_a_terminal_obeys_gets_through() {
+    fn terminal_controls_are_escaped() {
         assert_eq!(visible("plain\n\ttext ü"), "plain\n\ttext ü");
         assert_eq!(visible("\x1b[2Arm -rf ~\r ls"), "\\u{1b}[2Arm -rf ~\\r ls");
         assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_left_out_when_nobody_wants_it() {
+    fn a_painter_without_colour_returns_plain_text() {
         let off = TextPainter { colour: false };
         assert_eq!(off.text(PaintStyle::Red, "x"), "x");
         let on = TextPainter { colour: true };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_when_there_is_more() {
+    fn omitted_lines_are_marked() {
         assert_eq!(one_line("one\n"), "one");
         assert_eq!(one_line("one\ntwo"), "one …");
     }

@@ -23,14 +23,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_ids_are_cut() {
+    fn a_list_names_five_ids_and_counts_the_rest() {
         assert_eq!(named(["a", "b"].into_iter()), "a, b");
         let many = ["a", "b", "c", "d", "e", "f", "g"];
         assert_eq!(named(many.into_iter()), "a, b, c, d, e and 2 more");
     }
 
     #[test]
-    fn the_beginning_that_all_ids_share_may_be_left_out() {
+    fn a_session_id_matches_without_its_prefix() {
         assert!(is_begun("ses_0198", "019") && is_begun("ses_0198", "ses_0"));
         assert!(!is_begun("ses_0198", "98"));
     }

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let rows = [
             ["a".into(), "long cell".into(), "end".into()],
             ["bcd".into(), "é".into(), "".into()],
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_soon_is_told() {
+    fn only_times_up_to_an_hour_are_formatted() {
         let soon = |millis| soon(Duration::from_millis(millis));
         assert_eq!(soon(1_999).as_deref(), Some("2 s"));
         assert_eq!(soon(90_000).as_deref(), Some("90 s"));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_shows() {
+    fn a_cut_text_ends_with_an_ellipsis() {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("longer", 5), "long…");
     }

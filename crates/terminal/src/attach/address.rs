@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_says_how_and_where() {
+    fn a_url_requires_a_websocket_scheme_and_a_host() {
         let table = [
             ("ws://127.0.0.1:4000", Some("ws://127.0.0.1:4000/acp")),
             ("wss://agents.example/", Some("wss://agents.example/acp")),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_on_the_way_is_known() {
+    fn only_unencrypted_remote_urls_are_exposed() {
         let exposed = |given: &str| is_exposed(&url(given).unwrap());
         assert!(exposed("ws://agents.example"));
         assert!(exposed("ws://10.0.0.7:1"));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owners_token_is_found() {
+    fn the_owner_line_of_a_token_file_has_priority() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("token");
         let read = |text: &str| {

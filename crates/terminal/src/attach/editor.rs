@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_goes_on_at_the_cursor() {
+    fn edits_apply_at_the_cursor() {
         let mut editor = typed("ab日");
         editor.go(-1);
         editor.insert("c");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_taken_back_whole() {
+    fn words_are_deleted_whole() {
         let mut editor = typed("one two  ");
         editor.backspace_word();
         assert_eq!(editor.text(), "one ");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_made_harmless_and_ends_somewhere() {
+    fn a_paste_is_filtered_and_limited() {
         assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb\tc[2J");
         assert_eq!(typed("a\tb").shown(20).1, (6, 0));
         let mut long = PromptEditor::default();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_is_where_the_next_letter_goes() {
+    fn the_cursor_is_at_the_next_character() {
         let cursor = |text: &str| typed(text).shown(10).1;
         assert_eq!(cursor(""), (0, 0));
         assert_eq!(cursor("ab"), (2, 0));

@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn where_a_session_works_is_known_before_it_is_joined() {
+    fn a_destination_has_the_directory_of_the_listed_session() {
         let address = ServerAddress::Socket("/s".into());
         let found = AttachDestination::of(address, &listed("a", true));
         assert_eq!(found.cwd, PathBuf::from("/w"));
     }
 
     #[test]
-    fn the_beginning_of_an_id_is_enough_where_it_is_the_only_one() {
+    fn a_unique_beginning_of_an_id_selects_the_session() {
         let live = |id: &str| Some(SessionTarget::Live(id.to_owned()));
         assert_eq!(found("ab1", true).unwrap(), live("ab1"));
         assert_eq!(found("ab", true).unwrap(), live("ab"));

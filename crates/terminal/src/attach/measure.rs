@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole_where_they_can() {
+    fn words_stay_whole_if_they_fit() {
         let table: [(&str, usize, &[&str]); 10] = [
             ("", 5, &[""]),
             ("one two three", 7, &["one two", "three"]),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_character_is_not_cut() {
+    fn escapes_are_not_cut() {
         for columns in 6..11 {
             let lines = wrap("abcde\\u{1b}[2J", columns);
             assert_eq!(lines[0], "abcde", "{columns}");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_fits() {
+    fn cut_text_fits_into_the_columns() {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("longer", 5), "long…");
         assert_eq!(cut("日本語", 4), "日…");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn control_characters_and_tabs_are_escaped() {
         assert_eq!(tame("a\tb\x1b[2J\n"), "a    b\\u{1b}[2J\n");
         assert_eq!(tame_line("a\nb\n"), "a\\nb");
     }

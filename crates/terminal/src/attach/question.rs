@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_left_out_with_a_word() {
+    fn a_long_body_is_cut_and_marked() {
         let line = |text: &str| (PaintStyle::Plain, text.to_owned());
         let mut short = vec![line("a"); LINES];
         bound(&mut short);

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_says_who_controls_it_and_since_when() {
+    fn a_list_item_has_its_controller_and_times() {
         let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
                           "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2,
                           "attachableRoles": []});

@@ -366,7 +366,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_worker_is_told_by_its_event() {
+    fn a_worker_event_sets_the_job_state() {
         let step = |event: &str| {
             let metadata = json!({"task": "t", "mode": "delegated", "error": "no luck", "started_at": "2026-01-01T00:00:09.750Z",
                                   "finished_at": "2026-01-01T00:00:10.250Z"});
@@ -398,7 +398,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn activity_is_put_into_words() {
+    fn updates_become_notes_and_warnings() {
         let progress = |more: Value| {
             let mut harn = json!({"sessionUpdate": "progress", "message": "Reading"});
             harn.as_object_mut()
@@ -459,7 +459,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_an_agent_that_stays_does_is_told() {
+    fn watches_reminders_and_idle_events_become_activity() {
         let watched = |events: Value| of(json!({"sessionUpdate": "fs_watch", "events": events}));
         let file = |path: &str| json!({"kind": "modify", "relative_paths": [path]});
         let told = |words: &str| Some(AgentActivity::Note(words.to_owned()));
@@ -508,7 +508,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_left_out() {
+    fn unknown_updates_are_ignored() {
         assert_eq!(of(json!({"sessionUpdate": "telepathy"})), None);
         assert_eq!(of(json!({"sessionUpdate": 7})), None);
         assert_eq!(
@@ -521,7 +521,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_question_tells_whose_it_is() {
+    fn permission_meta_has_lineage_deadline_and_reason() {
         let meta =
             |others: Value| -> Meta { serde_json::from_value(permission_meta(others)).unwrap() };
         let step = |name: &str| json!({"workerId": "w", "workerName": name, "sessionId": "s"});

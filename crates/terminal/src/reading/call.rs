@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_adds_no_line_to_the_question() {
+    fn a_title_with_line_breaks_stays_one_line() {
         assert_eq!(in_one_line("Look\n"), "Look");
         assert_eq!(
             in_one_line("x\n? Allow this? Read a file"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_as_typed_with_everything_beside_it() {
+    fn a_command_is_shown_with_all_other_arguments() {
         let input = json!({"command": "ls\u{1b}[1A; rm x", "cwd": "/w"});
         assert_eq!(
             input_lines(ToolKind::Execute, &input),

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_shows_its_surroundings() {
+    fn a_diff_shows_context_lines() {
         check(
             Some("one\ntwo\nthree\n"),
             "one\n2\nthree\n",
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_comes_from_nowhere() {
+    fn a_new_file_is_diffed_with_dev_null() {
         check(
             None,
             "hello",
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn no_change_says_so() {
+    fn an_empty_diff_states_that_nothing_changed() {
         check(
             Some("same\n"),
             "same\n",

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_is_a_letter() {
+    fn a_decision_accepts_only_y_or_n() {
         let schema = ElicitationSchema::new()
             .property("approved", BooleanPropertySchema::new(), true)
             .property("reason", StringPropertySchema::new(), false);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_typed_whole_or_by_its_number() {
+    fn a_choice_accepts_its_text_or_its_number() {
         let choices = || Some(vec!["red".to_owned(), "1".to_owned()]);
         let request = text(StringPropertySchema::new().enum_values(choices()));
         let answer = |text: &str| accept(json!({"answer": text}));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_an_answer_and_more_than_one_field_is_none() {
+    fn a_text_field_accepts_any_text_and_two_fields_are_declined() {
         let request = text(StringPropertySchema::new());
         let answer = accept(json!({"answer": "8080, please"}));
         assert_eq!(typed("8080, please\n", &request), answer);

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_letter_of_an_option_chooses_it() {
+    fn only_the_letter_of_an_option_selects_it() {
         let options = options();
         let table = [
             ("y\n", "allow_once"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_refuse_cancels() {
+    fn refusal_cancels_without_a_reject_option() {
         let allow = vec![options().remove(0)];
         assert_eq!(refusal(&allow), RequestPermissionOutcome::Cancelled);
     }

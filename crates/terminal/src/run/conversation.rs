@@ -564,7 +564,7 @@ turns:
     }
 
     #[test]
-    fn a_line_that_is_typed_while_the_agent_waits_is_for_it() {
+    fn a_line_typed_while_the_agent_waits_is_sent_to_it() {
         let scenario = r#"
 name: stayer
 turns:
@@ -594,7 +594,7 @@ turns:
     }
 
     #[test]
-    fn a_question_that_is_withdrawn_makes_room_for_the_next() {
+    fn a_withdrawn_question_is_replaced_by_the_next() {
         // The user is present and types nothing.
         let text = shown(SCENARIO, &[]);
         let at = |words: &str| {

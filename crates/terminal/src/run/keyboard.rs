@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_what_is_typed_after_a_question_answers_it() {
+    async fn only_lines_typed_after_a_question_answer_it() {
         let (hands, typed) = sync_channel::<&str>(8);
         let (read, was_read) = sync_channel(8);
         let mut keyboard = Keyboard::new(true);

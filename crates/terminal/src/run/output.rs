@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_block_gives_its_text_back() {
+    fn a_code_block_is_stripped_of_its_fences() {
         for text in ["one\ntwo\n", "```\nx\n```\n", "\n\n", "`\n"] {
             for start in [0, 7] {
                 let output = CommandOutput {

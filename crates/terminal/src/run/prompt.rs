@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_is_text_of_a_bounded_length() {
+    fn stdin_must_be_short_utf8_text() {
         let read = |bytes: &[u8]| all_of(bytes).map_err(|error| error.to_string());
         assert_eq!(read(b" a\nb\r\n\n").as_deref(), Ok(" a\nb"));
         assert!(read(b"\xff").unwrap_err().contains("not UTF-8"));

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_output_is_kept_if_the_call_is_cut_short_and_has_no_other_words() {
+    fn an_interrupted_call_keeps_its_output_as_the_answer() {
         let paper = CapturedOutput::default();
         let screen = RunScreen::shared(Box::new(paper.clone()), false);
         let mut show = TurnPrinter::new(screen, "/w".into(), FrozenClock);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_shows_the_end_of_what_it_printed() {
+    fn a_command_shows_the_end_of_its_output() {
         let call = ToolCall::new("a", "seq 22").kind(ToolKind::Execute);
         let printed: String = (1..=22).map(|n| format!("{n}\n")).collect();
         let running = ToolCallUpdateFields::new().content(shows(&format!("```\n{printed}```")));
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_shows_nothing_until_it_ends_is_one_line_above_its_output() {
+    fn a_command_without_updates_is_one_line_above_its_output() {
         let call = ToolCall::new("a", "date").kind(ToolKind::Execute);
         let done = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Completed)
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_shown() {
+    fn only_new_lines_of_an_output_are_shown() {
         let none: [&str; 0] = [];
         assert_eq!(unseen("", "a\nb"), ["a", "b"]);
         assert_eq!(unseen("", "\nb"), ["", "b"]);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_one_line_unless_something_comes_between() {
+    fn a_call_is_one_line_unless_other_output_interrupts_it() {
         let call = |id: &str, title: &str| {
             let call = ToolCall::new(id.to_owned(), title).kind(ToolKind::Read);
             SessionUpdate::ToolCall(call)
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_is_shown_once_and_by_its_short_name() {
+    fn a_diff_is_shown_once_with_a_relative_path() {
         let diff = || vec![ToolCallContent::Diff(Diff::new("/w/src/a.rs", "new\n"))];
         let call = ToolCall::new("a", "Write")
             .kind(ToolKind::Edit)
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_shows_what_changed() {
+    fn an_updated_plan_shows_only_changed_entries() {
         let plan = |first, second| {
             let entry =
                 |content: &str, status| PlanEntry::new(content, PlanEntryPriority::Medium, status);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_and_missing_calls_count_and_all_that_a_command_makes() {
+    fn rejected_and_missing_calls_are_problems_as_are_all_failures_of_a_command() {
         let none = || json!({});
         let refused = Some("a call was refused: Look".to_owned());
         assert_eq!(problem("look", "permission_denied", none()), refused);

@@ -93,7 +93,7 @@ fn listen(dir: &Path, name: &str) -> UnixListener {
 }
 
 #[tokio::test]
-async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
+async fn reconnecting_delivers_each_event_exactly_once() {
     let dir = tempfile::tempdir().unwrap();
     let listener = listen(dir.path(), "1.sock");
     let serving = tokio::spawn(async move {
@@ -131,7 +131,7 @@ async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_started_again_is_found_by_its_new_socket() {
+async fn a_restarted_server_is_found_by_its_new_socket() {
     let dir = tempfile::tempdir().unwrap();
     let first = listen(dir.path(), "1.sock");
     let path = dir.path().to_owned();
@@ -158,7 +158,7 @@ async fn a_server_that_was_started_again_is_found_by_its_new_socket() {
 }
 
 #[tokio::test]
-async fn who_was_never_in_is_told_why() {
+async fn a_failed_first_join_returns_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let mut alone = link(dir.path());
     let why = loop {
@@ -196,7 +196,7 @@ async fn who_was_never_in_is_told_why() {
 }
 
 #[tokio::test]
-async fn who_watches_is_told_why_there_is_no_coming_back() {
+async fn an_observer_receives_the_reason_of_a_failed_rejoin() {
     let dir = tempfile::tempdir().unwrap();
     let first = listen(dir.path(), "1.sock");
     let second = listen(dir.path(), "2.sock");

@@ -166,7 +166,7 @@ pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Val
 }
 
 #[test]
-fn joining_says_where_we_are() {
+fn joining_sets_title_mode_and_controller() {
     let played = TestAttachClient::joined("me");
     let screen = &played.screen;
     assert_eq!(screen.link, ConnectionStatus::Up);
@@ -176,7 +176,7 @@ fn joining_says_where_we_are() {
 }
 
 #[test]
-fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
+fn our_prompt_is_shown_exactly_once() {
     let me = || MessageAuthor::Person(None);
     // The server does not repeat it over the same connection.
     let mut played = TestAttachClient::joined("me");
@@ -219,7 +219,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
 }
 
 #[test]
-fn what_is_said_while_it_works_waits_until_it_is_delivered() {
+fn an_injected_message_waits_until_it_is_delivered() {
     let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
     played.types("left");
@@ -246,7 +246,7 @@ fn what_is_said_while_it_works_waits_until_it_is_delivered() {
 }
 
 #[test]
-fn control_moves_and_takes_the_questions_with_it() {
+fn a_takeover_moves_control_and_questions() {
     let mut played = TestAttachClient::joined("me");
     played.ask("q");
     assert!(played.screen.question().is_some());
@@ -309,7 +309,7 @@ fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
 }
 
 #[test]
-fn whoever_types_goes_on_typing_when_a_question_comes() {
+fn a_new_question_does_not_interrupt_typing() {
     let mut played = TestAttachClient::joined("me");
     played.types("1 more");
     played.ask("q");
@@ -319,7 +319,7 @@ fn whoever_types_goes_on_typing_when_a_question_comes() {
 }
 
 #[test]
-fn a_paste_goes_to_the_prompt_or_is_told() {
+fn a_paste_reaches_the_prompt_or_shows_a_notice() {
     let mut played = TestAttachClient::joined("me");
     paste(&mut played.screen, "a\tb");
     assert_eq!(played.screen.prompt.text(), "a\tb");
@@ -339,7 +339,7 @@ fn a_paste_goes_to_the_prompt_or_is_told() {
 }
 
 #[test]
-fn a_form_is_filled_in_by_a_line() {
+fn a_typed_line_answers_a_form() {
     let mut played = TestAttachClient::joined("me");
     let schema = json!({"type": "object", "required": ["answer"],
                         "properties": {"answer": {"type": "string"}}});
@@ -356,7 +356,7 @@ fn a_form_is_filled_in_by_a_line() {
 }
 
 #[test]
-fn ends_are_told_where_they_are_worth_it() {
+fn only_unusual_turn_ends_are_noted() {
     let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
@@ -367,7 +367,7 @@ fn ends_are_told_where_they_are_worth_it() {
 }
 
 #[test]
-fn leaving_takes_two() {
+fn leaving_needs_two_interrupts_in_a_row() {
     let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     assert_eq!(played.act(KeyAction::Interrupt), KeyOutcome::Stay);
@@ -404,7 +404,7 @@ fn nothing_is_sent_without_a_connection() {
 }
 
 #[test]
-fn what_may_have_arrived_is_told_until_somebody_types() {
+fn an_unconfirmed_message_returns_to_the_prompt() {
     let mut played = TestAttachClient::joined("me");
     let unsure = vec!["left".to_owned()];
     played.screen.lost(Duration::ZERO, unsure, None);
@@ -415,7 +415,7 @@ fn what_may_have_arrived_is_told_until_somebody_types() {
 }
 
 #[test]
-fn what_is_refused_is_not_lost() {
+fn rejected_text_returns_to_the_user() {
     let mut played = TestAttachClient::joined("me");
     let refuse = |played: &mut TestAttachClient, data: Value| {
         let id = played.sent().pop().unwrap()["id"].clone();
@@ -454,7 +454,7 @@ fn what_is_refused_is_not_lost() {
 }
 
 #[test]
-fn somebody_else_under_our_name_is_not_us() {
+fn a_client_with_our_name_replaces_us() {
     let mut played = TestAttachClient::joined("me");
     played.ask("q");
     played.update(roster("takeover", "me", json!("me"), json!("me")));
@@ -479,7 +479,7 @@ fn somebody_else_under_our_name_is_not_us() {
 }
 
 #[test]
-fn who_is_forgotten_comes_back_by_itself() {
+fn a_client_with_missed_heartbeats_attaches_again() {
     let mut played = TestAttachClient::joined("me");
     let mut gone = roster("detached", "me", json!("me"), Value::Null);
     gone["_meta"]["harn"]["state"]["client"] = Value::Null;
@@ -507,7 +507,7 @@ fn who_is_forgotten_comes_back_by_itself() {
 }
 
 #[test]
-fn a_connection_without_a_name_changes_only_who_controls() {
+fn an_unnamed_client_changes_only_the_controller() {
     let mut played = TestAttachClient::joined("desk");
     for (action, now) in [("takeover", json!("editor")), ("detached", Value::Null)] {
         let mut update = roster(action, "", json!("desk"), now.clone());
@@ -519,7 +519,7 @@ fn a_connection_without_a_name_changes_only_who_controls() {
 }
 
 #[test]
-fn what_a_person_was_asked_says_when_it_is_settled() {
+fn a_settled_question_shows_its_outcome() {
     let mut played = TestAttachClient::joined("desk");
     let asked = json!({"requestId": "q", "kind": "question", "payload": {"prompt": "Which?"}});
     played.update(json!({"sessionUpdate": "hitl_request", "_meta": {"harn": asked}}));
@@ -533,7 +533,7 @@ fn what_a_person_was_asked_says_when_it_is_settled() {
 }
 
 #[test]
-fn two_equal_prompts_are_two() {
+fn two_equal_prompts_are_shown_twice() {
     let mut played = TestAttachClient::joined("me");
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -553,7 +553,7 @@ fn two_equal_prompts_are_two() {
 }
 
 #[test]
-fn what_was_noticed_goes_when_it_is_no_longer_so() {
+fn an_outdated_notice_is_removed() {
     let start = json!({"kind": "turn_started", "turnId": "t", "messageId": "u"});
     let mut played = TestAttachClient::joined("me");
     played.event(start.clone());
@@ -586,7 +586,7 @@ fn what_was_noticed_goes_when_it_is_no_longer_so() {
 }
 
 #[test]
-fn everything_an_agent_can_send_is_taken_in() {
+fn all_fixture_messages_are_handled() {
     let mut played = TestAttachClient::joined("me");
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/acp");
     let mut count = 0;
@@ -612,7 +612,7 @@ fn everything_an_agent_can_send_is_taken_in() {
 }
 
 #[test]
-fn what_somebody_reads_does_not_move() {
+fn new_entries_do_not_move_the_visible_lines() {
     let mut played = TestAttachClient::joined("me");
     for number in 0..50 {
         played

@@ -63,7 +63,7 @@ fn update(session: &str, event: &str) -> Value {
 }
 
 #[test]
-fn a_live_session_is_attached_to_from_its_beginning() {
+fn a_live_session_is_joined_from_its_first_event() {
     let mut side = TestProtocol::live();
     let hello = side.sent();
     let ours = &hello["params"]["clientCapabilities"]["_meta"]["harn"];
@@ -101,7 +101,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
 }
 
 #[test]
-fn where_somebody_controls_it_we_watch() {
+fn an_existing_controller_makes_us_an_observer() {
     let mut side = TestProtocol::live();
     side.answer("initialize", json!({}));
     let taken = json!({"reason": "controller_exists", "controller": "desk"});
@@ -118,7 +118,7 @@ fn where_somebody_controls_it_we_watch() {
 }
 
 #[test]
-fn a_stored_session_is_loaded_and_a_new_one_made() {
+fn a_stored_session_is_loaded_and_a_new_one_is_created() {
     let mut side = TestProtocol::new(SessionTarget::Stored("s".to_owned(), "/w".into()), true);
     side.answer("initialize", json!({}));
     let load = side.sent();
@@ -138,7 +138,7 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
 }
 
 #[test]
-fn coming_back_goes_on_behind_the_last_event() {
+fn a_rejoin_continues_after_the_last_event() {
     let mut side = TestProtocol::joined();
     assert!(side.hear(update("s", "7.0")).is_some());
     // An update of another session, and one without an event id.
@@ -163,7 +163,7 @@ fn coming_back_goes_on_behind_the_last_event() {
 }
 
 #[test]
-fn a_client_that_was_replaced_does_not_come_back() {
+fn a_replaced_client_does_not_attach_again() {
     let mut side = TestProtocol::joined();
     let harn = json!({"action": "detached", "state": {"previous_controller_id": "me", "clients": []},
                       "left": {"client_id": "me", "reason": "replaced"}});
@@ -176,7 +176,7 @@ fn a_client_that_was_replaced_does_not_come_back() {
 }
 
 #[test]
-fn a_message_that_comes_too_late_is_the_next_prompt() {
+fn a_late_message_becomes_the_next_prompt() {
     let mut side = TestProtocol::joined();
     side.talk.inject(true, "go left");
     let late = json!({"reason": "no_active_prompt"});
@@ -188,7 +188,7 @@ fn a_message_that_comes_too_late_is_the_next_prompt() {
 }
 
 #[test]
-fn what_is_refused_comes_back_with_its_words() {
+fn a_rejection_returns_the_rejected_text() {
     let mut side = TestProtocol::joined();
     side.talk.prompt("do it");
     let heard = side.refuse("session/prompt", Value::Null);
@@ -216,7 +216,7 @@ fn what_is_refused_comes_back_with_its_words() {
 }
 
 #[test]
-fn questions_are_passed_on_and_what_is_unknown_is_refused() {
+fn questions_are_passed_on_and_unknown_requests_rejected() {
     let mut side = TestProtocol::joined();
     let params = json!({"sessionId": "s", "_meta": {"harn": {"eventId": "8"}}});
     let ask =

@@ -25,7 +25,7 @@ fn small(entries: usize, bytes: usize) -> TranscriptWindow {
 }
 
 #[test]
-fn words_of_one_message_are_one_entry() {
+fn chunks_of_one_message_become_one_entry() {
     let mut transcript = TranscriptWindow::default();
     transcript.said(MessageAuthor::Agent, Some("a"), "one ");
     transcript.said(MessageAuthor::Agent, Some("a"), "two");
@@ -37,7 +37,7 @@ fn words_of_one_message_are_one_entry() {
 }
 
 #[test]
-fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
+fn a_long_message_is_split_without_loss() {
     let line = "words and words\n".repeat(100);
     let mut whole = String::new();
     let mut transcript = TranscriptWindow::default();
@@ -60,7 +60,7 @@ fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_beginning_is_forgotten_and_counted() {
+fn old_entries_are_dropped_and_counted() {
     let mut transcript = small(3, usize::MAX);
     for number in 0..5 {
         transcript.note(NoteLevel::Note, format!("{number}"));
@@ -108,7 +108,7 @@ fn call_update(transcript: &mut TranscriptWindow, update: Value, harn: Value) {
 }
 
 #[test]
-fn a_call_is_one_entry_that_changes() {
+fn updates_change_the_entry_of_their_call() {
     let mut transcript = TranscriptWindow::default();
     transcript.call(call("c", "execute"));
     transcript.note(NoteLevel::Note, "meanwhile");
@@ -135,7 +135,7 @@ fn a_call_is_one_entry_that_changes() {
 }
 
 #[test]
-fn what_a_call_shows_is_bounded() {
+fn the_content_of_a_call_is_bounded() {
     let mut transcript = TranscriptWindow::default();
     transcript.call(call("c", "execute"));
     let text = "line of output\n".repeat(100_000);

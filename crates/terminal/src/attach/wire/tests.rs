@@ -71,7 +71,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
 }
 
 #[tokio::test]
-async fn a_token_opens_a_web_socket_and_a_wrong_one_does_not() {
+async fn a_web_socket_requires_the_right_token() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -91,7 +91,7 @@ async fn a_token_opens_a_web_socket_and_a_wrong_one_does_not() {
 }
 
 #[tokio::test]
-async fn tls_is_believed_with_the_right_authority_only() {
+async fn tls_requires_a_trusted_authority() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -135,7 +135,7 @@ async fn tls_is_believed_with_the_right_authority_only() {
 }
 
 #[tokio::test]
-async fn a_socket_nobody_listens_at_is_left_out() {
+async fn a_dead_socket_is_reported_as_unreachable() {
     let dir = tempfile::tempdir().unwrap();
     let live = dir.path().join("live");
     fs::create_dir_all(&live).unwrap();
