@@ -126,7 +126,7 @@ impl EntryLines {
     }
 
     fn said(&mut self, said: &MessageEntry) {
-        // `of_entry` sets the blank lines around a message.
+        // The blank line before an entry is added separately.
         let text = match said.goes_on {
             true => said.text.trim_end_matches('\n'),
             false => said.text.trim_matches('\n'),

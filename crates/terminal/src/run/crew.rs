@@ -49,7 +49,7 @@ impl TurnPrinter {
                 ];
                 self.screen.line(&line);
             }
-            // `Conversation::wait` shows this once, with the keys that apply.
+            // The conversation shows this once, with the keys that apply.
             AgentActivity::Idle => {}
         }
     }

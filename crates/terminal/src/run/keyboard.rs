@@ -55,7 +55,7 @@ impl Keyboard {
         #[cfg(unix)]
         {
             use rustix::termios::{QueueSelector, tcflush};
-            // If the flush fails, the stamps still discard lines that were read.
+            // A stdin that cannot be flushed is not a terminal, so nothing was typed.
             let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
         }
         // After the flush: a line read in between counts as typed before.
