@@ -1,4 +1,4 @@
-//! What a command prints on stdout and stderr, and the error for a command line that makes no sense.
+//! Output of the commands on stdout and stderr, and the error for a wrong command line.
 
 use std::{
     fmt::{self, Display},
@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// An error that a better command line would avoid.
+/// An error that the user fixes by changing the command line.
 #[derive(Debug)]
 pub struct CommandLineError(String);
 
@@ -24,9 +24,9 @@ pub fn wrong_use(error: anyhow::Error) -> anyhow::Error {
     CommandLineError(format!("{error:#}")).into()
 }
 
-/// Reports an error on stderr, in the words clap uses for its own errors.
+/// Prints an error on stderr, in clap's format.
 pub fn complain(error: impl Display) {
-    // Without stderr the message has no reader.
+    // Without stderr the message cannot be shown.
     let _ = writeln!(io::stderr(), "error: {error}");
 }
 

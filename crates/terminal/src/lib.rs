@@ -1,8 +1,8 @@
-//! The clients that run in a terminal, and what every command of the program prints with.
+//! The clients that run in a terminal, and the output helpers of all commands.
 //!
-//! [`attach`] joins a session that lives in a server; [`run`] sends one prompt to an agent in this process. Both are
-//! ACP clients. They own the screen and the keyboard, and nothing of the agent: the connection to it, the clock and
-//! the environment are passed in.
+//! [`attach`] joins a session of a server; [`run`] sends one prompt to an agent in this process. Both are ACP
+//! clients. They own the screen and the keyboard; the caller passes in the connection to the agent, the clock and
+//! the environment.
 
 #[cfg(feature = "clients")]
 pub mod attach;

@@ -1,4 +1,4 @@
-//! A session in a listing.
+//! A session in a list of sessions.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use harn_model::Timestamp;
 /// A session as a server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSession {
-    /// The session.
+    /// The session's id.
     pub id: String,
-    /// Its title; empty where it has none.
+    /// The title; empty if the session has none.
     pub title: String,
-    /// The directory it works in.
+    /// The session's working directory.
     pub cwd: PathBuf,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated: Timestamp,
     /// Whether a server has it open.
     pub live: bool,
     /// Whether a turn runs.
     pub working: bool,
-    /// The client that controls it.
+    /// The name of the controller.
     pub controller: Option<String>,
-    /// Since when that client does.
+    /// The time at which that client became the controller.
     pub since: Option<Timestamp>,
 }

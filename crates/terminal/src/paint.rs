@@ -1,23 +1,23 @@
-//! Colour, where somebody can see it, and text made safe for a terminal.
+//! Colours for terminals, and text made safe for a terminal.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// How something looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaintStyle {
-    /// As it is.
+    /// Unstyled text.
     Plain,
-    /// In the background.
+    /// Less important text.
     Dim,
-    /// In the foreground.
+    /// Important text.
     Bold,
-    /// Good, or new.
+    /// Success, or added text.
     Green,
-    /// Bad, or gone.
+    /// Failure, or removed text.
     Red,
-    /// Asks for attention.
+    /// A question or a warning.
     Yellow,
-    /// A place.
+    /// A symbol, a path or a position.
     Cyan,
 }
 
@@ -35,15 +35,15 @@ impl PaintStyle {
     }
 }
 
-/// Paints, or does not.
+/// Adds colour codes to text if colour is on.
 #[derive(Clone, Copy, Debug)]
 pub struct TextPainter {
-    /// Whether to.
+    /// Whether colour is on.
     pub colour: bool,
 }
 
 impl TextPainter {
-    /// `text` in a style.
+    /// Returns `text` in a style.
     pub fn text<'a>(self, style: PaintStyle, text: &'a str) -> Cow<'a, str> {
         if self.colour && style != PaintStyle::Plain && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", style.code()).into()
@@ -53,9 +53,9 @@ impl TextPainter {
     }
 }
 
-/// `text` without anything a terminal would obey: what an agent says must not move the cursor over a
-/// question, or hide part of a command. Control characters are shown by name; so are those that change the
-/// direction of text, and those that take no place or break a line, of which terminals make what they like.
+/// Escapes all that a terminal would interpret: an agent's text must not move the cursor over a question,
+/// or hide part of a command. That covers control characters, characters that change the direction of text,
+/// and zero-width or line-breaking ones, which terminals show differently.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_obeyed) {
         return text.into();
@@ -77,7 +77,7 @@ fn is_obeyed(c: char) -> bool {
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    // Joiners stay: scripts and pictures are made with them.
+    // Joiners stay: some scripts and emoji need them.
     let unseen = matches!(
         c,
         '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'
@@ -85,7 +85,7 @@ fn is_obeyed(c: char) -> bool {
     direction || unseen || (c.is_control() && c != '\n' && c != '\t')
 }
 
-/// The first line of `text`, with a mark when there is more.
+/// Returns the first line of `text`, with an ellipsis if there are more lines.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     match text.trim_end().split_once('\n') {
         None => visible(text.trim_end()),
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_a_terminal_obeys_gets_through() {
+    fn terminal_controls_are_escaped() {
         assert_eq!(visible("plain\n\ttext ü"), "plain\n\ttext ü");
         assert_eq!(visible("\x1b[2Arm -rf ~\r ls"), "\\u{1b}[2Arm -rf ~\\r ls");
         assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_left_out_when_nobody_wants_it() {
+    fn a_painter_without_colour_returns_plain_text() {
         let off = TextPainter { colour: false };
         assert_eq!(off.text(PaintStyle::Red, "x"), "x");
         let on = TextPainter { colour: true };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_when_there_is_more() {
+    fn omitted_lines_are_marked() {
         assert_eq!(one_line("one\n"), "one");
         assert_eq!(one_line("one\ntwo"), "one …");
     }

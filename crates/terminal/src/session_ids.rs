@@ -1,13 +1,13 @@
-//! Ids of sessions as people type them, by their beginning, and as messages list them.
+//! Session ids as people abbreviate them and as messages list them.
 
-/// Whether an id begins so. The `ses_` that all our ids begin with may be left out.
+/// Returns whether `id` starts with `wanted`. The prefix `ses_` of our ids is optional.
 #[must_use]
 pub fn is_begun(id: &str, wanted: &str) -> bool {
     let rest = id.strip_prefix("ses_");
     id.starts_with(wanted) || rest.is_some_and(|rest| rest.starts_with(wanted))
 }
 
-/// Ids for a message; of many, only some.
+/// Joins ids for a message; names the first five and counts the rest.
 pub fn named<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> String {
     const NAMED: usize = 5;
     let more = ids.len().saturating_sub(NAMED);
@@ -23,14 +23,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_ids_are_cut() {
+    fn a_list_names_five_ids_and_counts_the_rest() {
         assert_eq!(named(["a", "b"].into_iter()), "a, b");
         let many = ["a", "b", "c", "d", "e", "f", "g"];
         assert_eq!(named(many.into_iter()), "a, b, c, d, e and 2 more");
     }
 
     #[test]
-    fn the_beginning_that_all_ids_share_may_be_left_out() {
+    fn a_session_id_matches_without_its_prefix() {
         assert!(is_begun("ses_0198", "019") && is_begun("ses_0198", "ses_0"));
         assert!(!is_begun("ses_0198", "98"));
     }

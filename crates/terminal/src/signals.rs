@@ -1,17 +1,17 @@
-//! The signals a person, an editor or a service manager ends us with.
+//! The signals with which a person, an editor or a service manager ends the process.
 
 use std::io;
 
-/// Who wants us to end.
+/// A request to end the process, by its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A person, at the keyboard.
+    /// A person pressed Ctrl-C.
     Interrupt,
-    /// Whoever started us, or the system.
+    /// The parent process or the system ends the process, or the terminal closed.
     Terminate,
 }
 
-/// Hears of signals from the moment it exists.
+/// Receives signals from its creation on.
 #[cfg(unix)]
 pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -21,7 +21,7 @@ pub struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// Must be called on a runtime.
+    /// Installs the handlers. Must be called on a Tokio runtime.
     pub fn listen() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
@@ -31,7 +31,7 @@ impl Signals {
         })
     }
 
-    /// The next signal.
+    /// Waits for the next signal.
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
@@ -41,18 +41,18 @@ impl Signals {
     }
 }
 
-/// Hears of signals from the moment it exists.
+/// Receives Ctrl-C, but only while [`Signals::next`] waits.
 #[cfg(not(unix))]
 pub struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    /// Must be called on a runtime.
+    /// Does nothing: [`Signals::next`] installs the handler.
     pub fn listen() -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// The next signal.
+    /// Waits for the next signal.
     pub async fn next(&mut self) -> Signal {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

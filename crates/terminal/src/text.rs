@@ -5,14 +5,14 @@ use std::{borrow::Cow, time::Duration};
 use harn_model::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-/// Rows under a head, as columns.
+/// Formats rows under a header, as columns.
 pub fn table<const N: usize>(head: [&str; N], rows: &[[Cow<'_, str>; N]]) -> String {
     let head = head.map(Cow::Borrowed);
     let rows: Vec<_> = std::iter::once(&head).chain(rows).cloned().collect();
     columns(&rows)
 }
 
-/// Rows as columns, as wide as their widest cell; the last column is never padded.
+/// Formats rows as columns, each as wide as its widest cell; the last column is not padded.
 pub fn columns<const N: usize>(rows: &[[Cow<'_, str>; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
@@ -33,7 +33,7 @@ pub fn columns<const N: usize>(rows: &[[Cow<'_, str>; N]]) -> String {
     out
 }
 
-/// How long ago something was, in its largest unit.
+/// Returns how long ago `then` was, in the largest unit.
 pub fn age(now: Timestamp, then: Timestamp) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -50,7 +50,7 @@ pub fn age(now: Timestamp, then: Timestamp) -> String {
     }
 }
 
-/// For how long something has been so, in its largest unit.
+/// Returns for how long something has lasted since `then`, in the largest unit.
 pub fn since(now: Timestamp, then: Timestamp) -> String {
     match age(now, then).as_str() {
         "just now" => "just now".to_owned(),
@@ -59,7 +59,7 @@ pub fn since(now: Timestamp, then: Timestamp) -> String {
     }
 }
 
-/// How long something took.
+/// Formats a duration in milliseconds.
 pub fn duration(millis: u128) -> String {
     match millis {
         0..1000 => format!("{millis} ms"),
@@ -68,9 +68,9 @@ pub fn duration(millis: u128) -> String {
     }
 }
 
-/// How long something is away that is less than an hour away; none for what is further.
+/// Formats a time span of at most an hour; returns none for a longer one.
 pub fn soon(away: Duration) -> Option<String> {
-    // Rounded up: nobody has no time at all.
+    // Rounded up: a deadline that is not over never shows as 0 s.
     match away.as_millis().div_ceil(1000) {
         seconds @ 0..120 => Some(format!("{seconds} s")),
         seconds @ 120..=3600 => Some(format!("{} min", seconds / 60)),
@@ -78,7 +78,7 @@ pub fn soon(away: Duration) -> Option<String> {
     }
 }
 
-/// `text` cut to `limit` characters, with a mark when something is missing.
+/// Returns `text` cut to `limit` characters, with an ellipsis if some are missing.
 pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {
         None => text.into(),
@@ -89,7 +89,7 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
-/// `did you mean …? `, if names come near to what was said.
+/// Returns `did you mean …? ` with the names most similar to `said`, or an empty string.
 pub fn did_you_mean<'a>(said: &str, names: impl Iterator<Item = &'a str>) -> String {
     const NEAR: f64 = 0.75;
     let mut near: Vec<_> = names
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let rows = [
             ["a".into(), "long cell".into(), "end".into()],
             ["bcd".into(), "é".into(), "".into()],
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_soon_is_told() {
+    fn only_times_up_to_an_hour_are_formatted() {
         let soon = |millis| soon(Duration::from_millis(millis));
         assert_eq!(soon(1_999).as_deref(), Some("2 s"));
         assert_eq!(soon(90_000).as_deref(), Some("90 s"));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_shows() {
+    fn a_cut_text_ends_with_an_ellipsis() {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("longer", 5), "long…");
     }

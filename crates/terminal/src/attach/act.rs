@@ -1,4 +1,4 @@
-//! What keys do: to the screen, and to what is said to the server.
+//! Applies key actions to the screen and to the messages for the server.
 
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ pub(super) fn act(
         KeyAction::Unfold => screen.unfold(),
         KeyAction::Help => screen.help = screen.help.is_none().then_some(0),
         other => {
-            // Whoever types has read enough.
+            // The first typed character closes the help.
             screen.help = None;
             edit(screen, other);
         }
@@ -60,14 +60,14 @@ pub(super) fn act(
     KeyOutcome::Stay
 }
 
-/// Takes in a paste, and says where it went when that is not where keys go.
+/// Inserts pasted text into the prompt; shows a notice if the keys do not go there.
 pub(super) fn paste(screen: &mut AttachScreen, text: &str) {
     if screen.ended.is_some() || !screen.in_control() {
         return screen.notify("nothing was pasted: you only watch");
     }
     screen.help = None;
     let whole = screen.prompt.insert(text);
-    // A question that wants a key is not answered by a text.
+    // Pasted text does not answer a question that takes a key.
     let beside = screen.answering && screen.questions.front().is_some_and(|it| !it.takes_text);
     match (whole, beside) {
         (false, _) => screen.notify("the paste is cut: the prompt holds 64 KiB"),
@@ -91,7 +91,7 @@ fn edit(screen: &mut AttachScreen, action: KeyAction) {
         KeyAction::Move(by) => prompt.go(by),
         KeyAction::Home => prompt.home(),
         KeyAction::End => prompt.end(),
-        // All others were done above.
+        // `act` handles all others.
         _ => {}
     }
 }
@@ -102,7 +102,7 @@ fn height(screen: &AttachScreen) -> usize {
 
 fn page(screen: &mut AttachScreen, by: isize) {
     let height = height(screen);
-    // A line of the last page stays in sight.
+    // One line of the last page stays visible.
     let lines = by * isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1);
     match &mut screen.help {
         Some(from) => {
@@ -153,7 +153,7 @@ fn send(screen: &mut AttachScreen, talk: &mut AttachProtocol, steer: bool) {
     }
 }
 
-/// Answers with an option, if whoever pressed the key can read it.
+/// Answers with an option, if the user can read that option.
 fn answer(screen: &mut AttachScreen, talk: &mut AttachProtocol, at: usize) {
     let sight = draw::sight(screen);
     if sight.too_small {

@@ -1,4 +1,4 @@
-//! Where servers are: sockets in the state directory, or a URL with a token.
+//! Addresses of servers: sockets in the state directory, or a URL with a token.
 
 use std::{
     fmt, fs,
@@ -18,11 +18,11 @@ pub(super) enum ServerAddress {
 pub(super) struct RemoteAddress {
     pub(super) url: Uri,
     pub(super) token: String,
-    /// Authorities to trust beside the system's.
+    /// Certificate authorities to trust in addition to the system's.
     pub(super) ca: Option<PathBuf>,
 }
 
-// The token is not for logs.
+// The token must not appear in logs.
 impl fmt::Debug for RemoteAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.url)
@@ -38,7 +38,7 @@ impl fmt::Display for ServerAddress {
     }
 }
 
-/// The sockets in a state directory. Some may be left from a server that was killed.
+/// Returns the sockets in a state directory. Some may belong to a server that was killed.
 pub(super) fn sockets(state_dir: &Path) -> Vec<ServerAddress> {
     let Ok(files) = fs::read_dir(state_dir.join("live")) else {
         return Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn sockets(state_dir: &Path) -> Vec<ServerAddress> {
     paths.into_iter().map(ServerAddress::Socket).collect()
 }
 
-/// A URL as it was given, with what was left out.
+/// Parses a URL; the default path is `/acp`.
 pub(super) fn url(given: &str) -> Result<Uri> {
     let wanted = "a server's URL is ws://HOST:PORT/acp or wss://HOST:PORT/acp";
     let uri: Uri = given
@@ -70,7 +70,7 @@ pub(super) fn url(given: &str) -> Result<Uri> {
     Ok(Uri::from_parts(parts)?)
 }
 
-/// Whether what is sent there can be read on the way.
+/// Returns whether others on the network can read the traffic to this URL.
 pub(super) fn is_exposed(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default().trim_matches(['[', ']']);
     let local = host == "localhost"
@@ -80,7 +80,8 @@ pub(super) fn is_exposed(url: &Uri) -> bool {
     url.scheme_str() != Some("wss") && !local
 }
 
-/// The token of a server: given by the environment, else in a file, of which the owner's line counts.
+/// Returns the token of a server. `file` has priority over `given`, which has priority over `default`. In a
+/// file, a line without a name or with the name `owner` has priority over the first line.
 pub(super) fn token(given: Option<String>, file: Option<&Path>, default: &Path) -> Result<String> {
     if let (Some(token), None) = (given, file) {
         return Ok(token.trim().to_owned());
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_says_how_and_where() {
+    fn a_url_requires_a_websocket_scheme_and_a_host() {
         let table = [
             ("ws://127.0.0.1:4000", Some("ws://127.0.0.1:4000/acp")),
             ("wss://agents.example/", Some("wss://agents.example/acp")),
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_on_the_way_is_known() {
+    fn only_unencrypted_remote_urls_are_exposed() {
         let exposed = |given: &str| is_exposed(&url(given).unwrap());
         assert!(exposed("ws://agents.example"));
         assert!(exposed("ws://10.0.0.7:1"));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owners_token_is_found() {
+    fn the_owner_line_of_a_token_file_has_priority() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("token");
         let read = |text: &str| {

@@ -1,5 +1,5 @@
-//! The terminal: keys in, frames out. Draws only what has changed, some thirty times a second at most, and
-//! takes in what comes in between, however fast.
+//! The terminal: reads keys and draws frames. It draws only after a change and at most thirty times a
+//! second; in between it receives any number of events.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -26,32 +26,32 @@ use super::{
 };
 use crate::signals::Signals;
 
-/// The least time between two frames.
+/// The minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
-/// So much is taken in before keys are looked at again.
+/// The maximum number of events to handle before keys are read again.
 const AT_ONCE: usize = 256;
 
-/// A terminal that is ours until this is dropped.
+/// A terminal in raw mode; dropping it restores the terminal.
 pub(super) struct AttachTerminal {
     inner: DefaultTerminal,
     events: EventStream,
     signals: Signals,
     clock: Arc<dyn Clock>,
-    /// When it was last drawn.
+    /// The time of the last frame.
     drawn: Duration,
     stale: bool,
 }
 
 impl Drop for AttachTerminal {
     fn drop(&mut self) {
-        // Whatever cannot be set right was not set.
+        // If a setting cannot be restored, it was not set.
         let _ = execute!(io::stdout(), DisableBracketedPaste);
         ratatui::restore();
     }
 }
 
 impl AttachTerminal {
-    /// Must be called on a runtime.
+    /// Must be called on a Tokio runtime.
     pub(super) fn open(clock: Arc<dyn Clock>) -> Result<Self> {
         let signals = Signals::listen().context("listening for signals")?;
         let inner = ratatui::try_init().context("the terminal cannot be used")?;
@@ -63,12 +63,12 @@ impl AttachTerminal {
             drawn: Duration::ZERO,
             stale: true,
         };
-        // Without it, a paste is typed.
+        // Without it, pasted text arrives as keys.
         let _ = execute!(io::stdout(), EnableBracketedPaste);
         Ok(terminal)
     }
 
-    /// How long until a frame may be drawn, if one is wanted.
+    /// Returns the time until the next frame may be drawn; none if nothing has changed.
     fn frame(&self) -> Option<Duration> {
         let due = self.drawn + FRAME;
         self.stale.then(|| due.saturating_sub(self.clock.elapsed()))
@@ -84,7 +84,7 @@ impl AttachTerminal {
         self.drawn = self.clock.elapsed();
     }
 
-    /// Lets somebody choose a session, if any. `refresh` asks the servers again.
+    /// Lets the user choose a session; none if the user leaves. `refresh` queries the servers again.
     pub(super) async fn choose(
         &mut self,
         picker: &mut Picker,
@@ -137,7 +137,7 @@ impl AttachTerminal {
         }
     }
 
-    /// Shows a session until somebody leaves. An error where it could not be joined.
+    /// Shows a session until the user leaves. Returns an error if it could not be joined.
     pub(super) async fn follow(
         &mut self,
         screen: &mut AttachScreen,
@@ -178,7 +178,7 @@ impl AttachTerminal {
                             None => break,
                         }
                     }
-                    // What was closed is not opened again for having been ours.
+                    // A session that was closed is not reopened, even if we controlled it.
                     let mine = screen.in_control() && screen.ended.is_none();
                     if screen.link == state::ConnectionStatus::Up {
                         link.control = mine;
@@ -193,7 +193,7 @@ impl AttachTerminal {
         }
     }
 
-    /// How long until the screen changes by itself: a clock in it, or a question that can be answered.
+    /// Returns the time until the screen changes by itself: a clock advances, or a question becomes answerable.
     fn tick(&self, screen: &AttachScreen) -> Duration {
         const SECOND: Duration = Duration::from_secs(1);
         const LONG: Duration = Duration::from_secs(3600);

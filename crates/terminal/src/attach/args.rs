@@ -1,11 +1,11 @@
-//! The command line of `harn-serve attach`, beside the state directory.
+//! The command line of `harn-serve attach`, except the state directory.
 
 use std::path::PathBuf;
 
-/// Which session to attach to, and how.
+/// The session to attach to, and the options.
 #[derive(Debug, clap::Args)]
 pub struct AttachArgs {
-    /// Its id, or the beginning of it
+    /// The session's id, or its beginning
     pub session: Option<String>,
     /// Only watch, and never take control
     #[arg(long)]
@@ -19,19 +19,19 @@ pub struct AttachArgs {
     /// Open the session if it is stored and not live
     #[arg(long, requires = "session")]
     pub open: bool,
-    /// Begin behind this event, instead of with the whole history
+    /// Begin after this event, instead of with the whole history
     #[arg(long, value_name = "EVENT-ID")]
     pub after: Option<String>,
-    /// What others see you as, instead of a made-up name
+    /// The name that other clients see, instead of a generated one
     #[arg(long)]
     pub name: Option<String>,
-    /// The server, instead of those of this machine
+    /// The URL of a server, instead of the servers of this machine
     #[arg(long, value_name = "ws://…|wss://…")]
     pub url: Option<String>,
-    /// The server's token, else HARN_SERVE_TOKEN, else in the state directory
+    /// A file with the server's token, instead of HARN_SERVE_TOKEN or the state directory's token
     #[arg(long, value_name = "FILE", requires = "url")]
     pub token_file: Option<PathBuf>,
-    /// Certificates of authorities to trust beside the system's
+    /// Certificate authorities to trust in addition to the system's
     #[arg(long, value_name = "FILE", requires = "url")]
     pub ca: Option<PathBuf>,
 }

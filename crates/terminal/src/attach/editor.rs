@@ -1,14 +1,14 @@
-//! The prompt box: a text, and a place in it where typing goes on.
+//! The prompt box: a text with a cursor.
 
 use super::measure::{tame, width, wrap};
 
-/// Nobody types more than this; a paste may be that long by mistake.
+/// The maximum length in bytes; a longer paste is probably a mistake.
 const LONGEST: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct PromptEditor {
     text: String,
-    /// A byte in `text`, between two characters.
+    /// The cursor: a byte offset in `text`, on a character boundary.
     at: usize,
 }
 
@@ -26,13 +26,12 @@ impl PromptEditor {
         std::mem::take(&mut self.text)
     }
 
-    /// Puts a text in the place of what is there.
     pub(super) fn set(&mut self, text: &str) {
         self.take();
         self.insert(text);
     }
 
-    /// Types, or pastes. What cannot be shown is not taken; false when not all of the rest is.
+    /// Inserts text without its control characters; returns false if it had to be cut.
     pub(super) fn insert(&mut self, text: &str) -> bool {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text
@@ -76,7 +75,7 @@ impl PromptEditor {
         }
     }
 
-    /// Moves to the beginning of the line, or to its end.
+    /// Moves to the beginning of the line.
     pub(super) fn home(&mut self) {
         self.at = self.text[..self.at].rfind('\n').map_or(0, |at| at + 1);
     }
@@ -96,10 +95,10 @@ impl PromptEditor {
         at + after.map_or(0, char::len_utf8)
     }
 
-    /// The lines it takes in so many columns, and the column and line of the cursor.
+    /// Returns the wrapped lines, and the column and line of the cursor.
     pub(super) fn shown(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
         let mut lines = wrap(&tame(&self.text), columns);
-        // Where a letter would stand that is typed next.
+        // The cursor is where the next character would be.
         let before = wrap(&format!("{}_", tame(&self.text[..self.at])), columns);
         let row = before.len().saturating_sub(1);
         let column = before.last().map_or(0, |line| width(line)).max(1) - 1;
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_goes_on_at_the_cursor() {
+    fn edits_apply_at_the_cursor() {
         let mut editor = typed("ab日");
         editor.go(-1);
         editor.insert("c");
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_taken_back_whole() {
+    fn words_are_deleted_whole() {
         let mut editor = typed("one two  ");
         editor.backspace_word();
         assert_eq!(editor.text(), "one ");
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_made_harmless_and_ends_somewhere() {
+    fn a_paste_is_filtered_and_limited() {
         assert_eq!(typed("a\r\nb\tc\x1b[2J").text(), "a\nb\tc[2J");
         assert_eq!(typed("a\tb").shown(20).1, (6, 0));
         let mut long = PromptEditor::default();
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_is_where_the_next_letter_goes() {
+    fn the_cursor_is_at_the_next_character() {
         let cursor = |text: &str| typed(text).shown(10).1;
         assert_eq!(cursor(""), (0, 0));
         assert_eq!(cursor("ab"), (2, 0));

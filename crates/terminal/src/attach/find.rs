@@ -1,4 +1,4 @@
-//! Finding a session: by its id or the beginning of it, among all that the servers have.
+//! Finds a session by its id or the beginning of it, among the sessions of all servers.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(super) struct AttachDestination {
 }
 
 impl AttachDestination {
-    /// A session to begin in this directory.
+    /// Returns a new session in the current directory.
     pub(super) fn begun_here(address: ServerAddress) -> Result<Self> {
         let cwd = std::env::current_dir().context("this directory has no name")?;
         let target = SessionTarget::New(cwd.clone());
@@ -53,13 +53,13 @@ impl AttachDestination {
 }
 
 impl SessionFinder {
-    /// The servers there are, with their sessions. An error where there is none.
+    /// Returns the running servers with their sessions. Returns an error if there is none.
     pub(super) async fn servers(&self, which: ListScope) -> Result<Vec<RunningServer>> {
         if let Some(remote) = &self.remote {
             let asked = servers::ask(vec![ServerAddress::Url(remote.clone())], which).await;
             return Ok(asked.into_iter().collect::<Result<_, _>>()?);
         }
-        // Sockets that a killed server left behind do not answer.
+        // Sockets that a killed server left do not answer.
         let asked = servers::ask(sockets(&self.state_dir), which).await;
         let servers: Vec<_> = asked.into_iter().flatten().collect();
         if servers.is_empty() {
@@ -78,7 +78,7 @@ impl SessionFinder {
         Ok(server.address)
     }
 
-    /// The session that is live, where there is just one.
+    /// Returns the live session, if there is exactly one.
     pub(super) async fn only_one(&self) -> Result<AttachDestination> {
         let servers = self.servers(ListScope::Live).await?;
         let found = matches(&servers, "", true);
@@ -89,7 +89,8 @@ impl SessionFinder {
         }
     }
 
-    /// The session of this id, or the only one whose id begins with it. A stored one is opened if `open`.
+    /// Returns the session with this id, or the only one whose id begins with it. A stored session needs
+    /// `open`.
     pub(super) async fn session(&self, wanted: &str, open: bool) -> Result<AttachDestination> {
         let servers = self.servers(ListScope::Live).await?;
         if let Some(found) = one(&matches(&servers, wanted, true), wanted)? {
@@ -103,7 +104,7 @@ impl SessionFinder {
             }) if !open => bail!(
                 "session {id} is stored, and not live; `harn-serve attach --open {id}` opens it"
             ),
-            // It is to be opened, or became live in between.
+            // The caller wants to open it, or it became live in between.
             Some(found) => Ok(found),
             None => {
                 let known = servers.iter().flat_map(|server| &server.sessions);
@@ -130,7 +131,7 @@ fn matches<'a>(servers: &'a [RunningServer], wanted: &str, live: bool) -> Vec<Se
             }
         }
     }
-    // The whole id is that session's, also where another begins with it.
+    // An exact match has priority over longer ids.
     if let Some(at) = found.iter().position(|(_, session)| session.id == wanted) {
         return vec![found.swap_remove(at)];
     }
@@ -182,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn where_a_session_works_is_known_before_it_is_joined() {
+    fn a_destination_has_the_directory_of_the_listed_session() {
         let address = ServerAddress::Socket("/s".into());
         let found = AttachDestination::of(address, &listed("a", true));
         assert_eq!(found.cwd, PathBuf::from("/w"));
     }
 
     #[test]
-    fn the_beginning_of_an_id_is_enough_where_it_is_the_only_one() {
+    fn a_unique_beginning_of_an_id_selects_the_session() {
         let live = |id: &str| Some(SessionTarget::Live(id.to_owned()));
         assert_eq!(found("ab1", true).unwrap(), live("ab1"));
         assert_eq!(found("ab", true).unwrap(), live("ab"));

@@ -1,4 +1,4 @@
-//! Updates for scripts: the params of each, a line on stdout. Only watches.
+//! Prints updates for scripts, as an observer: the params of each as a line on stdout.
 
 use std::{
     io::{self, Write},
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::{console::note, signals::Signals};
 
-/// After so many attempts in a row the server is gone for good. They take about a minute.
+/// The maximum number of attempts in a row, which take about a minute.
 const ATTEMPTS: u32 = 16;
 
-/// Prints until the session ends, somebody interrupts, or nobody reads any more.
+/// Prints updates until the session ends, a signal arrives or stdout is closed.
 pub(super) async fn follow(mut link: SessionLink) -> Result<ExitCode> {
     let mut signals = Signals::listen().context("listening for signals")?;
-    // What was said about it, once it is lost.
+    // The last message about the lost connection; none while connected.
     let mut lost: Option<String> = None;
     loop {
         let step = tokio::select! {
@@ -60,7 +60,7 @@ pub(super) async fn follow(mut link: SessionLink) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// False when nobody reads any more.
+/// Prints a line; returns false if stdout is closed.
 fn print(params: &RawValue) -> Result<bool> {
     let mut out = io::stdout().lock();
     let written = writeln!(out, "{}", params.get()).and_then(|()| out.flush());

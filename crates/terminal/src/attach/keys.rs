@@ -1,4 +1,4 @@
-//! What a key means, by what is on the screen. Nothing is done here.
+//! Maps keys to actions, depending on the screen. It carries out none.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -15,27 +15,27 @@ pub(super) enum KeyAction {
     Move(isize),
     Home,
     End,
-    /// Sends what was typed; while the agent works, for when it is done.
+    /// Sends the typed text; during a turn, as the next prompt.
     Send,
-    /// Sends what was typed; while the agent works, for its next safe place.
+    /// Sends the typed text; during a turn, to the agent's next seam.
     Steer,
-    /// Answers a question with the text that was typed.
+    /// Answers a question with the typed text.
     AnswerText,
-    /// Answers a question with the option at this place.
+    /// Answers a question with the option at this index.
     Answer(usize),
-    /// Reports a key that does not answer the question that stands.
+    /// Reports a key that does not answer the open question.
     NoAnswer(String),
-    /// Keys go to the question, or to the prompt again.
+    /// Switches the keys between the question and the prompt.
     SwitchFocus,
-    /// Moves the body of the question by so many lines.
+    /// Scrolls the body of the question by this many lines.
     ScrollQuestion(isize),
     Cancel,
-    /// Leaves, if it is the second time in a row.
+    /// Cancels the turn; the second in a row leaves.
     Interrupt,
     Leave,
     TakeOver,
     HandBack,
-    /// Moves the transcript by so many pages, or by lines.
+    /// Scrolls the transcript by this many pages.
     Page(isize),
     Line(isize),
     ToEnd,
@@ -43,7 +43,7 @@ pub(super) enum KeyAction {
     Help,
 }
 
-/// What is to be done with the list of sessions.
+/// An action in the list of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PickerAction {
     Nothing,
@@ -84,9 +84,9 @@ pub(super) fn action(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
             KeyCode::Down => KeyAction::ScrollQuestion(1),
             KeyCode::Enter if question.takes_text && answerable => KeyAction::AnswerText,
             KeyCode::Char('?') if !question.takes_text => KeyAction::Help,
-            // What is typed to a question that takes no text would be sent to the agent later.
+            // Text typed at a question that takes none would reach the agent later as a prompt.
             KeyCode::Char(_) | KeyCode::Enter if !question.takes_text => match key.code {
-                // Somebody who was typing when it came has not read it.
+                // A user who was typing when the question appeared has not read it.
                 _ if !answerable || control || other => KeyAction::Nothing,
                 KeyCode::Char(c) => {
                     let key = c.to_string();
@@ -105,7 +105,7 @@ pub(super) fn action(screen: &AttachScreen, key: KeyEvent) -> KeyAction {
     editing(screen, key.code, control, other)
 }
 
-/// Without control there is nothing to type.
+/// Maps the keys of an observer, which has no prompt.
 fn watching(code: KeyCode, modified: bool) -> KeyAction {
     match code {
         KeyCode::Char('q') if !modified => KeyAction::Leave,
@@ -148,7 +148,7 @@ fn editing(screen: &AttachScreen, code: KeyCode, control: bool, other: bool) -> 
     }
 }
 
-/// What a key means in the list of sessions.
+/// Maps a key in the list of sessions.
 pub(super) fn pick(picker: &Picker, key: KeyEvent) -> PickerAction {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {

@@ -1,4 +1,4 @@
-//! Entries of a transcript as lines of a width: what is drawn, and what scrolling counts.
+//! Transcript entries as lines of a given width, for drawing and for scrolling.
 
 use agent_client_protocol::v1::schema::ToolKind;
 use harn_model::ToolCallStatus;
@@ -23,7 +23,7 @@ use crate::{
     text,
 };
 
-/// Of what a tool shows, so many lines while it is folded.
+/// The number of output lines of a folded tool call.
 const FOLDED_OUTPUT: usize = 3;
 const FOLDED_DIFF: usize = 12;
 
@@ -41,7 +41,7 @@ impl From<PaintStyle> for style::Style {
     }
 }
 
-/// The lines of an entry, with the blank one before it where it stands apart.
+/// Returns the lines of an entry, with a blank line before it if it needs one.
 pub(super) fn of_entry(
     transcript: &TranscriptWindow,
     number: u64,
@@ -88,14 +88,14 @@ pub(super) fn of_entry(
     lines.lines
 }
 
-/// The lines of an entry while they are made.
+/// A builder for the lines of an entry.
 struct EntryLines {
     lines: Vec<Line<'static>>,
     columns: usize,
 }
 
 impl EntryLines {
-    /// A text behind a sign, its further lines under its first.
+    /// Adds a text after a sign, with a hanging indent.
     fn hang(&mut self, look: PaintStyle, sign: &str, text: &str) {
         let indent = width(sign);
         let lines = wrap(text, self.columns.saturating_sub(indent));
@@ -113,7 +113,7 @@ impl EntryLines {
         self.hang(look, "  ", &tame(text));
     }
 
-    /// Puts spans behind the last line if they fit there; gives them back if not.
+    /// Appends spans to the last line if they fit; returns them if not.
     fn append<const N: usize>(&mut self, spans: [Span<'static>; N]) -> Option<[Span<'static>; N]> {
         let wide: usize = spans.iter().map(Span::width).sum();
         match self.lines.last_mut() {
@@ -126,7 +126,7 @@ impl EntryLines {
     }
 
     fn said(&mut self, said: &MessageEntry) {
-        // The blank lines around a message are ours to set.
+        // The blank line before an entry is added separately.
         let text = match said.goes_on {
             true => said.text.trim_end_matches('\n'),
             false => said.text.trim_matches('\n'),
@@ -172,7 +172,7 @@ impl EntryLines {
             Span::styled(mark, look),
             Span::styled(took, PaintStyle::Dim),
         ];
-        // What became of it is told, however long its name.
+        // The result of a call is shown, however long the title.
         if let Some(end) = self.append(end) {
             self.lines.push(Line::from(end.to_vec()));
         }
@@ -192,7 +192,7 @@ impl EntryLines {
             false => 0,
         };
         let above = output.len().saturating_sub(shown);
-        // What a command printed last is what there is to see; why another failed is said first.
+        // For a command the last output matters, for a failed call the first line, which has the reason.
         let part = match executes {
             true => &output[above..],
             false => &output[..shown.min(output.len())],
@@ -211,7 +211,7 @@ impl EntryLines {
         }
     }
 
-    /// Says that there is more, and how to see it.
+    /// Adds a line with the number of hidden lines and the key that shows them.
     fn more(&mut self, count: usize, what: &str) {
         if count > 0 {
             let more = format!("… {count} {what}, Ctrl-O shows them");

@@ -1,5 +1,5 @@
-//! The way to a session, kept open: when a connection is lost, another one is made after a while, and the
-//! stream goes on behind the last event that came.
+//! A connection to a session that is kept open: after a loss it reconnects with a delay, and the stream
+//! continues after the last event that arrived.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,20 +15,20 @@ use super::{
 pub(super) struct SessionLink {
     pub(super) talk: AttachProtocol,
     address: ServerAddress,
-    /// Where else a server may be found that has the session now.
+    /// The directory with the sockets of other servers that may have the session now.
     state_dir: PathBuf,
     clock: Arc<dyn Clock>,
     state: ConnectionPhase,
-    /// How often in a row there was no connection.
+    /// The number of failed attempts in a row.
     pub(super) failed: u32,
-    /// Whether to control the session when it is joined.
+    /// Whether to become the controller when joining.
     pub(super) control: bool,
-    /// When to say next that we are still there.
+    /// The time of the next heartbeat.
     beat: Duration,
     was_joined: bool,
-    /// What happened besides the last thing that was told.
+    /// An event that follows the one that was returned last.
     untold: Option<LinkEvent>,
-    /// Where to open the session again if no server has it open.
+    /// The directory in which to load the session if no server has it open.
     pub(super) reopen: Option<PathBuf>,
 }
 
@@ -41,16 +41,16 @@ enum ConnectionPhase {
 #[derive(Debug)]
 pub(super) enum LinkEvent {
     Heard(AttachEvent),
-    /// It is lost, and tried again then; with the words that may not have arrived, and with what the server
-    /// says, if one is there.
+    /// The connection is lost; the next attempt is at `again`. `unsure` has the messages that may not have
+    /// arrived, `why` the reason if a server gave one.
     Lost {
         again: Duration,
         unsure: Vec<String>,
         why: Option<String>,
     },
-    /// It never came to be, and why.
+    /// The session could not be joined.
     Failed(anyhow::Error),
-    /// Something else that nobody has to know.
+    /// Nothing that the caller must handle.
     Nothing,
 }
 
@@ -62,7 +62,7 @@ impl SessionLink {
         clock: Arc<dyn Clock>,
         control: bool,
     ) -> Self {
-        // The end of a socket is noticed on both sides at once.
+        // Both sides notice the end of a local socket at once, so it needs no heartbeats.
         talk.promises = matches!(address, ServerAddress::Url(_));
         Self {
             talk,
@@ -81,7 +81,7 @@ impl SessionLink {
         }
     }
 
-    /// What happens next. Cancel safe.
+    /// Waits for the next event. Cancel safe.
     pub(super) async fn next(&mut self) -> LinkEvent {
         if let Some(step) = self.untold.take() {
             return step;
@@ -102,7 +102,7 @@ impl SessionLink {
                         self.flush()
                     }
                     Ok(Err(why)) if !self.was_there() => LinkEvent::Failed(why.into()),
-                    // A token that is refused now is refused later.
+                    // A rejected token stays rejected.
                     Ok(Err(why @ NoConnection::Token(_))) => LinkEvent::Failed(why.into()),
                     _ => self.lost(None),
                 }
@@ -145,7 +145,7 @@ impl SessionLink {
             AttachEvent::Failed(why) => return self.refused(why),
             _ => {}
         }
-        // What was heard counts, also when it was the last thing.
+        // A received event is returned even if the connection is lost after it.
         match self.flush() {
             LinkEvent::Nothing => {}
             lost => self.untold = Some(lost),
@@ -153,9 +153,9 @@ impl SessionLink {
         LinkEvent::Heard(heard)
     }
 
-    /// There is no joining, here and now.
+    /// Handles a rejected join.
     fn refused(&mut self, why: String) -> LinkEvent {
-        // The server was started again, or it is another one.
+        // The server restarted, or it is another one.
         match &self.reopen {
             _ if !self.was_joined => LinkEvent::Failed(anyhow::Error::msg(why)),
             Some(cwd) => {
@@ -166,7 +166,7 @@ impl SessionLink {
         }
     }
 
-    /// Whether anything of the session has come, so that it is worth coming back.
+    /// Returns whether any part of the session arrived, so that reconnecting makes sense.
     fn was_there(&self) -> bool {
         self.was_joined || self.talk.begun
     }
@@ -176,12 +176,13 @@ impl SessionLink {
     }
 
     fn connect(&mut self) {
-        // The server may have been started again, and has another socket then.
+        // A restarted server has another socket.
         let mut addresses = vec![self.address.clone()];
         if let (ServerAddress::Socket(_), true) = (&self.address, self.was_there()) {
             addresses.extend(address::sockets(&self.state_dir));
         }
-        // One that answers need not be the one that has it; one that is dead only takes time.
+        // A server that answers may not have the session, so each attempt begins with another address. A dead
+        // socket only costs time.
         let at = self.failed as usize % addresses.len();
         addresses.rotate_left(at);
         let nobody = NoConnection::Nobody(self.address.to_string());
@@ -214,7 +215,7 @@ impl SessionLink {
         LinkEvent::Lost { again, unsure, why }
     }
 
-    /// Sends what is to be sent.
+    /// Sends the queued lines.
     pub(super) fn flush(&mut self) -> LinkEvent {
         let lines = self.talk.take_lines();
         let ConnectionPhase::Up(wire) = &self.state else {
@@ -226,7 +227,7 @@ impl SessionLink {
         }
     }
 
-    /// Says goodbye, if somebody is there to hear it.
+    /// Detaches if joined, and closes the connection.
     pub(super) async fn close(mut self) {
         if self.talk.joined {
             self.talk.detach();

@@ -1,4 +1,4 @@
-//! Text as a terminal shows it: made harmless, measured by the columns it takes, and broken into lines.
+//! Text for a terminal: escaped, measured in columns, and wrapped.
 
 use ratatui::{style::Style, text::Span};
 
@@ -8,17 +8,17 @@ pub(super) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
-/// `text` with nothing a terminal obeys, and with spaces for tabs.
+/// Escapes all that a terminal would interpret, and replaces tabs by spaces.
 pub(super) fn tame(text: &str) -> String {
     visible(text).replace('\t', "    ")
 }
 
-/// `text` in one harmless line, its line breaks spelt out.
+/// Returns `text` as one escaped line, with its line breaks as `\n`.
 pub(super) fn tame_line(text: &str) -> String {
     tame(text.trim_end()).replace('\n', "\\n")
 }
 
-/// `text` cut to so many columns, with a mark where something is missing.
+/// Cuts `text` to this many columns, with an ellipsis if some of it is missing.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -40,8 +40,8 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// The last place up to here that is not inside the name of a character, such as `\u{1b}`: half of one would be
-/// read as something else.
+/// Returns the last position up to `at` that is not inside an escape such as `\u{1b}`: half of one could be
+/// mistaken for something else.
 fn outside_a_name(cells: &[&str], at: usize) -> usize {
     const LONGEST: usize = "\\u{10ffff".len();
     let from = at.saturating_sub(LONGEST);
@@ -56,7 +56,7 @@ fn outside_a_name(cells: &[&str], at: usize) -> usize {
     if inside { from + back } else { at }
 }
 
-/// The lines `text` takes when there are so many columns. Words stay whole where they can.
+/// Wraps `text` at this many columns. Words stay whole if they fit.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     text.split('\n')
@@ -72,7 +72,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
         .collect();
     let mut lines = Vec::new();
     let (mut start, mut used) = (0, 0);
-    // Behind the last space that stands after a word.
+    // The position after the last space that follows a word.
     let mut gap = None;
     let mut at = 0;
     while let Some(cell) = cells.get(at) {
@@ -88,7 +88,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
             };
             lines.push(cells[start..end].concat().trim_end().to_owned());
             start = end;
-            // A space at the break is the break.
+            // Spaces at a break are dropped.
             while cells.get(start) == Some(&" ") {
                 start += 1;
             }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole_where_they_can() {
+    fn words_stay_whole_if_they_fit() {
         let table: [(&str, usize, &[&str]); 10] = [
             ("", 5, &[""]),
             ("one two three", 7, &["one two", "three"]),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_character_is_not_cut() {
+    fn escapes_are_not_cut() {
         for columns in 6..11 {
             let lines = wrap("abcde\\u{1b}[2J", columns);
             assert_eq!(lines[0], "abcde", "{columns}");
@@ -146,13 +146,13 @@ mod tests {
         assert_eq!(cut("abc\\u{1b}[2J", 8), "abc…");
         assert_eq!(cut("abc\\u{1b}[2J", 12), "abc\\u{1b}[2J");
         assert_eq!(cut("abc\\u{1b}[2J", 11), "abc\\u{1b}[…");
-        // Others are as they are.
+        // Other text that starts like an escape may be cut.
         assert_eq!(cut("a\\users", 5), "a\\us…");
         assert_eq!(wrap("\\u{1b}", 3), ["\\u{", "1b}"]);
     }
 
     #[test]
-    fn what_is_cut_fits() {
+    fn cut_text_fits_into_the_columns() {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("longer", 5), "long…");
         assert_eq!(cut("日本語", 4), "日…");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_obeyed() {
+    fn control_characters_and_tabs_are_escaped() {
         assert_eq!(tame("a\tb\x1b[2J\n"), "a    b\\u{1b}[2J\n");
         assert_eq!(tame_line("a\nb\n"), "a\\nb");
     }

@@ -1,9 +1,9 @@
-//! `harn-serve attach`: a client in the terminal for a session that lives in a server, by its socket or its
-//! URL. It watches, drives, takes over and hands back; when the connection breaks it comes back and goes on
-//! behind what it saw last.
+//! `harn-serve attach`: a terminal client for a session of a server, over the server's socket or URL. It
+//! observes, controls, takes over and hands back; after a lost connection it reconnects and continues after
+//! the last event it received.
 //!
-//! What is known is folded from the wire (`talk`, `state`, `transcript`), drawn from that alone (`draw`), and
-//! changed by keys (`keys`, `act`). Only `link`, `wire` and `app` touch the world.
+//! `talk`, `state` and `transcript` fold the messages into the state; `draw` reads only that state; `keys`
+//! and `act` change it. Only `link`, `wire` and `app` do I/O.
 
 mod act;
 mod address;
@@ -51,7 +51,7 @@ use crate::console::{note, wrong_use};
 
 pub use self::{args::AttachArgs, servers::live_sessions};
 
-/// Attaches to a session until the person leaves or the session ends. `token` is the one of the environment.
+/// Attaches to a session until the user leaves or the session ends. `token` is the environment's token.
 ///
 /// # Errors
 /// When there is no such session or no terminal to show it in.
@@ -114,7 +114,7 @@ impl AttachCommand {
                 self.find.any_server().await?,
             )?),
             (None, false) if self.args.json => Some(self.find.only_one().await?),
-            // Somebody chooses; but there must be something to choose from.
+            // The user chooses, but there must be a server to choose from.
             (None, false) => {
                 self.find.any_server().await?;
                 None
@@ -139,7 +139,7 @@ impl AttachCommand {
             return Ok(ExitCode::SUCCESS);
         };
         let mut screen = AttachScreen::new(&self.me, self.args.observe);
-        // What was done before we came is told before we are told where.
+        // The replay arrives before the response that has the directory.
         screen.transcript.cwd = found.cwd.clone();
         let mut link = self.link(found, !self.args.observe);
         let followed = terminal.follow(&mut screen, &mut link).await;
@@ -170,7 +170,7 @@ impl AttachCommand {
     }
 }
 
-/// What a server at a URL wants to know of us.
+/// Parses a server's URL and reads the token for it.
 fn remote(
     url: &str,
     state_dir: &Path,
@@ -190,7 +190,7 @@ fn remote(
     })
 }
 
-/// A name that nobody else has.
+/// Generates a random name.
 fn name() -> Result<String> {
     let mut bytes = [0; 3];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random bytes: {error}"))?;

@@ -7,7 +7,7 @@ use super::servers::{RunningServer, ServerSession};
 pub(super) struct Picker {
     pub(super) rows: Vec<PickerRow>,
     pub(super) servers: Vec<ServerAddress>,
-    /// The session that is marked; the first where it is gone.
+    /// The id of the selected session; without it, the first row is selected.
     marked: Option<String>,
     pub(super) notice: Option<String>,
 }
@@ -19,7 +19,7 @@ pub(super) struct PickerRow {
 }
 
 impl Picker {
-    /// Takes in what servers have: live sessions first, and the latest first among them.
+    /// Replaces the rows: live sessions first, then by the latest change.
     pub(super) fn set(&mut self, servers: Vec<RunningServer>) {
         self.servers = servers.iter().map(|it| it.address.clone()).collect();
         let mut rows: Vec<PickerRow> = Vec::new();
@@ -29,7 +29,7 @@ impl Picker {
                     server: server.address.clone(),
                     session,
                 };
-                // Every server of a state directory lists what is stored there.
+                // Every server of a state directory lists the stored sessions.
                 let same = rows.iter_mut().find(|it| it.session.id == row.session.id);
                 match same {
                     Some(known) if !known.session.live => *known = row,
@@ -46,7 +46,7 @@ impl Picker {
         !self.servers.is_empty()
     }
 
-    /// The place of the mark.
+    /// Returns the index of the selected row.
     pub(super) fn at(&self) -> usize {
         let marked = self.marked.as_ref();
         let mut rows = self.rows.iter();

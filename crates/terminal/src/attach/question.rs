@@ -1,4 +1,4 @@
-//! Questions of the agent: what is shown of them, and what an answer is.
+//! Questions of the agent: their text and their answers.
 
 use std::{path::Path, str::Lines, time::Duration};
 
@@ -26,13 +26,13 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct ShownQuestion {
     pub(super) id: Value,
-    /// What is asked, in a line.
+    /// The subject of the question, as one line.
     pub(super) title: String,
-    /// Exactly what would be done, and why it is asked.
+    /// The exact call and the reason for asking.
     pub(super) body: Vec<(PaintStyle, String)>,
     /// The answers that have a key.
     pub(super) options: Vec<AnswerOption>,
-    /// Whether an answer is typed, as a text or as its number, rather than given with one key.
+    /// Whether the user types the answer, as a text or a number, instead of pressing one key.
     pub(super) takes_text: bool,
     pub(super) deadline: Option<Timestamp>,
     pub(super) since: Duration,
@@ -41,10 +41,10 @@ pub(super) struct ShownQuestion {
 
 #[derive(Debug)]
 pub(super) struct AnswerOption {
-    /// What to press or, where a text is an answer, what to type.
+    /// The key to press or, if the answer is typed, the text to type.
     pub(super) key: String,
     pub(super) name: String,
-    /// How far it reaches, where that is known.
+    /// The scope of the answer, if it is known.
     pub(super) scope: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ enum AttachQuestionKind {
 }
 
 impl ShownQuestion {
-    /// Reads a question; none where nobody could answer it here.
+    /// Parses a question; none if the user cannot answer it here.
     pub(super) fn read(asked: &QuestionRequest, cwd: &Path, since: Duration) -> Option<Self> {
         let (id, params) = (asked.id.clone(), asked.params.get());
         if asked.form {
@@ -84,7 +84,7 @@ impl ShownQuestion {
             title: title(&request),
             body: body(&request, cwd),
             options: keyed.iter().map(answer).collect(),
-            // A number of two digits is no key.
+            // A number of two digits is not a key.
             takes_text: keyed.iter().any(|(key, _)| key.len() > 1),
             deadline: deadline(request.meta.as_ref()),
             since,
@@ -128,12 +128,12 @@ impl ShownQuestion {
         })
     }
 
-    /// The place of the option that has this key.
+    /// Returns the index of the option with this key.
     pub(super) fn position(&self, key: &str) -> Option<usize> {
         position(&self.keys(), key)
     }
 
-    /// Reports a key that has no meaning.
+    /// Returns the error text for a key without a meaning.
     pub(super) fn not_an_answer(&self, key: &str) -> String {
         not_an_answer(&self.keys(), key)
     }
@@ -142,7 +142,7 @@ impl ShownQuestion {
         self.options.iter().map(|it| it.key.as_str()).collect()
     }
 
-    /// The answer that an option stands for, by its place.
+    /// Returns the answer of the option at this index.
     pub(super) fn choose(&self, at: usize) -> Option<Value> {
         match &self.about {
             AttachQuestionKind::Permission(ids) => {
@@ -150,12 +150,12 @@ impl ShownQuestion {
                 let outcome = RequestPermissionOutcome::Selected(chosen);
                 value(RequestPermissionResponse::new(outcome))
             }
-            // Only a decision has keys; a choice is typed.
+            // Only a decision has keys; the user types a choice.
             AttachQuestionKind::Form(_) => self.typed(&self.options.get(at)?.key),
         }
     }
 
-    /// The answer that a text stands for, if it is one.
+    /// Returns the answer that a typed text means; none if it is no answer.
     pub(super) fn typed(&self, text: &str) -> Option<Value> {
         let AttachQuestionKind::Form(request) = &self.about else {
             return self.choose(self.position(text.trim())?);
@@ -165,7 +165,7 @@ impl ShownQuestion {
     }
 }
 
-/// The answer to a form that cannot be put here.
+/// Returns the answer to a form that cannot be shown here.
 pub(super) fn declined() -> Option<Value> {
     value(CreateElicitationResponse::new(ElicitationAction::Decline))
 }
@@ -180,11 +180,11 @@ fn title(request: &RequestPermissionRequest) -> String {
     format!("{}{title}", symbol(fields.kind.unwrap_or_default()))
 }
 
-/// Nobody reads more than this before they answer, and drawing it would take too long.
+/// The limits of a body: a user would not read more, and drawing it would take too long.
 const LINES: usize = 4000;
 const BYTES: usize = 256 * 1024;
 
-/// Leaves out what is too much, and says so.
+/// Cuts a body that is too long and adds a line that states it.
 fn bound(lines: &mut Vec<(PaintStyle, String)>) {
     let mut bytes = 0;
     let mut fits = |(_, line): &(PaintStyle, String)| {
@@ -205,7 +205,7 @@ fn styled_lines(style: PaintStyle, lines: Lines<'_>) -> impl Iterator<Item = (Pa
     lines.map(move |line| (style, line.to_owned()))
 }
 
-/// Exactly what would be done, and why it is asked. Nothing of it is hidden without a word.
+/// Returns the exact call and the reason for asking. If something is left out, a line states it.
 fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let fields = &request.tool_call.fields;
     let content = fields.content.as_deref().unwrap_or_default();
@@ -223,7 +223,7 @@ fn body(request: &RequestPermissionRequest, cwd: &Path) -> Vec<(PaintStyle, Stri
             ToolCallContent::Content(block) => {
                 let text = block_text(&block.content);
                 let shown = lines.iter().map(|(_, line)| line.trim_start_matches("$ "));
-                // A command is shown already, and as it would be typed.
+                // The command is already shown as it would be typed.
                 let fenced: Vec<_> = text.lines().filter(|it| !it.starts_with("```")).collect();
                 if !shown.eq(fenced.iter().copied()) {
                     lines.extend(styled_lines(PaintStyle::Plain, text.lines()));
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_left_out_with_a_word() {
+    fn a_long_body_is_cut_and_marked() {
         let line = |text: &str| (PaintStyle::Plain, text.to_owned());
         let mut short = vec![line("a"); LINES];
         bound(&mut short);

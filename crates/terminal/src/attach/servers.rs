@@ -1,5 +1,5 @@
-//! Which servers run, and which sessions they have: each is asked, for a short while, and those that do not
-//! answer are left out.
+//! Lists the running servers and their sessions. Servers that do not answer within a short time are left
+//! out.
 
 use std::{borrow::Cow, path::Path, time::Duration};
 
@@ -29,23 +29,23 @@ pub(super) struct RunningServer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListScope {
     Live,
-    /// Those that are stored, too.
+    /// Live and stored sessions.
     All,
 }
 
-/// How long a server may take to answer. One on this machine takes a millisecond.
+/// The maximum time for a server's answer. A server on this machine takes a millisecond.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Nobody looks through more sessions than fit on so many pages.
+/// The maximum number of pages to read; a user does not look through more sessions.
 const PAGES: usize = 100;
 
-/// The live sessions that the servers of this machine have, by the sockets in a state directory.
+/// Returns the live sessions of the servers on this machine, found by the sockets in a state directory.
 pub async fn live_sessions(state_dir: &Path) -> Vec<ServerSession> {
     let asked = ask(sockets(state_dir), ListScope::Live).await;
     let answered = asked.into_iter().flatten();
     answered.flat_map(|server| server.sessions).collect()
 }
 
-/// Asks servers for their sessions, all at once. In the order of the addresses.
+/// Queries all servers at once for their sessions. The results are in the order of the addresses.
 pub(super) async fn ask(
     addresses: Vec<ServerAddress>,
     which: ListScope,
@@ -86,7 +86,7 @@ async fn list(
             break;
         }
     }
-    // A server that knows no filter lists them all.
+    // A server that does not support the filter lists all sessions.
     sessions.retain(|session| session.live || which == ListScope::All);
     Ok(sessions)
 }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_says_who_controls_it_and_since_when() {
+    fn a_list_item_has_its_controller_and_times() {
         let ours = json!({"liveState": "live", "activePrompt": true, "controllerId": "desk",
                           "controlledSince": "1970-01-01T00:01:00Z", "clientCount": 2,
                           "attachableRoles": []});

@@ -1,4 +1,4 @@
-//! Which servers are believed to be who they say.
+//! The TLS configuration: which servers the client trusts.
 
 use std::{fs, io, path::Path, sync::Arc};
 
@@ -8,10 +8,10 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 
-/// Trusts the system's authorities, and those in a file.
+/// Returns a configuration that trusts the system's authorities and those in a file.
 pub(super) fn config(ca: Option<&Path>) -> io::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
-    // Some of the system's may be unreadable or outdated; the others count.
+    // Unreadable or outdated certificates of the system are skipped.
     let native = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(native.certs);
     if let Some(path) = ca {
@@ -38,7 +38,7 @@ pub(super) fn config(ca: Option<&Path>) -> io::Result<ClientConfig> {
     Ok(config)
 }
 
-/// The name a server has to prove.
+/// Returns the name that the server's certificate must prove.
 pub(super) fn server_name(host: &str) -> io::Result<ServerName<'static>> {
     ServerName::try_from(host.to_owned()).map_err(io::Error::other)
 }

@@ -1,5 +1,5 @@
-//! A connection to a server: lines in, lines out, over a socket of this machine or a WebSocket. Both ways are
-//! bounded. What comes in waits in the connection until it is wanted.
+//! A connection to a server that sends and receives lines, over a local socket or a WebSocket. Both
+//! directions are bounded; received lines wait in the connection until the caller reads them.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ use super::{
     tls,
 };
 
-/// See the module. Dropped, it is closed.
+/// A connection to a server; dropping it closes it.
 pub(super) struct AttachConnection {
     lines: mpsc::Receiver<String>,
     out: mpsc::Sender<String>,
@@ -48,11 +48,11 @@ pub(super) enum NoConnection {
     Tls(String, String),
 }
 
-/// How many lines may wait for us, and for the server.
+/// The capacity of the queue in each direction, in lines.
 const WAITING: usize = 256;
-/// No line is longer, as the server sees it.
+/// The maximum length of a line, the same as the server's.
 const LONGEST: usize = 64 * 1024 * 1024;
-/// How long a server may take to take us in.
+/// The maximum time to connect.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl AttachConnection {
@@ -67,7 +67,7 @@ impl AttachConnection {
         timeout(PATIENCE, connected).await.map_err(late)?
     }
 
-    /// The next line; none when the connection has ended. Cancel safe.
+    /// Returns the next line; none after the connection has ended. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<String> {
         self.lines.recv().await
     }
@@ -76,17 +76,17 @@ impl AttachConnection {
         self.lines.try_recv().ok()
     }
 
-    /// Sends a line; false when the server is gone, or has stopped listening.
+    /// Sends a line; returns false if the connection is closed or the queue is full.
     pub(super) fn send(&self, line: String) -> bool {
         self.out.try_send(line).is_ok()
     }
 
-    /// Waits until what was sent is on its way.
+    /// Closes the connection after the queued lines are written.
     pub(super) async fn close(mut self) {
         const A_MOMENT: Duration = Duration::from_millis(200);
         drop(self.out);
         self.lines.close();
-        // A server that does not take it is not waited for.
+        // Does not wait longer for a server that does not read.
         let written = async { while self._tasks.join_next().await.is_some() {} };
         let _ = timeout(A_MOMENT, written).await;
     }
@@ -197,7 +197,7 @@ impl AttachConnection {
     }
 }
 
-/// Why a server does not take us in, in words.
+/// Translates the error of a WebSocket handshake.
 fn refused(name: String, error: tungstenite::Error) -> NoConnection {
     match error {
         tungstenite::Error::Http(response) => match response.status() {

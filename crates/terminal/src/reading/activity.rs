@@ -1,6 +1,6 @@
-//! What an agent does beside talking and calling tools, read from the extensions.
+//! Agent activity other than messages and tool calls, parsed from the ACP extensions.
 //!
-//! What is not understood is left out: a display must not fail over something new.
+//! Unknown input is ignored: a display must not fail over something new.
 
 use std::time::Duration;
 
@@ -20,32 +20,31 @@ use crate::text::soon;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AgentActivity {
-    /// A worker or a composition took a step in its life.
+    /// A worker or a composition started, ended or changed its state.
     Job(Job),
-    /// A line of its own.
     Note(String),
-    /// One that asks for attention.
+    /// A note that needs attention.
     Warning(String),
-    /// The agent waits for more to do; told again and again.
+    /// The agent waits for more to do; agents repeat this notification.
     Idle,
 }
 
-/// A worker or a composition, and what became of it.
+/// A worker or a composition, with its state.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// What a worker was given to do.
+    /// The task of a worker.
     pub(crate) task: Option<String>,
     pub(crate) state: JobState,
-    /// How long it worked, in milliseconds, where it has ended and that is known.
+    /// The run time in milliseconds, if the job has ended and the time is known.
     pub(crate) took: Option<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum JobState {
     Running,
-    /// It ended well, with what there is to say about it.
+    /// The job ended well; the text adds a remark.
     Done(&'static str),
     Cancelled,
     Failed(String),
@@ -61,12 +60,12 @@ impl Job {
 }
 
 impl AgentActivity {
-    /// What a known update carries, as the profile `meta` sends it.
+    /// Parses the extension update that the profile `meta` puts into an update's `_meta`.
     pub(crate) fn of_info(update: &SessionInfoUpdate) -> Option<Self> {
         Self::of_update(vendor_data(update.meta.as_ref())?)
     }
 
-    /// What an extension update carries.
+    /// Translates an extension update.
     pub(crate) fn of_update(update: CarriedUpdate<'_>) -> Option<Self> {
         Some(match update {
             CarriedUpdate::WorkerUpdate(worker) => Self::Job(worker_job(worker)?),
@@ -115,7 +114,7 @@ impl AgentActivity {
                 let body = filled(&fields.reminder.body)?;
                 Self::Note(titled("to keep in mind", body))
             }
-            // The rest is for hosts that keep books: searches for tools, prompts, clients.
+            // The rest is for hosts that keep records: searches for tools, prompts, clients.
             CarriedUpdate::Log(_)
             | CarriedUpdate::HitlResolved(_)
             | CarriedUpdate::LiveSessionClient(_)
@@ -126,7 +125,7 @@ impl AgentActivity {
         })
     }
 
-    /// What a notification beside the updates says.
+    /// Parses a notification other than `session/update`.
     pub(crate) fn of_notification(notification: &UntypedMessage) -> Option<Self> {
         match notification.method.as_str() {
             AGENT_EVENT => Self::of_event(&HarnEvent::deserialize(&notification.params).ok()?),
@@ -134,7 +133,7 @@ impl AgentActivity {
         }
     }
 
-    /// What an event beside the updates says.
+    /// Translates an event that is not an update.
     pub(crate) fn of_event(event: &HarnEvent<'_>) -> Option<Self> {
         let composition = |id: &str, language: &str, state| {
             Self::Job(Job {
@@ -178,17 +177,17 @@ impl AgentActivity {
     }
 }
 
-/// What a call says of itself beside ACP's members.
+/// Returns our `_meta` members of a tool call.
 pub(crate) fn tool_meta(meta: Option<&Meta>) -> ToolMeta<'static> {
     vendor_data(meta).unwrap_or_default()
 }
 
-/// What a permission request says beside the call: who asks, why, and until when.
+/// Returns our `_meta` members of a permission request: its origin, reason and deadline.
 pub(crate) fn permission(meta: Option<&Meta>) -> Option<PermissionMeta<'static>> {
     vendor_data(meta)
 }
 
-/// The workers a question came through, from the session down.
+/// Returns the names of the workers that passed a question on, from the session down.
 pub(crate) fn lineage(meta: Option<&Meta>) -> Vec<String> {
     let steps = permission(meta).map(|meta| meta.lineage);
     let name = |step: LineageStep<'_>| {
@@ -198,25 +197,25 @@ pub(crate) fn lineage(meta: Option<&Meta>) -> Vec<String> {
     steps.into_iter().flatten().map(name).collect()
 }
 
-/// Why a question is asked, as far as the rules say.
+/// Returns the reason that the policy gives for a question.
 pub(crate) fn reason(meta: Option<&Meta>) -> Option<String> {
     let decision = permission(meta)?.approval.policy_decision?;
     filled(&decision.reason).map(str::to_owned)
 }
 
-/// Until when an answer is waited for.
+/// Returns the time until which the agent waits for an answer.
 pub(crate) fn deadline(meta: Option<&Meta>) -> Option<Timestamp> {
     timestamp(&permission(meta)?.deadline?)
 }
 
-/// How long an answer is waited for, in parentheses behind what is asked.
+/// Formats the time left for an answer, in parentheses.
 pub(crate) fn time_left(deadline: Option<Timestamp>, now: Timestamp) -> String {
     let left = deadline.map(|deadline| Duration::from_millis(deadline.saturating_sub(now)));
     let left = left.and_then(soon).map(|left| format!(" (for {left})"));
     left.unwrap_or_default()
 }
 
-/// Who asks and why, as far as that is said, in lines.
+/// Returns lines with the worker that asks and the reason, as far as the request has them.
 pub(crate) fn asked_by(meta: Option<&Meta>) -> impl Iterator<Item = String> {
     let workers = lineage(meta);
     let asks = format!("asked by the worker {}", workers.join(" > "));
@@ -234,7 +233,7 @@ fn worker_job(worker: WorkerFields<'_>) -> Option<Job> {
         WorkerEvent::WorkerStopped => JobState::Done("stopped, handed over"),
         WorkerEvent::WorkerCancelled => JobState::Cancelled,
         WorkerEvent::WorkerFailed => JobState::Failed(metadata.error.clone().unwrap_or_default()),
-        // The cycle that follows is told.
+        // The event at the end of the worker's cycle is shown instead.
         WorkerEvent::WorkerProgressed => return None,
     };
     let at = |text: &Option<String>| text.as_deref().and_then(timestamp);
@@ -249,7 +248,7 @@ fn worker_job(worker: WorkerFields<'_>) -> Option<Job> {
     })
 }
 
-/// The files that changed; of many, only some.
+/// Lists changed files, of many only the first.
 fn watched(events: &[FsWatchEvent]) -> Option<String> {
     const NAMED: usize = 3;
     let files = events
@@ -272,7 +271,7 @@ fn watched(events: &[FsWatchEvent]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// What a person is asked; each kind has its own word for it.
+/// The question that a person is asked; the member that has it depends on the kind.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct HitlPromptFields {
@@ -315,7 +314,7 @@ fn handoff(handoff: &HandoffArtifact) -> String {
     titled(&handed, &handoff.task)
 }
 
-/// Two texts with a colon between them, where there are two.
+/// Joins title and text with a colon, or returns the title alone if the text is blank.
 fn titled(title: &str, text: &str) -> String {
     match text.trim() {
         "" => title.to_owned(),
@@ -323,7 +322,7 @@ fn titled(title: &str, text: &str) -> String {
     }
 }
 
-/// A text, where there is one: a blank one is none.
+/// Returns the text unless it is blank.
 fn filled(text: &str) -> Option<&str> {
     (!text.trim().is_empty()).then_some(text)
 }
@@ -336,7 +335,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The `_meta` of a permission request as an agent sends it, with some members others.
+    /// Returns the `_meta` of a permission request as an agent sends it, with some members replaced.
     pub(crate) fn permission_meta(others: Value) -> Value {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/acp");
         let text = fs::read_to_string(fixtures.join("permission_request.json")).unwrap();
@@ -367,7 +366,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_worker_is_told_by_its_event() {
+    fn a_worker_event_sets_the_job_state() {
         let step = |event: &str| {
             let metadata = json!({"task": "t", "mode": "delegated", "error": "no luck", "started_at": "2026-01-01T00:00:09.750Z",
                                   "finished_at": "2026-01-01T00:00:10.250Z"});
@@ -399,7 +398,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn activity_is_put_into_words() {
+    fn updates_become_notes_and_warnings() {
         let progress = |more: Value| {
             let mut harn = json!({"sessionUpdate": "progress", "message": "Reading"});
             harn.as_object_mut()
@@ -460,7 +459,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_an_agent_that_stays_does_is_told() {
+    fn watches_reminders_and_idle_events_become_activity() {
         let watched = |events: Value| of(json!({"sessionUpdate": "fs_watch", "events": events}));
         let file = |path: &str| json!({"kind": "modify", "relative_paths": [path]});
         let told = |words: &str| Some(AgentActivity::Note(words.to_owned()));
@@ -509,7 +508,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_left_out() {
+    fn unknown_updates_are_ignored() {
         assert_eq!(of(json!({"sessionUpdate": "telepathy"})), None);
         assert_eq!(of(json!({"sessionUpdate": 7})), None);
         assert_eq!(
@@ -522,7 +521,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_question_tells_whose_it_is() {
+    fn permission_meta_has_lineage_deadline_and_reason() {
         let meta =
             |others: Value| -> Meta { serde_json::from_value(permission_meta(others)).unwrap() };
         let step = |name: &str| json!({"workerId": "w", "workerName": name, "sessionId": "s"});

@@ -1,4 +1,4 @@
-//! Tool calls and what they show, in words for a terminal.
+//! Tool calls and their content as text for a terminal.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::paint::visible;
 
-/// What sort of thing a tool does, at a glance.
+/// Returns a symbol for the kind of a tool.
 pub(crate) fn symbol(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "≡ ",
@@ -26,7 +26,7 @@ pub(crate) fn is_over(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }
 
-/// The text of a block, or what stands for it.
+/// Returns the text of a block, or a placeholder for it.
 pub(crate) fn block_text(block: &ContentBlock) -> &str {
     match block {
         ContentBlock::Text(text) => &text.text,
@@ -37,7 +37,7 @@ pub(crate) fn block_text(block: &ContentBlock) -> &str {
     }
 }
 
-/// What a call shows as text, without the fences around code.
+/// Returns the text lines in the content of a call, without the fences around code.
 pub(crate) fn lines(content: &[ToolCallContent]) -> Vec<&str> {
     let texts = content.iter().filter_map(|item| match item {
         ToolCallContent::Content(content) => Some(block_text(&content.content)),
@@ -47,8 +47,8 @@ pub(crate) fn lines(content: &[ToolCallContent]) -> Vec<&str> {
     lines.filter(|line| !line.starts_with("```")).collect()
 }
 
-/// A name or a title with its line breaks spelt out: it hides nothing, and adds no line that could pass for
-/// one of ours.
+/// Escapes the line breaks in a name or a title, so that it hides nothing and adds no line that a user
+/// could mistake for one of ours.
 pub(crate) fn in_one_line(text: &str) -> Cow<'_, str> {
     match text.trim_end() {
         text if text.contains('\n') => text.replace('\n', "\\n").into(),
@@ -56,7 +56,7 @@ pub(crate) fn in_one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The arguments, so that nothing of them is hidden: a command as it would be typed, else all of them.
+/// Formats all arguments: a command as a user would type it, followed by the others; else the JSON.
 pub(crate) fn input_lines(kind: ToolKind, input: &Value) -> String {
     let command = match input.get("command") {
         Some(Value::String(line)) => Some(visible(line).into_owned()),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_adds_no_line_to_the_question() {
+    fn a_title_with_line_breaks_stays_one_line() {
         assert_eq!(in_one_line("Look\n"), "Look");
         assert_eq!(
             in_one_line("x\n? Allow this? Read a file"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_as_typed_with_everything_beside_it() {
+    fn a_command_is_shown_with_all_other_arguments() {
         let input = json!({"command": "ls\u{1b}[1A; rm x", "cwd": "/w"});
         assert_eq!(
             input_lines(ToolKind::Execute, &input),

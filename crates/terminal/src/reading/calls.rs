@@ -1,10 +1,10 @@
-//! Tool calls of ACP, folded by the transcript that all readers share. What a call shows is left out: each client
-//! renders that itself.
+//! Folds ACP tool calls into the transcript of the model crate. The content of a call is left out: each client
+//! renders it itself.
 
 use agent_client_protocol::v1::schema::{self, ToolCall, ToolCallUpdate};
 use harn_model::{AgentEvent, ShownCall, TaggedItem, ToolCallStatus, Transcript};
 
-/// Folds the announcement of a call in. Returns the call where it has ended by that.
+/// Applies the announcement of a call. Returns the call if that ends it.
 pub(crate) fn announce<T: Default>(
     transcript: &mut Transcript<T>,
     call: &ToolCall,
@@ -14,12 +14,12 @@ pub(crate) fn announce<T: Default>(
         title: Some(call.title.clone()),
         ..harn_model::ToolCall::new(id, "")
     };
-    // As one that waits, so that there is one way to end.
+    // Announced as pending in any case, so that only `change` ends a call.
     transcript.apply(&AgentEvent::ToolCall(Box::new(announced)));
     change(transcript, id, None, Some(call.status))
 }
 
-/// Folds a change in to a call that is open. Returns the call where it has ended by that.
+/// Applies an update to an open call. Returns the call if that ends it.
 pub(crate) fn update<T: Default>(
     transcript: &mut Transcript<T>,
     update: &ToolCallUpdate,

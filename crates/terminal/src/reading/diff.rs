@@ -10,7 +10,7 @@ use crate::paint::PaintStyle;
 /// After this time the rest of a diff is approximate: a file of 20,000 rewritten lines would take two seconds.
 const EXACT_FOR: Duration = Duration::from_millis(100);
 
-/// The lines of a diff and how each looks. The file is called as somebody in the working directory would call it.
+/// Returns the lines of a diff, each with its style. A path inside the working directory is relative to it.
 pub(crate) fn unified(diff: &Diff, cwd: &Path) -> Vec<(PaintStyle, String)> {
     let path = match diff.path.strip_prefix(cwd) {
         Ok(inside) if inside != Path::new("") => inside,
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_shows_its_surroundings() {
+    fn a_diff_shows_context_lines() {
         check(
             Some("one\ntwo\nthree\n"),
             "one\n2\nthree\n",
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_comes_from_nowhere() {
+    fn a_new_file_is_diffed_with_dev_null() {
         check(
             None,
             "hello",
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn no_change_says_so() {
+    fn an_empty_diff_states_that_nothing_changed() {
         check(
             Some("same\n"),
             "same\n",

@@ -1,5 +1,5 @@
-//! What a person is asked as a form: the one field that has to be filled in, as a line to type. Forms that
-//! want more than that are declined.
+//! Parses a typed line as the answer to a form with one required field. Forms that require more fields are
+//! declined.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(crate) enum FormField {
     Text(Option<String>),
 }
 
-/// Understands a line; none is the end of input. None where nothing can be made of it.
+/// Parses a line, or the end of input if `line` is none. Returns none if the line is no answer.
 pub(crate) fn understand(
     line: Option<&str>,
     request: &CreateElicitationRequest,
@@ -26,7 +26,7 @@ pub(crate) fn understand(
     };
     let typed = line.map(str::trim);
     let value: ElicitationContentValue = match (field, typed) {
-        // Whoever is gone has not taken the default either.
+        // At the end of input the user did not accept the default either.
         (_, None) => return Some(ElicitationAction::Decline),
         (FormField::Decision, Some("y" | "Y")) => true.into(),
         (FormField::Decision, Some("n" | "N" | "")) => return Some(ElicitationAction::Decline),
@@ -43,7 +43,7 @@ pub(crate) fn understand(
     Some(ElicitationAction::Accept(accepted))
 }
 
-/// The choice that was typed whole, or by its number. What is typed whole goes first: it may be a number.
+/// Returns the choice with this text or number. The text has priority: it may be a number.
 fn choice(choices: Vec<String>, typed: &str) -> Option<String> {
     if choices.iter().any(|choice| choice == typed) {
         return Some(typed.to_owned());
@@ -52,7 +52,7 @@ fn choice(choices: Vec<String>, typed: &str) -> Option<String> {
     choices.into_iter().nth(number.checked_sub(1)?)
 }
 
-/// The one field that has to be filled in.
+/// Returns the one required field; none if the form requires more fields or a kind we cannot ask for.
 pub(crate) fn field(request: &CreateElicitationRequest) -> Option<(String, FormField)> {
     let ElicitationMode::Form(form) = &request.mode else {
         return None;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_is_a_letter() {
+    fn a_decision_accepts_only_y_or_n() {
         let schema = ElicitationSchema::new()
             .property("approved", BooleanPropertySchema::new(), true)
             .property("reason", StringPropertySchema::new(), false);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_typed_whole_or_by_its_number() {
+    fn a_choice_accepts_its_text_or_its_number() {
         let choices = || Some(vec!["red".to_owned(), "1".to_owned()]);
         let request = text(StringPropertySchema::new().enum_values(choices()));
         let answer = |text: &str| accept(json!({"answer": text}));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_an_answer_and_more_than_one_field_is_none() {
+    fn a_text_field_accepts_any_text_and_two_fields_are_declined() {
         let request = text(StringPropertySchema::new());
         let answer = accept(json!({"answer": "8080, please"}));
         assert_eq!(typed("8080, please\n", &request), answer);

@@ -1,4 +1,4 @@
-//! What the clients that run in a terminal make of what an agent sends: words and lines, without a screen.
+//! Text and lines for the messages of an agent, shared by the terminal clients; without a screen.
 
 pub(super) mod activity;
 pub(super) mod call;
@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use harn_model::Timestamp;
 
-/// A time as the wire has it.
+/// Parses a time of the wire (RFC 3339).
 pub(super) fn timestamp(text: &str) -> Option<Timestamp> {
     let at = humantime::parse_rfc3339(text).ok()?;
     let at = at.duration_since(UNIX_EPOCH).ok()?;

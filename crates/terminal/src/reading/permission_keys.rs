@@ -5,7 +5,7 @@
 
 use agent_client_protocol::v1::schema::{PermissionOption, PermissionOptionKind};
 
-/// The options we know, in the order in which they are shown, with their keys.
+/// The ids of the options we know, with their keys, in display order.
 const KNOWN: [(&str, &str); 5] = [
     ("allow_once", "y"),
     ("allow_session", "s"),
@@ -14,8 +14,8 @@ const KNOWN: [(&str, &str); 5] = [
     ("reject_always", "x"),
 ];
 
-/// A permission question's options, each with its key, in the order in which they are shown. An option without a
-/// letter of its own has the number of its place.
+/// Returns a permission question's options with their keys, in display order. An option without a letter of its
+/// own has its position as key.
 pub(crate) fn keyed(options: &[PermissionOption]) -> Vec<(String, &PermissionOption)> {
     let rank = |option: &PermissionOption| match letter(option) {
         Some(letter) => KNOWN.iter().position(|it| it.1 == letter),
@@ -32,8 +32,8 @@ pub(crate) fn keyed(options: &[PermissionOption]) -> Vec<(String, &PermissionOpt
     keyed
 }
 
-/// The letter of an option: by its id, or by a kind that means the same whatever the id. How far another
-/// agent's `allow_always` reaches is not known, so it has no letter.
+/// Returns the letter of an option: by its id, or by a kind that means the same whatever the id. The scope
+/// of another agent's `allow_always` is unknown, so that option has no letter.
 fn letter(option: &PermissionOption) -> Option<&'static str> {
     let by_id = |id: &str| KNOWN.iter().find(|it| it.0 == id).map(|it| it.1);
     by_id(&option.option_id.0).or_else(|| match option.kind {
@@ -43,7 +43,7 @@ fn letter(option: &PermissionOption) -> Option<&'static str> {
     })
 }
 
-/// The place of the answer that was typed. Capitals count only for the two answers that hold once.
+/// Returns the position of the typed key. Capitals count only for the two answers that apply once.
 pub(crate) fn position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usize> {
     let typed = match typed {
         "Y" => "y",
@@ -53,7 +53,7 @@ pub(crate) fn position<K: AsRef<str>>(keys: &[K], typed: &str) -> Option<usize> 
     keys.iter().position(|key| key.as_ref() == typed)
 }
 
-/// Reports a key that has no meaning.
+/// Returns the error text for a key without a meaning.
 pub(crate) fn not_an_answer<K: AsRef<str>>(keys: &[K], typed: &str) -> String {
     let keys: Vec<_> = keys.iter().map(AsRef::as_ref).collect();
     let keys = match keys.as_slice() {

@@ -1,4 +1,4 @@
-//! Permission questions: what is shown, what may be typed, and what no answer means.
+//! Permission questions: their text, the valid answers, and the default refusal.
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -16,7 +16,7 @@ use crate::{
     text,
 };
 
-/// Puts the question: exactly what would be done, why it is asked, and the answers.
+/// Shows the question: the exact call, the reason for asking, and the answers.
 pub(super) fn put(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     let call = &request.tool_call;
     let fields = &call.fields;
@@ -56,7 +56,7 @@ pub(super) fn put(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     put_options(show, request);
 }
 
-/// Whether a text is a code block with just the command that the arguments show.
+/// Returns whether a text is a code block with just the command that the arguments show.
 fn repeats(text: &str, input: &str) -> bool {
     let inside = text.trim_start_matches('`').strip_prefix("sh\n");
     let inside = inside.map(|inside| inside.trim_end_matches('`'));
@@ -65,7 +65,7 @@ fn repeats(text: &str, input: &str) -> bool {
     behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('\n'))
 }
 
-/// The answers, each with what to type for it.
+/// Shows the answers, each with its key.
 pub(super) fn put_options(show: &mut TurnPrinter, request: &RequestPermissionRequest) {
     let keyed = keyed(&request.options);
     for (key, option) in &keyed {
@@ -80,7 +80,7 @@ pub(super) fn put_options(show: &mut TurnPrinter, request: &RequestPermissionReq
     show.screen.question(&[(PaintStyle::Yellow, &question)]);
 }
 
-/// Understands a line, or says what is wrong with it; none is the end of input.
+/// Parses a line, or the end of input if `line` is none. The error text states what is wrong.
 pub(super) fn understand(
     line: Option<&str>,
     options: &[PermissionOption],
@@ -96,10 +96,10 @@ pub(super) fn understand(
         .ok_or_else(|| not_an_answer(&keys, &text::cut(line, SHOWN)))
 }
 
-/// How much of a line that is no answer is repeated.
+/// The maximum number of characters of an invalid line that an error repeats.
 pub(super) const SHOWN: usize = 20;
 
-/// The answer of someone who is not there: this once, no.
+/// Returns the answer if the user gives none: reject once, else reject always, else cancel.
 pub(super) fn refusal(options: &[PermissionOption]) -> RequestPermissionOutcome {
     let of_kind = |kind| options.iter().find(move |option| option.kind == kind);
     of_kind(PermissionOptionKind::RejectOnce)
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_letter_of_an_option_chooses_it() {
+    fn only_the_letter_of_an_option_selects_it() {
         let options = options();
         let table = [
             ("y\n", "allow_once"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_refuse_cancels() {
+    fn refusal_cancels_without_a_reject_option() {
         let allow = vec![options().remove(0)];
         assert_eq!(refusal(&allow), RequestPermissionOutcome::Cancelled);
     }

@@ -1,6 +1,6 @@
-//! One prompt from beginning to end: updates are shown, questions answered, Ctrl-C heard.
+//! One prompt from beginning to end: shows updates, answers questions, handles Ctrl-C.
 //!
-//! The SDK's dispatch loop only hands things over; nothing is waited for inside it.
+//! Handlers in the SDK's dispatch loop only forward to a channel and wait for no answer.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -49,49 +49,49 @@ use crate::{
 
 pub(super) enum ConversationEvent {
     Update(Box<SessionUpdate>),
-    /// The params of a line of the session's stream, to be printed.
+    /// The params of a notification of the session's stream, to print.
     Line(Box<RawValue>),
     Activity(AgentActivity),
     Ask(Box<RunQuestion>),
-    /// A line that was typed could not be handed over.
+    /// The agent rejected a line that was typed.
     Undelivered(Error),
 }
 
-/// How many lines may wait to be read.
+/// The capacity of the channel to the agent, in lines.
 const WAITING: usize = 64;
-/// How many updates may wait to be shown. Many: they wait while a question stands, and behind them its
-/// withdrawal would not be heard.
+/// The capacity of the channel of events to show. It is large because events wait while a question is open;
+/// if it were full, the withdrawal of the question could not arrive.
 const UNSHOWN: usize = 8192;
-/// Why nobody was asked, and what to do about it; it goes into the record.
+/// The error for a permission question without a user to ask; it is stored in the journal.
 const NOBODY: &str = "there is no terminal to ask on; say what may run with --mode or --policy";
-/// What a shell makes of a program that was interrupted.
+/// The exit code of an interrupted program, as shells report it.
 const INTERRUPTED: u8 = 130;
 
-/// The agent, and where its refusals of what was typed are told.
+/// The agent, and the channel for its rejections of typed lines.
 struct AgentLink {
     agent: ConnectionTo<Agent>,
     steers: mpsc::Sender<ConversationEvent>,
 }
 
-/// What is asked of the agent, and how it is told.
+/// A prompt for the agent, with its session and the output options.
 pub struct RunRequest {
-    /// The dialect that the client declares.
+    /// The profile that the client declares.
     pub profile: ProfileChoice,
-    /// The session.
+    /// The session to prompt.
     pub start: RunTarget,
-    /// Its directory.
+    /// The session's directory.
     pub cwd: PathBuf,
-    /// What to ask.
+    /// The text of the prompt.
     pub prompt: String,
-    /// Prints the lines of the session's stream instead of showing them.
+    /// Prints the notifications of the session's stream as JSON lines instead of showing them.
     pub json: bool,
     /// Shows only the answer and questions.
     pub quiet: bool,
-    /// Paints nothing, not even on a terminal.
+    /// Turns colour off, even on a terminal.
     pub no_color: bool,
 }
 
-/// Hands the agent its ends of the connection.
+/// Passes the agent its ends of the connection.
 pub(super) type AgentConnector<'a> =
     Box<dyn FnOnce(mpsc::Receiver<ConnectionInput>, PieceSender) + 'a>;
 
@@ -103,16 +103,16 @@ pub(super) struct Conversation {
     signals: Signals,
     asked: Option<Box<RunQuestion>>,
     cancelled: bool,
-    /// Whether it was said how to have things of workers run where nobody can be asked.
+    /// Whether the hint about `--mode` and `--policy` for calls of workers was shown.
     hinted: bool,
-    /// Whether the agent ever waited for more to do.
+    /// Whether the agent has waited for more to do.
     waited: bool,
-    /// Whether lines that answer no question are for the agent.
+    /// Whether lines that answer no question are sent to the agent.
     listening: bool,
 }
 
 impl Conversation {
-    /// Must be called on a runtime.
+    /// Must be called on a Tokio runtime.
     pub(super) fn new(show: TurnPrinter, keyboard: Keyboard, request: &RunRequest) -> Result<Self> {
         Ok(Self {
             show,
@@ -128,7 +128,7 @@ impl Conversation {
         })
     }
 
-    /// Holds it, and says how to exit.
+    /// Runs the conversation and returns the exit code.
     pub(super) async fn hold(
         mut self,
         connect: AgentConnector<'_>,
@@ -190,7 +190,7 @@ impl Conversation {
         Ok(code)
     }
 
-    /// How the agent stopped; none if we did not wait for it.
+    /// Returns why the agent stopped; none if the user did not wait for it.
     async fn ask(
         &mut self,
         talk: &AgentLink,
@@ -214,7 +214,7 @@ impl Conversation {
                     }
                     self.cancel(agent, &session);
                 }
-                // While a question stands, nothing is printed under it.
+                // While a question is open, nothing is printed below it.
                 Some(heard) = events.recv(), if self.asked.is_none() => self.hear(heard),
                 () = withdrawn(self.asked.as_deref()) => self.withdraw(),
                 line = self.keyboard.line(), if self.asked.is_some() || self.listening => {
@@ -224,7 +224,7 @@ impl Conversation {
                     }
                 }
                 ended = &mut ended => {
-                    // Everything of the turn was heard before its end was.
+                    // All events of the turn arrive before its end.
                     self.withdraw();
                     while let Ok(heard) = events.try_recv() {
                         self.hear(heard);
@@ -258,7 +258,7 @@ impl Conversation {
         }
     }
 
-    /// Shows something that is left out where only the answer is wanted.
+    /// Shows something that `--quiet` leaves out.
     fn quietly(&mut self, show: impl FnOnce(&mut Self)) {
         self.show.screen.mute(self.quiet);
         show(self);
@@ -267,14 +267,15 @@ impl Conversation {
 
     fn print(&mut self, params: &RawValue) {
         self.show.screen.output(&format!("{}\n", params.get()));
-        // Updates of kinds that the SDK does not know are about no call.
+        // Updates of kinds that the SDK does not know concern no call.
         if let Ok(line) = serde_json::from_str::<SessionNotification>(params.get()) {
             self.calls.take(&line.update);
         }
     }
 
-    /// The agent waits for more to do: from now on, what is typed is for it. Not before: a program in the
-    /// background that reads its terminal is stopped, and one that answers a question need not read.
+    /// Handles the agent's wait for more to do: from now on, typed lines are sent to it. Not earlier: the
+    /// system stops a background program that reads its terminal, and without a question there was no need
+    /// to read.
     fn wait(&mut self) {
         if self.waited || self.cancelled {
             return;
@@ -289,7 +290,7 @@ impl Conversation {
         self.show.screen.line(&line);
     }
 
-    /// Hands a line over to the agent. At the end of input there are no more.
+    /// Sends a line to the agent. At the end of input, stops reading lines.
     fn steer(&mut self, line: Option<&str>, talk: &AgentLink, session: &SessionId) {
         let Some(line) = line else {
             self.listening = false;
@@ -310,23 +311,23 @@ impl Conversation {
         };
         let steers = talk.steers.clone();
         let sent = talk.agent.send_request(request);
-        // A connection that is gone is noticed elsewhere.
+        // A closed connection is noticed elsewhere.
         let _ = sent.on_receiving_result(async move |result| match result {
             Err(error) => tell(&steers, ConversationEvent::Undelivered(error)).await,
             Ok(_) => Ok(()),
         });
     }
 
-    /// Takes the question away that stands, so that the next one can.
+    /// Closes the open question, so that the next one can be shown.
     fn withdraw(&mut self) {
         if let Some(question) = self.asked.take() {
             self.too_late(*question);
         }
     }
 
-    /// Says that a question is over, and how.
+    /// Shows that a question is over, and why.
     fn too_late(&mut self, question: RunQuestion) {
-        /// Clocks do not agree to the millisecond.
+        /// Tolerance for clocks that differ by some milliseconds.
         const ABOUT: Timestamp = 500;
         let now = self.show.clock.now() + ABOUT;
         let how = match question.deadline() {
@@ -338,7 +339,7 @@ impl Conversation {
         question.let_go();
     }
 
-    /// Puts a question, or says why nobody is asked.
+    /// Shows a question, or rejects it and shows why.
     fn put(&mut self, question: Box<RunQuestion>) {
         let present = self.keyboard.is_present();
         if present {
@@ -355,13 +356,13 @@ impl Conversation {
                 self.calls.refused(&title);
                 let words = format!("refused, as there is no terminal to ask on: {title}");
                 self.show.screen.line(&[(PaintStyle::Yellow, &words)]);
-                // Else the line of the call says it, when it fails.
+                // Calls of workers have no line of their own; other calls show this hint when they fail.
                 let unseen = !lineage(request.meta.as_ref()).is_empty();
                 if unseen && !std::mem::replace(&mut self.hinted, true) {
                     let hint = "  what may run unasked is for --mode and --policy to say";
                     self.show.screen.line(&[(PaintStyle::Dim, hint)]);
                 }
-                // Nobody said no: the record must not read as if somebody had.
+                // An error and no refusal: the journal must not record that a person refused.
                 let nobody = Error::new(ErrorCode::INTERNAL_ERROR, NOBODY);
                 let _ = to.respond_with_error(nobody);
             }
@@ -400,18 +401,18 @@ impl Conversation {
             PaintStyle::Yellow,
             "cancelling; Ctrl-C again leaves at once",
         )]);
-        // A connection that is gone has nothing to cancel.
+        // A closed connection has nothing to cancel.
         let _ = agent.send_notification(CancelNotification::new(session.clone()));
     }
 }
 
 async fn tell(to: &mpsc::Sender<ConversationEvent>, heard: ConversationEvent) -> Result<(), Error> {
-    // Nobody listens when we are leaving.
+    // The receiver is closed while the program exits.
     let _ = to.send(heard).await;
     Ok(())
 }
 
-/// A line that is typed while the agent waits for more to do, as a message for it.
+/// A line that is typed while the agent waits, as a message to it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InjectRequest<'a> {
@@ -420,8 +421,8 @@ struct InjectRequest<'a> {
     content: &'a str,
 }
 
-/// What we are and can do. We declare the profile ourselves: only a client that does is offered every scope of a
-/// permission.
+/// Returns our client info and capabilities. It declares the profile: only to a client that does, the agent
+/// offers every scope of a permission.
 fn hello(profile: ProfileChoice, event_ids: bool) -> InitializeRequest {
     let profile = match profile {
         ProfileChoice::Auto => None,
@@ -475,7 +476,7 @@ fn exit_code(end: StopReason, problem: Option<&str>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Why the agent stopped before it was done; none where it was cancelled.
+/// Returns why the agent stopped early; none if it was cancelled.
 fn stopped(end: StopReason) -> Option<&'static str> {
     Some(match end {
         StopReason::Cancelled => return None,
@@ -486,7 +487,7 @@ fn stopped(end: StopReason) -> Option<&'static str> {
     })
 }
 
-/// What the agent says went wrong, without the dress of the protocol.
+/// Keeps the message of a protocol error, without code and data.
 fn in_words(error: Error) -> anyhow::Error {
     anyhow!(error.message)
 }
@@ -515,7 +516,7 @@ turns:
       - say: "Over."
 "#;
 
-    /// What is on the screen after a turn of a scenario, at which somebody typed these lines.
+    /// Returns the screen after a turn of a scenario in which a user typed these lines.
     fn shown(scenario: &str, typed: &[&str]) -> String {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("scenario.yaml");
@@ -530,7 +531,7 @@ turns:
         let paper = CapturedOutput::default();
         let screen = RunScreen::shared(Box::new(paper.clone()), false);
         let show = TurnPrinter::new(screen, work.clone(), SystemClock::new());
-        // Somebody sits there to the end.
+        // The sender stays open: the user is present to the end.
         let (hands, lines) = mpsc::channel(8);
         for line in typed {
             hands.try_send((*line).to_owned()).unwrap();
@@ -563,7 +564,7 @@ turns:
     }
 
     #[test]
-    fn a_line_that_is_typed_while_the_agent_waits_is_for_it() {
+    fn a_line_typed_while_the_agent_waits_is_sent_to_it() {
         let scenario = r#"
 name: stayer
 turns:
@@ -593,8 +594,8 @@ turns:
     }
 
     #[test]
-    fn a_question_that_is_withdrawn_makes_room_for_the_next() {
-        // Somebody sits there and types nothing.
+    fn a_withdrawn_question_is_replaced_by_the_next() {
+        // The user is present and types nothing.
         let text = shown(SCENARIO, &[]);
         let at = |words: &str| {
             text.find(words)

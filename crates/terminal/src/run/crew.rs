@@ -1,5 +1,5 @@
-//! Workers and other activity, as lines. Workers that start together stand on one line; each has a line
-//! for its end.
+//! Lines for workers and other activity. Workers that start together share one line; each has a line for
+//! its end.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -10,28 +10,28 @@ use crate::{
     text,
 };
 
-/// What is known of activity that has not ended.
+/// Jobs that have not ended, and the tasks of all workers.
 #[derive(Default)]
 pub(super) struct ActiveJobs {
-    /// When each worker and composition began.
+    /// The start time of each worker and composition.
     began: HashMap<String, Duration>,
-    /// What workers were given to do.
+    /// The tasks of the workers.
     tasks: Vec<String>,
 }
 
-/// Who owns the line on which workers start.
+/// The owner of the line on which workers start.
 const STARTED: &str = "workers";
 const MARK: (PaintStyle, &str) = (PaintStyle::Cyan, "» ");
 
 impl ActiveJobs {
-    /// Whether the lines of a worker tell what an entry of a plan says.
+    /// Returns whether the lines of a worker already show an entry of the plan.
     pub(super) fn tells(&self, entry: &str) -> bool {
         self.tasks.iter().any(|task| task.starts_with(entry))
     }
 }
 
 impl TurnPrinter {
-    /// Shows something the agent does.
+    /// Shows an activity of the agent.
     pub(super) fn activity(&mut self, activity: &AgentActivity) {
         match activity {
             AgentActivity::Job(job) => self.job(job),
@@ -49,7 +49,7 @@ impl TurnPrinter {
                 ];
                 self.screen.line(&line);
             }
-            // Said once, by who knows what can be done about it.
+            // The conversation shows this once, with the keys that apply.
             AgentActivity::Idle => {}
         }
     }
@@ -75,7 +75,7 @@ impl TurnPrinter {
         }
     }
 
-    /// A line that says how a job ended, behind the one that said it began where that is the last.
+    /// Shows how a job ended: on the line of its start if that is the last line, else on a new one.
     fn job(&mut self, job: &Job) {
         let (style, mark, reason) = match &job.state {
             JobState::Running => return self.job_started(job),

@@ -1,4 +1,4 @@
-//! What a person is asked as a form, put on the screen as a line to type.
+//! Shows a form as a question that the user answers with a line.
 
 use agent_client_protocol::v1::schema::CreateElicitationRequest;
 
@@ -13,7 +13,7 @@ use crate::{
     text,
 };
 
-/// Puts the question; false where it cannot be answered by a line.
+/// Shows the question; returns false if a line cannot answer it.
 pub(super) fn put(show: &mut TurnPrinter, request: &CreateElicitationRequest) -> bool {
     if field(request).is_none() {
         return false;
@@ -30,7 +30,7 @@ pub(super) fn put(show: &mut TurnPrinter, request: &CreateElicitationRequest) ->
     true
 }
 
-/// What is wrong with a line that is no answer.
+/// Returns the error text for a line that is no answer.
 pub(super) fn not_understood(request: &CreateElicitationRequest, typed: &str) -> String {
     let keys: &[&str] = match field(request) {
         Some((_, FormField::Decision)) => &["y", "n"],
@@ -39,7 +39,7 @@ pub(super) fn not_understood(request: &CreateElicitationRequest, typed: &str) ->
     not_an_answer(keys, &text::cut(typed.trim(), SHOWN))
 }
 
-/// Puts what may be typed.
+/// Shows the valid answers.
 pub(super) fn put_field(show: &mut TurnPrinter, request: &CreateElicitationRequest) {
     let Some((_, field)) = field(request) else {
         return;

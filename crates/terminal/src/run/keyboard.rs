@@ -1,8 +1,8 @@
-//! Lines a person types. Read on a thread of their own, which starts with the first question: a
-//! program in the background that reads its terminal is stopped.
+//! Lines that a person types. A separate thread reads them and starts with the first question: the system
+//! stops a background program that reads its terminal.
 //!
-//! The thread reads ahead, by a line that is handed over and one that is held. So each line carries
-//! how often was forgotten before it was read: one from before a question never answers it.
+//! The thread reads ahead: one line is in the channel, one waits to be sent. So each line carries the
+//! number of `forget` calls before it was read: a line that was typed before a question never answers it.
 
 use std::{
     io, iter,
@@ -22,13 +22,13 @@ pub(super) struct Keyboard {
 }
 
 struct TypedLine {
-    /// How often was forgotten when it was read.
+    /// The number of `forget` calls when the line was read.
     forgotten: usize,
     text: String,
 }
 
 impl Keyboard {
-    /// A keyboard, if somebody is `present`.
+    /// Creates a keyboard; `present` states whether a person can type.
     pub(super) fn new(present: bool) -> Self {
         Self {
             present,
@@ -37,7 +37,7 @@ impl Keyboard {
         }
     }
 
-    /// One that gives these lines.
+    /// Creates a keyboard that returns these lines.
     #[cfg(test)]
     pub(super) fn typed_on(mut lines: mpsc::Receiver<String>) -> Self {
         let mut keyboard = Self::new(true);
@@ -50,19 +50,19 @@ impl Keyboard {
         self.present
     }
 
-    /// Forgets what was typed before the question was there to be read.
+    /// Discards input that was typed before the question was shown.
     pub(super) fn forget(&mut self) {
         #[cfg(unix)]
         {
             use rustix::termios::{QueueSelector, tcflush};
-            // What cannot be flushed was not typed.
+            // A stdin that cannot be flushed is not a terminal, so nothing was typed.
             let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
         }
-        // After the flush: what is read in between counts as typed before.
+        // After the flush: a line read in between counts as typed before.
         self.forgotten.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The next line; none at the end of input. Cancel safe.
+    /// Returns the next line; none at the end of input. Cancel safe.
     pub(super) async fn line(&mut self) -> Option<String> {
         let forgotten = &self.forgotten;
         let lines = self.lines.get_or_insert_with(|| {
@@ -81,7 +81,7 @@ impl Keyboard {
     }
 }
 
-/// Lines with the time they were read at, in times forgotten.
+/// Adds the number of `forget` calls to each line.
 fn stamped(
     typed: impl Iterator<Item = String>,
     forgotten: Arc<AtomicUsize>,
@@ -101,7 +101,7 @@ fn listen(typed: impl Iterator<Item = TypedLine> + Send + 'static) -> mpsc::Rece
             }
         }
     };
-    // Without a thread there is no answer, which counts as a refusal.
+    // Without a thread the channel closes, which counts as a refusal.
     let _ = thread::Builder::new()
         .name("harn-keyboard".to_owned())
         .spawn(read);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_what_is_typed_after_a_question_answers_it() {
+    async fn only_lines_typed_after_a_question_answer_it() {
         let (hands, typed) = sync_channel::<&str>(8);
         let (read, was_read) = sync_channel(8);
         let mut keyboard = Keyboard::new(true);
@@ -124,7 +124,7 @@ mod tests {
         let told = typed.inspect(move |line| read.send(line.text.clone()).unwrap());
         keyboard.lines = Some(listen(told));
 
-        // One is handed over, one is held by the thread.
+        // One line is in the channel, the thread waits to send the other.
         for line in ["early", "held"] {
             hands.send(line).unwrap();
             assert_eq!(was_read.recv().unwrap(), line);
@@ -133,7 +133,7 @@ mod tests {
         hands.send("answer").unwrap();
         assert_eq!(keyboard.line().await.as_deref(), Some("answer"));
 
-        // What was typed ahead and not forgotten is kept.
+        // Lines typed ahead and not forgotten stay.
         hands.send("next").unwrap();
         assert_eq!(keyboard.line().await.as_deref(), Some("next"));
 

@@ -1,7 +1,7 @@
-//! `harn-serve run`: an ACP client in the terminal, talking to the agent over an in-process pair.
+//! `harn-serve run`: an ACP client in the terminal, connected to the agent by in-process channels.
 //!
-//! Everything passes through the same front-end an editor talks to. The client offers neither files nor
-//! terminals, so the agent works on this machine by itself.
+//! All messages pass through the front-end that editors use. The client offers neither files nor terminals,
+//! so the agent uses those of this machine.
 
 mod ask;
 mod conversation;
@@ -39,42 +39,43 @@ use self::{
 
 pub use self::{conversation::RunRequest, prompt::read_prompt};
 
-/// The session that is prompted.
+/// The session to prompt.
 #[derive(Debug)]
 pub enum RunTarget {
-    /// A new one.
+    /// A new session.
     New,
-    /// One that is stored.
+    /// A stored session.
     Stored {
-        /// The session.
+        /// The session's id.
         id: SessionId,
-        /// Its further roots.
+        /// The additional directories of the session.
         roots: Vec<PathBuf>,
-        /// The mode that the command line asks for, instead of the one it has.
+        /// The mode from the command line, which replaces the session's mode.
         mode: Option<SessionMode>,
     },
 }
 
-/// Sends the prompt, shows what the agent does, and returns how to exit. Must be called on a runtime.
+/// Sends the prompt, shows the work of the agent, and returns the exit code. Must be called on a Tokio
+/// runtime.
 ///
-/// `connect` gets the agent's ends of the connection: the lines that it reads, and where it writes.
+/// `connect` receives the agent's ends of the connection: the lines to read, and the sender to write to.
 ///
 /// # Errors
-/// When the agent refuses the session or the prompt, or stdout cannot be written.
+/// When the agent rejects the session or the prompt, or stdout cannot be written.
 pub fn run<'a>(
     request: RunRequest,
     clock: impl Clock,
     connect: impl FnOnce(mpsc::Receiver<ConnectionInput>, PieceSender) + 'a,
 ) -> LocalBoxFuture<'a, Result<ExitCode>> {
     let screen = screen(request.json, request.no_color);
-    // Somebody who asks for a command and nothing else wants what it prints.
+    // A user who runs only a command, without notes on stdout, wants its output.
     let prints = request.prompt.starts_with("/run ") && (request.quiet || screen.is_split());
     let mut show = TurnPrinter::new(screen, request.cwd.clone(), clock);
     show.prints_output = prints;
     hold(show, request, Box::new(connect))
 }
 
-/// Not generic, so that the client is compiled in this crate.
+/// Not generic, so that this crate compiles the client.
 fn hold(
     show: TurnPrinter,
     request: RunRequest,
@@ -87,8 +88,8 @@ fn hold(
     })
 }
 
-/// The answer goes to stdout; the rest with it on a terminal, else to stderr. Lines for a program share stdout with
-/// nothing.
+/// Writes the answer to stdout, and the rest with it on a terminal, else to stderr. JSON lines have stdout to
+/// themselves.
 fn screen(json: bool, no_color: bool) -> RunScreen {
     let stdout = io::stdout();
     if stdout.is_terminal() && !json {

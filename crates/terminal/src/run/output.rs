@@ -1,4 +1,4 @@
-//! What a command printed, taken from the end of its call.
+//! The output of a command, read from the last update of its call.
 
 use std::{fs, path::Path};
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PrintedOutput {
     pub(super) text: String,
-    /// Whether its beginning is missing.
+    /// Whether the beginning of the output is missing.
     pub(super) is_cut: bool,
 }
 
-/// The output in the content and the result of a call; nothing if the content says something else, such as why the
-/// call was refused. The content shows the end of a long output; the whole is in a file that the result names.
+/// Returns the output of a call; none if its content is something else, such as the reason of a refusal. The
+/// content shows the end of a long output; the whole is in a file that the result names.
 pub(super) fn printed(
     content: &[ToolCallContent],
     result: Option<&Value>,
@@ -37,7 +37,7 @@ pub(super) fn printed(
     })
 }
 
-/// The text inside of a code block.
+/// Returns the text inside a code block.
 fn without_fences(text: &str) -> Option<&str> {
     if text == "No output.\n" {
         return Some("");
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_block_gives_its_text_back() {
+    fn a_code_block_is_stripped_of_its_fences() {
         for text in ["one\ntwo\n", "```\nx\n```\n", "\n\n", "`\n"] {
             for start in [0, 7] {
                 let output = CommandOutput {

@@ -1,4 +1,4 @@
-//! The in-process pair: lines of the client to the agent's side, and the agent's bytes back as lines.
+//! The in-process connection: lines from the client to the agent, and the agent's bytes as lines to the client.
 
 use std::{borrow::Cow, collections::VecDeque, io};
 
@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use super::conversation::ConversationEvent;
 use crate::reading::activity::AgentActivity;
 
-/// What the client speaks through. Where there is a channel for them, the lines of a session's stream go there as
-/// they are: the SDK would refuse updates that it does not know.
+/// Returns the client's transport. With `stream_lines`, the notifications of a session's stream are sent there
+/// unparsed: the SDK would reject updates that it does not know.
 pub(super) fn transport(
     lines: mpsc::Sender<ConnectionInput>,
     queue: PieceReceiver,
@@ -33,7 +33,7 @@ pub(super) fn transport(
                 let Some((stream_lines, heard)) = aside else {
                     return Some((Ok::<_, io::Error>(line), (queue, ready, stream_lines)));
                 };
-                // Nobody listens when we are leaving.
+                // The receiver is closed while the program exits.
                 let _ = stream_lines.send(heard).await;
             }
             // A piece is one or more whole lines.
@@ -45,7 +45,7 @@ pub(super) fn transport(
     Lines::new(outgoing, incoming)
 }
 
-/// A line of a session's stream; none for requests, answers and other notifications.
+/// Parses a notification of a session's stream; none for requests, responses and other notifications.
 fn of_stream(line: &str) -> Option<ConversationEvent> {
     #[derive(Deserialize)]
     struct StreamNotification<'a> {

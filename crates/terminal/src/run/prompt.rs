@@ -1,4 +1,4 @@
-//! The prompt of a command line: its words, or stdin.
+//! The prompt: the words of the command line, or stdin.
 
 use std::io::{self, IsTerminal, Read};
 
@@ -6,13 +6,13 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::console::wrong_use;
 
-/// More than this is no prompt but a mistake.
+/// The maximum length in bytes; a longer input is a mistake.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// The prompt that these words are, or that stdin has where there are none, or only `-`.
+/// Returns the joined words; without words, or with only `-`, reads stdin.
 ///
 /// # Errors
-/// When there is no prompt, or stdin is no text or too long.
+/// When there is no prompt, or stdin is not text or is too long.
 pub fn read_prompt(words: &[String]) -> Result<String> {
     let prompt = match words {
         [] if io::stdin().is_terminal() => {
@@ -41,7 +41,7 @@ fn all_of(input: impl Read) -> Result<String> {
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| wrong_use(anyhow!("the prompt on stdin is not UTF-8 text")))?;
-    // Whoever typed it ended its last line.
+    // A typed text ends with a line break that is not part of the prompt.
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_is_text_of_a_bounded_length() {
+    fn stdin_must_be_short_utf8_text() {
         let read = |bytes: &[u8]| all_of(bytes).map_err(|error| error.to_string());
         assert_eq!(read(b" a\nb\r\n\n").as_deref(), Ok(" a\nb"));
         assert!(read(b"\xff").unwrap_err().contains("not UTF-8"));

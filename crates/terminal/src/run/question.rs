@@ -1,4 +1,4 @@
-//! A question of the agent that waits for an answer: whether a tool may run, or what a person knows.
+//! An open question of the agent: a permission request or a form.
 
 use agent_client_protocol::{
     Error, RequestCancellation,
@@ -16,12 +16,11 @@ use super::{ask, form, show::TurnPrinter};
 use crate::reading::{activity::deadline, form::understand};
 
 pub(super) enum RunQuestion {
-    /// Whether a tool may run.
     Permission(
         RequestPermissionRequest,
         Responder<RequestPermissionResponse>,
     ),
-    /// What the agent wants to know of a person.
+    /// A question that only a person can answer.
     Form(
         CreateElicitationRequest,
         Responder<CreateElicitationResponse>,
@@ -29,7 +28,7 @@ pub(super) enum RunQuestion {
 }
 
 impl RunQuestion {
-    /// Puts it on the screen; false where it cannot be answered by a line.
+    /// Shows the question; returns false if a line cannot answer it.
     pub(super) fn put(&self, show: &mut TurnPrinter) -> bool {
         match self {
             Self::Permission(request, _) => {
@@ -47,7 +46,8 @@ impl RunQuestion {
         }
     }
 
-    /// Answers with a line, none being the end of input. Gives it back with the reason where the line is no answer.
+    /// Answers with a line, or the end of input if `line` is none. Returns the question and the reason if the line
+    /// is no answer.
     pub(super) fn answer(self: Box<Self>, line: Option<&str>) -> Result<(), (Box<Self>, String)> {
         match *self {
             Self::Permission(request, to) => match ask::understand(line, &request.options) {
@@ -72,7 +72,7 @@ impl RunQuestion {
         }
     }
 
-    /// Tells when whoever asks no longer wants to know.
+    /// Completes when the agent withdraws the question.
     pub(super) fn withdrawal(&self) -> RequestCancellation {
         match self {
             Self::Permission(_, to) => to.cancellation(),
@@ -80,7 +80,7 @@ impl RunQuestion {
         }
     }
 
-    /// What is asked, in a line.
+    /// Returns the subject of the question as one line.
     pub(super) fn title(&self) -> &str {
         match self {
             Self::Permission(request, _) => {
@@ -91,7 +91,7 @@ impl RunQuestion {
         }
     }
 
-    /// Until when an answer counts, where that is known.
+    /// Returns the time until which an answer counts, if it is known.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         match self {
             Self::Permission(request, _) => deadline(request.meta.as_ref()),
@@ -99,7 +99,7 @@ impl RunQuestion {
         }
     }
 
-    /// Agrees that there is no answer any more. Nobody waits for this.
+    /// Confirms the withdrawal to the agent, which does not wait for this.
     pub(super) fn let_go(self) {
         let gone = Error::request_cancelled();
         let _ = match self {
@@ -117,11 +117,11 @@ pub(super) async fn withdrawn(question: Option<&RunQuestion>) {
 }
 
 fn permit(to: Responder<RequestPermissionResponse>, outcome: RequestPermissionOutcome) {
-    // The agent may have gone on without us.
+    // The agent may have continued without the answer.
     let _ = to.respond(RequestPermissionResponse::new(outcome));
 }
 
 pub(super) fn fill_in(to: Responder<CreateElicitationResponse>, action: ElicitationAction) {
-    // As above.
+    // The same applies here.
     let _ = to.respond(CreateElicitationResponse::new(action));
 }

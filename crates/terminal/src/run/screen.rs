@@ -1,5 +1,5 @@
-//! Where things are printed: streams that know whether they stand in the middle of a line and in which
-//! section, so that text, tool lines and questions never run into each other.
+//! Output streams that know their section and whether they are in the middle of a line, so that text, tool
+//! lines and questions never run into each other.
 
 use std::{
     borrow::Cow,
@@ -8,10 +8,10 @@ use std::{
 
 use crate::paint::{PaintStyle, TextPainter, visible};
 
-/// What a stretch of output is. A blank line stands between two of different kind.
+/// The kind of a stretch of output. A blank line separates two different kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputSection {
-    /// What the agent says.
+    /// The messages of the agent.
     Answer,
     Thought,
     Notes,
@@ -29,16 +29,16 @@ pub(super) struct RunScreen {
 struct OutputStream {
     to: Box<dyn Write>,
     section: Option<OutputSection>,
-    /// What comes next stands apart, even if it is of the same kind.
+    /// Whether the next output begins a new paragraph, even in the same section.
     apart: bool,
     mid_line: bool,
     /// Whether the last line was blank.
     blank: bool,
-    /// Who began the line we are in the middle of and may go on with it.
+    /// The owner of the unfinished line, which may continue it.
     open: Option<String>,
-    /// Whether somebody looks at it, rather than keeps it.
+    /// Whether control characters are escaped; a file keeps them.
     terminal: bool,
-    /// What first went wrong with it.
+    /// The first write error.
     failed: Option<io::Error>,
 }
 
@@ -52,7 +52,7 @@ impl RunScreen {
         }
     }
 
-    /// The answer kept apart from the rest.
+    /// Writes the answer to one stream and the rest to another.
     pub(super) fn split(answer: Box<dyn Write>, notes: Box<dyn Write>, colour: bool) -> Self {
         Self {
             answer: Some(OutputStream::new(answer, false)),
@@ -60,22 +60,22 @@ impl RunScreen {
         }
     }
 
-    /// Whether the answer is kept apart from the rest.
+    /// Returns whether the answer has its own stream.
     pub(super) fn is_split(&self) -> bool {
         self.answer.is_some()
     }
 
-    /// Leaves notes out from here on, or no longer.
+    /// Leaves out notes from now on, or shows them again.
     pub(super) fn mute(&mut self, muted: bool) {
         self.muted = muted;
     }
 
-    /// The stream that the answer is on.
+    /// Returns the stream of the answer.
     fn answers(&mut self) -> &mut OutputStream {
         self.answer.as_mut().unwrap_or(&mut self.notes)
     }
 
-    /// What a command printed, as the answer.
+    /// Writes the output of a command as the answer.
     pub(super) fn output(&mut self, text: &str) {
         let stream = self.answers();
         stream.end_line();
@@ -84,7 +84,7 @@ impl RunScreen {
         }
     }
 
-    /// Goes on with what the agent says, where that is not the answer.
+    /// Writes a chunk of a message that is not the answer.
     pub(super) fn remark(&mut self, text: &str) {
         if !self.muted {
             self.notes
@@ -92,14 +92,14 @@ impl RunScreen {
         }
     }
 
-    /// Goes on with what the agent says.
+    /// Writes a chunk of the answer.
     pub(super) fn answer(&mut self, text: &str) {
         let paint = self.paint;
         self.answers()
             .text(OutputSection::Answer, text, PaintStyle::Plain, paint);
     }
 
-    /// Goes on with what it thinks.
+    /// Writes a chunk of a thought.
     pub(super) fn thought(&mut self, text: &str) {
         if self.muted {
             return;
@@ -109,29 +109,29 @@ impl RunScreen {
             .text(OutputSection::Thought, text, PaintStyle::Dim, self.paint);
     }
 
-    /// The next thought is another one.
+    /// Ends the current thought, so that the next text begins another.
     pub(super) fn next_thought(&mut self) {
         if self.notes.section == Some(OutputSection::Thought) {
             self.notes.end_line();
         }
     }
 
-    /// A line of its own.
+    /// Writes a whole line.
     pub(super) fn line(&mut self, parts: &[(PaintStyle, &str)]) {
         self.note(parts, "\n", None);
     }
 
-    /// Begins a line that `whose` may end later.
+    /// Begins a line that `whose` may continue or end.
     pub(super) fn begin_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) {
         self.note(parts, "", Some(whose));
     }
 
-    /// A question; the answer is typed behind it.
+    /// Shows a question; the user types the answer on the same line.
     pub(super) fn question(&mut self, parts: &[(PaintStyle, &str)]) {
         self.note(parts, "", None);
     }
 
-    /// A new line with this end, which `whose` may go on with.
+    /// Begins a new line, writes `end` after it, and records `whose` as its owner.
     fn note(&mut self, parts: &[(PaintStyle, &str)], end: &str, whose: Option<&str>) {
         if self.muted {
             return;
@@ -144,8 +144,7 @@ impl RunScreen {
         self.notes.open = whose.map(str::to_owned);
     }
 
-    /// Goes on with the line that `whose` began, which stays open; false when something else was printed
-    /// since.
+    /// Continues the line that `whose` began; returns false if something else was printed since.
     pub(super) fn go_on(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
         let more = self.painted(parts);
         let is_open = self.notes.open.as_deref() == Some(whose);
@@ -156,7 +155,7 @@ impl RunScreen {
         is_open
     }
 
-    /// Ends the line that `whose` began; false when something else was printed since.
+    /// Ends the line that `whose` began; returns false if something else was printed since.
     pub(super) fn end_line(&mut self, whose: &str, parts: &[(PaintStyle, &str)]) -> bool {
         let is_open = self.go_on(whose, parts);
         if is_open {
@@ -165,20 +164,20 @@ impl RunScreen {
         is_open
     }
 
-    /// Somebody ended the line with Enter, that of a question or another.
+    /// Records that the user ended the current line with Enter.
     pub(super) fn answered(&mut self) {
         self.notes.mid_line = false;
         self.notes.open = None;
     }
 
-    /// The next text of the agent is a new message.
+    /// Begins a new message with the next text of the agent.
     pub(super) fn pause_answer(&mut self) {
         let stream = self.answers();
         stream.apart |= stream.section == Some(OutputSection::Answer);
     }
 
-    /// Ends what is in the middle of a line. An error when the answer could not be written; notes that
-    /// nobody can see are no loss.
+    /// Ends unfinished lines. Returns an error if the answer could not be written; lost notes are not an
+    /// error.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         for stream in self.answer.iter_mut().chain([&mut self.notes]) {
             stream.end_line();
@@ -208,7 +207,7 @@ impl OutputStream {
         }
     }
 
-    /// Whoever does not read us any more does not need to be told; other errors are kept for the end.
+    /// Writes text. A closed pipe is not an error; the first other error is stored for `finish`.
     fn put(&mut self, text: &str) {
         let written = self.to.write_all(text.as_bytes());
         match written.and_then(|()| self.to.flush()) {
@@ -228,7 +227,7 @@ impl OutputStream {
         }
     }
 
-    /// Begins a section if it is another one; true if it did.
+    /// Begins a section if it differs from the current one; returns whether it did.
     fn enter(&mut self, section: OutputSection) -> bool {
         let begins = self.apart || self.section != Some(section);
         if begins {
@@ -242,7 +241,7 @@ impl OutputStream {
         begins
     }
 
-    /// `text` as it may stand here: a file keeps it as it is.
+    /// Escapes `text` for a terminal; a file keeps it as it is.
     fn harmless<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.terminal {
             true => visible(text),
@@ -254,10 +253,10 @@ impl OutputStream {
         let text = self.harmless(text);
         let mut text = &*text;
         if self.enter(section) {
-            // The section stands apart already.
+            // The section is already separated by a blank line.
             text = text.trim_start_matches('\n');
         }
-        // A style must not run over the end of a line, where others may print.
+        // A style must end before the line break: others may print after it.
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
                 self.put("\n");

@@ -1,4 +1,4 @@
-//! What the agent does, as lines: tool calls, diffs, plans, thoughts.
+//! Shows the work of an agent as lines: tool calls, diffs, plans, thoughts.
 
 use std::{collections::HashMap, path::PathBuf, time::Duration};
 
@@ -33,7 +33,7 @@ pub(super) struct TurnPrinter {
     calls: HashMap<ToolCallId, RunningCall>,
     plan: Vec<PlanEntry>,
     pub(super) crew: ActiveJobs,
-    /// Whether the answer is what commands print, and not what the agent says.
+    /// Whether the answer is the output of commands instead of the agent's messages.
     pub(super) prints_output: bool,
 }
 
@@ -44,12 +44,12 @@ struct RunningCall {
     began: Duration,
     content: Vec<ToolCallContent>,
     result: Option<Value>,
-    /// Diffs that were shown.
+    /// The diffs that were already shown.
     shown: Vec<Diff>,
     /// The output of a command when it was last shown.
     printed: String,
-    /// The output of a command as of the last update that had some: the end of a call that is cut short only says
-    /// why.
+    /// The output of a command from the last update that had some: the last update of an interrupted call
+    /// contains only the reason.
     output: Option<PrintedOutput>,
 }
 
@@ -67,7 +67,7 @@ impl TurnPrinter {
         }
     }
 
-    /// Shows one update. What is of no use in a terminal is left out.
+    /// Shows one update. Updates without a use in a terminal are ignored.
     pub(super) fn update(&mut self, update: SessionUpdate) {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) if self.prints_output => {
@@ -75,7 +75,7 @@ impl TurnPrinter {
             }
             SessionUpdate::AgentMessageChunk(chunk) => self.answer(&chunk),
             SessionUpdate::AgentThoughtChunk(chunk) => self.thought(&chunk),
-            // A line for each worker stands for its calls.
+            // The worker's own line represents its calls.
             SessionUpdate::ToolCall(call) if tool_meta(call.meta.as_ref()).worker_id.is_some() => {}
             SessionUpdate::ToolCall(call) => self.call(call),
             SessionUpdate::ToolCallUpdate(update) => self.call_update(update),
@@ -86,7 +86,7 @@ impl TurnPrinter {
                 }
             }
             SessionUpdate::UserMessageChunk(chunk) => self.delivered(&chunk),
-            // Commands, modes and options cannot be chosen here.
+            // The user cannot choose commands, modes and options here.
             _ => {}
         }
     }
@@ -99,8 +99,8 @@ impl TurnPrinter {
         self.screen.answer(block_text(&chunk.content));
     }
 
-    /// Something said in the middle of the turn reached the agent. The prompt itself is in sight, and not
-    /// told again.
+    /// Shows a message that the agent received in the middle of the turn. The prompt itself is visible and
+    /// not repeated.
     fn delivered(&mut self, chunk: &ContentChunk) {
         let said = one_line(block_text(&chunk.content));
         self.screen
@@ -173,7 +173,7 @@ impl TurnPrinter {
         }
     }
 
-    /// What a running command printed since the last update, each of which says it all again.
+    /// Shows the new output of a running command; each update repeats the earlier output.
     fn progress(&mut self, id: &ToolCallId) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -205,7 +205,7 @@ impl TurnPrinter {
     }
 
     fn end(&mut self, id: &ToolCallId, status: ToolCallStatus) {
-        // What came last stands with the rest of the output, above the line that says how it ended.
+        // The last output follows the earlier output, above the line with the result.
         let told = (self.calls.get(id)).is_some_and(|call| !call.printed.is_empty());
         if told {
             self.progress(id);
@@ -217,7 +217,7 @@ impl TurnPrinter {
         let output = lines(&call.content);
         let failed = status == ToolCallStatus::Failed;
         let prints = call.kind == ToolKind::Execute;
-        // Where the answer is the output, nothing else may stand in it.
+        // If the answer is the output, it must not contain anything else.
         let says_why = !prints || (self.prints_output && !is_output(&call));
         let reason = match output.first() {
             Some(first) if failed && says_why => format!("  {}", one_line(first)),
@@ -251,7 +251,7 @@ impl TurnPrinter {
         }
     }
 
-    /// The end of what a command printed, or of a piece of it.
+    /// Shows the last lines of an output.
     fn output(&mut self, lines: &[&str]) {
         const LAST: usize = 20;
         let above = lines.len().saturating_sub(LAST);
@@ -265,8 +265,8 @@ impl TurnPrinter {
         }
     }
 
-    /// The whole plan when it is another one, else the entries that changed, unless a worker's own lines
-    /// tell of them.
+    /// Shows a new plan whole; of the same plan, only the entries that changed and that no worker's line
+    /// shows.
     fn plan(&mut self, plan: Plan) {
         let before = std::mem::replace(&mut self.plan, plan.entries);
         let same = is_same_plan(&before, &self.plan);
@@ -281,15 +281,15 @@ impl TurnPrinter {
     }
 }
 
-/// Whether the content of a call is the output of its command.
+/// Returns whether the content of a call is the output of its command.
 fn is_output(call: &RunningCall) -> bool {
     printed(&call.content, call.result.as_ref()).is_some()
 }
 
-/// The lines of `now` that were not in `before`. `now` goes on where `before` ended, but may have lost
-/// its beginning; when nothing tells where to go on, all of it follows a mark.
+/// Returns the lines of `now` that were not in `before`. `now` continues `before` but may have lost its
+/// beginning; if no overlap is found, returns all of it after an ellipsis.
 fn unseen<'a>(before: &str, now: &'a str) -> Vec<&'a str> {
-    /// So many bytes are not likely to come twice.
+    /// An overlap of this many bytes is unlikely to be a coincidence.
     const TELLING: usize = 256;
     let seen = if now.starts_with(before) {
         Some(before.len())
@@ -324,7 +324,7 @@ mod tests {
 
     use super::{super::screen::tests::CapturedOutput, *};
 
-    /// Time stands still.
+    /// A clock that does not advance.
     struct FrozenClock;
 
     impl Clock for FrozenClock {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_output_is_kept_if_the_call_is_cut_short_and_has_no_other_words() {
+    fn an_interrupted_call_keeps_its_output_as_the_answer() {
         let paper = CapturedOutput::default();
         let screen = RunScreen::shared(Box::new(paper.clone()), false);
         let mut show = TurnPrinter::new(screen, "/w".into(), FrozenClock);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_shows_the_end_of_what_it_printed() {
+    fn a_command_shows_the_end_of_its_output() {
         let call = ToolCall::new("a", "seq 22").kind(ToolKind::Execute);
         let printed: String = (1..=22).map(|n| format!("{n}\n")).collect();
         let running = ToolCallUpdateFields::new().content(shows(&format!("```\n{printed}```")));
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_shows_nothing_until_it_ends_is_one_line_above_its_output() {
+    fn a_command_without_updates_is_one_line_above_its_output() {
         let call = ToolCall::new("a", "date").kind(ToolKind::Execute);
         let done = ToolCallUpdateFields::new()
             .status(ToolCallStatus::Completed)
@@ -409,26 +409,26 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_shown() {
+    fn only_new_lines_of_an_output_are_shown() {
         let none: [&str; 0] = [];
         assert_eq!(unseen("", "a\nb"), ["a", "b"]);
         assert_eq!(unseen("", "\nb"), ["", "b"]);
         assert_eq!(unseen("a\nb", "a\nb"), none);
         assert_eq!(unseen("a\nb", "a\nb\n\nc"), ["", "c"]);
         assert_eq!(unseen("a\nb", "a\nbcd\ne"), ["bcd", "e"]);
-        // The beginning is gone.
+        // The beginning is missing.
         let long = |range: std::ops::Range<u32>| {
             let lines: Vec<_> = range.map(|n| format!("line {n} →")).collect();
             lines.join("\n")
         };
         let cut = format!("The end:\n\n{}", long(50..101));
         assert_eq!(unseen(&long(1..100), &cut), ["line 100 →"]);
-        // So is everything that was shown.
+        // Everything that was shown is missing.
         assert_eq!(unseen("a\nb", "x\ny"), ["…", "x", "y"]);
     }
 
     #[test]
-    fn a_call_is_one_line_unless_something_comes_between() {
+    fn a_call_is_one_line_unless_other_output_interrupts_it() {
         let call = |id: &str, title: &str| {
             let call = ToolCall::new(id.to_owned(), title).kind(ToolKind::Read);
             SessionUpdate::ToolCall(call)
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_is_shown_once_and_by_its_short_name() {
+    fn a_diff_is_shown_once_with_a_relative_path() {
         let diff = || vec![ToolCallContent::Diff(Diff::new("/w/src/a.rs", "new\n"))];
         let call = ToolCall::new("a", "Write")
             .kind(ToolKind::Edit)
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_shows_what_changed() {
+    fn an_updated_plan_shows_only_changed_entries() {
         let plan = |first, second| {
             let entry =
                 |content: &str, status| PlanEntry::new(content, PlanEntryPriority::Medium, status);

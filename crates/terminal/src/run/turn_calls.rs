@@ -1,4 +1,4 @@
-//! The calls of a turn, as far as the exit code depends on them.
+//! The tool calls of a turn, as far as the exit code depends on them.
 
 use agent_client_protocol::v1::schema::SessionUpdate;
 use harn_model::{ErrorCategory, ToolCallStatus, Transcript};
@@ -11,8 +11,8 @@ const NOT_FOUND: i64 = 127;
 
 #[derive(Debug, Default)]
 pub(super) struct TurnCalls {
-    /// Whether the prompt is a command, whose calls are the person's own: each that fails counts. Others are the
-    /// agent's, which may try what does not work.
+    /// Whether the prompt is a slash command. Its calls are the user's own, and each failure counts; an agent
+    /// may try calls that fail.
     is_command: bool,
     transcript: Transcript<()>,
     problem: Option<String>,
@@ -26,12 +26,12 @@ impl TurnCalls {
         }
     }
 
-    /// The first call that was refused or not found, as a sentence.
+    /// Returns the first problem, such as a rejected call, as a sentence.
     pub(super) fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
-    /// A question about a call was refused here.
+    /// Records that a permission question was rejected here.
     pub(super) fn refused(&mut self, title: &str) {
         self.add("a call was refused", title);
     }
@@ -62,7 +62,7 @@ impl TurnCalls {
             Some(ErrorCategory::PermissionDenied | ErrorCategory::RejectedLoop) => {
                 "a call was refused"
             }
-            // The exit code says that the turn was cut short.
+            // The exit code already states that the turn ended early.
             Some(ErrorCategory::Cancelled | ErrorCategory::AbandonedAtLoopExit) => return,
             _ if exit_code == Some(NOT_FOUND) => "a command was not found",
             _ if self.is_command => "a call failed",
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_and_missing_calls_count_and_all_that_a_command_makes() {
+    fn rejected_and_missing_calls_are_problems_as_are_all_failures_of_a_command() {
         let none = || json!({});
         let refused = Some("a call was refused: Look".to_owned());
         assert_eq!(problem("look", "permission_denied", none()), refused);

@@ -1,4 +1,4 @@
-//! All keys, with what they do.
+//! The help: all keys with their actions.
 
 use ratatui::{
     layout::Rect,
@@ -46,7 +46,7 @@ const KEYS: [(&str, &str); 19] = [
 
 pub(in crate::attach) const LINES: usize = KEYS.len() + 2;
 
-/// The keys in an area; scrolling is by pages of it.
+/// Returns the lines of the help; the caller scrolls them by pages of `area`.
 pub(super) fn lines(area: Rect, screen: &AttachScreen) -> Vec<Line<'static>> {
     let columns = usize::from(area.width);
     let widest = KEYS.iter().map(|(key, _)| width(key)).max().unwrap_or(0);

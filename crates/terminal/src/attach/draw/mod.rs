@@ -1,4 +1,4 @@
-//! The screen as it is drawn, from nothing but what is known. Any size will do.
+//! Draws the screen from its state alone, at any size.
 
 mod help;
 mod picker;
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::paint::PaintStyle;
 
-/// Where everything stands, from the top down. What there is no room for has no height.
+/// The areas of the screen, from top to bottom. An area without space has no height.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct LayoutAreas {
     pub(super) transcript: Rect,
@@ -34,7 +34,7 @@ pub(super) fn sight(screen: &AttachScreen) -> QuestionView {
     question::sight(screen, areas(screen).question)
 }
 
-/// Divides the screen. The status and the prompt come first, then a question, then the rest.
+/// Divides the screen. The status and the prompt have priority, then the question, then the rest.
 pub(super) fn areas(screen: &AttachScreen) -> LayoutAreas {
     let (columns, rows) = screen.size;
     let mut left = rows;
@@ -71,7 +71,7 @@ pub(super) fn areas(screen: &AttachScreen) -> LayoutAreas {
     }
 }
 
-/// With fewer lines than this, a question has all there is.
+/// With fewer lines than this, a question may use all of the remaining space.
 const ROOMY: u16 = 20;
 
 const SIGN: &str = "> ";
@@ -106,9 +106,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &AttachScreen) {
     put(frame, areas.keys, vec![status::keys(screen)]);
 }
 
-/// Puts lines into an area, from its top.
+/// Draws lines into an area, from its top.
 fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
-    // The terminal may have another size by now; the next frame fits again.
+    // The terminal may have been resized; the next frame has the new size.
     let area = area.intersection(frame.area());
     let buffer = frame.buffer_mut();
     for (line, row) in lines.iter().zip(area.rows()) {
@@ -116,12 +116,12 @@ fn put(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'static>>) {
     }
 }
 
-/// What was said and has not reached the agent.
+/// Returns lines for the messages that have not reached the agent.
 fn waiting(screen: &AttachScreen, area: Rect) -> Vec<Line<'static>> {
     let sent = screen.sent.iter().map(|(_, text)| ("sent", text.as_str()));
     let waiting = screen.waiting.iter().map(|waiting| {
         let how = match waiting.steer {
-            // What it was said to is over.
+            // Its turn is over.
             _ if screen.turn.is_none() => "waits for the next prompt",
             true => "steers",
             false => "queued",
@@ -152,7 +152,7 @@ fn prompt(frame: &mut Frame<'_>, screen: &AttachScreen, area: Rect) {
     let columns = prompt_columns(area.width);
     let (lines, (column, row)) = screen.prompt.shown(columns);
     let height = usize::from(area.height);
-    // The line with the cursor is in sight.
+    // The line with the cursor is visible.
     let from = (row + 1).saturating_sub(height);
     let sign = |at| if at == 0 { SIGN } else { "  " };
     let look = if types {

@@ -1,4 +1,4 @@
-//! The list of sessions, as it is drawn.
+//! Draws the list of sessions.
 
 use harn_model::Timestamp;
 use ratatui::{Frame, layout::Rect, style::Modifier, text::Line};
@@ -40,7 +40,7 @@ fn list(picker: &Picker, now: Timestamp, columns: usize, room: usize) -> Vec<Lin
         return vec![Line::styled(cut(none, columns), PaintStyle::Dim)];
     }
     let at = picker.at();
-    // The mark is in sight.
+    // The selected row is visible.
     let from = (at + 1).saturating_sub(room);
     let rows = picker.rows.iter().enumerate().skip(from).take(room);
     rows.map(|(index, row)| line(row, index == at, now, columns))

@@ -1,4 +1,4 @@
-//! The question that stands: what would be done, to the letter, and the answers.
+//! Draws the open question: the exact call, and the answers.
 
 use ratatui::{
     layout::Rect,
@@ -15,12 +15,12 @@ use crate::{
     reading::activity::time_left,
 };
 
-/// With less than this, a question that is longer cannot be read, and is not answered.
+/// The minimum columns and lines; in less space, a longer question is unreadable and cannot be answered.
 const LEAST: (usize, usize) = (12, 3);
-/// So much of what would be done is in sight where the answers stay in their place.
+/// The minimum number of visible body lines that lets the answers stay fixed below.
 const BESIDE_ANSWERS: usize = 3;
 
-/// How many lines the question would like to have.
+/// Returns the number of lines that the whole question needs.
 pub(super) fn height(screen: &AttachScreen, columns: u16) -> u16 {
     let Some((question, _)) = screen.question() else {
         return 0;
@@ -30,7 +30,7 @@ pub(super) fn height(screen: &AttachScreen, columns: u16) -> u16 {
     u16::try_from(lines).unwrap_or(u16::MAX)
 }
 
-/// How many lines it has at least, before anything else has some.
+/// Returns the number of lines that the question gets before other areas.
 pub(super) fn least(wanted: u16) -> u16 {
     wanted.min(LEAST.1 as u16)
 }
@@ -38,18 +38,18 @@ pub(super) fn least(wanted: u16) -> u16 {
 #[derive(Debug, Default)]
 pub(in crate::attach) struct QuestionView {
     pub(super) lines: Vec<Line<'static>>,
-    /// The answers that can be read whole, by their place.
+    /// The indexes of the answers that are completely visible.
     pub(in crate::attach) answers: Vec<usize>,
-    /// How far it can be scrolled.
+    /// The maximum scroll position.
     pub(in crate::attach) last: usize,
-    /// Whether there is no room to read it in.
+    /// Whether the area is too small to read the question.
     pub(in crate::attach) too_small: bool,
 }
 
-/// What would be done, in lines.
+/// Returns the lines of the question's body.
 fn body(question: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
     let columns = columns.saturating_sub(2);
-    // A title that does not fit into its line is told whole.
+    // A title that does not fit into its line is repeated whole.
     let whole =
         (width(&question.title) > columns).then(|| (PaintStyle::Bold, question.title.clone()));
     let lines = whole.iter().chain(&question.body).flat_map(|(look, text)| {
@@ -59,9 +59,9 @@ fn body(question: &ShownQuestion, columns: usize) -> Vec<Line<'static>> {
     lines.collect()
 }
 
-/// The question in an area. Where there is room its answers stay in sight, and what would be done is scrolled
-/// above them; else all of it is scrolled as one. What is not shown is counted, and an answer that cannot be read
-/// has no key.
+/// Lays the question out in an area. With enough space the answers stay visible and the body scrolls above them;
+/// else everything scrolls together. Hidden lines are counted, and an answer that is not completely visible has
+/// no key.
 pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionView {
     let Some((question, answerable)) = screen.question() else {
         return QuestionView::default();
@@ -74,7 +74,7 @@ pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionVie
         .collect();
     let all = body.len() + places.len();
     let mut lines = vec![head(screen, question, columns)];
-    // What moves, how much of it is in sight, and how much of the rest stays.
+    // The number of lines that scroll, and how many of them are visible.
     let (moves, room) = match rows.checked_sub(1 + all) {
         Some(_) => (0, 0),
         None if columns < LEAST.0 || rows < LEAST.1 => {
@@ -96,7 +96,7 @@ pub(in crate::attach) fn sight(screen: &AttachScreen, area: Rect) -> QuestionVie
     };
     let last = moves - room;
     let from = screen.question_from.min(last);
-    // Lines of the body and of the answers are counted as one.
+    // The lines of the body and of the answers are numbered together.
     let hidden = |at: usize| at < moves && !(from..from + room).contains(&at);
     let unread = |answer: usize| {
         let lines = places.iter().enumerate();
@@ -155,7 +155,8 @@ fn head(screen: &AttachScreen, question: &ShownQuestion, columns: usize) -> Line
     ])
 }
 
-/// The lines of the answers, each with the place of its answer. A key that would not count is not offered.
+/// Returns the lines of the answers, each with the index of its answer. A key that does not work now is not
+/// shown.
 fn options(
     question: &ShownQuestion,
     counts: impl Fn(usize) -> bool,
@@ -177,7 +178,7 @@ fn options(
         let scope = scope.unwrap_or_default();
         let room = columns.saturating_sub(width(&key));
         let indent = " ".repeat(width(&key));
-        // What an answer covers is part of its name: none of it is cut off.
+        // The name states the scope of an answer, so none of it is cut off.
         for (nth, part) in wrap(&option.name, room).into_iter().enumerate() {
             let key = if nth == 0 { &key } else { &indent };
             let key = Span::styled(key.clone(), PaintStyle::Yellow);

@@ -1,4 +1,4 @@
-//! The status line, and the keys there are.
+//! The status line, the hint in the prompt, and the available keys.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ use crate::{
     paint::PaintStyle,
 };
 
-/// The title on the left, cut to what there is room for beside what is known; of that, what matters most comes
-/// last, and the rest goes first where there is not enough room even so.
+/// Returns the status line: the title on the left, cut to the space that the facts leave. The most important
+/// facts are last; without space for all, the first ones are dropped.
 pub(super) fn line(screen: &AttachScreen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
     let title = match screen.title.trim() {
@@ -45,7 +45,7 @@ fn facts(screen: &AttachScreen) -> Vec<String> {
         let seconds = screen.now.saturating_sub(began).as_secs();
         match screen.idle {
             _ if !screen.questions.is_empty() => "asks".to_owned(),
-            // Whoever else is asked: a call that nobody has to allow waits too short to be seen.
+            // Another client is asked: a call that needs no permission is pending too briefly to be seen.
             _ if screen.transcript.call_waits() => "waits for an answer".to_owned(),
             true => "the agent waits".to_owned(),
             false if seconds < 1 || !screen.turn_seen => "working".to_owned(),
@@ -61,7 +61,7 @@ fn facts(screen: &AttachScreen) -> Vec<String> {
     };
     match (&screen.ended, &screen.link) {
         (Some(_), _) => facts.push("ended".to_owned()),
-        // Who controls it is not known yet.
+        // The controller is not known yet.
         (None, ConnectionStatus::Joining) => facts.push("connecting".to_owned()),
         (None, ConnectionStatus::Up) => facts.push(controller),
         (None, ConnectionStatus::Lost { again }) => {
@@ -101,7 +101,7 @@ fn thousands(tokens: u64) -> String {
     }
 }
 
-/// What stands in an empty prompt box.
+/// Returns the hint in an empty prompt box.
 pub(super) fn hint(screen: &AttachScreen) -> Cow<'static, str> {
     let question = screen.questions.front();
     if let Some(why) = &screen.ended {
@@ -122,10 +122,10 @@ pub(super) fn hint(screen: &AttachScreen) -> Cow<'static, str> {
 
 type KeyHint = (Cow<'static, str>, &'static str);
 
-/// The keys there are now; help is always among them.
+/// Returns the line of available keys; help is always among them.
 pub(super) fn keys(screen: &AttachScreen) -> Line<'static> {
     let columns = usize::from(screen.size.0);
-    // What is typed behind other words, or as an answer, is a question mark.
+    // After other text, or in an answer, `?` is text.
     let typed = !screen.prompt.is_empty() && !screen.answering || screen.types_answer();
     let types = typed && screen.in_control() && screen.ended.is_none();
     let help: KeyHint = (if types { "F1" } else { "?" }.into(), "help");
@@ -151,7 +151,7 @@ pub(super) fn keys(screen: &AttachScreen) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The keys that do something, with what matters most first.
+/// Returns the keys that have an effect, the most important first.
 fn offered(screen: &AttachScreen) -> Vec<KeyHint> {
     let key = |key: &'static str, what| (Cow::Borrowed(key), what);
     let (unfold, scroll) = (key("^O", "unfold"), key("PgUp PgDn", "scroll"));

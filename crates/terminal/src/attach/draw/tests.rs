@@ -1,4 +1,4 @@
-//! Screens, as they are drawn.
+//! Tests of drawn screens.
 
 use expect_test::{Expect, expect};
 use ratatui::{Terminal, backend::TestBackend};
@@ -45,7 +45,7 @@ fn check(played: &mut TestAttachClient, (columns, rows): (u16, u16), expected: E
     expected.assert_eq(&drawn(played, columns, rows));
 }
 
-/// A session in the middle of its work.
+/// Returns a client in the middle of a turn.
 fn working() -> TestAttachClient {
     let mut played = TestAttachClient::joined("me");
     played.types("Tidy the tests, please.");
@@ -88,7 +88,7 @@ fn working() -> TestAttachClient {
 }
 
 #[test]
-fn a_session_at_work() {
+fn a_running_turn_is_drawn() {
     check(
         &mut working(),
         (80, 24),
@@ -138,7 +138,7 @@ fn a_session_at_work() {
 }
 
 #[test]
-fn output_unfolded() {
+fn unfolded_output_is_drawn_whole() {
     let mut played = working();
     played.act(KeyAction::Unfold);
     check(
@@ -180,7 +180,7 @@ fn output_unfolded() {
 }
 
 #[test]
-fn who_watches_sees_that_somebody_else_is_asked() {
+fn an_observer_sees_that_a_call_waits_for_an_answer() {
     let mut played = TestAttachClient::joined("desk");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     let metadata = json!({"task": "t", "mode": "delegated", "started_at": "2026-01-01T00:00:09.000Z",
@@ -221,7 +221,7 @@ fn who_watches_sees_that_somebody_else_is_asked() {
 }
 
 #[test]
-fn a_question() {
+fn a_question_is_drawn_with_its_answers() {
     let mut played = working();
     played.ask("q");
     let early = drawn(&mut played, 80, 24);
@@ -276,7 +276,7 @@ fn a_question() {
 }
 
 #[test]
-fn a_long_question_says_that_there_is_more() {
+fn a_long_question_counts_its_hidden_lines() {
     let mut played = TestAttachClient::joined("me");
     let old: String = (0..40).map(|it| format!("{it}\n")).collect();
     let new: String = (0..40).map(|it| format!("line {it}\n")).collect();
@@ -321,7 +321,7 @@ fn a_long_question_says_that_there_is_more() {
 }
 
 #[test]
-fn what_cannot_be_read_cannot_be_allowed() {
+fn a_hidden_answer_cannot_be_chosen() {
     let asked = || {
         let mut played = TestAttachClient::joined("me");
         played.ask("q");
@@ -379,7 +379,7 @@ fn what_cannot_be_read_cannot_be_allowed() {
             >
         "#]],
     );
-    // Whatever the size: what is allowed is in sight, or what is missing is counted.
+    // At any size, the whole call is visible or the hidden lines are counted.
     for columns in 12..80 {
         for rows in 5..24 {
             let mut played = asked();
@@ -393,7 +393,7 @@ fn what_cannot_be_read_cannot_be_allowed() {
 }
 
 #[test]
-fn how_a_call_went_is_told_however_long_its_name() {
+fn a_long_title_does_not_hide_the_result_of_a_call() {
     let mut played = TestAttachClient::joined("me");
     let title = "Read some/very/long/path/until/the/line/is/full.rs";
     played.update(
@@ -415,7 +415,7 @@ fn how_a_call_went_is_told_however_long_its_name() {
 }
 
 #[test]
-fn watching_and_waiting() {
+fn observer_status_and_queued_messages_are_drawn() {
     let mut played = TestAttachClient::joined("desk");
     played.update(roster("takeover", "phone", json!("desk"), json!("phone")));
     played.says("Hello.");
@@ -465,11 +465,11 @@ fn watching_and_waiting() {
 }
 
 #[test]
-fn a_lost_connection() {
+fn a_lost_connection_is_shown_in_the_status() {
     let mut played = TestAttachClient::joined("me");
     let again = played.screen.now + std::time::Duration::from_millis(1500);
     played.screen.lost(again, Vec::new(), None);
-    // No key is offered that would do nothing.
+    // Keys without an effect are not shown.
     check(
         &mut played,
         (80, 5),
@@ -484,7 +484,7 @@ fn a_lost_connection() {
 }
 
 #[test]
-fn the_status_tells_what_matters_in_eighty_columns() {
+fn the_status_fits_into_eighty_columns() {
     let mut played = working();
     let name = "terminal-ab12cd";
     played.update(roster("takeover", name, json!("me"), json!(name)));
@@ -505,7 +505,7 @@ fn the_status_tells_what_matters_in_eighty_columns() {
 }
 
 #[test]
-fn only_keys_that_do_something_are_offered() {
+fn only_keys_with_an_effect_are_shown() {
     let keys = |played: &mut TestAttachClient| {
         let text = drawn(played, 80, 24);
         text.lines().last().unwrap_or_default().to_owned()
@@ -526,7 +526,7 @@ fn only_keys_that_do_something_are_offered() {
 }
 
 #[test]
-fn a_turn_that_began_before_we_came_is_not_timed() {
+fn a_turn_that_began_before_the_join_has_no_timer() {
     let mut played = TestAttachClient::joined("me");
     played.join("me", true);
     played.wait(60_000);
@@ -535,7 +535,7 @@ fn a_turn_that_began_before_we_came_is_not_timed() {
 }
 
 #[test]
-fn the_end_and_what_still_waits() {
+fn ended_turns_and_sessions_are_drawn() {
     let mut played = working();
     played.types("look left");
     played.act(KeyAction::Send);
@@ -574,7 +574,7 @@ fn the_end_and_what_still_waits() {
 }
 
 #[test]
-fn whoever_reads_something_earlier_sees_that_there_is_more() {
+fn a_scrolled_transcript_shows_that_more_is_below() {
     let mut played = working();
     played.screen.size = (80, 10);
     played.act(KeyAction::Line(-1));
@@ -600,7 +600,7 @@ fn whoever_reads_something_earlier_sees_that_there_is_more() {
 }
 
 #[test]
-fn help() {
+fn help_lists_all_keys() {
     let mut played = TestAttachClient::joined("me");
     played.act(KeyAction::Help);
     check(
@@ -636,7 +636,7 @@ fn help() {
 }
 
 #[test]
-fn no_size_is_too_small_and_none_panics() {
+fn drawing_never_panics_at_any_size() {
     for columns in [0, 1, 2, 3, 5, 9, 20, 200] {
         for rows in [0, 1, 2, 3, 4, 5, 7, 50] {
             let mut played = working();
@@ -657,7 +657,7 @@ fn no_size_is_too_small_and_none_panics() {
 }
 
 #[test]
-fn a_size_that_is_not_true_any_more_is_no_harm() {
+fn drawing_with_an_outdated_size_does_not_panic() {
     let mut played = working();
     played.screen.size = (120, 40);
     let mut terminal = Terminal::new(TestBackend::new(10, 4)).unwrap();
@@ -665,7 +665,7 @@ fn a_size_that_is_not_true_any_more_is_no_harm() {
 }
 
 #[test]
-fn no_text_is_obeyed_wherever_it_stands() {
+fn control_characters_are_escaped_everywhere() {
     let evil = "x\x1b[2J\x07\u{202e}y";
     let mut played = TestAttachClient::joined("me");
     played.update(json!({"sessionUpdate": "session_info_update", "title": evil}));
@@ -710,7 +710,7 @@ fn picked(servers: Vec<RunningServer>, columns: u16, rows: u16) -> String {
 }
 
 #[test]
-fn the_list_of_sessions() {
+fn the_picker_lists_live_sessions_first() {
     let session = |id: &str, live: bool, controller: Value, updated: u64| ServerSession {
         id: id.to_owned(),
         title: format!("About {id}"),

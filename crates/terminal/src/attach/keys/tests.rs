@@ -1,4 +1,4 @@
-//! Keys as a table.
+//! Tests of the keys, as tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
@@ -31,7 +31,7 @@ fn check(played: &TestAttachClient, table: &[(KeyEvent, KeyAction)]) {
 }
 
 #[test]
-fn in_control() {
+fn keys_of_a_controller_edit_and_send() {
     let mut played = TestAttachClient::joined("me");
     let alt = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
     let always = [
@@ -78,7 +78,7 @@ fn in_control() {
 }
 
 #[test]
-fn watching() {
+fn keys_of_an_observer_scroll_and_take_over() {
     let played = TestAttachClient::joined("desk");
     let table = [
         (char('t'), KeyAction::TakeOver),
@@ -96,10 +96,10 @@ fn watching() {
 }
 
 #[test]
-fn a_question_stands() {
+fn letters_answer_an_open_question() {
     let mut played = TestAttachClient::joined("me");
     played.ask("q");
-    // Whatever was on its way when it came is no answer.
+    // A key pressed before the question could be read is no answer.
     let early = [
         (char('y'), KeyAction::Nothing),
         (char('q'), KeyAction::Nothing),
@@ -122,7 +122,7 @@ fn a_question_stands() {
         (char('?'), KeyAction::Help),
     ];
     check(&played, &table);
-    // What somebody has begun to write is no answer, and in no answer's way.
+    // Text in the prompt is no answer and does not block one.
     played.types("a prompt");
     check(&played, &[(char('y'), KeyAction::Answer(0))]);
     // In the prompt, letters are text.
@@ -156,7 +156,7 @@ fn a_key_without_a_meaning_is_reported_and_answers_nothing() {
 }
 
 #[test]
-fn a_question_that_wants_words() {
+fn keys_type_the_answer_of_a_text_question() {
     let mut played = TestAttachClient::joined("me");
     played.choose(&["red", "blue"]);
     let table = [
@@ -171,7 +171,7 @@ fn a_question_that_wants_words() {
 }
 
 #[test]
-fn a_digit_that_begins_an_answer_is_none() {
+fn a_digit_does_not_answer_before_enter() {
     let many: Vec<_> = ('a'..='l').map(String::from).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     let table: [(&[&str], &str, &str); 4] = [
@@ -193,7 +193,7 @@ fn a_digit_that_begins_an_answer_is_none() {
 }
 
 #[test]
-fn help_and_the_end() {
+fn typing_closes_help_and_an_ended_session_ignores_text() {
     let mut played = TestAttachClient::joined("me");
     played.act(KeyAction::Help);
     check(&played, &[(key(KeyCode::Esc), KeyAction::Help)]);
@@ -210,7 +210,7 @@ fn help_and_the_end() {
 }
 
 #[test]
-fn the_list() {
+fn keys_move_and_open_in_the_picker() {
     let picker = Picker::default();
     let table = [
         (key(KeyCode::Up), PickerAction::Move(-1)),
@@ -219,7 +219,7 @@ fn the_list() {
         (char('q'), PickerAction::Leave),
         (control('c'), PickerAction::Leave),
         (key(KeyCode::Esc), PickerAction::Leave),
-        // Without a server there is no beginning.
+        // Without a server no session can be created.
         (char('n'), PickerAction::Nothing),
     ];
     for (key, wanted) in table {

@@ -1,4 +1,4 @@
-//! Connections that break, against a server that speaks just enough of the wire.
+//! Tests of lost connections, against a server with a minimal part of the protocol.
 
 use std::{path::Path, time::Duration};
 
@@ -11,12 +11,11 @@ use tokio::{
 
 use super::{super::talk::SessionTarget, *};
 
-/// How long a test waits for what must come.
+/// The maximum time that a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many events the session has.
+/// The number of events in the session.
 const EVENTS: u64 = 200;
 
-/// Reads a request and says what it is.
 async fn request(reader: &mut BufReader<impl tokio::io::AsyncRead + Unpin>) -> Option<Value> {
     let mut line = String::new();
     match reader.read_line(&mut line).await {
@@ -32,7 +31,7 @@ fn update(event: u64) -> String {
     format!("{line}\n")
 }
 
-/// Serves one connection, which breaks after so many events.
+/// Serves one connection, which breaks after `lasts` events.
 async fn serve(stream: UnixStream, lasts: u64, attached: &mut Vec<Value>) {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
@@ -57,14 +56,14 @@ async fn serve(stream: UnixStream, lasts: u64, attached: &mut Vec<Value>) {
             .unwrap()
             .parse()
             .unwrap();
-        // What came before is told before the answer, the rest behind it.
+        // The replay arrives before the response, the rest after it.
         let joined = answer(json!({"active_controller_id": "me"}));
         for event in after + 1..=EVENTS {
             if event == after + 3 && writer.write_all(joined.as_bytes()).await.is_err() {
                 return;
             }
             if event > after + lasts {
-                // In the middle of a line.
+                // The connection breaks in the middle of a line.
                 let half = update(event);
                 let _ = writer.write_all(&half.as_bytes()[..half.len() / 2]).await;
                 return;
@@ -94,12 +93,12 @@ fn listen(dir: &Path, name: &str) -> UnixListener {
 }
 
 #[tokio::test]
-async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
+async fn reconnecting_delivers_each_event_exactly_once() {
     let dir = tempfile::tempdir().unwrap();
     let listener = listen(dir.path(), "1.sock");
     let serving = tokio::spawn(async move {
         let mut attached = Vec::new();
-        // Some break before the session is joined, some in the middle of a line.
+        // Some connections break before the session is joined, some in the middle of a line.
         for lasts in [1, 5, 1, 0, 2, 40, 3, 17, EVENTS] {
             let (stream, _) = listener.accept().await.unwrap();
             serve(stream, lasts, &mut attached).await;
@@ -132,7 +131,7 @@ async fn whatever_breaks_nothing_is_lost_and_nothing_comes_twice() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_started_again_is_found_by_its_new_socket() {
+async fn a_restarted_server_is_found_by_its_new_socket() {
     let dir = tempfile::tempdir().unwrap();
     let first = listen(dir.path(), "1.sock");
     let path = dir.path().to_owned();
@@ -159,7 +158,7 @@ async fn a_server_that_was_started_again_is_found_by_its_new_socket() {
 }
 
 #[tokio::test]
-async fn who_was_never_in_is_told_why() {
+async fn a_failed_first_join_returns_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let mut alone = link(dir.path());
     let why = loop {
@@ -197,14 +196,14 @@ async fn who_was_never_in_is_told_why() {
 }
 
 #[tokio::test]
-async fn who_watches_is_told_why_there_is_no_coming_back() {
+async fn an_observer_receives_the_reason_of_a_failed_rejoin() {
     let dir = tempfile::tempdir().unwrap();
     let first = listen(dir.path(), "1.sock");
     let second = listen(dir.path(), "2.sock");
     tokio::spawn(async move {
         let (stream, _) = first.accept().await.unwrap();
         serve(stream, 5, &mut Vec::new()).await;
-        // It leaves its socket behind.
+        // The closed server leaves its socket file.
         drop(first);
         loop {
             let (stream, _) = second.accept().await.unwrap();
@@ -232,7 +231,7 @@ async fn who_watches_is_told_why_there_is_no_coming_back() {
             _ => {}
         }
     }
-    // The one that is dead is no reason to say less.
+    // A dead socket does not hide the reason of the live server.
     let stored = || Some("the session is stored; nobody has opened it".to_owned());
     assert_eq!(told, [None, stored(), stored(), stored()]);
 }

@@ -1,4 +1,4 @@
-//! Who is on the session, and who is in control of it.
+//! The clients of the session, and the controller among them.
 
 use harn_acp::client::LiveClientFields;
 use harn_model::LiveClientAction;
@@ -8,7 +8,7 @@ use super::{AttachScreen, ConnectionStatus};
 use crate::attach::{measure::tame_line, talk::live_client_change, transcript::NoteLevel};
 
 impl AttachScreen {
-    /// Somebody came, left, or took over.
+    /// Handles a client that attached, detached or took over.
     pub(super) fn client_changed(&mut self, change: LiveClientFields<'_>) {
         use LiveClientAction::{Attached, Detached, Takeover};
         let state = change.state.into_owned();
@@ -34,7 +34,7 @@ impl AttachScreen {
             },
             (Takeover, Some(who)) if lost => format!("{who} took over from you"),
             (Takeover, Some(who)) => format!("{who} took over"),
-            // A connection without a name.
+            // A client without a name.
             (Takeover, None) if lost => "somebody else took over from you".to_owned(),
             (Attached, Some(who)) if who == self.me => match self.link {
                 ConnectionStatus::Up if lost && nobody => {
@@ -56,7 +56,7 @@ impl AttachScreen {
                 Some(gone) if nobody && before.as_ref() == Some(&gone) => {
                     format!("{gone} left; nobody controls it")
                 }
-                // Who watches comes and goes.
+                // Observers that leave are not shown.
                 _ => return,
             },
             _ => return,
@@ -64,7 +64,7 @@ impl AttachScreen {
         self.transcript.note(NoteLevel::Note, tame_line(&words));
     }
 
-    /// Somebody else has come under our name, and in our place.
+    /// Handles another client that replaced us under our name.
     pub(super) fn replaced(&mut self, params: &RawValue) {
         let drove = self.in_control();
         let change = live_client_change(params);
@@ -79,9 +79,9 @@ impl AttachScreen {
         self.transcript.note(NoteLevel::Warning, words);
     }
 
-    /// We were told that we are not in control.
+    /// Handles a rejection that states that we do not control the session.
     pub(super) fn not_controller(&mut self, controller: Option<String>) {
-        // Then it is not we who go by our name.
+        // A controller with our name is then another client.
         self.replaced = controller.as_ref() == Some(&self.me);
         self.controller = controller;
         self.ask_no_more();

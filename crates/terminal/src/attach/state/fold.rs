@@ -1,4 +1,4 @@
-//! What was heard, folded into what is shown.
+//! Folds received events into the state of the screen.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl AttachScreen {
-    /// Takes in what was heard. Gives back a question that cannot be put here.
+    /// Handles an event. Returns a question that cannot be shown here.
     pub(in crate::attach) fn hear(&mut self, heard: AttachEvent) -> Option<QuestionRequest> {
         match heard {
             AttachEvent::Update(params) => self.update(&params),
@@ -32,7 +32,7 @@ impl AttachScreen {
             AttachEvent::Withdrawn(id) => self.withdrawn(&id),
             AttachEvent::Joined(joined) => self.joined(*joined),
             AttachEvent::Waiting(waiting) => self.waiting = waiting,
-            // Its delivery may be told in the same breath.
+            // The update that delivers it may arrive first.
             AttachEvent::Kept(kept) if self.transcript.has_message(&kept.message) => {}
             AttachEvent::Kept(kept) => self.waiting.push(kept),
             AttachEvent::Prompted(number, text) => self.sent.push_back((number, text)),
@@ -48,7 +48,7 @@ impl AttachScreen {
                 let why = format!("{who} controls the session, and you watch; Ctrl-T takes over");
                 self.refused(why, words);
             }
-            // Whoever holds the connection decides what follows.
+            // The owner of the connection decides what follows.
             AttachEvent::Failed(_) => {}
         }
         None
@@ -58,7 +58,7 @@ impl AttachScreen {
         let broke = matches!(self.link, ConnectionStatus::Lost { .. });
         self.changed();
         self.replaced = false;
-        // Whoever can come to it finds it open, whatever was told of the time before.
+        // A session that can be joined is open, even if the replay contains its end.
         self.ended = None;
         self.session = joined.session;
         self.link = ConnectionStatus::Up;
@@ -68,7 +68,7 @@ impl AttachScreen {
             self.transcript.cwd = cwd;
         }
         self.controller = joined.controller;
-        // When it began is not told.
+        // The response does not state when the turn began.
         self.turn_seen &= self.turn.is_some();
         self.turn = match joined.working {
             true => self.turn.or(Some(self.now)),
@@ -83,14 +83,14 @@ impl AttachScreen {
             self.notify("back again, nothing was missed");
         }
         if broke {
-            // What had not begun when the connection broke, and was not in what was missed.
+            // Prompts that had not begun when the connection broke and that the replay does not contain.
             for (_, words) in std::mem::take(&mut self.sent) {
                 self.give_back(&words, "this did not arrive");
             }
         }
     }
 
-    /// The connection is lost. What is asked is asked again when it is back.
+    /// Handles a lost connection. The server repeats open questions after the next join.
     pub(in crate::attach) fn lost(
         &mut self,
         again: Duration,
@@ -108,7 +108,8 @@ impl AttachScreen {
         }
     }
 
-    /// Words come back, into the box if it is free: they did not arrive, or that is not known.
+    /// Puts a text that did not arrive, or may not have, back into the prompt; if that is not empty, shows it
+    /// as a note.
     fn give_back(&mut self, words: &str, what: &str) {
         if self.prompt.is_empty() {
             self.prompt.set(words);
@@ -135,7 +136,7 @@ impl AttachScreen {
         };
         if self.questions.is_empty() {
             self.changed();
-            // Whoever is typing goes on typing.
+            // A user who is typing continues typing.
             self.answering = self.prompt.is_empty();
             self.question_from = 0;
         }
@@ -152,7 +153,7 @@ impl AttachScreen {
         }
     }
 
-    /// The next question is as new as if it had just come.
+    /// Shows the next question as if it had just arrived.
     pub(in crate::attach) fn next_question(&mut self) {
         self.question_from = 0;
         self.answering = !self.questions.is_empty() && self.prompt.is_empty();
@@ -231,7 +232,7 @@ impl AttachScreen {
         self.transcript.said(who, id, block_text(&chunk.content));
     }
 
-    /// Somebody said something to the agent.
+    /// Handles a message of a person to the agent.
     fn person(&mut self, by: Option<String>, id: Option<&str>, text: &str) {
         self.waiting.retain(|waiting| Some(&*waiting.message) != id);
         let mine = by.as_deref() == Some(&self.me);
@@ -254,7 +255,7 @@ impl AttachScreen {
                 self.changed();
                 self.transcript.next_plan();
                 let id = Some(&*started.message_id);
-                // What we sent ourselves is not told again.
+                // The server does not repeat our own prompt to us.
                 let told = id.is_some_and(|id| self.transcript.has_message(id));
                 if !told && let Some((_, sent)) = self.sent.pop_front() {
                     self.transcript.said(MessageAuthor::Person(None), id, &sent);
@@ -274,7 +275,7 @@ impl AttachScreen {
                     reason => reason,
                 };
                 self.ended = Some(tame_line(reason));
-                // Nothing of it comes to anybody any more.
+                // Pending messages of a closed session are never delivered.
                 self.sent.clear();
                 self.waiting.clear();
                 self.ask_no_more();
@@ -288,7 +289,7 @@ impl AttachScreen {
         }
     }
 
-    /// How a turn ended, where that is worth a line.
+    /// Shows how a turn ended, unless it ended normally.
     fn turn_ended(&mut self, ended: &TurnEndedFields<'_>) {
         if let Some(failed) = &ended.error {
             let words = format!("the turn failed: {failed}");
@@ -305,7 +306,7 @@ impl AttachScreen {
     }
 }
 
-/// The client a message came through, where it is known.
+/// Returns the client that sent a message, if it is known.
 fn sender(meta: Option<&Meta>) -> Option<String> {
     let meta: UserMeta<'_> = vendor_data(meta)?;
     Some(meta.live_session.into_owned().client_id)

@@ -1,5 +1,5 @@
-//! All that the screen shows of a session, folded from what was heard and typed. It draws nothing, sends
-//! nothing and asks no clock: what time it is comes with what happens.
+//! The state of a session on the screen, folded from received events and keys. It draws nothing, sends
+//! nothing and reads no clock: the caller sets the time.
 
 mod clients;
 mod fold;
@@ -25,62 +25,61 @@ pub(super) struct AttachScreen {
     pub(super) mode: Option<String>,
     pub(super) usage: Option<UsageUpdate>,
     pub(super) controller: Option<String>,
-    /// Whether somebody else has come under our name.
+    /// Whether another client has replaced us under our name.
     pub(super) replaced: bool,
-    /// When the running turn began here, or was first heard of.
+    /// The time at which the running turn began or was first seen.
     pub(super) turn: Option<Duration>,
-    /// Whether it began before our eyes, so that it is known when.
+    /// Whether the turn began while we were connected, so that its start is known.
     pub(super) turn_seen: bool,
     /// Whether the agent waits for more to do.
     pub(super) idle: bool,
     pub(super) link: ConnectionStatus,
     pub(super) transcript: TranscriptWindow,
     pub(super) view: ScrollPosition,
-    /// Whether what tools show is shown whole.
+    /// Whether the content of tool calls is shown whole.
     pub(super) unfolded: bool,
-    /// Whether the keys are shown, and from which line.
+    /// The first visible line of the help; none if it is closed.
     pub(super) help: Option<usize>,
     pub(super) prompt: PromptEditor,
-    /// Prompts that were sent and have not begun, by their numbers.
+    /// Prompts that were sent and have not begun, with their request ids.
     pub(super) sent: VecDeque<(u64, String)>,
     pub(super) waiting: Vec<QueuedMessage>,
     pub(super) questions: VecDeque<ShownQuestion>,
-    /// Whether keys answer the question, rather than go into the prompt.
+    /// Whether keys answer the question instead of editing the prompt.
     pub(super) answering: bool,
-    /// How far down the body of the question is shown.
+    /// The first visible line of the question's body.
     pub(super) question_from: usize,
-    /// Something to know about the last key, or about what was last heard.
+    /// A message about the last key or the last event.
     pub(super) notice: Option<String>,
-    /// Whether that is about what stands in the prompt, and as true after whatever happens.
+    /// Whether the notice concerns the text in the prompt and so survives changes of the session.
     pub(super) notice_stays: bool,
     /// Whether the next Ctrl-C leaves.
     pub(super) leaving: bool,
-    /// Why the session is over.
+    /// Why the session ended.
     pub(super) ended: Option<String>,
-    /// Only watching was asked for.
+    /// Whether the user asked only to observe.
     pub(super) observe: bool,
-    /// The clock when something last happened.
+    /// The monotonic clock at the last event.
     pub(super) now: Duration,
-    /// What time it was then.
+    /// The wall clock at the last event.
     pub(super) time: Timestamp,
-    /// Columns and lines of the terminal.
+    /// The columns and lines of the terminal.
     pub(super) size: (u16, u16),
 }
 
-/// How we stand with the server.
+/// The connection to the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum ConnectionStatus {
-    /// On the way in.
     #[default]
     Joining,
     Up,
-    /// Lost, and tried again after a while.
+    /// The connection is lost; the next attempt is at `again`.
     Lost {
         again: Duration,
     },
 }
 
-/// How long a question must have been in sight before a key answers it.
+/// The minimum time for which a question must be visible before a key answers it.
 pub(super) const BEFORE_ANSWERING: Duration = Duration::from_millis(400);
 
 impl AttachScreen {
@@ -97,27 +96,27 @@ impl AttachScreen {
         self.controller.as_deref() == Some(&self.me) && !self.replaced
     }
 
-    /// What was said about how things stood is not true any more.
+    /// Removes a notice that a change has made outdated.
     pub(super) fn changed(&mut self) {
         if !self.notice_stays {
             self.notice = None;
         }
     }
 
-    /// The question that stands, and whether keys answer it by now.
+    /// Returns the open question, and whether keys answer it now.
     pub(super) fn question(&self) -> Option<(&ShownQuestion, bool)> {
         let question = self.questions.front()?;
         let seen = self.now.saturating_sub(question.since) >= BEFORE_ANSWERING;
         Some((question, seen && self.answering))
     }
 
-    /// When the question that stands can be answered, if that is still to come.
+    /// Returns the time at which the open question becomes answerable, if that is in the future.
     pub(super) fn answerable_at(&self) -> Option<Duration> {
         let at = self.questions.front()?.since + BEFORE_ANSWERING;
         (at > self.now).then_some(at)
     }
 
-    /// Whether what is typed answers the question that stands.
+    /// Returns whether typed text answers the open question.
     pub(super) fn types_answer(&self) -> bool {
         self.answering && self.questions.front().is_some_and(|it| it.takes_text)
     }
@@ -126,7 +125,7 @@ impl AttachScreen {
         self.notice = Some(words.into());
     }
 
-    /// Questions are put to another client now, or to none.
+    /// Removes the questions: from now on, another client or none is asked.
     fn ask_no_more(&mut self) {
         self.questions.clear();
         self.answering = false;

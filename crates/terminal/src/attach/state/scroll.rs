@@ -1,18 +1,18 @@
-//! Which part of the transcript is in sight. New lines do not move what somebody reads: the place is kept by
-//! its entry, not by its distance from the end.
+//! The visible part of the transcript. New lines do not move the text that a user reads: the position is an
+//! entry, not a distance from the end.
 
 use ratatui::text::Line;
 
 use super::AttachScreen;
 use crate::{attach::lines, paint::PaintStyle};
 
-/// Where the first line in sight is.
+/// The position of the first visible line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::attach) enum ScrollPosition {
-    /// Wherever it must be to have the end in sight.
+    /// The position at which the end is visible.
     #[default]
     End,
-    /// So many lines into this entry.
+    /// This many lines into the entry with this number.
     At(u64, usize),
 }
 
@@ -22,17 +22,17 @@ impl AttachScreen {
         lines::of_entry(&self.transcript, number, columns, self.unfolded)
     }
 
-    /// The lines in sight, at most so many.
+    /// Returns the visible lines, at most `height`.
     pub(in crate::attach) fn in_sight(&self, height: usize) -> Vec<Line<'static>> {
         let (mut number, skip) = match self.view {
             ScrollPosition::End => self.place_of_end(height),
-            // What was forgotten cannot be shown.
+            // Entries that were dropped cannot be shown.
             ScrollPosition::At(number, _) if number < self.transcript.first => {
                 (self.transcript.first, 0)
             }
             ScrollPosition::At(number, line) => (number, line),
         };
-        // Whoever reads something earlier sees that it is not the end, also while more comes in.
+        // A user who scrolled up sees that there is more below, even while lines arrive.
         let more = self.view != ScrollPosition::End && height > 1;
         let height = height - usize::from(more);
         let mut shown: Vec<_> = self.entry_lines(number).into_iter().skip(skip).collect();
@@ -49,12 +49,12 @@ impl AttachScreen {
         shown
     }
 
-    /// The place of the first line when the end is in sight.
+    /// Returns the position of the first line when the end is visible.
     fn place_of_end(&self, height: usize) -> (u64, usize) {
         self.back(self.transcript.end(), 0, height)
     }
 
-    /// The place so many lines before another, or the beginning.
+    /// Returns the position `by` lines before another, or the beginning.
     fn back(&self, mut number: u64, line: usize, by: usize) -> (u64, usize) {
         if by <= line {
             return (number, line - by);
@@ -71,7 +71,7 @@ impl AttachScreen {
         (self.transcript.first, 0)
     }
 
-    /// The place so many lines behind another, or the end.
+    /// Returns the position `by` lines after another, or the end.
     fn forth(&self, mut number: u64, line: usize, by: usize) -> (u64, usize) {
         let mut missing = line + by;
         while number < self.transcript.end() {
@@ -85,7 +85,7 @@ impl AttachScreen {
         (number, missing)
     }
 
-    /// Moves by so many lines; `height` are in sight.
+    /// Scrolls by this many lines; `height` lines are visible.
     pub(in crate::attach) fn scroll(&mut self, by: isize, height: usize) {
         let end = self.place_of_end(height);
         let (number, line) = match self.view {
@@ -102,7 +102,7 @@ impl AttachScreen {
         };
     }
 
-    /// Shows or hides what tools show. The first entry in sight stays so.
+    /// Folds or unfolds tool calls. The first visible entry stays the same.
     pub(in crate::attach) fn unfold(&mut self) {
         self.unfolded = !self.unfolded;
         if let ScrollPosition::At(number, _) = self.view {

@@ -1,4 +1,4 @@
-//! What is shown after what was heard, played as lines of the wire.
+//! Tests of the screen's state after lines of the wire and keys.
 
 use harn_model::ToolCallStatus;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(in crate::attach) struct TestAttachClient {
 }
 
 impl TestAttachClient {
-    /// One that controls session `s`, unless somebody else does.
+    /// Joins session `s` with this controller; our name is `me`.
     pub(in crate::attach) fn joined(controller: &str) -> Self {
         let talk = AttachProtocol::new("me".to_owned(), SessionTarget::Live("s".to_owned()), None);
         let screen = AttachScreen::new("me", false);
@@ -39,14 +39,14 @@ impl TestAttachClient {
         self.answer(json!({"injections": []}));
     }
 
-    /// Answers the request that is sent now.
+    /// Answers the request that was sent last.
     pub(in crate::attach) fn answer(&mut self, result: Value) {
         let sent = self.sent();
         let id = sent.last().expect("a request")["id"].clone();
         self.hear(json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
-    /// What is sent now.
+    /// Returns the messages sent since the last call.
     pub(in crate::attach) fn sent(&mut self) -> Vec<Value> {
         let lines = self.talk.take_lines();
         let parse = |line: &String| serde_json::from_str(line).unwrap();
@@ -100,7 +100,7 @@ impl TestAttachClient {
         );
     }
 
-    /// Asks for one of these, or for any text, and waits until it can be answered.
+    /// Asks for one of these choices, or for any text, and waits until the question is answerable.
     pub(in crate::attach) fn choose(&mut self, choices: &[&str]) {
         let mut answer = json!({"type": "string"});
         if !choices.is_empty() {
@@ -126,7 +126,7 @@ impl TestAttachClient {
         }
     }
 
-    /// Later by so much.
+    /// Advances the clock of the screen.
     pub(in crate::attach) fn wait(&mut self, millis: u64) {
         self.screen.now += Duration::from_millis(millis);
     }
@@ -150,12 +150,12 @@ impl TestAttachClient {
     }
 }
 
-/// Who a message is from.
+/// Returns the author of a message.
 pub(in crate::attach) fn author(who: &str) -> Value {
     json!({"client_id": who, "mode": "controller", "source": "acp", "metadata": null})
 }
 
-/// What the roster looks like after a change.
+/// Returns the update for a change of the clients.
 pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Value) -> Value {
     let client = json!({"client_id": who, "mode": "controller", "attached_at": "", "last_seen_at": "",
                         "prompt_injection": true, "permission_routing": true, "metadata": null});
@@ -166,7 +166,7 @@ pub(in crate::attach) fn roster(action: &str, who: &str, before: Value, now: Val
 }
 
 #[test]
-fn joining_says_where_we_are() {
+fn joining_sets_title_mode_and_controller() {
     let played = TestAttachClient::joined("me");
     let screen = &played.screen;
     assert_eq!(screen.link, ConnectionStatus::Up);
@@ -176,9 +176,9 @@ fn joining_says_where_we_are() {
 }
 
 #[test]
-fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
+fn our_prompt_is_shown_exactly_once() {
     let me = || MessageAuthor::Person(None);
-    // Over this connection it is not told again.
+    // The server does not repeat it over the same connection.
     let mut played = TestAttachClient::joined("me");
     played.types("go");
     played.act(KeyAction::Send);
@@ -190,7 +190,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
     assert!(played.screen.turn.is_none());
 
-    // The connection broke; what was missed has it.
+    // The connection broke; the replay contains the prompt.
     let mut played = TestAttachClient::joined("me");
     played.types("go");
     played.act(KeyAction::Send);
@@ -207,7 +207,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
     assert_eq!(played.words(), [(me(), "go".to_owned())]);
     assert!(played.screen.prompt.is_empty() && played.screen.turn.is_some());
 
-    // It never arrived: it is in the box again.
+    // It never arrived: it is in the prompt box again.
     let mut played = TestAttachClient::joined("me");
     played.types("go");
     played.act(KeyAction::Send);
@@ -219,7 +219,7 @@ fn a_prompt_of_ours_is_shown_once_however_it_comes_back() {
 }
 
 #[test]
-fn what_is_said_while_it_works_waits_until_it_is_delivered() {
+fn an_injected_message_waits_until_it_is_delivered() {
     let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u1"}));
     played.types("left");
@@ -237,7 +237,7 @@ fn what_is_said_while_it_works_waits_until_it_is_delivered() {
         played.words(),
         [(MessageAuthor::Person(None), "left".to_owned())]
     );
-    // Delivered before its acceptance was told.
+    // Delivered before the response that accepts it.
     let content = json!([{"type": "text", "text": "then right"}]);
     played.update(json!({"sessionUpdate": "user_message", "messageId": "i2", "content": content}));
     let answer = json!({"messageId": "i2", "status": "accepted"});
@@ -246,7 +246,7 @@ fn what_is_said_while_it_works_waits_until_it_is_delivered() {
 }
 
 #[test]
-fn control_moves_and_takes_the_questions_with_it() {
+fn a_takeover_moves_control_and_questions() {
     let mut played = TestAttachClient::joined("me");
     played.ask("q");
     assert!(played.screen.question().is_some());
@@ -277,7 +277,7 @@ fn control_moves_and_takes_the_questions_with_it() {
             "desk gave up control; nobody has it",
         ]
     );
-    // An observer by its own wish stays one.
+    // A client that was started with `--observe` stays an observer.
     played.screen.observe = true;
     played.act(KeyAction::TakeOver);
     assert!(played.sent().is_empty() && played.screen.notice.is_some());
@@ -309,7 +309,7 @@ fn a_question_is_answered_by_its_option_and_withdrawn_by_its_id() {
 }
 
 #[test]
-fn whoever_types_goes_on_typing_when_a_question_comes() {
+fn a_new_question_does_not_interrupt_typing() {
     let mut played = TestAttachClient::joined("me");
     played.types("1 more");
     played.ask("q");
@@ -319,7 +319,7 @@ fn whoever_types_goes_on_typing_when_a_question_comes() {
 }
 
 #[test]
-fn a_paste_goes_to_the_prompt_or_is_told() {
+fn a_paste_reaches_the_prompt_or_shows_a_notice() {
     let mut played = TestAttachClient::joined("me");
     paste(&mut played.screen, "a\tb");
     assert_eq!(played.screen.prompt.text(), "a\tb");
@@ -339,7 +339,7 @@ fn a_paste_goes_to_the_prompt_or_is_told() {
 }
 
 #[test]
-fn a_form_is_filled_in_by_a_line() {
+fn a_typed_line_answers_a_form() {
     let mut played = TestAttachClient::joined("me");
     let schema = json!({"type": "object", "required": ["answer"],
                         "properties": {"answer": {"type": "string"}}});
@@ -356,7 +356,7 @@ fn a_form_is_filled_in_by_a_line() {
 }
 
 #[test]
-fn ends_are_told_where_they_are_worth_it() {
+fn only_unusual_turn_ends_are_noted() {
     let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "end_turn"}));
     played.event(json!({"kind": "turn_ended", "turnId": "t", "stopReason": "cancelled"}));
@@ -367,7 +367,7 @@ fn ends_are_told_where_they_are_worth_it() {
 }
 
 #[test]
-fn leaving_takes_two() {
+fn leaving_needs_two_interrupts_in_a_row() {
     let mut played = TestAttachClient::joined("me");
     played.event(json!({"kind": "turn_started", "turnId": "t", "messageId": "u"}));
     assert_eq!(played.act(KeyAction::Interrupt), KeyOutcome::Stay);
@@ -388,7 +388,7 @@ fn nothing_is_sent_without_a_connection() {
     assert!(played.sent().is_empty());
     assert_eq!(played.screen.prompt.text(), "go");
     assert_eq!(played.notes(), ["this may not have arrived: lost"]);
-    // Nor is it said that something was done.
+    // No notice claims that something was done.
     played.screen.turn = Some(Duration::ZERO);
     for action in [
         KeyAction::Cancel,
@@ -404,7 +404,7 @@ fn nothing_is_sent_without_a_connection() {
 }
 
 #[test]
-fn what_may_have_arrived_is_told_until_somebody_types() {
+fn an_unconfirmed_message_returns_to_the_prompt() {
     let mut played = TestAttachClient::joined("me");
     let unsure = vec!["left".to_owned()];
     played.screen.lost(Duration::ZERO, unsure, None);
@@ -415,7 +415,7 @@ fn what_may_have_arrived_is_told_until_somebody_types() {
 }
 
 #[test]
-fn what_is_refused_is_not_lost() {
+fn rejected_text_returns_to_the_user() {
     let mut played = TestAttachClient::joined("me");
     let refuse = |played: &mut TestAttachClient, data: Value| {
         let id = played.sent().pop().unwrap()["id"].clone();
@@ -429,7 +429,7 @@ fn what_is_refused_is_not_lost() {
     assert_eq!(played.screen.notice.as_deref(), Some("no"));
     assert_eq!(played.notes(), ["this was not taken: go"]);
     assert_eq!(played.screen.prompt.text(), "more");
-    // Whoever is refused so is not in control, whatever was thought.
+    // After this rejection the client knows that it is not the controller.
     played.act(KeyAction::Send);
     let data = json!({"reason": "not_controller", "controller": "phone"});
     refuse(&mut played, data);
@@ -438,7 +438,7 @@ fn what_is_refused_is_not_lost() {
     let notice = played.screen.notice.clone().unwrap();
     assert!(notice.starts_with("phone controls the session"), "{notice}");
     assert_eq!(played.screen.prompt.text(), "more");
-    // Also where it is under our name.
+    // The same applies if the controller has our name.
     played.screen.controller = Some("me".to_owned());
     played.act(KeyAction::Send);
     refuse(
@@ -454,17 +454,17 @@ fn what_is_refused_is_not_lost() {
 }
 
 #[test]
-fn somebody_else_under_our_name_is_not_us() {
+fn a_client_with_our_name_replaces_us() {
     let mut played = TestAttachClient::joined("me");
     played.ask("q");
     played.update(roster("takeover", "me", json!("me"), json!("me")));
     assert!(!played.screen.in_control() && played.screen.question().is_none());
     let told = "somebody else came under your name, and controls it in your place";
     assert_eq!(played.notes(), [told]);
-    // What is said in its name is not ours to say.
+    // The client sends nothing in the other client's name.
     played.talk.detach();
     assert!(played.sent().is_empty());
-    // Taken back, it is ours.
+    // After a takeover the name is ours again.
     played.act(KeyAction::TakeOver);
     let take = played.sent().pop().unwrap();
     assert_eq!(take["method"], "session/takeover");
@@ -479,7 +479,7 @@ fn somebody_else_under_our_name_is_not_us() {
 }
 
 #[test]
-fn who_is_forgotten_comes_back_by_itself() {
+fn a_client_with_missed_heartbeats_attaches_again() {
     let mut played = TestAttachClient::joined("me");
     let mut gone = roster("detached", "me", json!("me"), Value::Null);
     gone["_meta"]["harn"]["state"]["client"] = Value::Null;
@@ -497,7 +497,7 @@ fn who_is_forgotten_comes_back_by_itself() {
     played.hear(json!({"jsonrpc": "2.0", "id": attach["id"], "result": result}));
     assert!(played.screen.in_control() && played.screen.notice.is_none());
     played.sent();
-    // Whoever watched goes on watching; and what others do is theirs.
+    // An observer rejoins as observer, and changes of other clients are ignored.
     gone["_meta"]["harn"]["state"]["previous_controller_id"] = json!("desk");
     played.update(gone.clone());
     assert_eq!(played.sent()[0]["params"]["mode"], "observer");
@@ -507,7 +507,7 @@ fn who_is_forgotten_comes_back_by_itself() {
 }
 
 #[test]
-fn a_connection_without_a_name_changes_only_who_controls() {
+fn an_unnamed_client_changes_only_the_controller() {
     let mut played = TestAttachClient::joined("desk");
     for (action, now) in [("takeover", json!("editor")), ("detached", Value::Null)] {
         let mut update = roster(action, "", json!("desk"), now.clone());
@@ -519,7 +519,7 @@ fn a_connection_without_a_name_changes_only_who_controls() {
 }
 
 #[test]
-fn what_a_person_was_asked_says_when_it_is_settled() {
+fn a_settled_question_shows_its_outcome() {
     let mut played = TestAttachClient::joined("desk");
     let asked = json!({"requestId": "q", "kind": "question", "payload": {"prompt": "Which?"}});
     played.update(json!({"sessionUpdate": "hitl_request", "_meta": {"harn": asked}}));
@@ -533,7 +533,7 @@ fn what_a_person_was_asked_says_when_it_is_settled() {
 }
 
 #[test]
-fn two_equal_prompts_are_two() {
+fn two_equal_prompts_are_shown_twice() {
     let mut played = TestAttachClient::joined("me");
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -553,7 +553,7 @@ fn two_equal_prompts_are_two() {
 }
 
 #[test]
-fn what_was_noticed_goes_when_it_is_no_longer_so() {
+fn an_outdated_notice_is_removed() {
     let start = json!({"kind": "turn_started", "turnId": "t", "messageId": "u"});
     let mut played = TestAttachClient::joined("me");
     played.event(start.clone());
@@ -580,13 +580,13 @@ fn what_was_noticed_goes_when_it_is_no_longer_so() {
     assert_eq!(played.screen.notice.as_deref(), Some(back));
     played.event(json!({"kind": "session_closed", "reason": "closed", "status": "closed"}));
     assert_eq!(played.screen.notice, None);
-    // It is not over for whoever can join it.
+    // A session that can be joined again is not over.
     played.join("me", false);
     assert_eq!(played.screen.ended, None);
 }
 
 #[test]
-fn everything_an_agent_can_send_is_taken_in() {
+fn all_fixture_messages_are_handled() {
     let mut played = TestAttachClient::joined("me");
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/acp");
     let mut count = 0;
@@ -612,7 +612,7 @@ fn everything_an_agent_can_send_is_taken_in() {
 }
 
 #[test]
-fn what_somebody_reads_does_not_move() {
+fn new_entries_do_not_move_the_visible_lines() {
     let mut played = TestAttachClient::joined("me");
     for number in 0..50 {
         played
@@ -632,7 +632,7 @@ fn what_somebody_reads_does_not_move() {
     assert_eq!(first(&played), "· line 10");
     played.screen.scroll(100, 10);
     assert_eq!(played.screen.view, ScrollPosition::End);
-    // A place that is forgotten is the beginning.
+    // A position that was dropped becomes the beginning.
     played.screen.scroll(-100, 10);
     for number in 0..5000 {
         played

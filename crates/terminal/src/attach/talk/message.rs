@@ -1,4 +1,4 @@
-//! The shapes of messages: what of them is read, and what is sent that is more than a line.
+//! The messages of the protocol: the parts that we read, and the larger ones that we send.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{JoinedSession, QueuedMessage};
 
-/// Whatever comes, cut into its parts.
+/// Any received message, split into its parts.
 #[derive(Deserialize)]
 pub(super) struct ReceivedMessage<'a> {
     pub(super) id: Option<Value>,
@@ -23,7 +23,7 @@ pub(super) struct ReceivedMessage<'a> {
     pub(super) error: Option<RequestRefusal>,
 }
 
-/// Why a request is refused.
+/// The error of a rejected request.
 #[derive(Deserialize)]
 pub(super) struct RequestRefusal {
     #[serde(default)]
@@ -34,19 +34,19 @@ pub(super) struct RequestRefusal {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RefusalDetails {
-    /// The reason as a word.
+    /// The reason as a word for programs.
     pub(super) reason: Option<String>,
-    /// Who is in the way.
+    /// The name of the current controller.
     pub(super) controller: Option<String>,
 }
 
-/// The params of a `session/update` that is understood.
+/// The params of a `session/update` that we understand.
 #[derive(Deserialize)]
 pub(in crate::attach) struct UpdateParams {
     pub(in crate::attach) update: ReceivedUpdate,
 }
 
-/// An update: the one that only we send, one of ACP, or an extension.
+/// An update: our `user_message`, one of ACP, or an extension.
 #[derive(Deserialize)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case")]
 pub(in crate::attach) enum ReceivedUpdate {
@@ -64,7 +64,7 @@ pub(in crate::attach) enum ReceivedUpdate {
     Extension(Box<ExtensionUpdate<'static>>),
 }
 
-/// The session of some params, and their place in its stream.
+/// Returns the session id and the event id of some params.
 pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<String>) {
     #[derive(Deserialize)]
     struct ParamsHead {
@@ -84,7 +84,7 @@ pub(in crate::attach) fn event_id(params: &RawValue) -> (Option<String>, Option<
     }
 }
 
-/// Params of the first request: we take every extension, know where we are, and fill in forms.
+/// Returns the params of `initialize`: all extensions, event ids and forms.
 pub(in crate::attach) fn hello(worker_calls: bool) -> Value {
     let ours = json!({"profile": "harn", "eventIds": true, "workerCalls": worker_calls});
     json!({
@@ -94,11 +94,11 @@ pub(in crate::attach) fn hello(worker_calls: bool) -> Value {
     })
 }
 
-/// What an update says about the clients of the session.
+/// Parses a change of the session's clients from an update.
 pub(in crate::attach) fn live_client_change(
     params: &RawValue,
 ) -> Option<LiveClientFields<'static>> {
-    // Most updates are about something else, and there are many.
+    // A fast check: most of the many updates concern something else.
     if !params.get().contains(LIVE_SESSION_CLIENT) {
         return None;
     }
@@ -112,7 +112,7 @@ pub(in crate::attach) fn live_client_change(
     }
 }
 
-/// What the answer to an attach says.
+/// Translates the response to `session/attach`.
 pub(super) fn joined(result: AttachmentResult<'_>) -> JoinedSession {
     let session = result.meta.map(|meta| meta.harn.session);
     let mode = session
@@ -131,7 +131,7 @@ pub(super) fn joined(result: AttachmentResult<'_>) -> JoinedSession {
     }
 }
 
-/// The answer to a question for what waits.
+/// The response to `session/pending_injections`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PendingInjectionsReply {
@@ -153,7 +153,7 @@ enum InjectionContent {
     Blocks(Vec<ContentBlock>),
 }
 
-/// The messages of a list of what waits.
+/// Returns the pending messages; reminders have no message id and are left out.
 pub(super) fn waiting(pending: PendingInjectionsReply) -> Vec<QueuedMessage> {
     let message = |row: PendingInjectionRow| {
         let text = |block| match block {

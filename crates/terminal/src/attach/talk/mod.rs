@@ -1,9 +1,9 @@
-//! Our side of the protocol, without any I/O: lines go in and become what there is to know, wishes go in and
-//! become lines to send.
+//! The client's side of the protocol, without I/O: it turns received lines into events, and actions of the
+//! user into lines to send.
 //!
-//! Joining a session is a few requests, one after the other. What comes of the session's stream meanwhile is
-//! passed on like everything after. The id of the last event is kept, so that joining again, over another
-//! connection, goes on exactly behind it.
+//! To join a session takes a few requests in sequence. Events of the session that arrive meanwhile are
+//! passed on as usual. The id of the last event is stored, so that the next join, over another connection,
+//! continues exactly after it.
 
 mod message;
 mod wishes;
@@ -20,46 +20,46 @@ use self::message::{PendingInjectionsReply, ReceivedMessage, RefusalDetails, Req
 
 pub(super) use self::message::{ReceivedUpdate, UpdateParams, hello, live_client_change};
 
-/// How often we say that we are still there, in seconds.
+/// The interval between heartbeats in seconds.
 pub(super) const HEARTBEAT: u64 = 30;
 
 #[derive(Debug)]
 pub(super) enum AttachEvent {
     /// The params of a `session/update`.
     Update(Box<RawValue>),
-    /// The same, of one by which somebody else came in our place, under our name.
+    /// The params of a `session/update` with which another client replaced us under our name.
     Replaced(Box<RawValue>),
-    /// The params of an event beside the updates.
+    /// The params of an event that is not an update.
     Event(Box<RawValue>),
     Idle,
     /// A question, to be answered under its id.
     Asked(QuestionRequest),
-    /// The question of this id is no longer asked.
+    /// The question with this id was withdrawn.
     Withdrawn(Value),
-    /// We are in the session: what is known of it.
+    /// The client has joined the session.
     Joined(Box<JoinedSession>),
     Waiting(Vec<QueuedMessage>),
-    /// A message of ours is kept for the agent.
+    /// The server accepted our message for the agent.
     Kept(QueuedMessage),
-    /// A message of ours came too late for its turn, and is sent as the prompt of this number.
+    /// Our message arrived after the end of its turn; it is sent again as the prompt with this number.
     Prompted(u64, String),
-    /// The prompt of this number was answered: its turn is over.
+    /// The server answered the prompt with this number: its turn is over.
     Answered(u64),
-    /// Something we wanted is refused; with the words that were not taken.
+    /// The server rejected a request; with the text that it carried.
     Refused {
         why: String,
         words: Option<RejectedText>,
     },
-    /// The same, because we are not in control, but this one is.
+    /// The server rejected a request because another client, `controller`, has control.
     NotController {
         controller: Option<String>,
         words: Option<RejectedText>,
     },
-    /// There is no joining this session, in the server's words or ours.
+    /// The session cannot be joined; with the server's reason or ours.
     Failed(String),
 }
 
-/// Words of ours that were not taken, with the number of the prompt they were.
+/// Text that the server rejected, with its number if it was a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RejectedText {
     pub(super) prompt: Option<u64>,
@@ -73,7 +73,7 @@ pub(super) struct QuestionRequest {
     pub(super) form: bool,
 }
 
-/// What is known of a session when we have joined it.
+/// The state of a session when the client joins it.
 #[derive(Debug, Default)]
 pub(super) struct JoinedSession {
     pub(super) session: String,
@@ -82,7 +82,7 @@ pub(super) struct JoinedSession {
     pub(super) mode: Option<String>,
     pub(super) controller: Option<String>,
     pub(super) working: bool,
-    /// Who kept us from controlling it.
+    /// The controller that prevented us from taking control.
     pub(super) instead: Option<String>,
 }
 
@@ -96,13 +96,13 @@ pub(super) struct QueuedMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SessionTarget {
     Live(String),
-    /// One that is stored, in its directory.
+    /// A stored session, with its directory.
     Stored(String, PathBuf),
-    /// A new one, in this directory.
+    /// A new session in this directory.
     New(PathBuf),
 }
 
-/// What a request of ours was for.
+/// The purpose of a request that we sent.
 #[derive(Debug)]
 enum RequestPurpose {
     Hello,
@@ -121,29 +121,30 @@ enum RequestPurpose {
 pub(super) struct AttachProtocol {
     me: String,
     target: SessionTarget,
-    /// Whether to control it.
+    /// Whether to become the controller.
     control: bool,
     last: Option<String>,
     next: u64,
     sent: HashMap<u64, RequestPurpose>,
     out: Vec<String>,
-    /// Who kept us from controlling it.
+    /// The controller that prevented us from taking control.
     instead: Option<String>,
-    /// Whether we are in the session.
+    /// Whether the client has joined the session.
     pub(super) joined: bool,
-    /// Whether some of the session has come.
+    /// Whether an event of the session has arrived.
     pub(super) begun: bool,
-    /// Whether our name in the session is ours: we came under it, and nobody else did since.
+    /// Whether our name refers to us: we attached under it, and no other client did since.
     known: bool,
-    /// Whether we say every now and then that we are still there. That is for connections whose end may go
-    /// unnoticed: each time is an event of the session.
+    /// Whether to send heartbeats. They are for connections whose end may stay unnoticed: each heartbeat is
+    /// an event of the session.
     pub(super) promises: bool,
-    /// Whether to hear of the calls of workers; on the screen, a line for each worker stands for them.
+    /// Whether to receive the calls of workers; on the screen, one line for each worker represents them.
     pub(super) worker_calls: bool,
 }
 
 impl AttachProtocol {
-    /// Talk under the name `me`; `after` is where to begin in the session, if not at its beginning.
+    /// Creates the client's side under the name `me`; `after` is the event to begin after, if not at the
+    /// beginning.
     pub(super) fn new(me: String, target: SessionTarget, after: Option<String>) -> Self {
         Self {
             me,
@@ -162,7 +163,7 @@ impl AttachProtocol {
         }
     }
 
-    /// The session, once it is known.
+    /// Returns the session's id, once it is known.
     pub(super) fn session(&self) -> Option<&str> {
         match &self.target {
             SessionTarget::Live(session) | SessionTarget::Stored(session, _) => Some(session),
@@ -170,12 +171,12 @@ impl AttachProtocol {
         }
     }
 
-    /// The lines to send, in order.
+    /// Returns the lines to send, in order.
     pub(super) fn take_lines(&mut self) -> Vec<String> {
         std::mem::take(&mut self.out)
     }
 
-    /// Begins on a new connection. What was under way on the last one is over.
+    /// Starts on a new connection. Requests on the last one are dropped.
     pub(super) fn begin(&mut self, control: bool) {
         self.control = control;
         self.joined = false;
@@ -189,27 +190,27 @@ impl AttachProtocol {
         );
     }
 
-    /// Opens the session again, in its directory, when it is joined next.
+    /// Loads the session in its directory at the next join.
     pub(super) fn reopen(&mut self, cwd: PathBuf) {
         if let SessionTarget::Live(session) = &self.target {
             self.target = SessionTarget::Stored(session.clone(), cwd);
         }
     }
 
-    /// The connection is gone. Gives back messages whose arrival was not told.
+    /// Handles a lost connection. Returns the messages that were not confirmed.
     pub(super) fn forget_sent(&mut self) -> Vec<String> {
         self.joined = false;
         let mut sent: Vec<_> = std::mem::take(&mut self.sent).into_iter().collect();
         sent.sort_by_key(|(id, _)| *id);
         let words = sent.into_iter().filter_map(|(_, sent)| match sent {
             RequestPurpose::Inject { text, .. } => Some(text),
-            // Whether a prompt arrived shows when the session is joined again.
+            // The replay of the next join shows whether a prompt arrived.
             _ => None,
         });
         words.collect()
     }
 
-    /// Takes in a line. Lines that make no sense are left out: a display must not fail over something new.
+    /// Handles a line. Lines that cannot be parsed are ignored: a display must not fail over something new.
     pub(super) fn hear(&mut self, line: &str) -> Option<AttachEvent> {
         let incoming: ReceivedMessage<'_> = serde_json::from_str(line).ok()?;
         let params = incoming.params.map(ToOwned::to_owned);
@@ -261,9 +262,9 @@ impl AttachProtocol {
         }
     }
 
-    /// An update, which may be about ourselves.
+    /// Translates an update, which may be about this client.
     fn updated(&mut self, params: Box<RawValue>) -> AttachEvent {
-        // What is told of the time before is over.
+        // Changes in the replay are in the past.
         let change = self.joined.then(|| live_client_change(&params));
         let Some(change) = change.flatten() else {
             return AttachEvent::Update(params);
@@ -288,18 +289,18 @@ impl AttachProtocol {
         if who != self.me || replaced && self.sent.values().any(comes) {
             return AttachEvent::Update(params);
         }
-        // Somebody else may go by our name by now.
+        // Another client may use our name now.
         self.known = false;
         if replaced {
-            // To come again would replace the other in turn, and so on for ever.
+            // To attach again would replace the other client in turn, without end.
             return AttachEvent::Replaced(params);
         }
-        // We were not heard of for too long. The stream goes on all the same.
+        // The server missed our heartbeats. The stream continues, so no event id is needed.
         self.attach(state.previous_controller_id == Some(who), None);
         AttachEvent::Update(params)
     }
 
-    /// Notes how far the session's stream has come; false when it is another session's.
+    /// Stores the position in the session's stream; returns false if the params belong to another session.
     fn reached(&mut self, params: &RawValue) -> bool {
         let (session, event) = message::event_id(params);
         if self.session().is_some() && session.as_deref() != self.session() {
@@ -308,7 +309,7 @@ impl AttachProtocol {
         if event.is_some() {
             self.last = event;
             self.begun = true;
-            // It comes when we are in, also where the answer does not.
+            // The first event shows that the attach worked, even if its response is lost.
             let comes = |sent: &RequestPurpose| matches!(sent, RequestPurpose::Attach { .. });
             self.known |= !self.joined && self.sent.values().any(comes);
         }
@@ -365,7 +366,7 @@ impl AttachProtocol {
                 }))
             }
             RequestPurpose::Prompt(_) => Some(AttachEvent::Answered(id)),
-            // What comes of them is told to everyone.
+            // Updates to all clients report the result.
             RequestPurpose::Takeover | RequestPurpose::HandBack => {
                 self.known = true;
                 None
@@ -384,7 +385,7 @@ impl AttachProtocol {
         let RefusalDetails { reason, controller } = data.unwrap_or_default();
         let reason = reason.as_deref().unwrap_or_default();
         let words = match sent {
-            // Somebody else controls it: watch.
+            // Another client has control: observe.
             RequestPurpose::Attach { control: true } if reason == "controller_exists" => {
                 self.instead = controller;
                 self.attach(false, Some(self.after()));
@@ -400,11 +401,11 @@ impl AttachProtocol {
             | RequestPurpose::New => {
                 return Some(AttachEvent::Failed(why));
             }
-            // Its turn ended before the message came: then it is the next prompt.
+            // The turn ended before the message arrived: it becomes the next prompt.
             RequestPurpose::Inject { text, .. } if reason == "no_active_prompt" => {
                 return Some(AttachEvent::Prompted(self.prompt(&text), text));
             }
-            // A server that knows neither has a session all the same.
+            // A server may lack these methods; the session works without them.
             RequestPurpose::Pending | RequestPurpose::Heartbeat => return None,
             RequestPurpose::Takeover | RequestPurpose::HandBack => None,
             RequestPurpose::Inject { text, .. } => Some(RejectedText { prompt: None, text }),
@@ -434,7 +435,7 @@ impl AttachProtocol {
         }
     }
 
-    /// Where the stream is to go on.
+    /// Returns the event id after which the stream continues.
     fn after(&self) -> String {
         self.last.clone().unwrap_or_else(|| "0".to_owned())
     }

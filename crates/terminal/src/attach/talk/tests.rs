@@ -1,10 +1,10 @@
-//! What is sent to join a session, to drive it and to come back, and what is made of what comes.
+//! Tests of the requests that join, control and rejoin a session, and of the events for received lines.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// A talk, and the messages it sends.
+/// A protocol without a connection; tests read the messages it sends.
 struct TestProtocol {
     talk: AttachProtocol,
 }
@@ -20,7 +20,7 @@ impl TestProtocol {
         Self::new(SessionTarget::Live("s".to_owned()), true)
     }
 
-    /// One that has joined.
+    /// Returns a protocol that has joined.
     fn joined() -> Self {
         let mut side = Self::live();
         side.answer("initialize", json!({}));
@@ -29,7 +29,7 @@ impl TestProtocol {
         side
     }
 
-    /// The only message that is sent now.
+    /// Returns the only message that was sent since the last call.
     fn sent(&mut self) -> Value {
         let lines = self.talk.take_lines();
         let [line] = lines.as_slice() else {
@@ -42,7 +42,7 @@ impl TestProtocol {
         self.talk.hear(&message.to_string())
     }
 
-    /// Answers the request that is sent now, which is this one.
+    /// Answers the request that was sent last, which must have this method.
     fn answer(&mut self, method: &str, result: Value) -> Option<AttachEvent> {
         let sent = self.sent();
         assert_eq!(sent["method"], method);
@@ -63,7 +63,7 @@ fn update(session: &str, event: &str) -> Value {
 }
 
 #[test]
-fn a_live_session_is_attached_to_from_its_beginning() {
+fn a_live_session_is_joined_from_its_first_event() {
     let mut side = TestProtocol::live();
     let hello = side.sent();
     let ours = &hello["params"]["clientCapabilities"]["_meta"]["harn"];
@@ -101,7 +101,7 @@ fn a_live_session_is_attached_to_from_its_beginning() {
 }
 
 #[test]
-fn where_somebody_controls_it_we_watch() {
+fn an_existing_controller_makes_us_an_observer() {
     let mut side = TestProtocol::live();
     side.answer("initialize", json!({}));
     let taken = json!({"reason": "controller_exists", "controller": "desk"});
@@ -118,7 +118,7 @@ fn where_somebody_controls_it_we_watch() {
 }
 
 #[test]
-fn a_stored_session_is_loaded_and_a_new_one_made() {
+fn a_stored_session_is_loaded_and_a_new_one_is_created() {
     let mut side = TestProtocol::new(SessionTarget::Stored("s".to_owned(), "/w".into()), true);
     side.answer("initialize", json!({}));
     let load = side.sent();
@@ -127,7 +127,7 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
     assert_eq!(load["params"]["lastEventId"], "0");
     side.hear(json!({"jsonrpc": "2.0", "id": load["id"], "result": {}}));
     let attach = side.sent();
-    // It is followed already.
+    // `session/load` has subscribed already.
     assert_eq!(attach["params"].get("lastEventId"), None);
 
     let mut side = TestProtocol::new(SessionTarget::New("/w".into()), true);
@@ -138,10 +138,10 @@ fn a_stored_session_is_loaded_and_a_new_one_made() {
 }
 
 #[test]
-fn coming_back_goes_on_behind_the_last_event() {
+fn a_rejoin_continues_after_the_last_event() {
     let mut side = TestProtocol::joined();
     assert!(side.hear(update("s", "7.0")).is_some());
-    // Another session's, and one that has no place.
+    // An update of another session, and one without an event id.
     assert!(side.hear(update("other", "9")).is_none());
     let told = json!({"sessionId": "s", "update": {}});
     side.hear(json!({"jsonrpc": "2.0", "method": "session/update", "params": told}));
@@ -153,7 +153,7 @@ fn coming_back_goes_on_behind_the_last_event() {
     let attach = side.sent();
     assert_eq!(attach["params"]["lastEventId"], "7.0");
     assert_eq!(attach["params"]["mode"], "observer");
-    // When no server has it open any more, it is loaded, and goes on at the same place.
+    // If no server has the session open, it is loaded and continues at the same position.
     side.talk.reopen("/w".into());
     side.talk.begin(true);
     side.answer("initialize", json!({}));
@@ -163,7 +163,7 @@ fn coming_back_goes_on_behind_the_last_event() {
 }
 
 #[test]
-fn a_client_that_was_replaced_does_not_come_back() {
+fn a_replaced_client_does_not_attach_again() {
     let mut side = TestProtocol::joined();
     let harn = json!({"action": "detached", "state": {"previous_controller_id": "me", "clients": []},
                       "left": {"client_id": "me", "reason": "replaced"}});
@@ -176,7 +176,7 @@ fn a_client_that_was_replaced_does_not_come_back() {
 }
 
 #[test]
-fn a_message_that_comes_too_late_is_the_next_prompt() {
+fn a_late_message_becomes_the_next_prompt() {
     let mut side = TestProtocol::joined();
     side.talk.inject(true, "go left");
     let late = json!({"reason": "no_active_prompt"});
@@ -188,7 +188,7 @@ fn a_message_that_comes_too_late_is_the_next_prompt() {
 }
 
 #[test]
-fn what_is_refused_comes_back_with_its_words() {
+fn a_rejection_returns_the_rejected_text() {
     let mut side = TestProtocol::joined();
     side.talk.prompt("do it");
     let heard = side.refuse("session/prompt", Value::Null);
@@ -216,7 +216,7 @@ fn what_is_refused_comes_back_with_its_words() {
 }
 
 #[test]
-fn questions_are_passed_on_and_what_is_unknown_is_refused() {
+fn questions_are_passed_on_and_unknown_requests_rejected() {
     let mut side = TestProtocol::joined();
     let params = json!({"sessionId": "s", "_meta": {"harn": {"eventId": "8"}}});
     let ask =

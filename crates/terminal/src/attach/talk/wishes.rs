@@ -1,4 +1,4 @@
-//! What whoever sits at the terminal wants of the session, as messages.
+//! The user's actions on the session, as messages.
 
 use harn_lines::rpc::RpcMessage;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{AttachProtocol, HEARTBEAT, RequestPurpose};
 
 impl AttachProtocol {
-    /// Sends a prompt, and says its number.
+    /// Sends a prompt and returns its request id.
     pub(in crate::attach) fn prompt(&mut self, text: &str) -> u64 {
         let prompt = json!([{"type": "text", "text": text}]);
         let params = json!({"sessionId": self.session(), "prompt": prompt});
@@ -17,7 +17,7 @@ impl AttachProtocol {
         )
     }
 
-    /// Says something to an agent that works: at its next safe place, or when it is done.
+    /// Sends a message to a working agent: for its next seam, or as its next prompt when it is done.
     pub(in crate::attach) fn inject(&mut self, steer: bool, text: &str) {
         let mode = if steer { "steer" } else { "queue" };
         let params = json!({"sessionId": self.session(), "mode": mode, "content": text});
@@ -34,13 +34,13 @@ impl AttachProtocol {
         self.say(&RpcMessage::notification("session/cancel", params));
     }
 
-    /// Takes control, whoever has it.
+    /// Takes control from any other controller.
     pub(in crate::attach) fn take_over(&mut self) {
         let params = json!({"sessionId": self.session(), "clientId": self.me});
         self.request(RequestPurpose::Takeover, "session/takeover", params);
     }
 
-    /// Gives control up, and goes on watching.
+    /// Gives up control and continues as observer.
     pub(in crate::attach) fn hand_back(&mut self) {
         let params = self.attach_params(false, None);
         self.request(RequestPurpose::HandBack, "session/attach", params);
@@ -63,7 +63,7 @@ impl AttachProtocol {
         params
     }
 
-    /// Says that we are still there, if it is we who go by our name and promised to.
+    /// Sends a heartbeat, if our name refers to us and heartbeats are on.
     pub(in crate::attach) fn heartbeat(&mut self) {
         if !self.known || !self.promises {
             return;
@@ -72,7 +72,7 @@ impl AttachProtocol {
         self.request(RequestPurpose::Heartbeat, "session/heartbeat", params);
     }
 
-    /// Says that we leave, if it is we who go by our name.
+    /// Detaches, if our name refers to us.
     pub(in crate::attach) fn detach(&mut self) {
         if !self.known {
             return;

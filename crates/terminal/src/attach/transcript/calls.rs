@@ -1,4 +1,4 @@
-//! Tool calls in a transcript: one entry each, as it stands now.
+//! Tool calls in a transcript: one entry each, with the current state.
 
 use std::{borrow::Cow, path::Path};
 
@@ -11,11 +11,11 @@ use crate::{
     reading::{activity::tool_meta, call, calls, diff},
 };
 
-/// Of what a call shows, the end is kept.
+/// The maximum length of an output in bytes; its end is kept.
 const OUTPUT: usize = 64 * 1024;
-/// So much of a change is kept.
+/// The maximum number of lines of a diff.
 const DIFF: usize = 1000;
-/// So much of what it was called with is kept.
+/// The maximum length of the arguments in bytes.
 const INPUT: usize = 16 * 1024;
 
 impl TranscriptWindow {
@@ -42,7 +42,7 @@ impl TranscriptWindow {
         }
     }
 
-    /// A call goes on, or ends. One that is not known, or forgotten, stays so.
+    /// Updates a call. An unknown or dropped call is ignored.
     pub(in crate::attach) fn call_update(&mut self, update: ToolCallUpdate) {
         let ours = tool_meta(update.meta.as_ref());
         let ended = calls::update(&mut self.fold, &update);
@@ -68,7 +68,7 @@ impl TranscriptWindow {
 }
 
 impl ToolCallEntry {
-    /// What it is called with and what it shows, where that is told; it is told whole each time.
+    /// Replaces the arguments and the content, if the update has them; each update has them whole.
     fn take_in(&mut self, input: Option<&Value>, content: Option<&[ToolCallContent]>, cwd: &Path) {
         if let Some(input) = input {
             self.input = call::input_lines(self.kind, input);
@@ -100,7 +100,7 @@ fn truncate(text: &mut String, longest: usize) {
     }
 }
 
-/// The end of a long text, from the beginning of a line.
+/// Returns the end of a long text, from the beginning of a line.
 fn tail(text: &str) -> String {
     let mut places = text.len().saturating_sub(OUTPUT)..;
     let from = places.find(|at| text.is_char_boundary(*at)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What stands in a transcript: one thing that was said or done.
+//! The entries of a transcript.
 
 use agent_client_protocol::v1::schema::{PlanEntry, ToolKind};
 use harn_model::ToolCallStatus;
@@ -12,37 +12,36 @@ use crate::{
 pub(in crate::attach) enum TranscriptEntry {
     Said(MessageEntry),
     Call(ToolCallEntry),
-    /// A plan, as it stands now.
+    /// A plan, in its current state.
     Plan(Vec<PlanEntry>),
     Job(Job),
-    /// Something worth a line.
     Note(NoteLevel, String),
 }
 
-/// Words, or a piece of many.
+/// A message, or a part of a long one.
 #[derive(Debug)]
 pub(in crate::attach) struct MessageEntry {
     pub(in crate::attach) who: MessageAuthor,
-    /// The message they are of.
+    /// The id of the message.
     pub(super) message: Option<String>,
     pub(in crate::attach) text: String,
-    /// Whether they go on with the entry before.
+    /// Whether the text continues the previous entry.
     pub(in crate::attach) goes_on: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::attach) enum MessageAuthor {
-    /// A person, through the client of this name where it is known and another one.
+    /// A person, with the name of the client if it is known and not ours.
     Person(Option<String>),
     Agent,
     Thought,
 }
 
-/// How a line is meant.
+/// The importance of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::attach) enum NoteLevel {
     Note,
-    /// It asks for attention.
+    /// A note that needs attention.
     Warning,
 }
 
@@ -52,17 +51,17 @@ pub(in crate::attach) struct ToolCallEntry {
     pub(in crate::attach) title: String,
     pub(in crate::attach) status: ToolCallStatus,
     pub(in crate::attach) took: Option<u64>,
-    /// Why it failed, where that is known.
+    /// The reason of a failure, if it is known.
     pub(in crate::attach) error: Option<String>,
-    /// What it was called with, as lines.
+    /// The arguments, as lines.
     pub(in crate::attach) input: String,
-    /// What it shows, or the end of it.
+    /// The text content, or the end of it.
     pub(in crate::attach) output: String,
     pub(in crate::attach) diff: Vec<(PaintStyle, String)>,
 }
 
 impl TranscriptEntry {
-    /// About how much memory it takes.
+    /// Returns the approximate memory use.
     pub(super) fn bytes(&self) -> usize {
         const ITSELF: usize = 256;
         let text = match self {
@@ -86,7 +85,7 @@ impl TranscriptEntry {
         ITSELF + text
     }
 
-    /// Whether a blank line stands between the two.
+    /// Returns whether a blank line separates the two.
     pub(in crate::attach) fn stands_apart(&self, before: &Self) -> bool {
         match (before, self) {
             (_, Self::Said(said)) if said.goes_on => false,

@@ -1,5 +1,5 @@
-//! What was said and done, folded from updates, the latest part of it: a window that forgets its beginning
-//! when it grows too large, and says how much.
+//! The latest part of a conversation, folded from updates: a window that drops its oldest entries when it
+//! grows too large, and counts them.
 
 mod calls;
 mod entry;
@@ -24,16 +24,16 @@ use crate::reading::{
 #[derive(Debug, Default)]
 pub(super) struct TranscriptWindow {
     entries: VecDeque<TranscriptEntry>,
-    /// The number of the first entry that is kept; they are counted from the beginning.
+    /// The number of the first stored entry; numbers count from the beginning of the session.
     pub(super) first: u64,
     bytes: usize,
     bounds: TranscriptLimits,
-    /// Calls and questions that are open, each tagged with the number of its entry.
+    /// Open calls and questions, each tagged with the number of its entry.
     fold: harn_model::Transcript<u64>,
     /// Workers and compositions, each with the number of its entry.
     jobs: HashMap<String, u64>,
     plan: Option<u64>,
-    /// Where paths are shown from.
+    /// The directory to which shown paths are relative.
     pub(super) cwd: PathBuf,
 }
 
@@ -53,16 +53,16 @@ impl Default for TranscriptLimits {
     }
 }
 
-/// Words are kept in pieces of about this size, so that showing some of them costs no more than that.
+/// The approximate size of a stored piece of a message, so that drawing a part of it costs no more than that.
 const PIECE: usize = 8 * 1024;
 
 impl TranscriptWindow {
-    /// The number behind the last entry.
+    /// Returns the number after the last entry.
     pub(super) fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// An entry by its number, unless it was forgotten.
+    /// Returns an entry by its number, unless it was dropped.
     pub(super) fn entry(&self, number: u64) -> Option<&TranscriptEntry> {
         self.entries.get(self.index(number)?)
     }
@@ -78,7 +78,7 @@ impl TranscriptWindow {
         self.end() - 1
     }
 
-    /// Changes an entry that is still kept.
+    /// Changes an entry, if it is still stored.
     fn change(&mut self, number: u64, change: impl FnOnce(&mut TranscriptEntry)) {
         let Some(entry) = self
             .index(number)
@@ -102,7 +102,7 @@ impl TranscriptWindow {
             self.bytes -= entry.bytes();
             self.first += 1;
         }
-        // Else every call ever left open would be remembered.
+        // Otherwise every call that was never ended would stay in memory.
         let OpenItems {
             calls, questions, ..
         } = &mut self.fold.open;
@@ -113,10 +113,10 @@ impl TranscriptWindow {
         }
     }
 
-    /// Words, which go on with the last ones when they are of the same message.
+    /// Adds text; it continues the last entry if that belongs to the same message.
     pub(super) fn said(&mut self, who: MessageAuthor, message: Option<&str>, text: &str) {
         let mut rest = text;
-        // What a person says comes in blocks, each a paragraph.
+        // A person's message arrives in blocks, each a paragraph.
         let joint = if matches!(who, MessageAuthor::Person(_)) {
             "\n"
         } else {
@@ -153,7 +153,7 @@ impl TranscriptWindow {
         }
     }
 
-    /// Whether the words of a message are among the last that were said.
+    /// Returns whether one of the latest entries belongs to a message.
     pub(super) fn has_message(&self, message: &str) -> bool {
         const RECENT: usize = 64;
         let recent = self.entries.iter().rev().take(RECENT);
@@ -165,7 +165,7 @@ impl TranscriptWindow {
             .any(|id| id == message)
     }
 
-    /// A plan: the one that is shown, as it stands now, or another one.
+    /// Updates the shown plan if the steps are the same, else adds a plan.
     pub(super) fn plan(&mut self, steps: Vec<PlanEntry>) {
         let is_same = |number: &u64| match self.entry(*number) {
             Some(TranscriptEntry::Plan(shown)) => is_same_plan(shown, &steps),
@@ -177,12 +177,12 @@ impl TranscriptWindow {
         }
     }
 
-    /// The next plan stands where it comes, also when it is the same.
+    /// Shows the next plan as a new entry, even if it has the same steps.
     pub(super) fn next_plan(&mut self) {
         self.plan = None;
     }
 
-    /// Whether a call waits to be allowed.
+    /// Returns whether a call waits for permission.
     pub(super) fn call_waits(&self) -> bool {
         let mut calls = self.fold.open.calls.values();
         calls.any(|call| call.status == ToolCallStatus::Pending && call.tag >= self.first)
@@ -192,7 +192,7 @@ impl TranscriptWindow {
         self.push(TranscriptEntry::Note(mark, text.into()));
     }
 
-    /// The last line says that a person is asked, under this id.
+    /// Records that the last entry is the question with this id.
     pub(super) fn asked(&mut self, id: &str) {
         let number = self.end().saturating_sub(1);
         self.fold.apply(&AgentEvent::HitlRequested {
@@ -205,7 +205,7 @@ impl TranscriptWindow {
         }
     }
 
-    /// What was asked under this id is settled so.
+    /// Adds the outcome to the question with this id.
     pub(super) fn settled(&mut self, id: &str, outcome: HitlOutcome) {
         let how = match outcome {
             HitlOutcome::Answered => "answered",
@@ -227,13 +227,13 @@ impl TranscriptWindow {
         }
     }
 
-    /// What the agent does beside talking and calling tools.
+    /// Shows agent activity other than messages and tool calls.
     pub(super) fn activity(&mut self, activity: AgentActivity) {
         match activity {
             AgentActivity::Job(job) => self.job(job),
             AgentActivity::Note(words) => self.note(NoteLevel::Note, words),
             AgentActivity::Warning(words) => self.note(NoteLevel::Warning, words),
-            // The status line says it.
+            // The status line shows it.
             AgentActivity::Idle => {}
         }
     }
@@ -252,8 +252,8 @@ impl TranscriptWindow {
     }
 }
 
-/// Splits text that is to go on behind what is `held` in a piece: the piece ends with the first line that
-/// makes it full, or in the middle of a line where that is very long.
+/// Splits text that continues a piece with the content `held`: the piece ends after the first line that
+/// makes it full, or inside a line that is very long.
 fn split<'a>(held: &str, text: &'a str) -> (&'a str, &'a str) {
     const LONGEST: usize = 4 * PIECE;
     if held.len() + text.len() <= PIECE {

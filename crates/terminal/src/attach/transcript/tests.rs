@@ -1,4 +1,4 @@
-//! The window, pieces of long texts, and entries that change in place.
+//! Tests of the window, the pieces of long messages, and entries that change in place.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn small(entries: usize, bytes: usize) -> TranscriptWindow {
 }
 
 #[test]
-fn words_of_one_message_are_one_entry() {
+fn chunks_of_one_message_become_one_entry() {
     let mut transcript = TranscriptWindow::default();
     transcript.said(MessageAuthor::Agent, Some("a"), "one ");
     transcript.said(MessageAuthor::Agent, Some("a"), "two");
@@ -37,7 +37,7 @@ fn words_of_one_message_are_one_entry() {
 }
 
 #[test]
-fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
+fn a_long_message_is_split_without_loss() {
     let line = "words and words\n".repeat(100);
     let mut whole = String::new();
     let mut transcript = TranscriptWindow::default();
@@ -45,7 +45,7 @@ fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
         transcript.said(MessageAuthor::Agent, Some("a"), &line);
         whole.push_str(&line);
     }
-    // Without an end of a line, at once and bit by bit.
+    // Without a line break, at once and in small parts.
     let endless = "é".repeat(10 * PIECE);
     transcript.said(MessageAuthor::Agent, Some("a"), &endless);
     whole.push_str(&endless);
@@ -60,7 +60,7 @@ fn long_words_are_kept_in_pieces_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_beginning_is_forgotten_and_counted() {
+fn old_entries_are_dropped_and_counted() {
     let mut transcript = small(3, usize::MAX);
     for number in 0..5 {
         transcript.note(NoteLevel::Note, format!("{number}"));
@@ -73,7 +73,7 @@ fn the_beginning_is_forgotten_and_counted() {
     }
     assert_eq!(transcript.end() - transcript.first, 10);
     assert!(transcript.bytes <= 10_000);
-    // Why something failed counts as well.
+    // The reason of a failure counts as well.
     let mut transcript = small(usize::MAX, 10_000);
     for number in 0..100 {
         let reason = "x".repeat(744);
@@ -108,7 +108,7 @@ fn call_update(transcript: &mut TranscriptWindow, update: Value, harn: Value) {
 }
 
 #[test]
-fn a_call_is_one_entry_that_changes() {
+fn updates_change_the_entry_of_their_call() {
     let mut transcript = TranscriptWindow::default();
     transcript.call(call("c", "execute"));
     transcript.note(NoteLevel::Note, "meanwhile");
@@ -118,7 +118,7 @@ fn a_call_is_one_entry_that_changes() {
     let done = json!({"toolCallId": "c", "status": "completed", "content": content,
                       "rawInput": {"command": "make"}});
     call_update(&mut transcript, done, json!({"durationMs": 40}));
-    // It is over; nothing changes it any more.
+    // The call has ended; later updates do not change it.
     let late = json!({"toolCallId": "c", "status": "failed"});
     call_update(&mut transcript, late, json!({}));
     let Some(TranscriptEntry::Call(call)) = transcript.entry(0) else {
@@ -135,7 +135,7 @@ fn a_call_is_one_entry_that_changes() {
 }
 
 #[test]
-fn what_a_call_shows_is_bounded() {
+fn the_content_of_a_call_is_bounded() {
     let mut transcript = TranscriptWindow::default();
     transcript.call(call("c", "execute"));
     let text = "line of output\n".repeat(100_000);

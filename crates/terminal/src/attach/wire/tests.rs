@@ -1,4 +1,4 @@
-//! Connections by WebSocket, with and without TLS, and servers that do not answer.
+//! Tests of WebSocket connections, with and without TLS, and of servers that do not answer.
 
 use std::{fs, path::PathBuf};
 
@@ -36,7 +36,7 @@ fn remote(url_text: &str, token: &str, ca: Option<PathBuf>) -> ServerAddress {
     })
 }
 
-/// Takes one client in that knows the token, and answers its requests.
+/// Accepts one client with the right token and answers its requests.
 async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
     #[allow(clippy::result_large_err, reason = "the library wants it so")]
     let check = |request: &Request, response: Response| -> Result<Response, ErrorResponse> {
@@ -61,7 +61,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
                               {"sessionId": "t", "cwd": "/w"}]);
         let result = json!({"sessions": sessions});
         let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
-        // Several lines may come in one message.
+        // One message may contain several lines.
         let note = json!({"jsonrpc": "2.0", "method": "x"});
         socket
             .send(Message::text(format!("{note}\n{answer}\n")))
@@ -71,7 +71,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S) {
 }
 
 #[tokio::test]
-async fn a_token_opens_a_web_socket_and_a_wrong_one_does_not() {
+async fn a_web_socket_requires_the_right_token() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -91,7 +91,7 @@ async fn a_token_opens_a_web_socket_and_a_wrong_one_does_not() {
 }
 
 #[tokio::test]
-async fn tls_is_believed_with_the_right_authority_only() {
+async fn tls_requires_a_trusted_authority() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -135,11 +135,11 @@ async fn tls_is_believed_with_the_right_authority_only() {
 }
 
 #[tokio::test]
-async fn a_socket_nobody_listens_at_is_left_out() {
+async fn a_dead_socket_is_reported_as_unreachable() {
     let dir = tempfile::tempdir().unwrap();
     let live = dir.path().join("live");
     fs::create_dir_all(&live).unwrap();
-    // What a server that was killed leaves behind.
+    // A killed server leaves its socket file.
     drop(UnixListener::bind(live.join("1.sock")).unwrap());
     fs::write(live.join("README"), "").unwrap();
     let addresses = super::super::address::sockets(dir.path());

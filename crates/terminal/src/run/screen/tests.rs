@@ -1,4 +1,4 @@
-//! Sections, lines and errors, on paper that a test can read.
+//! Tests of sections, lines and write errors.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::*;
 
-/// Paper that a test can read while a screen writes on it.
+/// An output buffer that a test can read while a screen writes to it.
 #[derive(Clone, Default)]
 pub(crate) struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
@@ -27,7 +27,7 @@ impl Write for CapturedOutput {
     }
 }
 
-/// Paper that cannot be written on.
+/// A writer that always fails.
 struct FailingWriter(io::ErrorKind);
 
 impl Write for FailingWriter {
@@ -74,7 +74,7 @@ fn play(screen: &mut RunScreen) {
 }
 
 #[test]
-fn sections_stand_apart_on_a_terminal() {
+fn a_blank_line_separates_sections_on_a_terminal() {
     let paper = CapturedOutput::default();
     play(&mut RunScreen::shared(Box::new(paper.clone()), false));
     expect![[r"
@@ -94,7 +94,7 @@ fn sections_stand_apart_on_a_terminal() {
 }
 
 #[test]
-fn the_answer_is_kept_as_it_is_and_nothing_else_with_it() {
+fn a_split_screen_writes_only_the_answer_to_its_stream() {
     let (answer, notes) = (CapturedOutput::default(), CapturedOutput::default());
     play(&mut RunScreen::split(
         Box::new(answer.clone()),
@@ -114,7 +114,7 @@ fn the_answer_is_kept_as_it_is_and_nothing_else_with_it() {
 }
 
 #[test]
-fn one_blank_line_is_enough() {
+fn sections_are_separated_by_one_blank_line() {
     let paper = CapturedOutput::default();
     let mut screen = RunScreen::shared(Box::new(paper.clone()), false);
     screen.answer("one\n\n");
