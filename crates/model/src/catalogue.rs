@@ -63,7 +63,7 @@ pub struct ToolsChange {
     /// Tools that are gone, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
-    /// Tools with another description than before, sorted.
+    /// Tools whose definition changed, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// The number of tools in the catalogue.

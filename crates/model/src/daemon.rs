@@ -38,7 +38,7 @@ pub enum WakeReason {
     Message,
     /// A host resumed it.
     Resume,
-    /// A watched file or folder changed.
+    /// Something that it watches changed.
     Watch,
     /// Its own timer elapsed.
     Timer,

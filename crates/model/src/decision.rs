@@ -124,7 +124,7 @@ pub enum RuleSource {
 pub enum RiskLabel {
     /// A person has to decide.
     ApprovalRequired,
-    /// A rule that matched tests commands.
+    /// A rule that matched has a condition on commands.
     CommandRule,
     /// The effect of a command depends on values known only when it runs.
     DynamicCommand,
@@ -136,11 +136,11 @@ pub enum RiskLabel {
     InvalidPath,
     /// A rule denies the call.
     MatchedDenyRule,
-    /// A rule that matched tests MCP servers or tools.
+    /// A rule that matched has a condition on MCP servers or tools.
     McpRule,
-    /// A rule that matched tests the network.
+    /// A rule that matched has a condition on the network.
     NetworkRule,
-    /// A rule that matched tests paths.
+    /// A rule that matched has a condition on paths.
     PathRule,
     /// A path is one that is never written.
     ProtectedPath,

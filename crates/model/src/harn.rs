@@ -125,7 +125,7 @@ pub struct FsWatchEvent {
     pub error: Option<String>,
 }
 
-/// A ranking of skills; the transcript keeps it.
+/// A ranking of skills; only in the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SkillMatch {
     /// The name of the ranker.

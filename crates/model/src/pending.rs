@@ -64,7 +64,7 @@ pub struct PendingReminder {
     pub reminder: SystemReminder,
 }
 
-/// A change of the queue; the transcript keeps it.
+/// A change of the queue; only in the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum PendingChange {

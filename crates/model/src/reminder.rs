@@ -195,7 +195,7 @@ impl ReminderSource {
     }
 }
 
-/// A change of a reminder; the transcript keeps it.
+/// A change of a reminder; only in the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum ReminderChange {

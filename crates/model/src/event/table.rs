@@ -91,15 +91,15 @@ agent_events! {
     }
     /// Records of decisions about calls.
     Record(RecordEvent) {
-        /// A call may run; the transcript keeps it.
+        /// A call may run; only in the transcript.
         PermissionGrant[PermissionRecord] => "permission_grant", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
-        /// A call may not run; the transcript keeps it.
+        /// A call may not run; only in the transcript.
         PermissionDeny[PermissionRecord] => "permission_deny", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
-        /// A permission question about a call follows; the transcript keeps it.
+        /// A permission question about a call follows; only in the transcript.
         PermissionEscalation[PermissionRecord] => "permission_escalation", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
-        /// A question was sent to a client; the transcript keeps it.
+        /// A question was sent to a client; only in the transcript.
         LiveSessionPermissionRoute[PermissionRoute] => "live_session_permission_route", Runtime("a tool call asks for permission"), Written, alone, as_is, PASSES;
-        /// A grant for the session was revoked; the transcript keeps it.
+        /// A grant for the session was revoked; only in the transcript.
         GrantRevoked {
             /// The id of the grant.
             grant_id: String,
@@ -116,7 +116,7 @@ agent_events! {
             /// The payload of the question.
             payload: Value,
         } => "hitl_requested", Agent, Written, opens, as_is, PASSES;
-        /// A person answered a question; the transcript keeps it.
+        /// A person answered a question; only in the transcript.
         HitlResponded[HitlResponse] => "hitl_responded", Runtime("whoever is asked answers"), Synced, alone, as_is, PASSES;
         /// The question ended.
         HitlResolved {
@@ -217,7 +217,7 @@ agent_events! {
         } => "skill_scope_tools", Agent, Written, alone, as_is, PASSES;
         /// The available tools were reduced.
         SkillNarrow[SkillNarrow] => "skill_narrow", Agent, Written, alone, as_is, PASSES;
-        /// Skills were ranked; the transcript keeps it.
+        /// Skills were ranked; only in the transcript.
         SkillMatched[SkillMatch] => "skill_matched", Agent, Written, alone, as_is, PASSES;
         /// The agent searched its tools.
         ToolSearchQuery[ToolSearchQuery] => "tool_search_query", Agent, Written, alone, as_is, PASSES;
@@ -230,11 +230,11 @@ agent_events! {
     Steering(SteeringEvent) {
         /// The agent passed a seam.
         LoopCheckpoint(LoopCheckpoint) => "loop_checkpoint", Runtime("passing a seam writes it"), Written, alone, as_is, PASSES;
-        /// The queue of messages and reminders changed; the transcript keeps it.
+        /// The queue of messages and reminders changed; only in the transcript.
         Pending[PendingChange] => "pending", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
         /// A reminder was rendered into a prompt.
         ReminderEmitted[RenderedReminder] => "reminder_emitted", Agent, Written, alone, as_is, PASSES;
-        /// A reminder changed; the transcript keeps it.
+        /// A reminder changed; only in the transcript.
         ReminderLifecycle[ReminderChange] => "reminder_lifecycle", Runtime("a reminder that is delivered writes it"), Written, alone, as_is, PASSES;
         /// A client sent a control to the running session.
         ControlOutcome[ControlOutcome] => "control_outcome", Runtime("whoever steers the session writes it"), Written, alone, as_is, PASSES;
