@@ -1,4 +1,4 @@
-//! Damage is reported with file and line, and never skipped; only a torn end is cut off.
+//! Damage is reported with file and line, and never skipped; only a partial end is removed.
 
 use std::fs;
 
@@ -186,7 +186,7 @@ fn a_torn_end_is_cut_off_and_the_log_goes_on() {
         let text = format!("{whole}{tail}");
         let workspace = Workspace::with_text(text.as_bytes());
 
-        // Reading without the lock leaves it alone and leaves it out.
+        // Reading without the lock neither changes nor returns the partial line.
         assert_eq!(workspace.store.read(&ID.into()).unwrap().1.len(), 1);
         assert_eq!(workspace.text(), text.as_bytes(), "{name}");
 

@@ -66,7 +66,7 @@ fn the_fixture_has_every_event_under_its_name() {
     );
 }
 
-/// Forms that the story has none of, as it is no worker that it tells of, and nothing clears a reminder yet.
+/// Forms that the fixture's story lacks: it is not a worker's session, and nothing clears a reminder yet.
 #[test]
 fn what_a_worker_keeps_in_mind_is_written_like_this() {
     let lines = [
@@ -83,7 +83,7 @@ fn what_a_worker_keeps_in_mind_is_written_like_this() {
     assert_eq!(String::from_utf8_lossy(&written), text);
 }
 
-/// What the test of the bytes pins, or is about to.
+/// Returns the pinned bytes, or the new ones while they are updated.
 fn pinned() -> Vec<u8> {
     if updating() {
         return Workspace::with(&every_event()).text();

@@ -38,7 +38,7 @@ fn pages_are_about_as_large_as_asked() {
             assert_eq!(cursor.after, read.last().unwrap().seq);
         }
         assert_eq!(read, all);
-        // The end is quiet until something comes.
+        // The cursor is at the end of the log.
         assert_eq!(cursor.offset, Some(workspace.text().len() as u64));
     }
 }
@@ -123,7 +123,7 @@ fn a_line_may_be_longer_than_any_page() {
         let page = reader.read(&mut cursor, 1).unwrap();
         assert_eq!(page, std::slice::from_ref(event));
     }
-    // And it can be skipped.
+    // The long line can be skipped.
     let mut cursor = ReadCursor {
         after: Seq(2),
         offset: None,
@@ -161,7 +161,7 @@ fn readers_keep_up_with_a_writer_on_another_thread() {
                 let mut cursor = ReadCursor::default();
                 let mut read: Vec<Envelope> = Vec::new();
                 loop {
-                    // Asked first, so that an empty page afterwards means the end.
+                    // Loaded first, so that an empty page afterwards means the end.
                     let ended = done.load(Ordering::Acquire);
                     let page = reader.read(&mut cursor, max_bytes).unwrap();
                     if page.is_empty() && ended {
@@ -179,7 +179,7 @@ fn readers_keep_up_with_a_writer_on_another_thread() {
             outcome = log.append(&words(next, to));
             next = to + 1;
         }
-        // First, so that a failure does not leave the readers waiting.
+        // Stored before the check, so that a failure does not leave the readers waiting.
         done.store(true, Ordering::Release);
         outcome.unwrap();
     });

@@ -132,7 +132,7 @@ fn a_sync_brings_the_time_of_meta_up_to_date() {
         time(),
         serde_json::json!({"created": created, "updated": created + 5})
     );
-    // What a crash left in its place is not written through.
+    // A link that a crash left at the temporary path is not written through.
     #[cfg(unix)]
     {
         let elsewhere = workspace.state.path().join("elsewhere");
@@ -144,7 +144,7 @@ fn a_sync_brings_the_time_of_meta_up_to_date() {
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
         assert_eq!(time()["updated"], created + 6);
     }
-    // A disk that refuses is told of; the log goes on.
+    // A failure of the disk is reported; the log continues to work.
     let temporary = path.with_extension("tmp");
     fs::create_dir(&temporary).unwrap();
     opened.log.set_updated(created + 7);
@@ -157,7 +157,7 @@ fn a_sync_brings_the_time_of_meta_up_to_date() {
     assert_eq!(names_in(&workspace.folder()), ["events.jsonl", "meta.json"]);
 }
 
-/// One that was written before there were times in it.
+/// A file that was written before `meta.json` had times.
 #[test]
 fn meta_without_times_is_read() {
     let workspace = Workspace::with(&words(1, 1));
@@ -177,7 +177,7 @@ fn meta_without_times_is_read() {
     );
 }
 
-/// Flags that are not set are left out, as in a file that was written before there were any.
+/// Flags that are not set are omitted, as in a file that was written before flags existed.
 #[test]
 fn flags_of_meta_survive_a_reopening() {
     let workspace = Workspace::with(&words(1, 1));
@@ -269,7 +269,7 @@ fn sessions_are_listed_newest_first_damaged_ones_as_problems_and_foreign_folders
             .set_modified(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7))
             .unwrap();
     }
-    // Each of these is wrong in its own way.
+    // Each of these is wrong in a different way.
     let threads = state.join("threads");
     fs::write(threads.join("file"), "x").unwrap();
     fs::create_dir(threads.join("empty")).unwrap();
@@ -348,20 +348,20 @@ fn a_deletion_or_creation_cut_short_can_be_finished() {
     let workspace = Workspace::with(&words(1, 2));
     let threads = workspace.state.path().join("threads");
 
-    // Cut after the rename: not listed, and the next deletion removes the rest.
+    // Interrupted after the rename: not listed, and the next deletion removes the rest.
     fs::rename(workspace.folder(), threads.join(".s1.deleted")).unwrap();
     assert_nothing_listed(&workspace);
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&threads), [""; 0]);
 
-    // The same with a new session of that id in its place.
+    // The same, with a new session of that id.
     drop(workspace.create());
     fs::create_dir(threads.join(".s1.deleted")).unwrap();
     fs::write(threads.join(".s1.deleted/events.jsonl"), "rest").unwrap();
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&threads), [""; 0]);
 
-    // A creation cut before there was a log.
+    // A creation interrupted before there was a log.
     fs::create_dir(workspace.folder()).unwrap();
     assert_nothing_listed(&workspace);
     workspace.store.delete(&ID.into()).unwrap();
