@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_policy_is_null_and_an_omitted_one_is_no_key() {
+    fn absent_policy_is_null_and_omitted_policy_has_no_key() {
         let record = |approval_policy| {
             let record = crate::MutationSession {
                 session_id: "s".into(),

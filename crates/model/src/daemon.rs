@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_the_longest_stays() {
+    fn pauses_grow_and_the_longest_repeats() {
         let mut pauses = vec![BACKOFF_MS[0]];
         for _ in 0..5 {
             pauses.push(next_backoff(pauses[pauses.len() - 1]));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_goes_on_where_it_left_off() {
+    fn backoff_after_returns_the_current_pause() {
         let at = |elapsed| backoff_after(100, elapsed);
         assert_eq!([at(0), at(99), at(100), at(599)], [100, 100, 500, 500]);
         assert_eq!([at(600), at(1599), at(1600)], [1000, 1000, 2000]);

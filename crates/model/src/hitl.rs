@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_states_its_kind() {
+    fn request_id_contains_its_kind() {
         for kind in [
             HitlKind::Question,
             HitlKind::Approval,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_has_the_headline() {
+    fn headline_of_payload_equals_headline_of_request() {
         let lineage = vec![LineageEntry {
             worker_id: "w".into(),
             worker_name: "tester".to_owned(),

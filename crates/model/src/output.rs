@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_no_reader_could_have_cut_there_adds_nothing() {
+    fn invalid_or_repeated_part_adds_no_text() {
         let mut joined = OutputText::new(100);
         joined.append(&part(0, "ab"));
         assert_eq!(joined.append(&part(1, "→")), "");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_text_stays() {
+    fn long_text_keeps_its_end() {
         let mut joined = OutputText::new(10);
         joined.append(&part(0, "0123456789"));
         assert!(!joined.is_cut());

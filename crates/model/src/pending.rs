@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn all_kinds_and_modes_keep_the_order_they_came_in() {
+    fn entries_are_returned_in_order_of_arrival() {
         let queue = mixed();
         let all = ["r1", "m1", "m2", "r2", "m3", "r3", "m4"];
         assert_eq!(ids(&queue.in_order()), all);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_what_waits() {
+    fn bytes_count_only_pending_entries() {
         let mut queue = queue(vec![message("m1", FinishStep), message("m2", AuditOnly)]);
         assert_eq!(queue.bytes(), 4);
         queue.replace(&"m1".into(), &[ContentBlock::text("longer")]);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_of_one_that_waits_and_no_kind_takes_it_from_the_other() {
+    fn new_entry_replaces_one_with_the_same_id_and_kind() {
         let mut queue = queue(vec![
             message("x", FinishStep),
             reminder("x", FinishStep),

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_gets_what_its_author_left_out() {
+    fn complete_fills_in_omitted_fields() {
         let steps = json!([{"content": "Look"}, {"id": "mine", "content": "Answer"}]);
         let given = json!({"schema_version": "harn.plan.v1", "title": " ", "steps": steps});
         let plan = completed(given.clone());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_no_more_than_its_entries() {
+    fn document_of_another_version_becomes_its_entries() {
         let steps = json!([{"content": "Look"}]);
         let plan = completed(json!({"schema_version": "harn.plan.v2", "steps": steps}));
         let look = json!({"content": "Look", "status": "pending", "priority": "medium"});

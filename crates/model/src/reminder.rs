@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reaches_as_deep_as_it_says_and_tells_where_it_comes_from() {
+    fn reminder_propagates_to_its_depth_and_keeps_its_origin() {
         for (propagate, depth) in [
             (ReminderPropagation::None, 1),
             (ReminderPropagation::Session, 2),
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_it_comes_to_is_one_that_models_know() {
+    fn role_hint_renders_as_a_role_of_models() {
         let roles = [
             (RoleHint::System, "system"),
             (RoleHint::Developer, "developer"),
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_older_where_nothing_can() {
+    fn reminder_without_ttl_does_not_age() {
         let mut active = ActiveReminders::default();
         let reminder = SystemReminder::new("r", "body");
         active.apply(&ReminderChange::Inherited { reminder });
@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_by_id_key_and_freshness_is_what_is_in_force() {
+    fn lookups_by_id_key_and_freshness_return_active_reminders() {
         let mut active = ActiveReminders::default();
         for (id, key) in [("a", Some("k")), ("b", None), ("c", Some("l")), ("d", None)] {
             let reminder = keyed(id, key);
@@ -579,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn of_those_that_come_the_last_with_a_key_stays() {
+    fn last_new_reminder_with_a_key_replaces_the_others() {
         let mut active = ActiveReminders::default();
         for id in ["old", "gone"] {
             let reminder = keyed(id, Some("k"));

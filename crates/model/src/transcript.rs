@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_call_returns_what_its_updates_said() {
+    fn end_of_call_returns_title_status_and_output() {
         let mut printed = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
         printed.title = Some("Look around".to_owned());
         printed.content = Some(vec![ToolContent::Output(CommandOutput {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn decision_and_answer_return_what_was_asked() {
+    fn decision_and_answer_return_their_question() {
         let ask = PermissionAsked::new("a".into(), ToolCall::new("c", "look"), Vec::new());
         let resolved = PermissionResolved {
             ask_id: "a".into(),
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_turn_returns_what_is_left_open() {
+    fn end_of_turn_returns_open_items() {
         let closed = closed([started(), announced(), ended(), ended()]);
         assert_eq!(closed[2].left.calls["c"].tag, 2);
         assert!(closed[3].left.calls.is_empty());

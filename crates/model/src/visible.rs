@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn control_sequences_go() {
+    fn control_sequences_are_removed() {
         check("\u{1b}[1;31mred\u{1b}[0m", "red");
         check("\u{1b}]0;title\u{7}text", "text");
         check(
@@ -168,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_go_but_newline_and_tab() {
+    fn control_characters_except_newline_and_tab_are_removed() {
         check("a\rb\u{8}c\u{7f}d\u{0}e\u{85}f", "abcdef");
         check("a\r\n\tb", "a\n\tb");
     }
 
     #[test]
-    fn what_is_cut_off_hides_no_more_than_its_line() {
+    fn unfinished_sequence_hides_at_most_its_line() {
         check("text \u{1b}", "text ");
         check("text \u{1b}[1;", "text ");
         check("\u{1b}]0;no end\nnext line", "\nnext line");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspect_is_found_wherever_it_stands() {
+    fn control_character_is_found_at_any_offset() {
         for at in [0, 1, 31, 32, 33, 63, 64, 100] {
             let text = format!("{}\u{7}end", "x".repeat(at));
             check(&text, &format!("{}end", "x".repeat(at)));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_sequence_is_found_where_it_begins() {
+    fn unfinished_sequence_returns_its_start() {
         let cases = [
             ("", None),
             ("text", None),

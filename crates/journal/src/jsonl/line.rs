@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_stands_in_front_and_the_line_ends() {
+    fn line_begins_with_the_version_and_ends_with_a_newline() {
         let mut buf = b"before\n".to_vec();
         let mut event = envelope(AgentEvent::message("a\nb"));
         encode(&mut buf, &event).unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_json_lacks_is_refused() {
+    fn encode_rejects_numbers_that_json_lacks() {
         for amount in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let event = envelope(AgentEvent::Usage(Usage {
                 used: 1,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_depth_is_written_is_read_and_one_more_is_refused() {
+    fn deepest_event_is_read_back_and_a_deeper_one_is_rejected() {
         fn nested(levels: u32) -> Envelope {
             let mut payload = json!(1);
             for _ in 0..levels {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_back_as_they_were() {
+    fn numbers_survive_a_round_trip() {
         for amount in [0.1 + 0.2, 1e-7, 122.416_294_033_786_58, f64::MIN_POSITIVE] {
             let event = envelope(AgentEvent::Usage(Usage {
                 used: u64::MAX,

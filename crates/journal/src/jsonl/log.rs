@@ -161,7 +161,7 @@ mod tests {
     };
 
     #[test]
-    fn a_batch_that_cannot_be_undone_ends_the_appending() {
+    fn append_fails_after_a_batch_that_cannot_be_undone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         fs::write(&path, "").unwrap();

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_found_wherever_it_is() {
+    fn prompt_is_found_at_any_offset() {
         for before in (0..2 * BLOCK).step_by(61) {
             let mode_id = "m".repeat(before);
             let mode = AgentEvent::ModeChanged { mode_id };
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_not_a_prompt() {
+    fn text_that_looks_like_a_prompt_is_ignored() {
         let looks_like = log([AgentEvent::TurnStarted(prompt())]);
         let looks_like = String::from_utf8(looks_like).unwrap();
         let events = log([AgentEvent::message(looks_like)]);

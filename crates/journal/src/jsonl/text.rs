@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_is_read_and_shared() {
+    fn text_chunk_is_decoded_and_shares_its_ids() {
         let mut before = PreviousLineIds::default();
         let said = |seq| {
             let said = (
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(seq in 1..u64::MAX, at: u64, parts in parts()) {
+        fn written_text_chunk_is_read_back(seq in 1..u64::MAX, at: u64, parts in parts()) {
             let envelope = envelope(seq, at, parts);
             let line = written(&envelope);
             let read = read(&line, Seq(seq), &mut PreviousLineIds::default());
@@ -220,7 +220,7 @@ mod tests {
 
         /// A damaged line is never decoded differently from the parser.
         #[test]
-        fn what_is_damaged_is_left_to_the_parser(
+        fn damaged_line_is_left_to_the_parser(
             parts in parts(), at: proptest::sample::Index, byte: u8, kind in 0..3u8,
         ) {
             let mut line = written(&envelope(3, 9, parts));

@@ -15,7 +15,7 @@ const STATE: &str = "HARN_JOURNAL_TEST_DISK_STATE";
 const ROOM: u64 = 4096;
 
 #[test]
-fn a_full_disk_costs_the_failed_batch_only() {
+fn full_disk_loses_only_the_failed_batch() {
     let workspace = Workspace::with(&words(1, 10));
     // The signal for the limit would end the process; the child inherits that it is ignored.
     let output = Command::new("sh")

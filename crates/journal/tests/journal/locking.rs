@@ -44,7 +44,7 @@ fn a_reader_or_syncer_left_over_does_not_keep_the_lock() {
 }
 
 #[test]
-fn another_process_locks_us_out_and_its_death_lets_us_in() {
+fn lock_of_another_process_ends_with_that_process() {
     let workspace = Workspace::with(&words(1, 1));
     let mut other = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "locking::the_other_process", "--nocapture"])

@@ -15,7 +15,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_appended_is_what_is_reopened(batches in batches(12)) {
+    fn reopened_log_has_the_appended_events(batches in batches(12)) {
         let workspace = Workspace::new();
         let mut log = workspace.create();
         let mut live = SessionView::default();
@@ -77,7 +77,7 @@ proptest! {
 
 /// A small journal, cut at every byte instead of random ones.
 #[test]
-fn a_small_journal_cut_at_every_byte() {
+fn small_journal_recovers_from_a_cut_at_every_byte() {
     let all = words(1, 5);
     let workspace = Workspace::with(&all);
     let text = workspace.text();
@@ -88,7 +88,7 @@ fn a_small_journal_cut_at_every_byte() {
 
 /// Every byte with a few values; all values would take too long.
 #[test]
-fn a_small_journal_damaged_at_every_byte() {
+fn small_journal_reports_or_survives_damage_at_every_byte() {
     let all = words(1, 3);
     let workspace = Workspace::with(&all);
     let whole = workspace.text();
