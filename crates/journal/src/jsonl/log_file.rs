@@ -91,7 +91,7 @@ impl EventOffsets {
         }
     }
 
-    /// Adds offsets of later events, which the caller selected with `keeps`.
+    /// Adds offsets of later events; the caller selects the events to store.
     pub(super) fn extend(&mut self, offsets: &[u64]) {
         self.0.extend_from_slice(offsets);
     }
