@@ -1,7 +1,7 @@
-//! The durable event log of a session: the only room that knows a disk format.
+//! The durable event log of a session: the only crate that knows a disk format.
 //!
-//! [`Store`] and [`SessionLog`] are the port another backend implements; [`JsonlStore`] is ours. Nothing here
-//! knows a wire or an agent.
+//! [`Store`] and [`SessionLog`] are the port for other backends; [`JsonlStore`] is ours. Nothing here knows a wire
+//! or an agent.
 
 mod error;
 mod jsonl;

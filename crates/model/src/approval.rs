@@ -1,5 +1,5 @@
-//! `ApprovalRequest`: the one record that hosts render, whether a tool waits or an agent asks a person. The
-//! names are the contract's.
+//! `ApprovalRequest`: the one record that hosts render for a tool call or an agent's question that needs an
+//! approval. The field names are the contract's.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,73 +7,73 @@ use serde_json::Value;
 
 use crate::{MutationSession, PermissionAsked, PolicyDecision, SessionId, WorkspacePathInfo, time};
 
-/// What somebody is asked to approve.
+/// An action that a person is asked to approve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ApprovalRequest {
-    /// The tool call's id, or that of the question.
+    /// The id of the tool call or of the question.
     pub id: String,
-    /// What would be done: a tool's name, or an action's.
+    /// The name of the tool or of the action.
     pub action: String,
-    /// With what.
+    /// The arguments of the action.
     #[serde(default)]
     pub args: Value,
-    /// Who wants it: a worker, else a session.
+    /// The worker that wants the action, else the session.
     pub principal: String,
-    /// Since when, RFC 3339.
+    /// When the approval was requested, RFC 3339.
     pub requested_at: String,
-    /// Until when, RFC 3339.
+    /// When the request expires, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<String>,
-    /// How many have to agree.
+    /// How many people have to approve.
     pub approvers_required: u64,
-    /// What to look at before deciding.
+    /// References to read before deciding.
     #[serde(default)]
     pub evidence_refs: Vec<ApprovalEvidence>,
-    /// Under which right it would act, and the receipt of the policy that asks.
+    /// The mutation record of the action, and the receipt of the policy that asks.
     #[serde(default)]
     #[schemars(with = "Option<UndoShape>")]
     pub undo_metadata: Option<UndoMetadata>,
-    /// What it needs, as `capability.operation`.
+    /// The capabilities that the action needs, as `capability.operation`.
     #[serde(default)]
     pub capabilities_requested: Vec<String>,
 }
 
-/// Something to look at before deciding.
+/// A reference to read before deciding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ApprovalEvidence {
-    /// `workspace_path`, or what an agent names.
+    /// `workspace_path`, or a kind that the agent names.
     pub kind: String,
-    /// Where it is.
+    /// The path or the address.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// What is known of it.
+    /// Details about the reference.
     #[serde(default)]
     pub metadata: Value,
 }
 
-/// The mutation record, with the receipt beside its fields.
+/// The mutation record, with the receipt next to its fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoMetadata {
-    /// Under which right it would act.
+    /// The mutation record of the action.
     #[serde(flatten)]
     pub mutation: Option<MutationSession>,
-    /// What the policy decided.
+    /// The receipt of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_decision: Option<PolicyDecision>,
 }
 
-// The schema of `UndoMetadata`: its own would make every field of the mutation record one that may be missing.
-/// The mutation record, with the receipt beside its fields.
+// The schema of `UndoMetadata`: its own would make every field of the mutation record optional.
+/// The mutation record, with the receipt next to its fields.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "UndoMetadata")]
 #[allow(dead_code, reason = "only its schema is of use")]
 enum UndoShape {
-    /// With the right it would act under.
+    /// With a mutation record.
     Mutation(MutationUndo),
-    /// Of a call that changes nothing.
+    /// For a call that changes nothing.
     Receipt(ReceiptUndo),
 }
 
@@ -81,10 +81,10 @@ enum UndoShape {
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is of use")]
 struct MutationUndo {
-    /// Under which right it would act.
+    /// The mutation record of the action.
     #[serde(flatten)]
     mutation: MutationSession,
-    /// What the policy decided.
+    /// The receipt of the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy_decision: Option<PolicyDecision>,
 }
@@ -93,12 +93,12 @@ struct MutationUndo {
 #[schemars(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is of use")]
 struct ReceiptUndo {
-    /// What the policy decided.
+    /// The receipt of the policy.
     policy_decision: PolicyDecision,
 }
 
 impl ApprovalRequest {
-    /// The request for a tool call that waits in `session`.
+    /// Builds the request for a tool call that waits in `session`.
     #[must_use]
     pub fn of_tool(session: &SessionId, ask: &PermissionAsked) -> Self {
         let call = &ask.tool_call;
@@ -106,7 +106,7 @@ impl ApprovalRequest {
         let receipt = ask.policy_decision.as_ref();
         let worker = mutation.and_then(|m| m.worker_id.as_ref().map(|id| id.as_str()));
         let acting = mutation.map(|m| m.session_id.as_str());
-        // The first that has a name: the worker, the session it acts for, the one that is asked in.
+        // The first that has a name: the worker, the session it acts for, the session that asks.
         let mut named = [worker, acting].into_iter().flatten();
         let principal = named.find(|name| !name.is_empty());
         let capabilities = receipt.map(|receipt| receipt.context.capabilities.clone());

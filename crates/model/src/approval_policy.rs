@@ -1,4 +1,4 @@
-//! The policy that a mutation session acts under, as hosts see it: the four lists of the contract.
+//! The policy of a mutation session, as hosts receive it: the four lists of the contract.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub enum ApprovalPolicy {
     Lists(ApprovalLists),
     /// No policy is in force.
     None,
-    /// A record of the same call or question has it; this one omits the key.
+    /// Another record of the same call or question has the policy; this one omits the key.
     #[default]
     #[serde(skip)]
     Omitted,
@@ -29,8 +29,8 @@ impl ApprovalPolicy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ApprovalLists {
-    // A journal of an earlier version has the policy in another form; then the strictest list is read.
-    /// Tools that run without a question, whatever their arguments.
+    // A journal of an earlier version has the policy in another form; it is then read as the strictest lists.
+    /// Tools that run without a question, with any arguments.
     #[serde(default = "nothing")]
     #[schemars(!default)]
     pub auto_approve: Vec<String>,
@@ -42,11 +42,11 @@ pub struct ApprovalLists {
     #[serde(default)]
     #[schemars(!default)]
     pub require_approval: Vec<String>,
-    /// Paths that may be written; without any, all in the session's directories.
+    /// Paths that may be written; if empty, all paths in the session's directories.
     #[serde(default = "nothing")]
     #[schemars(!default)]
     pub write_path_allowlist: Vec<String>,
-    /// The size of the lists where they are too large for the record, which then has the strictest lists.
+    /// The size of the lists if they are too large for the record, which then has the strictest lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted_bytes: Option<usize>,
 }
@@ -55,7 +55,7 @@ impl ApprovalLists {
     /// A pattern that matches no tool and no path.
     pub const NOTHING: &'static str = "<nothing>";
 
-    /// The strictest lists, in the place of lists of so many bytes.
+    /// Returns the strictest lists, in place of lists of `bytes` bytes.
     #[must_use]
     pub fn too_large(bytes: usize) -> Self {
         Self {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_policy_is_null_and_an_omitted_one_is_no_key() {
+    fn absent_policy_is_null_and_omitted_policy_has_no_key() {
         let record = |approval_policy| {
             let record = crate::MutationSession {
                 session_id: "s".into(),

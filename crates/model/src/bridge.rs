@@ -1,5 +1,5 @@
-//! What a host lends over its bridge, in one form, however the host puts it: tools, capabilities, skills and
-//! how it ranks them.
+//! What a host lends over its bridge, in one form for every way a host sends it: tools, capabilities, skills and
+//! their ranking.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +13,20 @@ use serde_json::Value;
 pub struct HostTool {
     /// Its name.
     pub name: String,
-    /// What it does; may be empty.
+    /// A description; may be empty.
     pub description: String,
     /// The JSON Schema of its arguments, or null.
     pub schema: Value,
-    /// Whether it should not be used any more.
+    /// Whether the tool should no longer be used.
     pub deprecated: bool,
 }
 
-/// Which operations a host has, by capability.
+/// The operations of a host, by capability.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostCapabilities(pub BTreeMap<String, BTreeSet<String>>);
 
 impl HostCapabilities {
-    /// Whether it has an operation, such as `process` and `list_shells`.
+    /// Whether the host has an operation, such as `process` and `list_shells`.
     #[must_use]
     pub fn has(&self, capability: &str, operation: &str) -> bool {
         let operations = self.0.get(capability);
@@ -34,33 +34,33 @@ impl HostCapabilities {
     }
 }
 
-/// A skill that a host has, as its list tells of it.
+/// A skill in a host's list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillRef {
-    /// What it is fetched by.
+    /// The id to fetch it by.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub description: String,
-    /// Where the host has it from.
+    /// Where the host got it.
     #[serde(default)]
     pub source: String,
-    /// When it helps, where the list says it.
+    /// When to use it, if the list has that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_to_use: Option<String>,
-    /// Globs of the files it is about, where the list says them.
+    /// Globs of the files that it applies to, if the list has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
 }
 
-/// A skill as a host hands it over: the manifest as it came, nested or flat, and its text.
+/// A skill with its text. A host sends its manifest nested or flat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostSkill {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its text.
     pub body: String,
@@ -68,28 +68,28 @@ pub struct HostSkill {
     pub manifest: serde_json::Map<String, Value>,
 }
 
-/// Skills to be ranked by a host.
+/// A request that a host rank skills.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillMatchRequest {
     /// `host` or `embedding`, as the session is configured.
     pub strategy: String,
-    /// What the user said last.
+    /// The user's last message.
     pub prompt: String,
     /// Files that are in use.
     pub working_files: Vec<String>,
-    /// What to choose from.
+    /// The skills to rank.
     pub candidates: Vec<SkillToMatch>,
 }
 
-/// A skill to be ranked.
+/// A skill to rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillToMatch {
-    /// Its name, or its id where the name could mean another skill.
+    /// Its name, or its id if the name is ambiguous.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// When it helps.
+    /// When to use it.
     pub when_to_use: String,
-    /// Globs of the files it is about.
+    /// Globs of the files that it applies to.
     pub paths: Vec<String>,
 }

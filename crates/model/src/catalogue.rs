@@ -1,4 +1,4 @@
-//! What an agent may call: tools as a session's catalogue lists them, whoever runs them.
+//! The tools that an agent may call, as a session's catalogue lists them, with the party that runs each.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,24 +8,24 @@ use crate::{McpServerTag, ToolAnnotations, ToolExecutor};
 /// A tool of a catalogue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// Its name, which no other tool of the catalogue has.
+    /// Its name, unique in the catalogue.
     pub name: String,
-    /// What it does, for whoever chooses it.
+    /// A description, for the caller that chooses a tool.
     pub description: String,
-    /// The JSON Schema of its arguments, where there is one.
+    /// The JSON Schema of its arguments, if there is one.
     pub schema: Option<Value>,
-    /// What is known of it before it runs; what says nothing counts as writing.
+    /// Its properties as known before it runs; a tool without annotations counts as writing.
     pub annotations: Option<ToolAnnotations>,
-    /// Who runs it.
+    /// The party that runs it.
     pub source: ToolSource,
-    /// Whether it is there for those who know it already.
+    /// Whether it is deprecated: kept for callers that already use it.
     pub deprecated: bool,
 }
 
-/// Who runs a tool.
+/// The party that runs a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ToolSource {
-    /// We do.
+    /// This process.
     Builtin,
     /// The host, over the bridge.
     Host,
@@ -38,11 +38,11 @@ pub enum ToolSource {
 }
 
 impl ToolSource {
-    /// The one who runs such a tool, as calls tell it.
+    /// Returns the executor that calls of such a tool report.
     #[must_use]
     pub fn executor(&self) -> ToolExecutor {
         match self {
-            // What a skill adds runs in this process.
+            // The tools of a skill run in this process.
             Self::Builtin | Self::Skill(_) => ToolExecutor::HarnBuiltin,
             Self::Host => ToolExecutor::HostBridge,
             Self::Mcp(server) => ToolExecutor::McpServer {
@@ -54,18 +54,18 @@ impl ToolSource {
     }
 }
 
-/// A catalogue changed.
+/// A change of a catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolsChange {
-    /// Tools that came, sorted.
+    /// Tools that are new, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<String>,
-    /// Tools that went, sorted.
+    /// Tools that are gone, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
-    /// Tools that are described otherwise now, sorted.
+    /// Tools whose definition changed, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// How many there are.
+    /// The number of tools in the catalogue.
     pub total: u64,
 }

@@ -1,4 +1,4 @@
-//! Composition runs: a snippet that calls several tools under one ceiling.
+//! Composition runs: a snippet calls several tools under one limit of side effects.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{ErrorCategory, ToolCallStatus, ToolExecutor, ToolKind, hash};
 
-/// How far a tool may reach, from nothing to the network.
+/// The side effects that a tool may have, the least first.
 #[derive(
     Clone,
     Copy,
@@ -25,27 +25,27 @@ use crate::{ErrorCategory, ToolCallStatus, ToolExecutor, ToolKind, hash};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SideEffectLevel {
-    /// Touches nothing.
+    /// No side effects.
     #[default]
     None,
-    /// Reads.
+    /// Reads only.
     ReadOnly,
     /// Writes in the workspace.
     WorkspaceWrite,
     /// Runs processes.
     ProcessExec,
-    /// Reaches the network.
+    /// Uses the network.
     Network,
 }
 
-/// What is known about a tool before it runs.
+/// The properties of a tool as known before it runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ToolAnnotations {
-    /// What sort of tool.
+    /// The kind of tool.
     #[serde(default)]
     pub kind: ToolKind,
-    /// How far it reaches.
+    /// Its side effects.
     #[serde(default)]
     pub side_effect_level: SideEffectLevel,
     /// Which arguments are paths, and how arguments are named.
@@ -54,64 +54,64 @@ pub struct ToolAnnotations {
     /// Operations it needs, by capability.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capabilities: BTreeMap<String, Vec<String>>,
-    /// Whether it makes artifacts.
+    /// Whether it creates artifacts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emits_artifacts: Option<bool>,
-    /// Tools that read what it leaves behind.
+    /// Tools that read its stored result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub result_readers: Vec<String>,
-    /// Whether its result is small enough to stand in the conversation.
+    /// Whether its result is small enough to be part of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline_result: Option<bool>,
 }
 
-/// The parent of a composition: the same envelope at start, finish and error; at the start the result
-/// parts are empty. An agent gives the snippet and the manifest at the start; the runtime hashes them,
-/// and repeats language, hashes and ceiling at the end.
+/// The parent of a composition: the same record at start, finish and error; at the start the result fields are
+/// empty. An agent gives the snippet and the manifest at the start; the runtime hashes them, and repeats language,
+/// hashes and ceiling at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompositionRun {
-    /// Groups parent and children.
+    /// The id that parent and children share.
     pub run_id: String,
     /// The snippet's language.
     #[serde(default)]
     pub language: String,
-    /// The snippet; stays in the journal.
+    /// The snippet; stored only in the journal.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub snippet: String,
-    /// What the snippet may call; stays in the journal.
+    /// The tools that the snippet may call; stored only in the journal.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub binding_manifest: Value,
-    /// See [`snippet_hash`]; filled by the runtime.
+    /// See [`snippet_hash`]; the runtime fills it.
     #[serde(default)]
     pub snippet_hash: String,
-    /// See [`binding_manifest_hash`]; filled by the runtime.
+    /// See [`binding_manifest_hash`]; the runtime fills it.
     #[serde(default)]
     pub binding_manifest_hash: String,
-    /// How far children may reach.
+    /// The highest level of side effects that children may have.
     #[serde(default = "read_only")]
     pub requested_side_effect_ceiling: SideEffectLevel,
-    /// What it printed.
+    /// Its standard output.
     #[serde(default)]
     pub stdout: Option<String>,
-    /// What it complained about.
+    /// Its standard error.
     #[serde(default)]
     pub stderr: Option<String>,
-    /// What it made.
+    /// The artifacts it created.
     #[serde(default)]
     pub artifacts: Vec<Value>,
-    /// What it returned.
+    /// Its return value.
     #[serde(default)]
     pub result: Option<Value>,
     /// Why it failed.
     #[serde(default)]
     pub failure_category: Option<FailureCategory>,
-    /// What it said when it failed.
+    /// The error message.
     #[serde(default)]
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(default)]
     pub duration_ms: Option<u64>,
-    /// Anything else.
+    /// Further data.
     #[serde(default)]
     pub metadata: Map<String, Value>,
 }
@@ -120,43 +120,43 @@ pub struct CompositionRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCategory {
-    /// No such language.
+    /// The language is not supported.
     UnsupportedLanguage,
-    /// Arguments did not fit.
+    /// Arguments do not match their schema.
     SchemaValidation,
-    /// A rule said no.
+    /// The policy denied a call.
     PolicyDenied,
     /// A child failed.
     ChildToolError,
     /// The snippet failed.
     ExecutionError,
-    /// It took too long.
+    /// The run exceeded its time limit.
     Timeout,
     /// It was cancelled.
     Cancelled,
-    /// None of these.
+    /// Another reason.
     Unknown,
 }
 
-/// A child of a composition begins.
+/// The start of a child call of a composition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildCall {
-    /// Its parent.
+    /// The id of the composition.
     pub run_id: String,
-    /// Its id.
+    /// The id of the child call.
     pub tool_call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// Its place, from 0.
+    /// Its position in the run, from 0.
     #[serde(default)]
     pub operation_index: u64,
-    /// What decides its mutation class; not the parent.
+    /// The tool's annotations. They, not the parent, decide its mutation class.
     #[serde(default)]
     pub annotations: Option<ToolAnnotations>,
-    /// How far it reaches.
+    /// The side effects that it requests.
     #[serde(default)]
     pub requested_side_effect_level: SideEffectLevel,
-    /// What the policy saw.
+    /// The context of the policy's decision.
     #[serde(default)]
     pub policy_context: Map<String, Value>,
     /// Its arguments.
@@ -164,36 +164,36 @@ pub struct ChildCall {
     pub raw_input: Value,
 }
 
-/// A child of a composition ended.
+/// The end of a child call of a composition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildResult {
-    /// Its parent.
+    /// The id of the composition.
     pub run_id: String,
-    /// Its id.
+    /// The id of the child call.
     pub tool_call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// Its place, from 0.
+    /// Its position in the run, from 0.
     #[serde(default)]
     pub operation_index: u64,
-    /// How it ended.
+    /// The final status.
     pub status: ToolCallStatus,
     /// Its result.
     #[serde(default)]
     pub raw_output: Option<Value>,
-    /// What went wrong.
+    /// The error message.
     #[serde(default)]
     pub error: Option<String>,
-    /// Which sort of wrong.
+    /// The category of the error.
     #[serde(default)]
     pub error_category: Option<ErrorCategory>,
-    /// Who ran it.
+    /// The party that ran it.
     #[serde(default)]
     pub executor: Option<ToolExecutor>,
-    /// From call to result.
+    /// Milliseconds from call to result.
     #[serde(default)]
     pub duration_ms: Option<u64>,
-    /// While it ran.
+    /// Milliseconds that it ran.
     #[serde(default)]
     pub execution_duration_ms: Option<u64>,
 }
@@ -202,7 +202,7 @@ fn read_only() -> SideEffectLevel {
     SideEffectLevel::ReadOnly
 }
 
-/// `sha256:` and the digest, in hex, of the domain, the language and the snippet, NUL between them.
+/// Returns `sha256:` and the digest, in hex, of the domain, the language and the snippet, NUL between them.
 #[must_use]
 pub fn snippet_hash(language: &str, snippet: &str) -> String {
     let domain = b"harn.composition.snippet.v1";
@@ -210,8 +210,8 @@ pub fn snippet_hash(language: &str, snippet: &str) -> String {
     format!("sha256:{hash}")
 }
 
-/// `sha256:` and the digest, in hex, of the domain and the manifest as compact JSON with sorted keys,
-/// NUL between them.
+/// Returns `sha256:` and the digest, in hex, of the domain and the manifest as compact JSON with sorted keys, NUL
+/// between them.
 #[must_use]
 pub fn binding_manifest_hash(manifest: &Value) -> String {
     let mut canonical = manifest.clone();
@@ -226,7 +226,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The digests are those of `printf 'harn.composition.snippet.v1\0lua\0return 1' | sha256sum` and its like.
+    /// The digests come from `printf 'harn.composition.snippet.v1\0lua\0return 1' | sha256sum` and similar
+    /// commands.
     #[test]
     fn hashes_cover_the_domain_and_every_part() {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a prompt or a message is made of.
+//! Content blocks: the parts of a prompt, a message or a tool result.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum ContentBlock {
         mime_type: String,
         /// Base64 data.
         data: String,
-        /// Where it came from.
+        /// Where it came from, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         uri: Option<String>,
     },
@@ -28,9 +28,9 @@ pub enum ContentBlock {
         /// Base64 data.
         data: String,
     },
-    /// A resource whose content came along.
+    /// A resource with its content.
     Resource(Resource),
-    /// A resource named but not included.
+    /// A reference to a resource, without its content.
     ResourceLink(ResourceLink),
 }
 
@@ -40,7 +40,7 @@ impl ContentBlock {
         Self::Text { text: text.into() }
     }
 
-    /// What this kind of block is called in an error message.
+    /// Returns the name of this kind of block for error messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl ContentBlock {
         }
     }
 
-    /// About how many bytes this block keeps alive.
+    /// Returns the approximate number of bytes that this block keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
@@ -71,7 +71,7 @@ impl ContentBlock {
 pub struct Resource {
     /// Its address.
     pub uri: String,
-    /// Media type, where known.
+    /// Media type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Its text.
@@ -82,14 +82,14 @@ pub struct Resource {
     pub blob: Option<String>,
 }
 
-/// A resource the agent may fetch itself.
+/// A resource that the agent may fetch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLink {
     /// Its address.
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// Media type, where known.
+    /// Media type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// A title for people.
@@ -103,7 +103,7 @@ pub struct ResourceLink {
     pub size: Option<i64>,
 }
 
-/// The text of a list of blocks: texts and embedded text resources, a line break between them.
+/// Returns the texts of the blocks, joined by line breaks: texts, embedded text resources and addresses of links.
 #[must_use]
 pub fn plain_text(blocks: &[ContentBlock]) -> String {
     let mut out = String::new();

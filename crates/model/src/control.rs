@@ -1,93 +1,93 @@
-//! Who wants something of a running session, and what came of it: the record of every control.
+//! Controls of a running session (inject, remind, revoke, cancel): their senders, targets and results.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{MessageId, SessionId, TurnId};
 
-/// Whoever sent a control, as they named themselves.
+/// The sender of a control, as it identified itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
-    /// The client.
+    /// The id of the client.
     pub client_id: String,
-    /// What it is to the session.
+    /// Its role in the session.
     pub role: String,
-    /// Which way it came.
+    /// The route it used, such as `acp`.
     pub source: String,
 }
 
 impl Actor {
-    /// Whether everything that is pending is theirs to change.
+    /// Whether it may change everything that is pending.
     #[must_use]
     pub fn is_host_owner(&self) -> bool {
         self.role == "host_owner"
     }
 }
 
-/// What was wanted.
+/// The kind of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlKind {
-    /// A message for the running turn.
+    /// Inject a message into the running turn.
     Inject,
-    /// To take one back.
+    /// Revoke an injected message.
     RevokeInject,
-    /// To say it differently.
+    /// Replace the content of an injected message.
     ReplaceInject,
-    /// A reminder.
+    /// Queue a reminder.
     Remind,
-    /// To take one back.
+    /// Revoke a reminder.
     RevokeReminder,
-    /// To stop the turn.
+    /// Cancel the turn.
     Cancel,
 }
 
-/// What came of it.
+/// The result of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlResult {
-    /// It waits for its delivery.
+    /// The message or reminder waits for its delivery.
     Accepted,
-    /// It is taken back.
+    /// The message or reminder is revoked.
     Revoked,
-    /// It says something else now.
+    /// The message has new content.
     Replaced,
-    /// The turn was told to stop.
+    /// The turn receives the cancellation.
     Cancelled,
-    /// The turn had been told before.
+    /// The turn was cancelled before.
     AlreadyCancelled,
-    /// It had been taken back before.
+    /// The message or reminder was revoked before.
     AlreadyRevoked,
-    /// The agent has it.
+    /// The agent has already received the message or reminder.
     AlreadyDelivered,
-    /// No such message.
+    /// No message has this id.
     UnknownMessageId,
-    /// No such reminder.
+    /// No reminder has this id.
     UnknownReminderId,
-    /// It belongs to somebody else, or somebody else is in control.
+    /// It belongs to another actor, or another client is the controller.
     NotOwnerOrNotAuthorized,
-    /// Nothing is running.
+    /// No turn is running.
     NoActivePrompt,
-    /// Too much is waiting.
+    /// Too many messages or reminders are pending.
     QueueFull,
-    /// There is one of this name already.
+    /// A reminder with this id exists already.
     IdInUse,
 }
 
-/// How a control went.
+/// Whether a control had an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlStatus {
-    /// It did something.
+    /// It had an effect.
     Accepted,
-    /// It had been done.
+    /// Its effect existed before.
     Idempotent,
-    /// It was refused.
+    /// It was rejected.
     Rejected,
 }
 
 impl ControlResult {
-    /// How a control with this result went.
+    /// Returns the status of a control of the kind `of` with this result.
     #[must_use]
     pub fn status(self, of: ControlKind) -> ControlStatus {
         match self {
@@ -95,7 +95,7 @@ impl ControlResult {
                 ControlStatus::Accepted
             }
             Self::AlreadyCancelled => ControlStatus::Idempotent,
-            // Taking back twice is fine; saying it differently is too late.
+            // Revoking twice is fine; replacing a revoked message is too late.
             Self::AlreadyRevoked if of != ControlKind::ReplaceInject => ControlStatus::Idempotent,
             Self::AlreadyRevoked
             | Self::AlreadyDelivered
@@ -108,7 +108,7 @@ impl ControlResult {
         }
     }
 
-    /// The word for it.
+    /// Returns its wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -129,39 +129,39 @@ impl ControlResult {
     }
 }
 
-/// What a control was about.
+/// The target of a control.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlTarget {
-    /// The session.
+    /// The id of the session.
     pub session_id: SessionId,
-    /// The message.
+    /// The id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The reminder.
+    /// The id of the reminder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder_id: Option<String>,
-    /// The turn.
+    /// The id of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
 }
 
-/// A control and what came of it.
+/// A control and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlOutcome {
     /// The control's id.
     pub control_id: String,
-    /// What was wanted.
+    /// The kind of the control.
     pub control: ControlKind,
-    /// What came of it.
+    /// The result.
     pub result: ControlResult,
-    /// Who wanted it.
+    /// The sender.
     pub actor: Actor,
-    /// Of what.
+    /// The target.
     pub target: ControlTarget,
 }
 
 impl ControlOutcome {
-    /// How it went.
+    /// Returns the status of the control.
     #[must_use]
     pub fn status(&self) -> ControlStatus {
         self.result.status(self.control)

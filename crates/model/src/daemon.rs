@@ -1,53 +1,53 @@
-//! Agents that stay after their work is done, and wait for more.
+//! Agents that stay idle after their work is done and wait for more.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Seq, Timestamp};
 
-/// What happened to an agent that waits.
+/// A change in the state of an idle agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum DaemonChange {
-    /// It began to wait.
+    /// It became idle.
     Idle {
-        /// How often the turn had started an iteration.
+        /// The number of iterations that the turn had started.
         iteration: u64,
-        /// What the pace of its signs of life begins with: the shortest after activity, else where the wait
-        /// before left off.
+        /// The first pause between its idle notifications: the shortest after activity, else the last pause of the
+        /// previous wait.
         backoff_ms: u64,
     },
-    /// It was woken.
+    /// It woke up.
     Woke {
-        /// By what.
+        /// The cause.
         reason: WakeReason,
     },
-    /// It was woken again and again and did nothing; its turn ends.
+    /// It woke up repeatedly and did nothing; its turn ends.
     WatchdogTripped {
-        /// How often in a row.
+        /// The number of wake-ups in a row.
         attempts: u64,
-        /// For how long.
+        /// The duration of these wake-ups in milliseconds.
         elapsed_ms: u64,
     },
 }
 
-/// What woke an agent.
+/// The cause of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WakeReason {
-    /// Somebody said something.
+    /// A message arrived.
     Message,
-    /// A host wanted it awake.
+    /// A host resumed it.
     Resume,
-    /// What it watches changed.
+    /// Something that it watches changed.
     Watch,
-    /// Its own clock.
+    /// Its own timer elapsed.
     Timer,
-    /// A reminder came.
+    /// A reminder arrived.
     Reminder,
 }
 
 impl WakeReason {
-    /// Whether something happened, other than time passing.
+    /// Whether the cause is an event, not only elapsed time.
     #[must_use]
     pub fn is_activity(self) -> bool {
         match self {
@@ -57,23 +57,23 @@ impl WakeReason {
     }
 }
 
-/// An agent that waits.
+/// An idle agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleDaemon {
-    /// How often the turn had started an iteration.
+    /// The number of iterations that the turn had started.
     pub iteration: u64,
-    /// The pause its signs of life began with.
+    /// The first pause between its idle notifications.
     pub backoff_ms: u64,
-    /// Since when.
+    /// When it became idle.
     pub since: Timestamp,
-    /// Where the log says so.
+    /// The event that recorded it.
     pub seq: Seq,
 }
 
-/// The pauses between signs of life of an agent that waits, in milliseconds; the last one stays.
+/// The pauses between the notifications of an idle agent, in milliseconds; the last one repeats.
 pub const BACKOFF_MS: [u64; 4] = [100, 500, 1000, 2000];
 
-/// The pause after this one.
+/// Returns the pause after this one.
 #[must_use]
 pub fn next_backoff(backoff_ms: u64) -> u64 {
     let [.., longest] = BACKOFF_MS;
@@ -81,7 +81,7 @@ pub fn next_backoff(backoff_ms: u64) -> u64 {
     longer.unwrap_or(longest)
 }
 
-/// The pause under way after waiting for `elapsed_ms`, beginning with `backoff_ms`.
+/// Returns the current pause after waiting `elapsed_ms`, if the first pause was `backoff_ms`.
 #[must_use]
 pub fn backoff_after(backoff_ms: u64, elapsed_ms: u64) -> u64 {
     let [.., longest] = BACKOFF_MS;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_the_longest_stays() {
+    fn pauses_grow_and_the_longest_repeats() {
         let mut pauses = vec![BACKOFF_MS[0]];
         for _ in 0..5 {
             pauses.push(next_backoff(pauses[pauses.len() - 1]));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_goes_on_where_it_left_off() {
+    fn backoff_after_returns_the_current_pause() {
         let at = |elapsed| backoff_after(100, elapsed);
         assert_eq!([at(0), at(99), at(100), at(599)], [100, 100, 500, 500]);
         assert_eq!([at(600), at(1599), at(1600)], [1000, 1000, 2000]);

@@ -1,39 +1,39 @@
-//! The receipt of a policy decision: what was decided about a call, by which rule, and from what. Goes into
-//! the journal and, as it is, to hosts; the names are the contract's.
+//! The receipt of a policy decision about a call: the action, the rule and the context. The journal stores it and
+//! hosts receive it unchanged; the field names are the contract's.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{SideEffectLevel, ToolKind};
 
-/// What a policy decided about a tool call, and why.
+/// A policy's decision about a tool call, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PolicyDecision {
-    /// Which sort of receipt this is.
+    /// The version of the receipt.
     #[serde(rename = "type", default)]
     pub receipt: ReceiptType,
-    /// What was decided.
+    /// The decision.
     pub action: PolicyAction,
-    /// Why, for a person.
+    /// The reason, for a person.
     pub reason: String,
-    /// What decided; nothing where the mode spoke because no rule did.
+    /// The rule that decided; none if no rule matched and the mode decided.
     #[serde(default)]
     pub matched_rule: Option<MatchedRule>,
-    /// What makes the call risky, each once, sorted.
+    /// The risks of the call, each once, sorted.
     #[serde(default)]
     pub risk_labels: Vec<RiskLabel>,
-    /// What the decision was made from.
+    /// The input of the decision.
     #[serde(default)]
     pub context: PolicyContext,
 }
 
-/// How many characters of a rule's own words a question repeats.
+/// How many characters of a rule's own text a question repeats.
 const LONGEST_WORDS: usize = 240;
 
 impl PolicyDecision {
-    /// The receipt as a question has it, where it stands four times: the words of a rule are cut to what a person
-    /// reads. The record of the decision has them whole.
+    /// Returns the receipt for a question, which has it four times: a rule's text is truncated to what a person
+    /// reads. The record of the decision has the full text.
     #[must_use]
     pub fn for_question(&self) -> Self {
         let mut receipt = self.clone();
@@ -52,13 +52,13 @@ impl PolicyDecision {
 /// The version of a [`PolicyDecision`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ReceiptType {
-    /// The first.
+    /// The first version.
     #[default]
     #[serde(rename = "harn.permission_policy_decision.v1")]
     V1,
 }
 
-/// What a policy may decide, the laxest first: the greater of two wins.
+/// A policy's possible actions, the least strict first: the greater of two wins.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -66,113 +66,113 @@ pub enum ReceiptType {
 pub enum PolicyAction {
     /// The call runs.
     Allow,
-    /// Somebody is asked.
+    /// A person is asked.
     Ask,
     /// The call does not run.
     Deny,
 }
 
-/// The rule that decided.
+/// The rule that decided about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct MatchedRule {
-    /// Where it stands.
+    /// The list or guard that the rule belongs to.
     pub source: RuleSource,
-    /// What it says.
+    /// The action of the rule.
     pub action: PolicyAction,
-    /// Its name; a pattern's own text where it is one of a list.
+    /// Its name; for a pattern in a list, the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its place in the list, from 0.
+    /// Its index in the list, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
 }
 
-/// Where a rule stands.
+/// The list or guard that a rule belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSource {
     /// The list of tools that never run.
     AutoDeny,
-    /// The list of tools that run unasked.
+    /// The list of tools that run without a question.
     AutoApprove,
-    /// The list of tools that ask.
+    /// The list of tools that need an approval.
     RequireApproval,
     /// The list of paths that may be written.
     WritePathAllowlist,
     /// The ordered rules.
     Rules,
-    /// What somebody chose to have remembered.
+    /// A remembered answer.
     Grant,
     /// Names that are never written.
     ProtectedPath,
-    /// Paths that lead nowhere one can tell.
+    /// Paths that cannot be resolved.
     DefaultPathGuard,
     /// Paths outside the session's directories.
     DefaultExternalPath,
-    /// Commands that were not understood.
+    /// Commands that cannot be parsed.
     DefaultCommandGuard,
     /// The session's mode.
     Mode,
 }
 
-/// What makes a call risky.
+/// A risk of a call.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLabel {
-    /// Somebody has to decide.
+    /// A person has to decide.
     ApprovalRequired,
-    /// A rule that matched looks at commands.
+    /// A rule that matched has a condition on commands.
     CommandRule,
-    /// What a command does depends on what is known only when it runs.
+    /// The effect of a command depends on values known only when it runs.
     DynamicCommand,
-    /// A command can run others that its words do not show.
+    /// A command can run others that are not in its words.
     ExecCapable,
     /// A path is outside the session's directories.
     ExternalPath,
-    /// A path cannot be told.
+    /// A path cannot be resolved.
     InvalidPath,
-    /// A rule denies.
+    /// A rule denies the call.
     MatchedDenyRule,
-    /// A rule that matched looks at MCP servers or tools.
+    /// A rule that matched has a condition on MCP servers or tools.
     McpRule,
-    /// A rule that matched looks at the network.
+    /// A rule that matched has a condition on the network.
     NetworkRule,
-    /// A rule that matched looks at paths.
+    /// A rule that matched has a condition on paths.
     PathRule,
-    /// A path is never written.
+    /// A path is one that is never written.
     ProtectedPath,
-    /// A command could not be read.
+    /// A command cannot be parsed.
     UnparsableCommand,
-    /// A path is not among those that may be written.
+    /// A path is not in the list of paths that may be written.
     WritePathNotAllowed,
 }
 
-/// What a decision was made from.
+/// The input of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PolicyContext {
-    /// The tool.
+    /// The name of the tool.
     #[serde(default)]
     pub tool_name: String,
-    /// What sort of tool; nothing where it does not say.
+    /// The kind of tool; none if it is not declared.
     #[serde(default)]
     pub tool_kind: Option<ToolKind>,
-    /// How far it reaches; nothing where it does not say, which counts as writing.
+    /// The tool's side effects; none if not declared, which counts as writing.
     #[serde(default)]
     pub side_effect: Option<SideEffectLevel>,
-    /// What it needs, as `capability.operation`, sorted.
+    /// The capabilities that it needs, as `capability.operation`, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// The paths it declares, sorted by what is shown of them, each once.
+    /// The paths that it declares, each once, sorted by how they are displayed.
     #[serde(default)]
     pub paths: Vec<WorkspacePathInfo>,
-    /// The commands it would run, in the order of the line, as one reads them.
+    /// The commands that it would run, in the order of the line, as a person reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command_identities: Vec<String>,
-    /// The worker it is from.
+    /// The worker that makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The session's mode.
@@ -180,36 +180,36 @@ pub struct PolicyContext {
     pub mode: Option<String>,
 }
 
-/// A path as a tool declared it, and where it leads.
+/// A path as a tool declared it, and what it resolves to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct WorkspacePathInfo {
-    /// As it was given.
+    /// The path as it was given.
     #[serde(default)]
     pub input: String,
-    /// What sort of path it turned out to be.
+    /// The kind of path.
     #[serde(default)]
     pub kind: PathKind,
-    /// Without `.`, `..` and links: from the session's directory where it is inside, else absolute; as given
-    /// where that cannot be told.
+    /// The path without `.`, `..` and links: relative to the session's directory if it is inside, else absolute;
+    /// as given if it cannot be resolved.
     #[serde(default)]
     pub normalized: String,
-    /// From the session's directory, where it is inside.
+    /// The path relative to the session's directory, if it is inside.
     #[serde(default)]
     pub workspace_path: Option<String>,
-    /// On this machine, where it can be told.
+    /// The path on this machine, if it can be resolved.
     #[serde(default)]
     pub host_path: Option<String>,
-    /// Always false: a path that names the root of another machine is not guessed at.
+    /// Always false: the server does not guess what a path with the root of another machine means.
     #[serde(default)]
     pub recovered_root_drift: bool,
-    /// What is wrong with it, where something is.
+    /// What is wrong with the path, if anything.
     #[serde(default)]
     pub reason: Option<String>,
 }
 
 impl WorkspacePathInfo {
-    /// What a person is shown of it.
+    /// Returns the path as a person sees it.
     #[must_use]
     pub fn display(&self) -> &str {
         let known = self.workspace_path.as_deref().or(self.host_path.as_deref());
@@ -217,7 +217,7 @@ impl WorkspacePathInfo {
     }
 }
 
-/// What sort of path a declared one turned out to be.
+/// The kind of a declared path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
@@ -225,7 +225,7 @@ pub enum PathKind {
     WorkspaceRelative,
     /// Elsewhere on this machine.
     HostAbsolute,
-    /// Nobody can tell.
+    /// It cannot be resolved.
     #[default]
     Invalid,
 }

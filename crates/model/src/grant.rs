@@ -1,4 +1,4 @@
-//! Grants: what somebody chose to have remembered, as narrow as what they were shown.
+//! Grants: remembered answers, for exactly what the person was shown.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,51 +6,51 @@ use serde_json::Value;
 
 use crate::ToolKind;
 
-/// An answer that holds for calls exactly like the one it was given to.
+/// An answer that applies to calls exactly like the one it was given to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Grant {
-    /// Names it, and follows from all it says: the same grant twice is one.
+    /// The id, derived from all other fields: the same grant twice is one.
     pub id: String,
-    /// What it decides.
+    /// Whether it allows or denies.
     pub effect: GrantEffect,
-    /// The directory it holds in.
+    /// The directory it applies to.
     pub workspace: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What sort of tool it was: one that says otherwise of itself does something else.
+    /// The kind of tool: the grant does not cover a tool of the same name with another kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
-    /// What of the tool.
+    /// The arguments that it covers.
     #[serde(flatten)]
     pub subject: GrantSubject,
 }
 
-/// What a grant decides.
+/// Whether a grant allows or denies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantEffect {
-    /// Such a call runs.
+    /// The call runs.
     Allow,
-    /// Such a call does not.
+    /// The call does not run.
     Deny,
 }
 
-/// What a grant is about. Compared whole: nothing is covered that was not shown.
+/// The part of a call that a grant covers. Compared as a whole: a grant covers only what was shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantSubject {
     /// One command, word by word.
     Argv(Vec<String>),
-    /// A line that is more than one command, letter by letter.
+    /// A line of more than one command, character by character.
     Line(String),
-    /// These files, from the workspace, sorted.
+    /// These files, relative to the workspace, sorted.
     Paths(Vec<String>),
-    /// These arguments.
+    /// These exact arguments.
     Arguments(Value),
 }
 
-/// How long an answer holds.
+/// How long an answer applies.
 #[derive(
     Clone,
     Copy,
@@ -70,7 +70,7 @@ pub enum GrantScope {
     /// For this call.
     #[default]
     Once,
-    /// As long as the session is there.
+    /// As long as the session exists.
     Session,
     /// Until it is revoked.
     Always,

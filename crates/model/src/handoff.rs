@@ -1,52 +1,52 @@
-//! Handing work over to a person or another agent.
+//! Handoffs: the record of work that one agent or worker passes on to a person or another agent.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What was done, what is left, and who should go on.
+/// The record of a handoff: the work done, the work left, and the recipient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct HandoffArtifact {
-    /// `handoff_artifact`.
+    /// Always `handoff_artifact`.
     #[serde(rename = "_type")]
     pub artifact: String,
-    /// Its id; minted by the runtime where it is empty.
+    /// Its id; the runtime generates one if it is empty.
     pub id: String,
-    /// The run it comes out of.
+    /// The run that it comes from.
     pub parent_run_id: Option<String>,
-    /// Who hands over.
+    /// The sender.
     pub source_persona: String,
-    /// Who should go on.
+    /// The recipient.
     pub target_persona_or_human: HandoffTarget,
-    /// What to do.
+    /// The task to do.
     pub task: String,
-    /// Why it is handed over.
+    /// The reason for the handoff.
     pub reason: String,
-    /// What supports it.
+    /// References that support it.
     pub evidence_refs: Vec<EvidenceRef>,
-    /// What was changed or looked at.
+    /// Files or entities that were changed or read.
     pub files_or_entities_touched: Vec<String>,
-    /// What is not known.
+    /// Questions without an answer.
     pub open_questions: Vec<String>,
-    /// What stands in the way.
+    /// Obstacles to the task.
     pub blocked_on: Vec<String>,
-    /// What who goes on needs to be able to do.
+    /// The capabilities that the recipient needs.
     pub requested_capabilities: Vec<String>,
-    /// What who goes on may change.
+    /// The side effects that the recipient may cause.
     pub allowed_side_effects: Vec<String>,
-    /// What is left of the budget.
+    /// The remaining budget.
     pub budget_remaining: Option<HandoffBudget>,
-    /// By when.
+    /// The deadline.
     pub deadline_checkback: Option<HandoffDeadline>,
-    /// How sure who hands over is, from 0 to 1.
+    /// The sender's confidence, from 0 to 1.
     pub confidence: Option<f64>,
-    /// Where the records are.
+    /// Links to the records.
     pub receipt_links: Vec<ReceiptLink>,
-    /// When it was made, RFC 3339; filled by the runtime where it is empty.
+    /// When it was created, RFC 3339; the runtime fills it if it is empty.
     pub created_at: String,
-    /// Anything else.
+    /// Further data.
     pub metadata: Map<String, Value>,
 }
 
@@ -76,12 +76,12 @@ impl Default for HandoffArtifact {
     }
 }
 
-/// Who should go on.
+/// The recipient of a handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct HandoffTarget {
-    /// `human`, `persona`, …
+    /// `human`, `persona` or another kind.
     pub kind: String,
     /// Its id.
     pub id: Option<String>,
@@ -89,61 +89,61 @@ pub struct HandoffTarget {
     pub label: Option<String>,
 }
 
-/// Something that supports a handoff.
+/// A reference that supports a handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EvidenceRef {
-    /// The artifact, where it is one.
+    /// The artifact, if it is one.
     pub artifact_id: Option<String>,
-    /// What sort.
+    /// The kind of reference.
     pub kind: Option<String>,
     /// Its name, for people.
     pub label: Option<String>,
-    /// The file, where it is one.
+    /// The file, if it is one.
     pub path: Option<String>,
-    /// Where it is.
+    /// The address.
     pub uri: Option<String>,
 }
 
-/// What is left to spend.
+/// The remaining budget of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct HandoffBudget {
-    /// Tokens.
+    /// Tokens left.
     pub tokens: Option<u64>,
-    /// Tool calls.
+    /// Tool calls left.
     pub tool_calls: Option<u64>,
-    /// Money.
+    /// Dollars left.
     pub dollars: Option<f64>,
 }
 
-/// By when something is due.
+/// The deadline of a handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct HandoffDeadline {
-    /// When it must be done.
+    /// When the task must be done.
     pub deadline: Option<String>,
-    /// When to ask how it goes.
+    /// When to ask about progress.
     pub checkback_at: Option<String>,
 }
 
-/// Where a record is.
+/// A link to a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ReceiptLink {
-    /// What sort.
+    /// The kind of record.
     pub kind: Option<String>,
     /// Its name, for people.
     pub label: Option<String>,
-    /// The run.
+    /// The id of the run.
     pub run_id: Option<String>,
-    /// The artifact.
+    /// The id of the artifact.
     pub artifact_id: Option<String>,
-    /// The file.
+    /// The path of the file.
     pub path: Option<String>,
     /// The address.
     pub href: Option<String>,

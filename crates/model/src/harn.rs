@@ -1,40 +1,40 @@
-//! Activity beyond messages and tools: skills, reminders, artifacts, transcripts, search.
+//! Agent activity beyond messages and tools: skills, reminders, artifacts, transcripts, search.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something the agent made that a host can show.
+/// Something that an agent made for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its id.
     pub artifact_id: String,
-    /// What sort: `vega-lite`, `file`, …
+    /// The kind: `vega-lite`, `file`, …
     pub kind: String,
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Media type.
     pub mime_type: String,
-    /// What to render.
+    /// The data to render.
     #[serde(default)]
     pub spec: Value,
-    /// What to show where it cannot be rendered.
+    /// The text to show if a host cannot render it.
     #[serde(default)]
     pub fallback: String,
-    /// Its size.
+    /// Its size in bytes.
     #[serde(default)]
     pub size_bytes: u64,
     /// Where it came from.
     #[serde(default)]
     pub provenance: Value,
-    /// Anything else.
+    /// Further data.
     #[serde(default)]
     pub metadata: Value,
 }
 
 impl Artifact {
-    /// Whether hosts may be sent it: a file is referred to, never carried along.
+    /// Checks whether hosts may receive it: a file is a reference, never inline bytes.
     pub fn check(&self) -> Result<(), String> {
         const SCHEMES: [&str; 4] = ["file://", "artifact://", "harn-artifact://", "urn:"];
         const INLINE: [&str; 4] = ["base64", "bytes", "content", "data"];
@@ -58,37 +58,37 @@ impl Artifact {
     }
 }
 
-/// How far something is.
+/// A progress report with a phase, a message and a count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Which phase.
+    /// The name of the phase.
     pub phase: String,
-    /// What to show.
+    /// The text to show.
     pub message: String,
-    /// How much is done.
+    /// The amount that is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<i64>,
-    /// Of how much.
+    /// The total amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<i64>,
-    /// Anything else.
+    /// Further data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// A progress report an agent wrote itself: narration, a checklist, or both.
+/// A progress report that an agent wrote: narration, a checklist, or both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgressReport {
-    /// Narration.
+    /// The narration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Checklist.
+    /// The checklist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<crate::PlanEntry>,
-    /// Whether the checklist replaces the one before it.
+    /// Whether the checklist replaces the previous one.
     #[serde(default)]
     pub replace: bool,
-    /// Anything else.
+    /// Further data.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
 }
@@ -96,9 +96,9 @@ pub struct ProgressReport {
 /// A line for the host's log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogRecord {
-    /// `debug`, `info`, `warn`, `error`.
+    /// `debug`, `info`, `warn` or `error`.
     pub level: String,
-    /// The line.
+    /// The text.
     pub message: String,
     /// Structured fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,33 +109,33 @@ pub struct LogRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct FsWatchEvent {
-    /// `create`, `modify`, `remove`, `rename`, `other`.
+    /// `create`, `modify`, `remove`, `rename` or `other`.
     pub kind: String,
     /// Absolute paths.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// The same, relative to the watched folder.
+    /// The same paths, relative to the watched folder.
     #[serde(default)]
     pub relative_paths: Vec<String>,
-    /// What the watcher called it.
+    /// The kind in the watcher's own words.
     #[serde(default)]
     pub raw_kind: String,
-    /// What went wrong, if anything did.
+    /// The error, if there was one.
     #[serde(default)]
     pub error: Option<String>,
 }
 
-/// A ranking pass over skills; stays in the transcript.
+/// A ranking of skills; only in the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SkillMatch {
-    /// Which ranker.
+    /// The name of the ranker.
     pub strategy: String,
-    /// In which iteration.
+    /// The iteration of the turn.
     pub iteration: u64,
-    /// Whether it ran again after the first time.
+    /// Whether it ranked again after the first time.
     #[serde(default)]
     pub reassess: bool,
-    /// What it found.
+    /// The ranked skills.
     #[serde(default)]
     pub candidates: Vec<SkillCandidate>,
     /// Files that were in use.
@@ -146,88 +146,88 @@ pub struct SkillMatch {
 /// One ranked skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SkillCandidate {
-    /// Its name as a host ranks it, its id in the transcript.
+    /// Its name in a host's ranking, its id in the transcript.
     pub name: String,
     /// Its score.
     pub score: f64,
-    /// Why.
+    /// The reason for the score.
     pub reason: String,
 }
 
-/// The tools in reach were narrowed.
+/// The available tools were reduced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SkillNarrow {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What went.
+    /// The tools that were removed.
     #[serde(default)]
     pub removed_tools: Vec<String>,
-    /// What stayed.
+    /// The tools that remain.
     #[serde(default)]
     pub remaining_tools: Vec<String>,
-    /// By which policy.
+    /// The policy that removed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Value>,
-    /// More about what went.
+    /// Details about the removed tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_tool_details: Option<Value>,
-    /// More about what stayed.
+    /// Details about the remaining tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_tool_details: Option<Value>,
 }
 
-/// The agent searched its tools.
+/// A search of an agent among its tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSearchQuery {
-    /// The call.
+    /// The id of the call.
     pub tool_use_id: String,
     /// The search tool.
     pub name: String,
     /// Its arguments.
     #[serde(default)]
     pub query: Value,
-    /// `bm25`, `regex`, `hybrid` or a name of its own.
+    /// `bm25`, `regex`, `hybrid` or another name.
     pub strategy: String,
     /// `client`, or the provider that searched.
     pub mode: String,
 }
 
-/// What a tool search found.
+/// The result of a tool search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSearchResult {
-    /// The call.
+    /// The id of the call.
     pub tool_use_id: String,
-    /// Tools now in reach.
+    /// Tools that are now available.
     #[serde(default)]
     pub promoted: Vec<String>,
-    /// `bm25`, `regex`, `hybrid` or a name of its own.
+    /// `bm25`, `regex`, `hybrid` or another name.
     pub strategy: String,
     /// `client`, or the provider that searched.
     pub mode: String,
 }
 
-/// Older messages were folded away.
+/// Older messages were replaced with a summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptCompacted {
     /// `auto` or `manual`.
     pub mode: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How.
+    /// The method.
     pub strategy: String,
-    /// How many messages went.
+    /// How many messages were replaced.
     pub archived_messages: u64,
-    /// Tokens before.
+    /// Estimated tokens before.
     pub estimated_tokens_before: u64,
-    /// Tokens after.
+    /// Estimated tokens after.
     pub estimated_tokens_after: u64,
-    /// Where the originals are.
+    /// The asset that stores the original messages.
     #[serde(default)]
     pub snapshot_asset_id: Option<String>,
     /// How instructions were treated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction_mode: Option<String>,
-    /// Where they came from.
+    /// Where the instructions came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction_source: Option<String>,
     /// The policy in force.
@@ -238,9 +238,9 @@ pub struct TranscriptCompacted {
 /// A prompt was built from part of the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TranscriptProjected {
-    /// Which policy.
+    /// The name of the policy.
     pub policy: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// Hash of the stable prefix.
     pub prefix_hash: String,
@@ -254,13 +254,13 @@ pub struct TranscriptProjected {
     /// Messages redacted.
     #[serde(default)]
     pub redacted_count: u64,
-    /// Tokens won.
+    /// Tokens saved.
     #[serde(default)]
     pub reclaimed_tokens: u64,
-    /// Roots that were looked at.
+    /// Roots that were read.
     #[serde(default)]
     pub roots_consulted: Vec<String>,
-    /// Where redactions are.
+    /// Where the redactions are.
     #[serde(default)]
     pub redaction_pointers: Vec<Value>,
 }
@@ -273,13 +273,13 @@ pub struct RenderedReminder {
     /// Its tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// What it says.
+    /// Its text.
     pub body: String,
-    /// The role it asked for.
+    /// The role that it asked for.
     pub role_hint: String,
-    /// The role it got.
+    /// The role that it was rendered with.
     pub rendered_role: String,
-    /// Who made it.
+    /// Its source.
     pub source: String,
     /// How many turns it lasts.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What an agent asks a person, what is told of it, and what they answer.
+//! Questions of an agent to a person, their payloads, and the answers.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use serde_json::Value;
 
 use crate::{ApprovalRequest, LineageEntry, MutationSession, Timestamp, TurnId};
 
-/// What sort of thing a person is asked.
+/// The kind of a question to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitlKind {
-    /// A question with an answer.
+    /// A question with a free or chosen answer.
     Question,
-    /// A yes or a no.
+    /// An approval or a rejection by one person.
     Approval,
-    /// A yes of several people.
+    /// An approval by several people.
     DualControl,
-    /// Somebody takes it over.
+    /// A request that a person take over.
     Escalation,
 }
 
 impl HitlKind {
-    /// Its name.
+    /// Returns its wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,13 +34,13 @@ impl HitlKind {
         }
     }
 
-    /// The id of a question of this kind; the kind can be told from it.
+    /// Returns the id of a question of this kind; the id contains the kind.
     #[must_use]
     pub fn request_id(self, unique: &str) -> String {
         format!("hitl_{}_{unique}", self.as_str())
     }
 
-    /// The kind of the question that has this id; none if the id has another form.
+    /// Returns the kind of the question with this id; none if the id has another form.
     #[must_use]
     pub fn of_request(id: &str) -> Option<Self> {
         let all = [
@@ -58,45 +58,45 @@ impl HitlKind {
     }
 }
 
-/// Something a person is asked, for as long as it is open. The record of it is its
-/// [`HitlRequested`](crate::AgentEvent::HitlRequested) event.
+/// An open question to a person. The journal records it as a [`HitlRequested`](crate::AgentEvent::HitlRequested)
+/// event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HitlRequest {
     /// Its id, `hitl_<kind>_…`.
     pub request_id: String,
-    /// What sort of thing is asked.
+    /// The kind of question.
     pub kind: HitlKind,
-    /// The question, the action to approve, or why somebody is called.
+    /// The question, the action to approve, or the reason for an escalation.
     pub subject: String,
-    /// More about it.
+    /// Further explanation.
     pub detail: Option<String>,
-    /// What may be answered to a question; anything where there are none.
+    /// The possible answers to a question; any answer if empty.
     pub choices: Vec<String>,
-    /// What counts where nobody answers a question.
+    /// The answer to a question after its deadline.
     pub default: Option<String>,
-    /// Who should take it over.
+    /// The person who should take over.
     pub to: Option<String>,
-    /// Who may decide; anybody where nobody is named.
+    /// The people who may decide; anyone if empty.
     pub reviewers: Vec<String>,
-    /// How many have to agree.
+    /// How many people have to approve.
     pub quorum: u64,
-    /// What is to be approved, as hosts show it.
+    /// The action to approve, as hosts show it.
     pub approval: Option<Box<ApprovalRequest>>,
-    /// The right that the action would use; none if the session may change nothing.
+    /// The mutation record that the action would run under; none if the session may change nothing.
     pub mutation: Option<Arc<MutationSession>>,
-    /// Who asks: the agent's name, or the worker's.
+    /// The name of the agent or worker that asks.
     pub agent: String,
     /// The turn it belongs to.
     pub turn: TurnId,
     /// When it was asked.
     pub requested_at: Timestamp,
-    /// When it is settled without an answer.
+    /// When it ends without an answer.
     pub deadline: Timestamp,
-    /// The workers it came through, from the one next to the session down to the one that asks.
+    /// The chain of workers, from the one directly below the session to the one that asks.
     pub lineage: Vec<LineageEntry>,
 }
 
-/// [`HitlRequest`] as its event tells it. The names are the contract's.
+/// The payload of the event of a [`HitlRequest`]. The field names are the contract's.
 #[derive(Serialize)]
 struct HitlRequestPayload<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,14 +124,14 @@ struct HitlRequestPayload<'a> {
     lineage: &'a [LineageEntry],
 }
 
-/// Whether two names of reviewers are one person's: neither case nor space around a name makes another.
+/// Whether two names of reviewers are equal, ignoring case and surrounding space.
 #[must_use]
 pub fn same_reviewer(one: &str, other: &str) -> bool {
     let letters = |name: &str| name.trim().to_lowercase();
     letters(one) == letters(other)
 }
 
-/// What is asked, from the payload of its event: each kind has its own name for it.
+/// Returns the subject from the payload of the event: each kind has its own key for it.
 #[must_use]
 pub fn hitl_subject(payload: &Value) -> Option<&str> {
     let mut names = ["prompt", "action", "reason"].into_iter();
@@ -170,14 +170,14 @@ fn headline(kind: HitlKind, subject: &str, to: Option<&str>, worker: Option<&str
 }
 
 impl HitlRequest {
-    /// Whether somebody of this name may decide.
+    /// Whether a reviewer of this name may decide.
     #[must_use]
     pub fn may_decide(&self, name: &str) -> bool {
         let mut named = self.reviewers.iter();
         self.reviewers.is_empty() || named.any(|reviewer| same_reviewer(reviewer, name))
     }
 
-    /// What its event and its hosts are told.
+    /// Returns the payload for its event and for hosts.
     #[must_use]
     pub fn payload(&self) -> Value {
         let subject = |kinds: &[HitlKind]| kinds.contains(&self.kind).then_some(&*self.subject);
@@ -200,14 +200,14 @@ impl HitlRequest {
         serde_json::to_value(payload).unwrap_or_default()
     }
 
-    /// The question in a line.
+    /// Returns the question in one line.
     #[must_use]
     pub fn headline(&self) -> String {
         let worker = self.lineage.last().map(|worker| &*worker.worker_name);
         headline(self.kind, &self.subject, self.to.as_deref(), worker)
     }
 
-    /// What there is to know before answering: what would be done exactly, and what to look at.
+    /// Returns the details to read before answering: explanation, exact arguments and references.
     #[must_use]
     pub fn particulars(&self) -> Option<String> {
         let approval = self.approval.as_deref();
@@ -223,7 +223,7 @@ impl HitlRequest {
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 
-    /// All of it as text, for hosts that show nothing else.
+    /// Returns headline and particulars as text, for hosts that show nothing else.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = self.headline();
@@ -239,41 +239,41 @@ impl HitlRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitlOutcome {
-    /// With an answer.
+    /// A person answered.
     Answered,
-    /// Too late.
+    /// The deadline passed.
     Timeout,
-    /// Withdrawn.
+    /// The question was withdrawn.
     Cancelled,
 }
 
-/// What one person answered. An approval may need several.
+/// The answer of one person. An approval may need several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitlResponse {
-    /// The question.
+    /// The id of the question.
     pub request_id: String,
-    /// Who answered.
+    /// The name of the person who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<String>,
     /// The answer to a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// Whether they agree.
+    /// Whether the person approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
-    /// Whether they take it over.
+    /// Whether the person takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<bool>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Anything else.
+    /// Further data.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
-    /// When, as whoever answered says.
+    /// When the person answered, as stated by the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responded_at: Option<String>,
-    /// What proves that it was them; kept, not checked.
+    /// A proof of the person's identity; stored, not verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_states_its_kind() {
+    fn request_id_contains_its_kind() {
         for kind in [
             HitlKind::Question,
             HitlKind::Approval,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_has_the_headline() {
+    fn headline_of_payload_equals_headline_of_request() {
         let lineage = vec![LineageEntry {
             worker_id: "w".into(),
             worker_name: "tester".to_owned(),

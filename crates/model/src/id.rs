@@ -1,5 +1,5 @@
-//! Id newtypes over `Arc<str>`: cheap to clone, impossible to mix up, opaque to everyone but
-//! whoever minted them.
+//! Id newtypes over `Arc<str>`: cheap to clone, impossible to mix up, and opaque to every reader except the one
+//! that created the id.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
@@ -17,7 +17,7 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Wraps an id that was minted by the runtime or read from a peer.
+            /// Wraps an id that the runtime created or a peer sent.
             pub fn new(id: impl Into<Arc<str>>) -> Self {
                 Self(id.into())
             }
@@ -62,31 +62,31 @@ macro_rules! id {
 }
 
 id!(
-    /// One conversation, and the name of its folder in the journal.
+    /// The id of a session, and the name of its folder in the journal.
     SessionId
 );
 id!(
-    /// One prompt and everything the agent did about it.
+    /// The id of a turn: one prompt and the work on it.
     TurnId
 );
 id!(
-    /// One message; all chunks of a message carry the same id, live and replayed.
+    /// The id of a message; all chunks of a message carry the same id, live and replayed.
     MessageId
 );
 id!(
-    /// One tool call, from its announcement to its terminal update.
+    /// The id of a tool call, from its announcement to its terminal update.
     ToolCallId
 );
 id!(
-    /// One question put to whoever controls the session.
+    /// The id of a permission question to the controller of a session.
     AskId
 );
 id!(
-    /// One delegated worker, from its first cycle to its end.
+    /// The id of a delegated worker, from its first cycle to its end.
     WorkerId
 );
 id!(
-    /// Who is on the other end of a connection. A principal sees its own sessions and no others; one process mostly
-    /// has one, its owner.
+    /// The name behind a token. A principal sees only its own sessions. Most processes have one principal, the
+    /// owner.
     Principal
 );

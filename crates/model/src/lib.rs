@@ -1,7 +1,7 @@
-//! The vocabulary every room shares: ids, events, content blocks and the session view.
+//! The types that every crate shares: ids, events, content blocks and the session view.
 //!
-//! Nothing here runs, sleeps, reads a clock or touches a disk, and no name here belongs to a wire:
-//! each front-end translates at its own edge. The serde form of [`AgentEvent`] is the journal's.
+//! Nothing here runs, sleeps, reads a clock or touches a disk, and no name here belongs to a wire: each front-end
+//! translates its own protocol. The serde form of [`AgentEvent`] is the journal's.
 
 mod approval;
 mod approval_policy;

@@ -1,69 +1,69 @@
-//! Clients on a live session, as hosts receive them.
+//! The clients of a live session, as hosts receive them.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a live client did.
+/// An action of a live client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LiveClientAction {
-    /// It came.
+    /// It attached to the session.
     Attached,
-    /// It took control.
+    /// It became the controller in place of another client.
     Takeover,
-    /// It left.
+    /// It left the session.
     Detached,
-    /// It is still there.
+    /// It sent a heartbeat.
     Heartbeat,
 }
 
-/// What a live client may do.
+/// The rights of a live client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LiveClientMode {
-    /// Watch.
+    /// It only receives events.
     Observer,
-    /// Drive; at most one client does.
+    /// It controls the session; at most one client does.
     Controller,
 }
 
-/// A client on a session. Times are Unix seconds as text.
+/// A client of a session. Times are Unix seconds as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct LiveClient {
     /// The name it gave itself.
     pub client_id: String,
-    /// What it may do.
+    /// Its rights.
     pub mode: LiveClientMode,
-    /// When it came.
+    /// When it attached.
     pub attached_at: String,
-    /// When it was last heard of.
+    /// When it last sent something.
     pub last_seen_at: String,
     /// Whether it may inject prompts.
     pub prompt_injection: bool,
-    /// Whether permission requests go to it.
+    /// Whether it receives permission requests.
     pub permission_routing: bool,
-    /// What it said of itself.
+    /// Its own metadata.
     pub metadata: Value,
 }
 
-/// Which client said something, as it stays with a message of the user.
+/// The client that sent a message, stored with the message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct LiveAuthor {
     /// The name it gave itself.
     pub client_id: String,
-    /// What it was then.
+    /// Its rights at that time.
     pub mode: LiveClientMode,
-    /// How it came to the session.
+    /// How it joined the session.
     pub source: String,
-    /// What it said of itself.
+    /// Its own metadata.
     pub metadata: Value,
 }
 
 impl LiveAuthor {
-    /// The client that controls the session, which alone says something to the agent.
+    /// Builds the author record of the controller, the only client that sends messages to the agent.
     #[must_use]
     pub fn controller(client_id: impl Into<String>, metadata: Value) -> Self {
         Self {
@@ -75,29 +75,29 @@ impl LiveAuthor {
     }
 }
 
-/// A client that left, and why.
+/// A client that left, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct LiveClientLeft {
     /// The name it gave itself.
     pub client_id: String,
-    /// Why: `client_detached`, `client_exit`, `heartbeat_missed`, or a word of its own.
+    /// The reason: `client_detached`, `client_exit`, `heartbeat_missed`, or the client's own word.
     pub reason: String,
-    /// What it said when it left.
+    /// The metadata it sent when it left.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
 }
 
-/// The clients of a session after one of them did something.
+/// The clients of a session after an action of one of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct LiveClientChange {
-    /// Who did it; nobody after a detach.
+    /// The client that acted; none after a detach.
     pub client: Option<LiveClient>,
-    /// Who controlled the session before.
+    /// The previous controller of the session.
     pub previous_controller_id: Option<String>,
-    /// Who controls it now.
+    /// The current controller of the session.
     pub active_controller_id: Option<String>,
-    /// Everyone.
+    /// All clients of the session.
     pub clients: Vec<LiveClient>,
 }

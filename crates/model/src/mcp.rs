@@ -1,53 +1,53 @@
-//! MCP servers of a session: how to reach one, and how it stands. What lets us in is never shown.
+//! The MCP servers of a session: transport and state. Credentials are never shown.
 
 use std::fmt;
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A server that a session is to have.
+/// The configuration of an MCP server of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSpec {
-    /// What it is called; unique in a session.
+    /// Its name, unique in a session.
     pub name: String,
     /// How to reach it.
     pub transport: McpTransport,
 }
 
-/// How to reach a server.
+/// How to connect to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
-    /// A child process that speaks on stdin and stdout.
+    /// A child process that communicates on stdin and stdout.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables it gets beside ours.
+        /// Environment variables in addition to ours.
         env: Vec<(String, Secret)>,
     },
     /// Streamable HTTP.
     Http {
-        /// Where.
+        /// The address.
         url: String,
-        /// Sent with each request.
+        /// Headers of each request.
         headers: Vec<(String, Secret)>,
     },
-    /// Something this version does not speak, by name.
+    /// A transport that this version does not support, by name.
     Unsupported(&'static str),
 }
 
-/// A value that may let somebody in somewhere: shown to nobody, not even in a log.
+/// A value that may be a credential: never shown, not even in a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a value.
+    /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// The value, for whoever it is meant for.
+    /// Returns the value, for its intended recipient only.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -60,38 +60,38 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How a server stands.
+/// The status of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct McpServerStatus {
-    /// Which.
+    /// The name of the server.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: McpState,
-    /// How many tools it has, once that is known.
+    /// The number of its tools, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<u64>,
-    /// What went wrong, where something did; holds no value of the server's settings.
+    /// The error, if there is one; contains no value of the server's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How a server stands.
+/// The connection state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpState {
-    /// On the way, for the first time or again.
+    /// The server is starting or reconnecting.
     Connecting,
     /// Its tools can be called.
     Ready,
-    /// Not there; it is tried again.
+    /// Not connected; the client retries.
     Failed,
-    /// Not there, and it is not tried again.
+    /// Not connected; the client does not retry.
     GivenUp,
 }
 
 impl McpState {
-    /// Whether there is nothing to wait for: its tools are there, or they will not be soon.
+    /// Whether there is nothing to wait for: its tools are available, or will not be soon.
     #[must_use]
     pub fn is_settled(self) -> bool {
         match self {

@@ -1,40 +1,40 @@
-//! The mutation session: under whose name, and how far, tools may change things. Filled by the runtime.
+//! The mutation session: on whose behalf, and how far, tools may change things. The runtime fills it.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ApprovalPolicy, SessionId, TurnId, WorkerId};
 
-/// Groups everything done under one right to write. The same record travels with tool calls, worker
-/// updates and permission requests.
+/// The record that groups everything done under one permission to write. Tool calls, worker updates and permission
+/// requests carry the same record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct MutationSession {
     /// The session that acts.
     pub session_id: SessionId,
-    /// The session it works for, where it is a worker's.
+    /// The session that a worker's session works for.
     #[serde(default)]
     pub parent_session_id: Option<SessionId>,
-    /// The turn.
+    /// The id of the turn.
     #[serde(default)]
     pub run_id: Option<TurnId>,
-    /// The worker, where it is one's.
+    /// The worker, if a worker acts.
     #[serde(default)]
     pub worker_id: Option<WorkerId>,
-    /// What sort of run it is.
+    /// The kind of run.
     #[serde(default)]
     pub execution_kind: Option<ExecutionKind>,
-    /// How far it may reach.
+    /// What it may change.
     #[serde(default)]
     pub mutation_scope: MutationScope,
-    /// The policy in force; null where there is none. Updates of a call omit it, and so do a request's copies
-    /// of the record beside `mutation`.
+    /// The policy in force; null if there is none. Updates of a call omit it, and so do a request's other copies
+    /// of the record besides `mutation`.
     #[serde(default, skip_serializing_if = "ApprovalPolicy::is_omitted")]
     pub approval_policy: ApprovalPolicy,
 }
 
 impl MutationSession {
-    /// The same record without the policy, for whoever has the record with it.
+    /// Returns the record without the policy, for readers that have another copy with it.
     #[must_use]
     pub fn without_policy(&self) -> Self {
         Self {
@@ -48,8 +48,8 @@ impl MutationSession {
         }
     }
 
-    /// The record of a worker that acts for this one, in a session of its own where it has one. It may
-    /// do no more, under the same rules, as part of the same run.
+    /// Returns the record of a worker that acts for this session, in its own session if it has one. The worker has
+    /// the same scope and policy and belongs to the same run.
     #[must_use]
     pub fn delegated(&self, session: Option<&SessionId>, worker: &WorkerId) -> Self {
         Self {
@@ -62,17 +62,17 @@ impl MutationSession {
     }
 }
 
-/// What sort of run a mutation session belongs to.
+/// The kind of run that a mutation session belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionKind {
     /// A person's prompt.
     Run,
-    /// A task an agent delegated.
+    /// A task that an agent delegated.
     Worker,
 }
 
-/// How far a mutation session may reach, the least first.
+/// What a mutation session may change, the least first.
 #[derive(
     Clone,
     Copy,

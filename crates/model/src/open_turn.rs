@@ -1,4 +1,4 @@
-//! What is open in the turn that runs: calls, questions and composition runs that have not been settled.
+//! The open items of the running turn: calls, questions and composition runs that have not ended.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,20 +8,20 @@ use crate::{
     ToolEvent, TurnId,
 };
 
-/// A turn that has begun and not ended.
+/// A turn that started and has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenTurn {
     /// Its id.
     pub id: TurnId,
-    /// Calls that were announced and not settled, with their tool and what is known of their times.
+    /// Announced calls that have not ended, with their tool and times.
     pub calls: BTreeMap<ToolCallId, OpenCall>,
-    /// The same of workers.
+    /// Announced calls of workers that have not ended.
     pub worker_calls: BTreeMap<ToolCallId, OpenWorkerCall>,
-    /// Asks that were put and not settled.
+    /// Permission questions that have not ended.
     pub asks: BTreeMap<AskId, Box<PermissionAsked>>,
     /// Composition runs that have not ended.
     pub runs: BTreeMap<String, OpenRun>,
-    /// Questions to a person that have no answer.
+    /// Questions to a person without an answer.
     pub questions: BTreeMap<String, OpenQuestion>,
 }
 
@@ -100,8 +100,8 @@ impl OpenTurn {
         }
     }
 
-    /// The event that announced an open call or an open question to a person. The session announces a worker's
-    /// call again before it asks about it; without `of_workers`, that second announcement counts.
+    /// Returns the event that announced an open call or an open question to a person. The session announces a
+    /// worker's call again before it asks about it; without `of_workers`, that second announcement counts.
     #[must_use]
     pub fn announced(&self, id: &str, of_workers: bool) -> Option<Seq> {
         let call = self.calls.get(id).map(|call| call.seq);
@@ -114,7 +114,7 @@ impl OpenTurn {
     }
 }
 
-/// A question to a person that has not been settled.
+/// A question to a person that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenQuestion {
     /// Its kind.
@@ -123,12 +123,12 @@ pub struct OpenQuestion {
     pub seq: Seq,
 }
 
-/// A tool call that has not been settled.
+/// A tool call that has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenCall {
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// What a person is shown, where it is not the tool's name.
+    /// The title for people, if it is not the tool's name.
     pub title: Option<String>,
     /// Whether its arguments are still streaming in.
     pub parsing: bool,
@@ -142,12 +142,12 @@ pub struct OpenCall {
     pub started_at: Option<Timestamp>,
 }
 
-/// A worker's tool call that has not been settled.
+/// A worker's tool call that has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenWorkerCall {
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// What a person is shown, where it is not the tool's name.
+    /// The title for people, if it is not the tool's name.
     pub title: Option<String>,
     /// The workers from the session down to the one that makes the call.
     pub lineage: Vec<LineageEntry>,
@@ -166,7 +166,7 @@ pub struct OpenRun {
     pub snippet_hash: String,
     /// The manifest's hash.
     pub binding_manifest_hash: String,
-    /// How far children may reach.
+    /// The highest level of side effects that children may have.
     pub ceiling: SideEffectLevel,
     /// When it began.
     pub started_at: Timestamp,
@@ -190,9 +190,9 @@ impl OpenRun {
 /// A child of a composition run that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenChild {
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// Its place.
+    /// Its position in the run.
     pub operation_index: u64,
     /// When it began.
     pub started_at: Timestamp,

@@ -1,14 +1,15 @@
-//! The raw output of a command: the part of it that one event carries, and how a reader joins such parts.
+//! The raw output of a command: the part that one event carries, and how a reader joins such parts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{ToolCallUpdate, ToolContent};
 
-/// A part of what a command printed, as it printed it.
+/// A part of the raw output of a command.
 ///
-/// The parts of one call overlap: each repeats the end of the output before what is new, so that a client that
-/// shows one part alone shows something useful. `start` lets a reader that has all of them append exactly the rest.
+/// The parts of one call overlap: each repeats the end of the previous output before the new text, so that a
+/// client that shows only one part shows something useful. `start` lets a reader that has all parts append exactly
+/// the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandOutput {
     /// The text.
@@ -16,25 +17,25 @@ pub struct CommandOutput {
     /// How many bytes the command printed before the text.
     #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub start: u64,
-    /// Whether the host that ran the command left out a part and did not count it.
+    /// Whether the host that ran the command omitted a part and did not count it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
 }
 
 impl CommandOutput {
-    /// Where the text ends, in bytes from the beginning of the output.
+    /// Returns the end of the text, in bytes from the beginning of the output.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.text.len() as u64)
     }
 
-    /// Whether something the command printed is missing before the end of the text.
+    /// Whether output is missing before the end of the text.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.start > 0 || self.incomplete
     }
 
-    /// The text as a code block of Markdown, for readers that would take a star in it for emphasis.
+    /// Returns the text as a code block of Markdown, for readers that would read a star in it as emphasis.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         if self.text.is_empty() {
@@ -51,18 +52,18 @@ impl CommandOutput {
     }
 }
 
-/// The backticks that open and close a code block around a text: nothing in the text closes the block.
+/// Returns the backticks that open and close a code block around a text: nothing in the text closes the block.
 #[must_use]
 pub fn code_fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max();
     "`".repeat(longest.unwrap_or_default().max(2) + 1)
 }
 
-/// The output of a command as a reader has it, joined from the parts in the events of its call.
+/// The output of a command, joined by a reader from the parts in the events of its call.
 #[derive(Clone, Debug)]
 pub struct OutputText {
     text: String,
-    /// Where the text ends, in bytes from the beginning of the output.
+    /// The end of the text, in bytes from the beginning of the output.
     end: u64,
     /// Above this many bytes, the first half of the text is dropped.
     limit: usize,
@@ -83,7 +84,7 @@ impl OutputText {
         }
     }
 
-    /// Appends what is new in a part, and returns it. A line in brackets stands for bytes that no part had.
+    /// Appends the new text of a part, and returns it. A line in brackets replaces bytes that no part contained.
     pub fn append(&mut self, part: &CommandOutput) -> String {
         let skipped = part.start.saturating_sub(self.end);
         let mark = match part.incomplete && !self.incomplete {
@@ -126,22 +127,21 @@ impl OutputText {
     }
 }
 
-/// What a tool call has put out so far, folded from its events.
+/// The output of a tool call so far, folded from its events.
 #[derive(Clone, Debug, Default)]
 pub struct CallOutput {
-    /// What it shows.
+    /// The content to show.
     pub content: Vec<ToolContent>,
     /// Its result.
     pub raw: Option<Value>,
-    /// What its command printed.
+    /// The output of its command.
     pub printed: Option<OutputText>,
-    /// What the last event added to that.
+    /// The text that the last event added to `printed`.
     pub added: String,
 }
 
 impl CallOutput {
-    /// Takes over what the call shows, in the place of what it showed. Of what a command prints, the end is kept, up
-    /// to `limit` bytes.
+    /// Replaces the content of the call. Of a command's output, the end is kept, up to `limit` bytes.
     pub fn show(&mut self, content: &[ToolContent], limit: usize) {
         self.content = content.to_owned();
         self.added.clear();
@@ -152,7 +152,7 @@ impl CallOutput {
         }
     }
 
-    /// Takes over what an update says of it.
+    /// Applies an update of the call.
     pub fn update(&mut self, update: &ToolCallUpdate, limit: usize) {
         match &update.content {
             Some(content) => self.show(content, limit),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_no_reader_could_have_cut_there_adds_nothing() {
+    fn invalid_or_repeated_part_adds_no_text() {
         let mut joined = OutputText::new(100);
         joined.append(&part(0, "ab"));
         assert_eq!(joined.append(&part(1, "→")), "");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_text_stays() {
+    fn long_text_keeps_its_end() {
         let mut joined = OutputText::new(10);
         joined.append(&part(0, "0123456789"));
         assert!(!joined.is_cut());

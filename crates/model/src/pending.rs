@@ -1,7 +1,7 @@
-//! What waits to be delivered to an agent: messages and reminders, in the order they came.
+//! The messages and reminders that wait for delivery to an agent, in order of arrival.
 //!
-//! One queue for both, folded from events like everything else, so that it survives whatever ends the
-//! process. Finding, taking and replacing one costs the same however many wait.
+//! One queue has both, folded from events, so that it survives the end of the process. Finding, removing and
+//! replacing an entry does not scan the queue.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Actor, ContentBlock, LiveAuthor, MessageId, Seq, SystemReminder};
 
-/// When something is delivered.
+/// When a message or reminder is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryMode {
-    /// At the next place where the agent looks; tools that wait to run are skipped for it.
+    /// At the next seam; tools that wait to run are skipped for it.
     InterruptImmediate,
-    /// When the step under way is done.
+    /// When the current step is done.
     FinishStep,
     /// At the end: a message becomes the next prompt, a reminder is only recorded.
     AuditOnly,
 }
 
 impl DeliveryMode {
-    /// The word for it.
+    /// Returns its wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,65 +36,65 @@ impl DeliveryMode {
     }
 }
 
-/// A message of the user that waits.
+/// A user's message that waits for delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingMessage {
-    /// Its id, which it keeps when it is delivered.
+    /// Its id, also after delivery.
     pub message_id: MessageId,
     /// When it is delivered.
     pub mode: DeliveryMode,
-    /// What it says.
+    /// Its content.
     pub content: Vec<ContentBlock>,
-    /// Who sent it.
+    /// The sender.
     pub owner: Actor,
-    /// The client that sent it, where one did under a name.
+    /// The client that sent it, if it gave a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_session: Option<Box<LiveAuthor>>,
 }
 
-/// A reminder that waits.
+/// A reminder that waits for delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingReminder {
     /// When it is delivered.
     pub mode: DeliveryMode,
-    /// Its sender's word for the mode, where it is another one.
+    /// The sender's word for the mode, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_mode: Option<String>,
     /// The reminder.
     pub reminder: SystemReminder,
 }
 
-/// A change of what waits; stays in the transcript.
+/// A change of the queue; only in the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum PendingChange {
     /// A message was accepted.
     MessageQueued(PendingMessage),
-    /// It says something else now.
+    /// A message has new content.
     MessageReplaced {
-        /// Which.
+        /// The id of the message.
         message_id: MessageId,
-        /// What it says.
+        /// The new content.
         content: Vec<ContentBlock>,
     },
-    /// It was taken back.
+    /// A message was revoked.
     MessageRevoked {
-        /// Which.
+        /// The id of the message.
         message_id: MessageId,
     },
     /// A reminder was accepted.
     ReminderQueued(PendingReminder),
-    /// It was taken back.
+    /// A reminder was revoked.
     ReminderRevoked {
-        /// Which.
+        /// The id of the reminder.
         reminder_id: String,
     },
-    /// Nothing waits any more: the session was closed, or this is a copy of it.
+    /// The queue was emptied: the session was closed, or this is a copy of it.
     Cleared,
 }
 
 impl PendingChange {
-    /// About how many bytes this keeps alive.
+    /// Returns the approximate number of bytes that this keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
@@ -110,7 +110,7 @@ fn weigh(content: &[ContentBlock]) -> usize {
     content.iter().map(ContentBlock::weight).sum()
 }
 
-/// One that waits.
+/// An entry of the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PendingDelivery {
     /// A message.
@@ -150,11 +150,11 @@ enum PendingKind {
     Reminder,
 }
 
-/// Where one stands: by mode and kind, so that whoever looks for one sort passes over no other, and then
-/// in the order they came.
+/// The sort key of an entry: by mode and kind, so that a search for one sort skips all others, then in order of
+/// arrival.
 type PendingKey = (DeliveryMode, PendingKind, Seq);
 
-/// Everything that waits.
+/// The queue of messages and reminders that wait for delivery.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PendingQueue {
     rows: BTreeMap<PendingKey, PendingDelivery>,
@@ -164,31 +164,31 @@ pub struct PendingQueue {
 }
 
 impl PendingQueue {
-    /// How many wait.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether none does.
+    /// Whether the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// About how many bytes they keep alive.
+    /// Returns the approximate number of bytes that the entries keep in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// All of them, in the order they came.
+    /// Returns all entries, in order of arrival.
     #[must_use]
     pub fn in_order(&self) -> Vec<PendingDelivery> {
         in_order(self.rows.iter().collect())
     }
 
-    /// Those of these modes, in the order they came.
+    /// Returns the entries of these modes, in order of arrival.
     #[must_use]
     pub fn of(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let both = [PendingKind::Message, PendingKind::Reminder];
@@ -200,7 +200,7 @@ impl PendingQueue {
         )
     }
 
-    /// The reminders of these modes, in the order they came.
+    /// Returns the reminders of these modes, in order of arrival.
     #[must_use]
     pub fn reminders_of(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
@@ -208,7 +208,7 @@ impl PendingQueue {
         in_order(rows.collect())
     }
 
-    /// The reminders of these modes and the oldest message of them, in the order they came.
+    /// Returns the reminders of these modes and their oldest message, in order of arrival.
     #[must_use]
     pub fn up_to_a_message(&self, modes: &[DeliveryMode]) -> Vec<PendingDelivery> {
         let rows = modes.iter();
@@ -216,13 +216,13 @@ impl PendingQueue {
         in_order(rows.chain(self.oldest_message(modes)).collect())
     }
 
-    /// The oldest message of this mode.
+    /// Returns the oldest message of this mode.
     #[must_use]
     pub fn first_message(&self, mode: DeliveryMode) -> Option<Arc<PendingMessage>> {
         self.first_message_of(&[mode])
     }
 
-    /// The oldest message of these modes.
+    /// Returns the oldest message of these modes.
     #[must_use]
     pub fn first_message_of(&self, modes: &[DeliveryMode]) -> Option<Arc<PendingMessage>> {
         match self.oldest_message(modes)?.1 {
@@ -246,7 +246,7 @@ impl PendingQueue {
         self.rows.range(all)
     }
 
-    /// A message, while it waits.
+    /// Returns a message that waits.
     #[must_use]
     pub fn message(&self, id: &MessageId) -> Option<&Arc<PendingMessage>> {
         match self.rows.get(self.messages.get(id)?)? {
@@ -255,7 +255,7 @@ impl PendingQueue {
         }
     }
 
-    /// A reminder, while it waits.
+    /// Returns a reminder that waits.
     #[must_use]
     pub fn reminder(&self, id: &str) -> Option<&Arc<PendingReminder>> {
         match self.rows.get(self.reminders.get(id)?)? {
@@ -274,7 +274,7 @@ impl PendingQueue {
                 self.reminders.insert(pending.reminder.id.clone(), key)
             }
         };
-        // One that nobody could name any more would wait for ever.
+        // An entry that no id refers to would wait forever.
         self.take(namesake);
         self.bytes += row.weight();
         self.rows.insert(key, row);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn all_kinds_and_modes_keep_the_order_they_came_in() {
+    fn entries_are_returned_in_order_of_arrival() {
         let queue = mixed();
         let all = ["r1", "m1", "m2", "r2", "m3", "r3", "m4"];
         assert_eq!(ids(&queue.in_order()), all);
@@ -383,7 +383,7 @@ mod tests {
         assert!(queue.of(&[]).is_empty());
         assert_eq!(ids(&queue.reminders_of(&soon)), ["r2", "r3"]);
         assert_eq!(ids(&queue.reminders_of(&[AuditOnly])), ["r1"]);
-        // One message, and all reminders, where they came.
+        // One message and all reminders, in order of arrival.
         assert_eq!(ids(&queue.up_to_a_message(&soon)), ["m2", "r2", "r3"]);
         assert_eq!(ids(&queue.up_to_a_message(&[AuditOnly])), ["r1", "m1"]);
     }
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_what_waits() {
+    fn bytes_count_only_pending_entries() {
         let mut queue = queue(vec![message("m1", FinishStep), message("m2", AuditOnly)]);
         assert_eq!(queue.bytes(), 4);
         queue.replace(&"m1".into(), &[ContentBlock::text("longer")]);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_of_one_that_waits_and_no_kind_takes_it_from_the_other() {
+    fn new_entry_replaces_one_with_the_same_id_and_kind() {
         let mut queue = queue(vec![
             message("x", FinishStep),
             reminder("x", FinishStep),

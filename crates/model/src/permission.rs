@@ -1,4 +1,4 @@
-//! Questions about a tool call, what became of them, and the record of every decision.
+//! Permission questions about tool calls, their results, and the record of every decision.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,41 +9,41 @@ use crate::{
     ToolCallId, ToolKind, WorkerId, WorkspacePathInfo, event::value_weight,
 };
 
-/// A tool call waits for a decision.
+/// A permission question: a tool call waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermissionAsked {
     /// The question's id.
     pub ask_id: AskId,
-    /// The whole call, so that whoever decides sees what they decide about.
+    /// The whole call, so that the person who decides sees all of it.
     pub tool_call: ToolCall,
-    /// What they may answer.
+    /// The possible answers.
     pub options: Vec<PermissionOption>,
-    /// The workers it came through, from the one next to the session down to the one that asks; empty
-    /// for a call of the session's own.
+    /// The chain of workers, from the one directly below the session to the one that asks; empty for a call of the
+    /// session itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage: Vec<LineageEntry>,
-    /// Why somebody is asked: the policy's receipt.
+    /// The receipt of the policy that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_decision: Option<PolicyDecision>,
-    /// What of the call was judged, as a person reads it.
+    /// The command and paths that the policy judged, as a person reads them.
     #[serde(default, skip_serializing_if = "JudgedAct::is_empty")]
     pub judged: JudgedAct,
-    /// What an answer that is to be remembered would say; absent where none can be narrow enough.
+    /// The grant that a remembered answer would create; absent if no grant would be narrow enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<Grant>,
     /// When it was asked.
     #[serde(default)]
     pub requested_at: Timestamp,
-    /// When it is settled without an answer.
+    /// When it ends without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// How many messages and reminders waited for the agent when it was asked; filled by the runtime.
+    /// How many messages and reminders waited for the agent at that time; the runtime fills it.
     #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub pending: u64,
 }
 
 impl PermissionAsked {
-    /// A question of a session's own that no policy had asked for.
+    /// Builds a question of the session itself, without a policy's receipt.
     pub fn new(ask_id: AskId, tool_call: ToolCall, options: Vec<PermissionOption>) -> Self {
         Self {
             ask_id,
@@ -59,14 +59,14 @@ impl PermissionAsked {
         }
     }
 
-    /// The paths the call declares.
+    /// Returns the paths that the call declares.
     #[must_use]
     pub fn paths(&self) -> &[WorkspacePathInfo] {
         let receipt = self.policy_decision.as_ref();
         receipt.map_or(&[], |receipt| &receipt.context.paths)
     }
 
-    /// The command that the call would run, as a person reads it.
+    /// Returns the command that the call would run, as a person reads it.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
         let call = &self.tool_call;
@@ -77,7 +77,7 @@ impl PermissionAsked {
         })
     }
 
-    /// The paths that the call declares, as a person reads them.
+    /// Returns the paths that the call declares, as a person reads them.
     #[must_use]
     pub fn shown_paths(&self) -> Vec<&str> {
         match &self.judged.paths[..] {
@@ -90,7 +90,7 @@ impl PermissionAsked {
         }
     }
 
-    /// About how many bytes this keeps alive.
+    /// Returns the approximate number of bytes that this keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         const RECEIPT: usize = 512;
@@ -99,14 +99,14 @@ impl PermissionAsked {
     }
 }
 
-/// The command and the paths of a call as they were judged, for a person to read: words of a command are
-/// quoted, and control characters and characters that reorder text are spelt out.
+/// The command and the paths of a call as they were judged, for a person to read: words of a command are quoted;
+/// control characters and characters that reorder text are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedAct {
-    /// The command line; absent where the call runs no command.
+    /// The command line; absent if the call runs no command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// The paths, by where they lead.
+    /// The paths after resolution.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
 }
@@ -119,10 +119,10 @@ impl JudgedAct {
     }
 }
 
-/// A worker on the way from a session to who asks.
+/// A worker in the chain from a session to the worker that asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineageEntry {
-    /// The worker.
+    /// The id of the worker.
     pub worker_id: WorkerId,
     /// Its name.
     pub worker_name: String,
@@ -130,16 +130,16 @@ pub struct LineageEntry {
     pub session_id: SessionId,
 }
 
-/// One possible answer.
+/// A possible answer to a permission question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionOption {
     /// Its id.
     pub option_id: String,
     /// Its label, which names its scope.
     pub name: String,
-    /// What choosing it means.
+    /// The effect of choosing it.
     pub kind: PermissionOptionKind,
-    /// How long the answer holds.
+    /// How long the answer applies.
     #[serde(default, skip_serializing_if = "is_once")]
     pub scope: GrantScope,
 }
@@ -148,17 +148,17 @@ fn is_once(scope: &GrantScope) -> bool {
     *scope == GrantScope::Once
 }
 
-/// What choosing an option means.
+/// The effect of choosing an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionOptionKind {
-    /// Yes, this time.
+    /// Allows this call.
     AllowOnce,
-    /// Yes, from now on.
+    /// Allows such calls from now on.
     AllowAlways,
-    /// No, this time.
+    /// Rejects this call.
     RejectOnce,
-    /// No, from now on.
+    /// Rejects such calls from now on.
     RejectAlways,
 }
 
@@ -173,54 +173,54 @@ impl PermissionOptionKind {
     }
 }
 
-/// A question is settled. Exactly one of these follows each [`PermissionAsked`].
+/// The end of a permission question. Exactly one of these follows each [`PermissionAsked`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermissionResolved {
-    /// Which question.
+    /// The id of the question.
     pub ask_id: AskId,
-    /// How it ended.
+    /// The decision.
     #[serde(flatten)]
     pub decision: Decision,
-    /// What is remembered of it.
+    /// The grant that is remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<RememberedGrant>,
 }
 
-/// What is remembered of an answer.
+/// A grant with the time that it is remembered for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RememberedGrant {
-    /// For how long.
+    /// How long it is remembered.
     pub scope: GrantScope,
-    /// What.
+    /// The grant.
     pub grant: Grant,
 }
 
-/// How a question ended. Only `Allowed` lets the call run.
+/// The decision about a question. Only `Allowed` lets the call run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
-    /// Somebody chose an option that allows.
+    /// A person chose an option that allows.
     Allowed {
-        /// Which.
+        /// The id of the option.
         option_id: String,
-        /// Arguments they put in the place of the agent's.
+        /// Arguments that replace the agent's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         args: Option<Value>,
     },
-    /// Somebody chose an option that rejects, or a rule rejected.
+    /// A person chose an option that rejects, or a rule rejected.
     Rejected {
-        /// Which option, if one was chosen.
+        /// The id of the option, if one was chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         option_id: Option<String>,
-        /// Why, where it was said.
+        /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The turn was cancelled first.
     Cancelled,
-    /// Nobody could be asked, or the answer made no sense.
+    /// No client could be asked, or the answer was invalid.
     Unavailable {
-        /// What happened.
+        /// The cause.
         reason: String,
     },
 }
@@ -236,19 +236,19 @@ impl Decision {
     }
 }
 
-/// The record of a decision about a call: that it may run, that it may not, or that somebody was asked.
+/// The record of a decision about a call: it may run, it may not, or a person was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermissionRecord {
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// Its arguments, as they were decided about.
+    /// Its arguments at the time of the decision.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub arguments: Value,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Whether somebody was asked.
+    /// Whether a person was asked.
     #[serde(default)]
     pub escalated: bool,
     /// The policy's receipt.
@@ -257,7 +257,7 @@ pub struct PermissionRecord {
 }
 
 impl PermissionRecord {
-    /// About how many bytes this keeps alive.
+    /// Returns the approximate number of bytes that this keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         const RECEIPT: usize = 512;
@@ -265,17 +265,17 @@ impl PermissionRecord {
     }
 }
 
-/// A question was put to whoever controls the session.
+/// A question was sent to the controller of the session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PermissionRoute {
-    /// Which question: the id of the call, or of what a person is asked.
+    /// The id of the call, or of the question to a person.
     pub request_id: String,
-    /// The question itself.
+    /// The id of the permission question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_id: Option<AskId>,
-    /// To whom.
+    /// The client that received it.
     pub client: LiveClient,
-    /// What the host says of it.
+    /// The host's metadata.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
 }

@@ -1,4 +1,4 @@
-//! Plans: a bare list of entries, or a document with its reasons around it.
+//! Plans: a bare list of entries, or a document with summary, assumptions and open questions.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use crate::hash;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Plan {
-    /// Just the entries.
+    /// Only the entries.
     Entries(Vec<PlanEntry>),
     /// A `harn.plan.v1` document.
     Document(Box<PlanDocument>),
 }
 
 impl Plan {
-    /// The entries every host can show. A document's blank steps are left out; a document with no
-    /// step at all becomes one entry made of its summary.
+    /// Returns the entries, which every host can show. Blank steps of a document are omitted; a document with no
+    /// step becomes one entry with its summary.
     #[must_use]
     pub fn entries(&self) -> Vec<PlanEntry> {
         match self {
@@ -27,8 +27,7 @@ impl Plan {
         }
     }
 
-    /// What every document has, filled in where its author left it out; one of another version is no more
-    /// than its entries.
+    /// Fills in the fields that a document's author omitted; a document of another version becomes its entries.
     pub fn complete(&mut self) {
         let Self::Document(doc) = self else {
             return;
@@ -41,43 +40,43 @@ impl Plan {
     }
 }
 
-/// One thing to do.
+/// One entry of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PlanEntry {
-    /// What.
+    /// The text of the entry.
     pub content: String,
-    /// How far.
+    /// Its status.
     #[serde(default)]
     pub status: PlanEntryStatus,
-    /// How important.
+    /// Its priority.
     #[serde(default)]
     pub priority: PlanPriority,
 }
 
-/// How far an entry is.
+/// The status of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanEntryStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
-    /// Under way.
+    /// Started, not done.
     InProgress,
     /// Done.
     Completed,
 }
 
-/// How important an entry is.
+/// The priority of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanPriority {
-    /// First.
+    /// Highest priority.
     High,
-    /// In between.
+    /// Middle priority.
     #[default]
     Medium,
-    /// Last.
+    /// Lowest priority.
     Low,
 }
 
@@ -85,17 +84,17 @@ pub enum PlanPriority {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PlanDocument {
-    /// `plan_artifact`.
+    /// Always `plan_artifact`.
     #[serde(rename = "_type", default = "plan_artifact")]
     #[schemars(extend("const" = "plan_artifact"))]
     pub artifact: String,
-    /// `harn.plan.v1`.
+    /// Always `harn.plan.v1`.
     #[schemars(extend("const" = "harn.plan.v1"))]
     pub schema_version: String,
     /// Its id.
     #[serde(default)]
     pub id: String,
-    /// The tool that made it.
+    /// The tool that created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// A title.
@@ -107,22 +106,22 @@ pub struct PlanDocument {
     /// The steps.
     #[serde(default)]
     pub steps: Vec<PlanStep>,
-    /// What it takes for granted.
+    /// The assumptions that it makes.
     #[serde(default)]
     pub assumptions: Vec<String>,
-    /// What it does not know.
+    /// Questions without an answer.
     #[serde(default)]
     pub open_questions: Vec<String>,
-    /// How to check the result.
+    /// Commands that verify the result.
     #[serde(default)]
     pub verification_commands: Vec<String>,
-    /// Whether somebody agreed to it.
+    /// The state of its approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Value>,
 }
 
 impl PlanDocument {
-    /// The version these types are of.
+    /// The version that these types implement.
     pub const VERSION: &str = "harn.plan.v1";
 
     fn complete(&mut self) {
@@ -138,7 +137,7 @@ impl PlanDocument {
         self.approval
             .get_or_insert_with(|| serde_json::json!({ "state": "unrequested" }));
         if self.id.is_empty() {
-            // The same plan has the same id, whoever makes it.
+            // The same plan has the same id, independent of its author.
             let written = serde_json::to_string(self).unwrap_or_default();
             let hash = hash::sha256(&[b"harn.plan.v1", written.as_bytes()]);
             self.id = format!("plan_{}", &hash[..12]);
@@ -175,15 +174,15 @@ impl PlanDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PlanStep {
-    /// `step-N`.
+    /// The id, `step-N` by default.
     #[serde(default)]
     pub id: String,
-    /// What.
+    /// The text of the step.
     pub content: String,
-    /// How far.
+    /// Its status.
     #[serde(default)]
     pub status: PlanEntryStatus,
-    /// How important, where somebody said.
+    /// Its priority, if one was given.
     #[serde(default)]
     pub priority: Option<PlanPriority>,
 }
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_gets_what_its_author_left_out() {
+    fn complete_fills_in_omitted_fields() {
         let steps = json!([{"content": "Look"}, {"id": "mine", "content": "Answer"}]);
         let given = json!({"schema_version": "harn.plan.v1", "title": " ", "steps": steps});
         let plan = completed(given.clone());
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_no_more_than_its_entries() {
+    fn document_of_another_version_becomes_its_entries() {
         let steps = json!([{"content": "Look"}]);
         let plan = completed(json!({"schema_version": "harn.plan.v2", "steps": steps}));
         let look = json!({"content": "Look", "status": "pending", "priority": "medium"});

@@ -1,4 +1,4 @@
-//! Reminders: what an agent should keep in mind without anybody having said it.
+//! Reminders: context for the agent that no user typed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -8,47 +8,47 @@ use serde_json::{Map, Value};
 
 use crate::{DeliveryMode, RenderedReminder};
 
-/// A reminder, as whoever made it meant it.
+/// A reminder, as its creator defined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemReminder {
     /// Its id.
     pub id: String,
-    /// What it says.
+    /// Its text.
     pub body: String,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// A later one with this key takes its place.
+    /// A later reminder with this key replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_key: Option<String>,
-    /// How many turns it lasts; for ever where nothing is said.
+    /// How many turns it lasts; without a limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_turns: Option<u64>,
-    /// Whether it outlives a compaction.
+    /// Whether it survives a compaction.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preserve_on_compact: bool,
-    /// Which workers hear of it.
+    /// The workers that receive it.
     #[serde(default)]
     pub propagate: ReminderPropagation,
-    /// The role it should be rendered in.
+    /// The role to render it in.
     #[serde(default)]
     pub role_hint: RoleHint,
-    /// Who made it.
+    /// Its source.
     #[serde(default)]
     pub source: ReminderSource,
-    /// The turn it was made in, counted by its maker.
+    /// The turn it was created in, as counted by its creator.
     #[serde(default)]
     pub fired_at_turn: u64,
-    /// Where an inherited one comes from: a session.
+    /// The session that an inherited reminder comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub originating_agent_id: Option<String>,
-    /// What its maker added.
+    /// Further data of its creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
 }
 
 impl SystemReminder {
-    /// One that says this, with everything else as usual.
+    /// Builds a reminder with this text and defaults for everything else.
     pub fn new(id: impl Into<String>, body: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -66,7 +66,7 @@ impl SystemReminder {
         }
     }
 
-    /// About how many bytes this keeps alive.
+    /// Returns the approximate number of bytes that this keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         const FACTS: usize = 256;
@@ -78,8 +78,8 @@ impl SystemReminder {
         self.id.len() + self.body.len() + names + tags + meta.sum::<usize>() + FACTS
     }
 
-    /// The copy that a worker gets, or none: a session's own reach its workers, those for everyone reach
-    /// theirs too.
+    /// Returns the copy that a worker receives, or none: `Session` reaches the workers of the session, `All` also
+    /// the workers below them.
     #[must_use]
     pub fn inherited(&self, session: &str) -> Option<Self> {
         let passed_on = match self.propagate {
@@ -95,7 +95,7 @@ impl SystemReminder {
         })
     }
 
-    /// As it is told when it was rendered.
+    /// Returns the record of its rendering.
     #[must_use]
     pub fn rendered(&self) -> RenderedReminder {
         RenderedReminder {
@@ -112,37 +112,37 @@ impl SystemReminder {
     }
 }
 
-/// Which workers hear of a reminder.
+/// The workers that receive a reminder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Propagate")]
 pub enum ReminderPropagation {
-    /// Those of the session, and theirs.
+    /// The workers of the session, and all below them.
     All,
-    /// Those of the session.
+    /// The workers of the session.
     #[default]
     Session,
-    /// None.
+    /// No workers.
     None,
 }
 
-/// The role a reminder should be rendered in.
+/// The role to render a reminder in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleHint {
-    /// That of the system.
+    /// The system role.
     #[default]
     System,
-    /// That of the developer.
+    /// The developer role.
     Developer,
     /// A block among the user's own.
     UserBlock,
-    /// The system's, in a place that is not cached.
+    /// The system role, in a position that is not cached.
     EphemeralCache,
 }
 
 impl RoleHint {
-    /// The word for it.
+    /// Returns its wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -153,7 +153,7 @@ impl RoleHint {
         }
     }
 
-    /// The role it comes to.
+    /// Returns the role that it is rendered in.
     #[must_use]
     pub fn rendered(self) -> &'static str {
         match self {
@@ -164,25 +164,25 @@ impl RoleHint {
     }
 }
 
-/// Who made a reminder.
+/// The source of a reminder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReminderSource {
-    /// Something that ships with the agent.
+    /// A component of the agent.
     StdlibProvider,
     /// A hook.
     Hook,
     /// A host.
     #[default]
     Bridge,
-    /// The agent itself.
+    /// The agent.
     InPipeline,
-    /// The session this one works for.
+    /// The parent session.
     Inherited,
 }
 
 impl ReminderSource {
-    /// The word for it.
+    /// Returns its wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -195,58 +195,58 @@ impl ReminderSource {
     }
 }
 
-/// A step in the life of a reminder; stays in the transcript.
+/// A change of a reminder; only in the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum ReminderChange {
-    /// It was delivered: it is in the transcript, and unless it is only to be recorded, in force.
+    /// It was delivered: it is in the transcript and, unless it is only recorded, active.
     Injected {
-        /// How it was to be delivered.
+        /// Its delivery mode.
         mode: DeliveryMode,
         /// The reminder.
         reminder: SystemReminder,
     },
-    /// It came from the session this one works for, and is in force.
+    /// It came from the parent session and is active.
     Inherited {
         /// The reminder.
         reminder: SystemReminder,
     },
-    /// A later one with its key took its place.
+    /// A later reminder with the same key replaced it.
     Deduped {
-        /// Which.
+        /// The id of the replaced reminder.
         reminder_id: String,
-        /// By which one.
+        /// The id of the later reminder.
         by: String,
     },
-    /// A turn passed: each that is in force has one less to last.
+    /// A turn passed: each active reminder has one turn less to last.
     Aged,
-    /// It is in force no more.
+    /// It is no longer active.
     Expired {
-        /// Which.
+        /// The id of the reminder.
         reminder_id: String,
-        /// Why.
+        /// The reason.
         reason: ExpiryReason,
     },
 }
 
-/// Why a reminder is in force no more.
+/// Why a reminder is no longer active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpiryReason {
-    /// It has lasted as long as it should.
+    /// Its number of turns has passed.
     Ttl,
-    /// The transcript was compacted, and it was not to be kept.
+    /// The transcript was compacted, and it was not marked to survive that.
     Compaction,
-    /// Somebody wanted it gone.
+    /// A client or the agent removed it.
     Cleared,
 }
 
-/// A reminder that is in force.
+/// A reminder that is active.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActiveReminder {
-    /// The reminder; its `ttl_turns` is what is left.
+    /// The reminder; its `ttl_turns` is the number of turns left.
     pub reminder: SystemReminder,
-    /// Whether an agent has been given it.
+    /// Whether an agent has received it.
     pub rendered: bool,
 }
 
@@ -263,8 +263,8 @@ impl ActiveReminder {
     }
 }
 
-/// The reminders that are in force, the oldest first. Finding one by its id or its key, and those that no
-/// agent has been given, costs the same however many are in force.
+/// The active reminders, the oldest first. Lookups by id, by key, and of those that no agent has received, do not
+/// scan the list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ActiveReminders {
     rows: BTreeMap<u64, ActiveReminder>,
@@ -275,17 +275,17 @@ pub struct ActiveReminders {
 }
 
 impl ActiveReminders {
-    /// All of them.
+    /// Returns all reminders.
     pub fn iter(&self) -> impl Iterator<Item = &ActiveReminder> {
         self.rows.values()
     }
 
-    /// Those that no agent has been given.
+    /// Returns those that no agent has received.
     pub fn fresh(&self) -> impl Iterator<Item = &ActiveReminder> {
         self.fresh.iter().filter_map(|at| self.rows.get(at))
     }
 
-    /// How many there are.
+    /// Returns the number of reminders.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -297,25 +297,25 @@ impl ActiveReminders {
         self.rows.is_empty()
     }
 
-    /// About how many bytes they keep alive.
+    /// Returns the approximate number of bytes that they keep in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The one of this name.
+    /// Returns the reminder with this id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&ActiveReminder> {
         self.rows.get(self.ids.get(id)?)
     }
 
-    /// Whether one of this name is in force.
+    /// Whether a reminder with this id is active.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         self.ids.contains_key(id)
     }
 
-    /// Folds a step in.
+    /// Applies a change.
     pub fn apply(&mut self, change: &ReminderChange) {
         match change {
             ReminderChange::Injected {
@@ -338,7 +338,7 @@ impl ActiveReminders {
     }
 
     fn push(&mut self, reminder: SystemReminder) {
-        // One that nobody could name any more would last for ever.
+        // A reminder that no id refers to would be active forever.
         self.remove(&reminder.id);
         let at = self.rows.last_key_value().map_or(0, |(last, _)| last + 1);
         self.ids.insert(reminder.id.clone(), at);
@@ -370,7 +370,7 @@ impl ActiveReminders {
         }
     }
 
-    /// The steps of all that are in force when a turn has passed.
+    /// Returns the changes of all active reminders when a turn has passed.
     #[must_use]
     pub fn age(&self) -> Vec<ReminderChange> {
         let mortal = |active: &ActiveReminder| active.reminder.ttl_turns.is_some();
@@ -383,8 +383,8 @@ impl ActiveReminders {
         changes
     }
 
-    /// The steps when the transcript is compacted: all that are in force grow older, and only what was to
-    /// be kept stays.
+    /// Returns the changes when the transcript is compacted: all reminders age, and only those with
+    /// `preserve_on_compact` stay.
     #[must_use]
     pub fn compact(&self) -> Vec<ReminderChange> {
         let mut changes = self.age();
@@ -394,7 +394,7 @@ impl ActiveReminders {
         changes
     }
 
-    /// Those with this key.
+    /// Returns the reminders with this key.
     pub fn with_key(&self, key: &str) -> impl Iterator<Item = &ActiveReminder> {
         let all = (key.to_owned(), 0)..=(key.to_owned(), u64::MAX);
         let places = self.keys.range(all).map(|(_, at)| at);
@@ -402,18 +402,17 @@ impl ActiveReminders {
     }
 }
 
-/// Reminders that are about to come into force, one after the other, and what that does to those that are
-/// and to each other.
+/// Reminders that are about to become active, one after another, and the changes that each causes to earlier ones.
 pub struct ComingReminders<'a> {
     active: &'a ActiveReminders,
     gone: HashSet<String>,
     came: HashSet<String>,
-    /// The last that came with a key.
+    /// By key, the id of the last one with it.
     keyed: HashMap<String, String>,
 }
 
 impl<'a> ComingReminders<'a> {
-    /// None yet.
+    /// Starts with no new reminder.
     #[must_use]
     pub fn new(active: &'a ActiveReminders) -> Self {
         Self {
@@ -424,12 +423,12 @@ impl<'a> ComingReminders<'a> {
         }
     }
 
-    /// Notes steps that come first.
+    /// Records changes that precede the new reminders.
     pub fn after(&mut self, changes: &[ReminderChange]) {
         self.gone.extend(changes.iter().filter_map(gone));
     }
 
-    /// The steps before this one comes into force; it is from here on.
+    /// Returns the changes that precede this reminder, which is active from here on.
     #[must_use]
     pub fn comes(&mut self, reminder: &SystemReminder) -> Vec<ReminderChange> {
         let mut changes = Vec::new();
@@ -450,14 +449,14 @@ impl<'a> ComingReminders<'a> {
         changes
     }
 
-    /// Whether one of this name is in force now.
+    /// Whether a reminder with this id is active now.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
         !self.gone.contains(id) && (self.came.contains(id) || self.active.contains(id))
     }
 }
 
-/// Which one a step ends.
+/// Returns the id of the reminder that a change ends.
 fn gone(change: &ReminderChange) -> Option<String> {
     match change {
         ReminderChange::Deduped { reminder_id, .. }
@@ -472,7 +471,7 @@ fn gone(change: &ReminderChange) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A session's own, its worker's copy, and that one's worker's copy.
+    /// Returns a session's reminder, its worker's copy, and the copy of that worker's worker.
     fn generations(propagate: ReminderPropagation) -> [Option<SystemReminder>; 3] {
         let own = SystemReminder {
             propagate,
@@ -484,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reaches_as_deep_as_it_says_and_tells_where_it_comes_from() {
+    fn reminder_propagates_to_its_depth_and_keeps_its_origin() {
         for (propagate, depth) in [
             (ReminderPropagation::None, 1),
             (ReminderPropagation::Session, 2),
@@ -502,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_it_comes_to_is_one_that_models_know() {
+    fn role_hint_renders_as_a_role_of_models() {
         let roles = [
             (RoleHint::System, "system"),
             (RoleHint::Developer, "developer"),
@@ -515,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_older_where_nothing_can() {
+    fn reminder_without_ttl_does_not_age() {
         let mut active = ActiveReminders::default();
         let reminder = SystemReminder::new("r", "body");
         active.apply(&ReminderChange::Inherited { reminder });
@@ -544,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_by_id_key_and_freshness_is_what_is_in_force() {
+    fn lookups_by_id_key_and_freshness_return_active_reminders() {
         let mut active = ActiveReminders::default();
         for (id, key) in [("a", Some("k")), ("b", None), ("c", Some("l")), ("d", None)] {
             let reminder = keyed(id, key);
@@ -565,7 +564,7 @@ mod tests {
         assert_eq!(ids(active.iter()), ["b", "c"]);
         assert_eq!(ids(active.with_key("k")), [""; 0]);
         assert!(!active.contains("a") && active.contains("c"));
-        // One of the same name takes its place, at the end.
+        // A reminder with the same id replaces it, at the end.
         let reminder = keyed("b", Some("l"));
         active.apply(&ReminderChange::Inherited { reminder });
         assert_eq!(ids(active.iter()), ["c", "b"]);
@@ -580,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn of_those_that_come_the_last_with_a_key_stays() {
+    fn last_new_reminder_with_a_key_replaces_the_others() {
         let mut active = ActiveReminders::default();
         for id in ["old", "gone"] {
             let reminder = keyed(id, Some("k"));

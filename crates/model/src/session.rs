@@ -1,27 +1,27 @@
-//! What describes a session as a whole: title, usage, modes, options, commands.
+//! The description of a session as a whole: title, usage, modes, options, commands.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A title or other facts about the session changed. Absent means unchanged.
+/// A change of the title or other facts about the session. Absent means unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether a person chose the title. One that an agent makes up does not replace it.
+    /// Whether a person chose the title. A title that an agent generates does not replace it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chosen: bool,
 }
 
-/// How full the context is and what it cost. Unknown is absent, never zero.
+/// The fill level of the context and its cost. Unknown is absent, never zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens in the context.
     pub used: u64,
     /// Size of the context.
     pub size: u64,
-    /// What the session cost so far, where known.
+    /// The cost of the session so far, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
 }
@@ -29,20 +29,20 @@ pub struct Usage {
 /// An amount of money.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// How much.
+    /// The amount.
     pub amount: f64,
     /// ISO 4217 code.
     pub currency: String,
 }
 
-/// A way of working a person can choose.
+/// A mode that a person can choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
 }
 
@@ -53,11 +53,11 @@ pub struct ConfigOption {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
-    /// What it may be set to; never empty.
+    /// Its possible values; never empty.
     pub choices: Vec<ConfigChoice>,
-    /// What it is at first; one of `choices`.
+    /// Its initial value; one of `choices`.
     pub default: String,
 }
 
@@ -70,32 +70,32 @@ pub struct ConfigChoice {
     pub name: String,
 }
 
-/// A slash command a person can type.
+/// A slash command that a person can type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Command")]
 pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
-    /// What follows the name, if anything does.
+    /// The input after the name, if there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<CommandInput>,
 }
 
-/// What follows a command's name.
+/// The input after a command's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandInput {
-    /// Shown while nothing is typed.
+    /// The placeholder while nothing is typed.
     pub hint: String,
 }
 
-/// Which blocks an agent takes in a prompt, beyond text and links.
+/// The content blocks that an agent accepts in a prompt, beyond text and links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PromptSupport {
-    /// Pictures.
+    /// Images.
     pub image: bool,
-    /// Sounds.
+    /// Audio.
     pub audio: bool,
     /// Embedded resources.
     pub embedded: bool,

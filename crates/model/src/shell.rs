@@ -1,11 +1,11 @@
-//! Shells a host or this machine has, and how to run a command in one.
+//! Shells of a host or this machine, and how to run a command in one.
 
 use std::collections::BTreeMap;
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A shell that was found.
+/// A shell of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Shell")]
@@ -14,25 +14,25 @@ pub struct SystemShell {
     pub id: String,
     /// Its name, for people.
     pub label: String,
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// Which system it is for.
+    /// Its platform.
     pub platform: ShellPlatform,
-    /// Whether it is there.
+    /// Whether it is installed.
     pub available: bool,
     /// Whether it can be a login shell.
     pub supports_login: bool,
     /// Whether it can be interactive.
     pub supports_interactive: bool,
-    /// What comes before a command.
+    /// The arguments before a command.
     pub default_args: Vec<String>,
-    /// The same for a login shell.
+    /// The arguments before a command in a login shell.
     pub login_args: Vec<String>,
     /// How it was found.
     pub source: ShellSource,
 }
 
-/// Which system a shell is for.
+/// The platform of a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellPlatform {
@@ -56,19 +56,19 @@ pub enum ShellSource {
     Login,
     /// `/etc/shells` lists it.
     EtcShells,
-    /// It is where shells usually are.
+    /// It is in a usual location of shells.
     Fallback,
     /// The host offers it.
     Host,
 }
 
-/// The answer to `process.list_shells`.
+/// The response to `process.list_shells`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ShellList {
-    /// What was found.
+    /// The shells that were found.
     pub shells: Vec<SystemShell>,
-    /// Which one to use.
+    /// The id of the default shell.
     pub default_shell_id: Option<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct ShellList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SetDefaultShell {
-    /// The shell to use from now on; read as `id` too.
+    /// The new default shell; `id` is accepted as an alias.
     #[serde(alias = "id")]
     pub shell_id: String,
 }
@@ -88,20 +88,20 @@ pub struct ShellCommand {
     /// A shell that was listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell_id: Option<String>,
-    /// Or the shell itself, as far as it is known.
+    /// The shell itself, with the fields that are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell: Option<GivenShell>,
-    /// What to run.
+    /// The command to run.
     pub command: String,
-    /// In a login shell.
+    /// Whether to use a login shell.
     #[serde(default)]
     pub login: bool,
-    /// In an interactive one.
+    /// Whether to use an interactive shell.
     #[serde(default)]
     pub interactive: bool,
 }
 
-/// A shell as somebody names it: by the id of one that was listed, or by its path and what else they know.
+/// A shell in a request: the id of a listed one, or its path with the fields that are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -112,13 +112,13 @@ pub struct GivenShell {
     /// Its name, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Where it is.
+    /// Its path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Which system it is for.
+    /// Its platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<ShellPlatform>,
-    /// Whether it is there.
+    /// Whether it is installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<bool>,
     /// Whether it can be a login shell.
@@ -127,10 +127,10 @@ pub struct GivenShell {
     /// Whether it can be interactive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supports_interactive: Option<bool>,
-    /// What comes before a command.
+    /// The arguments before a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_args: Option<Vec<String>>,
-    /// The same for a login shell.
+    /// The arguments before a command in a login shell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login_args: Option<Vec<String>>,
     /// How it was found.
@@ -138,21 +138,21 @@ pub struct GivenShell {
     pub source: Option<ShellSource>,
 }
 
-/// The answer to `process.shell_invocation`: what to execute.
+/// The response to `process.shell_invocation`: the program to execute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ShellInvocation {
     /// The program.
     pub program: String,
-    /// Its arguments, the command among them.
+    /// Its arguments, including the command.
     pub args: Vec<String>,
-    /// Which of them is the command.
+    /// The index of the command in `args`.
     pub command_arg_index: u64,
-    /// The shell it was made for.
+    /// The shell that the invocation is for.
     pub shell: InvocationShell,
 }
 
-/// The shell of an invocation: the whole description, or its id alone where a host leaves it at that.
+/// The shell of an invocation: the whole description, or only its id if the host sends no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -170,7 +170,7 @@ pub enum InvocationShell {
 }
 
 impl InvocationShell {
-    /// The description, where there is one.
+    /// Returns the description, if there is one.
     #[must_use]
     pub fn described(&self) -> Option<&SystemShell> {
         match self {
@@ -184,12 +184,12 @@ impl InvocationShell {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ProcessExec {
-    /// What to run.
+    /// The command to run.
     pub command: ExecCommand,
-    /// Where, an absolute path; where the host likes, if it is not said.
+    /// The working directory, an absolute path; the host chooses one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Variables it gets beside the host's own.
+    /// Environment variables in addition to the host's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// After how many milliseconds the host ends it.
@@ -197,7 +197,7 @@ pub struct ProcessExec {
     pub timeout_ms: Option<u64>,
 }
 
-/// What to run.
+/// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ExecCommand {
@@ -207,22 +207,22 @@ pub enum ExecCommand {
     Argv(#[schemars(length(min = 1))] Vec<String>),
 }
 
-/// The answer to `process.exec`: how the command ended and what it printed.
+/// The response to `process.exec`: the exit status and the output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ProcessExit {
-    /// Its exit code; null where a signal ended it.
+    /// Its exit code; null if a signal ended it.
     pub exit_code: Option<i32>,
     /// The signal that ended it, or null.
     pub signal: Option<String>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it complained of.
+    /// Its standard error.
     pub stderr: String,
-    /// Whether part of what it printed is missing.
+    /// Whether part of the output is missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Whether it was ended because its time was up.
+    /// Whether the host ended it after its timeout.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{CommandOutput, ContentBlock, MutationSession, ToolCallId, event::value_weight};
 
-/// What sort of thing a tool does; decides how a host shows it and whether it may write.
+/// The kind of action of a tool; decides how a host shows it and whether it may write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
@@ -20,13 +20,13 @@ pub enum ToolKind {
     Delete,
     /// Moves or renames files.
     Move,
-    /// Searches.
+    /// Searches files or data.
     Search,
     /// Runs commands.
     Execute,
     /// Reasons or plans.
     Think,
-    /// Fetches from elsewhere.
+    /// Fetches external data.
     Fetch,
     /// Anything else; counts as writing.
     #[default]
@@ -34,7 +34,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// Whether a tool of this kind leaves the workspace as it was.
+    /// Whether a tool of this kind does not change the workspace.
     #[must_use]
     pub fn is_read_only(self) -> bool {
         match self {
@@ -44,7 +44,7 @@ impl ToolKind {
     }
 }
 
-/// Where a tool call stands.
+/// The status of a tool call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
@@ -53,14 +53,14 @@ pub enum ToolCallStatus {
     Pending,
     /// Running.
     InProgress,
-    /// Ended well.
+    /// Ended successfully.
     Completed,
-    /// Ended badly.
+    /// Ended with an error.
     Failed,
 }
 
 impl ToolCallStatus {
-    /// Whether nothing may follow.
+    /// Whether the call has ended.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed)
@@ -71,39 +71,39 @@ impl ToolCallStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCategory {
-    /// The arguments did not fit the tool's schema.
+    /// The arguments do not match the tool's schema.
     SchemaValidation,
-    /// The tool itself failed.
+    /// The tool failed.
     ToolError,
     /// An MCP server failed.
     McpServerError,
     /// The host failed.
     HostBridgeError,
-    /// A person or a policy said no.
+    /// A person or a policy rejected it.
     PermissionDenied,
-    /// The same refused call came again and again.
+    /// The agent repeated a rejected call.
     RejectedLoop,
     /// The call could not be parsed.
     ParseAborted,
-    /// It took too long.
+    /// The call exceeded its time limit.
     Timeout,
     /// The network failed.
     Network,
-    /// Something it needed was in use.
+    /// A resource that it needed was in use.
     ResourceBusy,
     /// The turn was cancelled.
     Cancelled,
-    /// The turn ended and left it open.
+    /// The turn ended while the call was open.
     AbandonedAtLoopExit,
-    /// None of these.
+    /// Another reason.
     Unknown,
 }
 
-/// Who ran a tool.
+/// The party that ran a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolExecutor {
-    /// One of our own tools.
+    /// A built-in tool.
     HarnBuiltin,
     /// The host, over the bridge.
     HostBridge,
@@ -119,16 +119,16 @@ pub enum ToolExecutor {
     },
 }
 
-/// The one word that marks an MCP executor.
+/// The constant that marks an MCP executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McpServerTag {
-    /// `mcp_server`.
+    /// Always `mcp_server`.
     #[default]
     McpServer,
 }
 
-/// A place in a file that a tool call touches.
+/// A position in a file that a tool call touches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// Absolute path.
@@ -138,7 +138,7 @@ pub struct Location {
     pub line: Option<u32>,
 }
 
-/// What a tool call produced, for a person to look at.
+/// Output of a tool call, for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolContent {
@@ -151,18 +151,18 @@ pub enum ToolContent {
     Diff {
         /// Absolute path.
         path: String,
-        /// What was there; absent for a new file.
+        /// The old text; absent for a new file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         old_text: Option<String>,
-        /// What is there now.
+        /// The new text.
         new_text: String,
     },
-    /// A terminal of the host, while it lives; never replayed.
+    /// A terminal of the host, while it exists; never replayed.
     Terminal {
-        /// The host's id of it.
+        /// The host's id for it.
         terminal_id: String,
     },
-    /// What the command of the call printed, raw; a front-end renders it for its clients.
+    /// The raw output of the call's command; a front-end renders it for its clients.
     Output(CommandOutput),
 }
 
@@ -174,7 +174,7 @@ impl ToolContent {
         }
     }
 
-    /// What a command printed, where this is that.
+    /// Returns the output of a command, if this is one.
     #[must_use]
     pub fn printed(&self) -> Option<&CommandOutput> {
         match self {
@@ -183,7 +183,7 @@ impl ToolContent {
         }
     }
 
-    /// The path of a changed file, what was there and what is there now, where this is a change.
+    /// Returns the path, the old text and the new text of a changed file, if this is a change.
     #[must_use]
     pub fn diff(&self) -> Option<(&str, Option<&str>, &str)> {
         match self {
@@ -196,7 +196,7 @@ impl ToolContent {
         }
     }
 
-    /// About how many bytes this keeps alive.
+    /// Returns the approximate number of bytes that this keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
@@ -217,15 +217,15 @@ impl ToolContent {
 pub struct ToolCall {
     /// Its id, unique in the session.
     pub tool_call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// What to show a person; the tool's name when absent.
+    /// The title for people; the tool's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What sort of tool.
+    /// The kind of tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
-    /// Where it stands.
+    /// Its status.
     #[serde(default)]
     pub status: ToolCallStatus,
     /// Its arguments.
@@ -234,19 +234,19 @@ pub struct ToolCall {
     /// Files it touches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
-    /// What it shows already.
+    /// Its content so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ToolContent>,
     /// Whether its arguments are still streaming in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsing: Option<bool>,
-    /// The mutation session it belongs to; filled by the runtime.
+    /// The mutation session it belongs to; the runtime fills it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Arc<MutationSession>>,
 }
 
 impl ToolCall {
-    /// A pending call of `tool_name`.
+    /// Builds a pending call of `tool_name`.
     pub fn new(tool_call_id: impl Into<ToolCallId>, tool_name: impl Into<String>) -> Self {
         Self {
             tool_call_id: tool_call_id.into(),
@@ -262,7 +262,7 @@ impl ToolCall {
         }
     }
 
-    /// About how many bytes this keeps alive.
+    /// Returns the approximate number of bytes that this keeps in memory.
     #[must_use]
     pub fn weight(&self) -> usize {
         let content = self.content.iter().map(ToolContent::weight);
@@ -270,58 +270,58 @@ impl ToolCall {
     }
 }
 
-/// A change to a tool call. Absent fields stay as they were; `content` and `locations` replace.
+/// A change to a tool call. Absent fields stay unchanged; `content` and `locations` replace the earlier values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCallUpdate {
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
     /// A new title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where it stands now.
+    /// Its new status.
     pub status: ToolCallStatus,
     /// Arguments, once they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_input: Option<Value>,
-    /// Arguments as far as they streamed, while they do not parse.
+    /// The streamed part of the arguments, while it does not parse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_input_partial: Option<String>,
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_output: Option<Value>,
-    /// What it shows; replaces what it showed.
+    /// Its content; replaces the earlier content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Vec<ToolContent>>,
-    /// Files it touches; replaces what was said before.
+    /// Files it touches; replaces the earlier list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locations: Option<Vec<Location>>,
-    /// What went wrong.
+    /// The error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Which sort of wrong.
+    /// The category of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_category: Option<ErrorCategory>,
-    /// From announcement to end, in milliseconds; filled by the runtime on the terminal update.
+    /// From announcement to end, in milliseconds; the runtime fills it on the terminal update.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// From start to end, in milliseconds; filled by the runtime on the terminal update.
+    /// From start to end, in milliseconds; the runtime fills it on the terminal update.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_duration_ms: Option<u64>,
-    /// Who ran it.
+    /// The party that ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executor: Option<ToolExecutor>,
     /// Whether its arguments are still streaming in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsing: Option<bool>,
-    /// The mutation session it belongs to; filled by the runtime.
+    /// The mutation session it belongs to; the runtime fills it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Arc<MutationSession>>,
 }
 
 impl ToolCallUpdate {
-    /// An update that changes the status only.
+    /// Builds an update that changes only the status.
     pub fn new(
         tool_call_id: impl Into<ToolCallId>,
         tool_name: impl Into<String>,
@@ -347,7 +347,7 @@ impl ToolCallUpdate {
         }
     }
 
-    /// A failed terminal update.
+    /// Builds a failed terminal update.
     pub fn failed(
         tool_call_id: impl Into<ToolCallId>,
         tool_name: impl Into<String>,

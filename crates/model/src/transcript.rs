@@ -1,8 +1,9 @@
-//! The one fold from events to a conversation: which message is under way, and what each call, decision and question
-//! that is open has shown.
+//! The one fold from events to a conversation: the current message, and what each open call, decision and question
+//! has shown.
 //!
-//! An event itself says what it opens or changes. The fold adds where a message ends, how far a call is, and what an
-//! event closes. Readers keep only the words of their wire, and may tag each item with where they put it.
+//! An event itself states what it opens or changes. The fold adds where a message ends, the state of a call, and
+//! what an event closes. Readers add only the terms of their wire, and may tag each item with its position in
+//! their output.
 
 use std::{collections::BTreeMap, ops::Deref};
 
@@ -12,23 +13,23 @@ use crate::{
     ToolEvent, TurnEvent, hitl_subject,
 };
 
-/// A conversation as far as it is open. `T` is what a reader notes at each item; it begins as the default.
+/// The open part of a conversation. `T` is a reader's tag for each item; it begins as the default.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript<T> {
-    /// The message of the agent that is under way.
+    /// The agent's current message.
     pub message: Option<TaggedItem<AgentMessage, T>>,
-    /// Calls, decisions and questions that are open.
+    /// Open calls, decisions and questions.
     pub open: OpenItems<T>,
-    /// How many bytes of a command's output are kept; none if the reader does not show what calls put out.
+    /// How many bytes of a command's output to keep; none if the reader does not show the output of calls.
     output_bytes: Option<usize>,
 }
 
-/// An item with what its reader notes at it.
+/// An item with its reader's tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaggedItem<I, T> {
     /// The item.
     pub item: I,
-    /// The note of the reader.
+    /// The reader's tag.
     pub tag: T,
 }
 
@@ -50,63 +51,64 @@ impl<I, T> Deref for TaggedItem<I, T> {
 /// A message of the agent: one step of its answer, or of its reasoning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentMessage {
-    /// Its id, where the log has one.
+    /// Its id, if the log has one.
     pub id: Option<MessageId>,
     /// Whether it is reasoning.
     pub is_thought: bool,
-    /// All of it so far.
+    /// Its text so far.
     pub text: String,
 }
 
 /// A tool call as its events have shown it so far.
 #[derive(Clone, Debug)]
 pub struct ShownCall {
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// What a person is shown, where it is not the tool's name.
+    /// The title for people, if it is not the tool's name.
     pub title: Option<String>,
-    /// Where it stands.
+    /// Its status.
     pub status: ToolCallStatus,
-    /// What it put out, where the reader shows that.
+    /// Its output, if the reader shows that.
     pub output: CallOutput,
 }
 
 impl ShownCall {
-    /// What a person is shown.
+    /// Returns the title for people.
     #[must_use]
     pub fn title(&self) -> &str {
         self.title.as_ref().unwrap_or(&self.tool_name)
     }
 }
 
-/// Calls, decisions and questions that are open, by their ids.
+/// Open calls, decisions and questions, by id.
 #[derive(Clone, Debug, Default)]
 pub struct OpenItems<T> {
     /// Calls that have not ended.
     pub calls: BTreeMap<ToolCallId, TaggedItem<ShownCall, T>>,
-    /// Decisions that are waited for.
+    /// Permission questions without a decision.
     pub asks: BTreeMap<AskId, TaggedItem<Box<PermissionAsked>, T>>,
     /// Questions to a person without an answer, each by its subject.
     pub questions: BTreeMap<String, TaggedItem<String, T>>,
 }
 
-/// What an event closed, as it was before; a call as the event left it.
+/// The items that an event closed, in their state before it; a call in its state after it.
 #[derive(Debug, Default)]
 pub struct ClosedItems<T> {
-    /// The message that was under way.
+    /// The message that ended.
     pub message: Option<TaggedItem<AgentMessage, T>>,
     /// A call that ended, or whose id another call took.
     pub call: Option<TaggedItem<ShownCall, T>>,
-    /// The wait for a decision, which came, or whose id another ask took.
+    /// A permission question that was decided, or whose id another question took.
     pub ask: Option<TaggedItem<Box<PermissionAsked>, T>>,
-    /// The subject of a question that was settled, or whose id another question took.
+    /// The subject of a question that ended, or whose id another question took.
     pub question: Option<TaggedItem<String, T>>,
-    /// What was open when the turn ended. The runtime leaves nothing open; a log may have been cut.
+    /// The items that were open when the turn ended. The runtime leaves nothing open; a log may have been
+    /// truncated.
     pub left: OpenItems<T>,
 }
 
 impl<T: Default> Transcript<T> {
-    /// A transcript that keeps what calls put out: of what a command prints the end, up to this many bytes.
+    /// Builds a transcript that keeps the output of calls: of a command's output the end, up to this many bytes.
     #[must_use]
     pub fn with_output(bytes: usize) -> Self {
         let output_bytes = Some(bytes);
@@ -116,8 +118,8 @@ impl<T: Default> Transcript<T> {
         }
     }
 
-    /// Folds an event in, and returns what it closed. Events come in the order of the log; a client that has
-    /// updates of a wire makes events of them.
+    /// Folds an event in, and returns the items that it closed. Events arrive in the order of the log; a client
+    /// that has updates of a wire converts them to events.
     pub fn apply(&mut self, event: &AgentEvent) -> ClosedItems<T> {
         let mut closed = ClosedItems::default();
         if event.ends_message() {
@@ -158,7 +160,7 @@ impl<T: Default> Transcript<T> {
             EventFamily::Turn(TurnEvent::TurnEnded(_) | TurnEvent::Recovered(_)) => {
                 closed.left = std::mem::take(&mut self.open);
             }
-            // Nothing is open before a turn begins, and a prompt that waits or a person's answer ends nothing.
+            // Nothing is open before a turn begins, and a queued prompt or a person's answer ends nothing.
             EventFamily::Turn(
                 TurnEvent::TurnStarted(_)
                 | TurnEvent::PromptQueued(_)
@@ -166,7 +168,7 @@ impl<T: Default> Transcript<T> {
             )
             | EventFamily::Message(MessageEvent::UserMessage { .. })
             | EventFamily::Question(QuestionEvent::HitlResponded(_))
-            // Not part of what is said, called and asked; a reader shows them as it likes.
+            // Not part of messages, calls and questions; each reader decides how to show them.
             | EventFamily::Record(_)
             | EventFamily::Report(_)
             | EventFamily::Delegation(_)
@@ -181,7 +183,7 @@ impl<T: Default> Transcript<T> {
         closed
     }
 
-    /// Closes all that is open, because no event will do so.
+    /// Closes all open items, because no event will.
     pub fn break_off(&mut self) -> ClosedItems<T> {
         ClosedItems {
             message: self.message.take(),
@@ -190,7 +192,7 @@ impl<T: Default> Transcript<T> {
         }
     }
 
-    /// A call as it is announced. One that ends with its announcement is never open.
+    /// Returns a call as it is announced. A call that ends with its announcement is never open.
     #[must_use]
     pub fn announced(&self, call: &ToolCall) -> TaggedItem<ShownCall, T> {
         let mut output = CallOutput::default();
@@ -205,8 +207,8 @@ impl<T: Default> Transcript<T> {
         })
     }
 
-    /// The agent says more, or something else; returns the message that ends by it. A chunk without an id goes on
-    /// with the message under way.
+    /// Extends the current message or begins another; returns the message that ends by that. A chunk without an id
+    /// continues the current message.
     fn say(
         &mut self,
         id: Option<&MessageId>,
@@ -261,7 +263,8 @@ mod tests {
         TurnEnded, TurnOutcome, TurnStarted,
     };
 
-    /// Folds events of one turn, and returns what each closed. Each item is tagged with its event's number.
+    /// Folds events of one turn, and returns the items that each closed. Each item is tagged with its event's
+    /// number.
     fn closed(events: impl IntoIterator<Item = AgentEvent>) -> Vec<ClosedItems<u64>> {
         let mut transcript = Transcript::with_output(100);
         let fold = |(number, event): (u64, AgentEvent)| {
@@ -341,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_call_returns_what_its_updates_said() {
+    fn end_of_call_returns_title_status_and_output() {
         let mut printed = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
         printed.title = Some("Look around".to_owned());
         printed.content = Some(vec![ToolContent::Output(CommandOutput {
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!((call.title(), call.tag), ("Look around", 2));
         assert_eq!(call.status, ToolCallStatus::Completed);
         assert_eq!(call.output.printed.as_ref().unwrap().as_str(), "a door");
-        // It ends once.
+        // The call ends once.
         assert!(closed[4].call.is_none());
         assert!(closed[..3].iter().all(|closed| closed.call.is_none()));
     }
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn decision_and_answer_return_what_was_asked() {
+    fn decision_and_answer_return_their_question() {
         let ask = PermissionAsked::new("a".into(), ToolCall::new("c", "look"), Vec::new());
         let resolved = PermissionResolved {
             ask_id: "a".into(),
@@ -404,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_turn_returns_what_is_left_open() {
+    fn end_of_turn_returns_open_items() {
         let closed = closed([started(), announced(), ended(), ended()]);
         assert_eq!(closed[2].left.calls["c"].tag, 2);
         assert!(closed[3].left.calls.is_empty());

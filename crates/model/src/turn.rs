@@ -1,4 +1,4 @@
-//! The beginning and end of a turn.
+//! The start and end of a turn, and the seams of an agent's loop.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,15 +12,15 @@ pub struct TurnStarted {
     pub message_id: MessageId,
     /// The prompt.
     pub prompt: Vec<ContentBlock>,
-    /// The client that said it, where one did under a name.
+    /// The client that sent it, if it gave a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_session: Option<Box<LiveAuthor>>,
 }
 
-/// A turn ended. Nothing of the turn follows.
+/// A turn ended. No event of the turn follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnEnded {
-    /// How.
+    /// How it ended.
     #[serde(flatten)]
     pub outcome: TurnOutcome,
 }
@@ -31,18 +31,18 @@ pub struct TurnEnded {
 pub enum TurnOutcome {
     /// The agent stopped, or was stopped.
     Stopped {
-        /// Why.
+        /// The reason.
         stop_reason: StopReason,
     },
     /// The agent failed.
     Failed {
-        /// What it said.
+        /// The error message.
         message: String,
     },
 }
 
 impl TurnOutcome {
-    /// The agent stopped for this reason.
+    /// Builds the outcome of an agent that stopped for this reason.
     #[must_use]
     pub fn stopped(stop_reason: StopReason) -> Self {
         Self::Stopped { stop_reason }
@@ -53,20 +53,20 @@ impl TurnOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It was done.
+    /// It completed its work.
     EndTurn,
     /// It reached its token limit.
     MaxTokens,
     /// It reached its request limit.
     MaxTurnRequests,
-    /// It would not.
+    /// It refused the prompt.
     Refusal,
     /// It was cancelled.
     Cancelled,
 }
 
-/// A turn was cut short by a crash and has been closed on opening the session. The calls and asks it
-/// left open were settled as failed just before; nothing with effects was run again.
+/// A crash interrupted a turn, which was closed when the session was opened. The calls and asks it left open were
+/// ended as failed just before; nothing with effects was run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecovered {
     /// Calls that were open.
@@ -75,37 +75,37 @@ pub struct TurnRecovered {
     /// Asks that were open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withdrawn_asks: Vec<AskId>,
-    /// Bytes of a torn last line that were dropped.
+    /// Bytes of a partial last line that were dropped.
     #[serde(default, skip_serializing_if = "crate::event::is_zero")]
     pub torn_bytes: u64,
 }
 
-/// A safe place in an agent's loop, where steering is delivered.
+/// A point in an agent's loop where it is safe to change course and the runtime delivers messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Seam {
     /// Before the first step of an iteration.
     TurnStart,
-    /// Before older messages are folded away.
+    /// Before older messages are compacted.
     PreCompact,
-    /// After that.
+    /// After older messages were compacted.
     PostCompact,
     /// After the model answered, before tools run.
     PreToolDispatch,
     /// After tools ran.
     PostToolDispatch,
-    /// When there is nothing more to do.
+    /// When the agent has nothing more to do.
     TurnEnd,
     /// Before an idle daemon sleeps.
     DaemonIdlePre,
-    /// After it slept.
+    /// After an idle daemon slept.
     DaemonIdlePost,
-    /// On the way out.
+    /// Before the loop exits.
     LoopExit,
 }
 
 impl Seam {
-    /// What is delivered there.
+    /// Returns the delivery modes that are delivered at this seam.
     #[must_use]
     pub fn delivers(self) -> &'static [DeliveryMode] {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
@@ -125,14 +125,14 @@ impl Seam {
 /// An agent passed a seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopCheckpoint {
-    /// How often the turn has started an iteration.
+    /// The number of iterations that the turn has started.
     pub iteration: u64,
-    /// Which seam.
+    /// The seam.
     pub seam: Seam,
     /// How many messages and reminders were delivered there.
     #[serde(default)]
     pub delivered: u64,
-    /// Whether tools that waited to run were skipped for it.
+    /// Whether tools that waited to run were skipped for the delivery.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dispatch_skipped: bool,
 }

@@ -1,17 +1,17 @@
-//! Which ids a session has used, in eight bytes each: kept for as long as the session is open.
+//! The ids that a session has used, in eight bytes each: kept while the session is open.
 
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// Ids of tool calls and composition runs that were announced in a session, and of what was delivered to
-/// it or taken back. Two ids that differ are taken
-/// for one with a chance of one in 2⁶⁴; the later gets a count then.
+/// Ids of tool calls and composition runs that were announced in a session, and of messages and reminders that
+/// were delivered or revoked. Two different ids count as one with a probability of one in 2⁶⁴; the later one then
+/// gets a count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsedIds(HashSet<u64>);
 
-/// What an id names.
+/// The kind of item that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UsedIdKind {
     /// A tool call.
@@ -20,11 +20,11 @@ pub enum UsedIdKind {
     Run,
     /// A message that was delivered in the middle of a turn.
     DeliveredMessage,
-    /// A message that was taken back.
+    /// A message that was revoked.
     RevokedMessage,
     /// A reminder that was delivered.
     DeliveredReminder,
-    /// A reminder that was taken back.
+    /// A reminder that was revoked.
     RevokedReminder,
 }
 
@@ -39,7 +39,7 @@ impl UsedIds {
         self.0.contains(&key(what, id))
     }
 
-    /// An id that was not used yet: the given one, or that one with a count behind it.
+    /// Returns an id that was not used yet: the given one, or the given one with a count appended.
     #[must_use]
     pub fn fresh(&self, what: UsedIdKind, id: &str) -> String {
         let counted = |n: u64| format!("{id}~{n}");
@@ -47,8 +47,8 @@ impl UsedIds {
         if !self.contains(what, id) {
             return id.to_owned();
         }
-        // Counts are given without gaps, so the first free one need not be looked for one by one: an agent
-        // may use one id for all of its calls.
+        // Counts have no gaps, so a binary search finds the first free one: an agent may use one id for all of its
+        // calls.
         let (mut used, mut free) = (1, 2);
         while is_used(free) {
             (used, free) = (free, free * 2);

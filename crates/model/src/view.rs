@@ -1,5 +1,5 @@
-//! `SessionView`, the one fold over events. Live sessions and reopened ones get the same view from
-//! the same function; nothing else keeps truth about a session.
+//! `SessionView`, the one fold over events. Live and reopened sessions get the same view from the same function;
+//! no other component stores the state of a session.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,8 +13,8 @@ use crate::{
     used::{UsedIdKind, UsedIds},
 };
 
-/// What a session looks like after the events folded so far. Holds no transcript, so that an idle
-/// session stays small.
+/// The state of a session after the events folded so far. It has no transcript, so that an idle session stays
+/// small.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionView {
     /// The last event folded.
@@ -23,53 +23,53 @@ pub struct SessionView {
     pub updated_at: Timestamp,
     /// A title for people.
     pub title: Option<String>,
-    /// Whether a person chose it.
+    /// Whether a person chose the title.
     pub title_chosen: bool,
-    /// The mode, where one was chosen.
+    /// The mode, if one was chosen.
     pub mode: Option<String>,
     /// Options that were set.
     pub config: BTreeMap<String, String>,
-    /// Slash commands, where the agent announced its own.
+    /// Slash commands, if the agent announced its own.
     pub commands: Option<Vec<SlashCommand>>,
-    /// How full the context is, where known.
+    /// The fill level of the context, if known.
     pub usage: Option<Usage>,
     /// The current plan.
     pub plan: Option<Plan>,
-    /// The last word on every worker.
+    /// The last update of every worker.
     pub workers: BTreeMap<WorkerId, Box<WorkerUpdate>>,
-    /// Skills that are active: by id, the name that each became active under.
+    /// Active skills: by id, the name that each was activated under.
     pub skills: BTreeMap<String, String>,
-    /// What is remembered for as long as the session is there.
+    /// Grants that last as long as the session.
     pub grants: Vec<Grant>,
-    /// What waits to be delivered to the agent.
+    /// Messages and reminders that wait for delivery to the agent.
     pub pending: PendingQueue,
-    /// Reminders that are in force.
+    /// Active reminders.
     pub reminders: ActiveReminders,
-    /// The agent, while it waits for more to do.
+    /// The idle state of the agent, while it waits for more to do.
     pub idle: Option<IdleDaemon>,
-    /// Ids that are taken.
+    /// Ids that have been used.
     pub used: UsedIds,
     /// The turn that is running.
     pub open_turn: Option<OpenTurn>,
-    /// The prompts that wait behind it, in their order.
+    /// Prompts that wait for the running turn to end, in order.
     pub queued: Vec<QueuedTurn>,
     /// How many turns have ended.
     pub ended_turns: u64,
-    /// How the last of them ended; a turn cut by a crash has no outcome.
+    /// The outcome of the last ended turn; none for a turn that a crash interrupted.
     pub last_outcome: Option<TurnOutcome>,
 }
 
 /// A prompt that waits for its turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuedTurn {
-    /// The turn it will be.
+    /// The id of its future turn.
     pub id: TurnId,
-    /// What that turn will begin with. Shared, since views are copied and prompts may be long.
+    /// The start event of that turn. Shared, since views are copied and prompts may be long.
     pub prompt: Arc<TurnStarted>,
 }
 
 impl SessionView {
-    /// Folds one event in. Events come in the order of their `Seq`.
+    /// Folds one event in. Events arrive in the order of their `Seq`.
     pub fn apply(&mut self, envelope: &Envelope) {
         self.last_seq = envelope.seq;
         self.updated_at = envelope.at;
@@ -82,7 +82,7 @@ impl SessionView {
                         self.used.add(UsedIdKind::DeliveredMessage, id);
                     }
                 }
-                // Shown as it passes; leaves nothing behind that a later reader needs.
+                // Clients show these live; they leave no state that a later reader needs.
                 MessageEvent::AgentMessageChunk { .. } | MessageEvent::AgentThoughtChunk { .. } => {
                 }
             },
@@ -155,7 +155,7 @@ impl SessionView {
             }
             TurnEvent::PromptWithdrawn(_) => self.unqueue(turn),
             TurnEvent::PromptQueued(prompt) => {
-                // Without a turn it could not be told which of them begins or is withdrawn.
+                // Without a turn id, a later event could not identify the prompt that starts or is withdrawn.
                 if let Some(id) = turn.cloned() {
                     let prompt = Arc::new(prompt.clone());
                     self.queued.push(QueuedTurn { id, prompt });
@@ -276,13 +276,13 @@ impl SessionView {
                 equipped,
                 own_unchanged,
             } => {
-                // What a session is equipped with is of a process, and may be other things in the next.
+                // The equipment of a session belongs to a process, and may differ in the next.
                 if !own_unchanged {
                     let own = commands.iter().filter(|it| !equipped.contains(&it.name));
                     self.commands = Some(own.cloned().collect());
                 }
             }
-            // Tools, servers and clients are of a process; whoever has them knows how they stand.
+            // Tools, servers and clients belong to a process; their owners know their state.
             SessionEvent::ToolsChanged(_)
             | SessionEvent::McpServers { .. }
             | SessionEvent::LiveSessionClient { .. }
@@ -290,7 +290,7 @@ impl SessionView {
         }
     }
 
-    /// Whether a reminder of this name waits or is in force.
+    /// Whether a reminder with this id waits or is active.
     #[must_use]
     pub fn knows_reminder(&self, id: &str) -> bool {
         self.pending.reminder(id).is_some() || self.reminders.contains(id)
@@ -359,12 +359,12 @@ impl SessionView {
         self.open_turn.as_mut()?.runs.get_mut(id)
     }
 
-    /// A prompt waits no more, whatever became of it.
+    /// Removes a prompt from the queue, whether it started or was withdrawn.
     fn unqueue(&mut self, turn: Option<&TurnId>) {
         self.queued.retain(|queued| Some(&queued.id) != turn);
     }
 
-    /// Whether the last turn that ended failed, or a crash cut it short.
+    /// Whether the last ended turn failed or was interrupted by a crash.
     #[must_use]
     pub fn last_turn_failed(&self) -> bool {
         match &self.last_outcome {

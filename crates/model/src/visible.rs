@@ -1,12 +1,12 @@
-//! What a person should see of a text: everything but terminal control sequences and control characters.
+//! The visible part of a text: everything except terminal control sequences and control characters.
 //!
-//! Pure, and free for ordinary text: nothing is copied unless something has to go.
+//! Pure, and free for ordinary text: it copies nothing unless something has to be removed.
 
 use std::{borrow::Cow, iter::Peekable, str::CharIndices};
 
-/// The text without terminal control sequences and without control characters other than newline and tab.
+/// Returns the text without terminal control sequences and without control characters other than newline and tab.
 ///
-/// Looks at this text alone: a sequence that is cut off at its end goes as far as it is there.
+/// It reads only this text: of a sequence that is cut off at the end, the part in this text is removed.
 #[must_use]
 pub fn visible_text(text: &str) -> Cow<'_, str> {
     match first_suspect(text.as_bytes()) {
@@ -15,7 +15,7 @@ pub fn visible_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the control sequence begins that the text ends in the middle of, if it does.
+/// Returns the start of the control sequence that the text ends within, if there is one.
 #[must_use]
 pub fn unfinished_sequence(text: &str) -> Option<usize> {
     let from = first_suspect(text.as_bytes())?;
@@ -28,13 +28,13 @@ pub fn unfinished_sequence(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a byte may begin something invisible: a control character, or the first byte of those between
-/// U+0080 and U+009F, which it shares with some letters.
+/// Whether a byte may begin an invisible sequence: a control character, or the first byte of the characters from
+/// U+0080 to U+009F, which some letters share.
 const fn is_suspect(byte: u8) -> bool {
     (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2
 }
 
-/// Blocks without an early exit inside are what the compiler turns into vector instructions.
+/// Uses blocks without an early exit inside, which the compiler turns into vector instructions.
 fn first_suspect(bytes: &[u8]) -> Option<usize> {
     const BLOCK: usize = 32;
     let any = |block: &[u8]| block.iter().fold(false, |any, b| any | is_suspect(*b));
@@ -62,7 +62,7 @@ fn strip(text: &str, from: usize) -> Cow<'_, str> {
     }
 }
 
-/// Whether a sequence is whole.
+/// Whether a sequence is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EscapeEnd {
     Reached,
@@ -77,7 +77,7 @@ impl CharCursor<'_> {
         self.0.next_if(|(_, c)| fits(*c)).map(|(_, c)| c)
     }
 
-    /// What follows decides; where nothing follows, the sequence may go on in another text.
+    /// The next character decides; at the end of the text, the sequence may continue in another text.
     fn end(&mut self) -> EscapeEnd {
         match self.0.peek() {
             Some(_) => EscapeEnd::Reached,
@@ -85,7 +85,7 @@ impl CharCursor<'_> {
         }
     }
 
-    /// Passes over the rest of the sequence that this character begins, if it begins one.
+    /// Skips the rest of the sequence that this character begins, if it begins one.
     fn sequence(&mut self, first: char) -> Option<EscapeEnd> {
         match first {
             '\u{1b}' => Some(self.escape()),
@@ -95,7 +95,7 @@ impl CharCursor<'_> {
         }
     }
 
-    /// What follows an escape character.
+    /// Skips the rest of a sequence after an escape character.
     fn escape(&mut self) -> EscapeEnd {
         match self.next_if(|c| matches!(c, '[' | ']' | 'P' | 'X' | '^' | '_')) {
             Some('[') => self.parameters(),
@@ -110,7 +110,7 @@ impl CharCursor<'_> {
         }
     }
 
-    /// Parameters and a final character. Anything that can be neither ends it and stays.
+    /// Skips parameters and a final character. Any other character ends the sequence and stays.
     fn parameters(&mut self) -> EscapeEnd {
         while self.next_if(|c| matches!(c, ' '..='?')).is_some() {}
         match self.next_if(|c| matches!(c, '@'..='~')) {
@@ -119,7 +119,8 @@ impl CharCursor<'_> {
         }
     }
 
-    /// A string up to its terminator. A line's end ends it too: an unfinished one must not hide what follows.
+    /// Skips a string up to its terminator or the end of the line: an unterminated string must not hide later
+    /// lines.
     fn string(&mut self) -> EscapeEnd {
         while let Some(c) = self.next_if(|c| c != '\n') {
             match c {
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn control_sequences_go() {
+    fn control_sequences_are_removed() {
         check("\u{1b}[1;31mred\u{1b}[0m", "red");
         check("\u{1b}]0;title\u{7}text", "text");
         check(
@@ -167,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_go_but_newline_and_tab() {
+    fn control_characters_except_newline_and_tab_are_removed() {
         check("a\rb\u{8}c\u{7f}d\u{0}e\u{85}f", "abcdef");
         check("a\r\n\tb", "a\n\tb");
     }
 
     #[test]
-    fn what_is_cut_off_hides_no_more_than_its_line() {
+    fn unfinished_sequence_hides_at_most_its_line() {
         check("text \u{1b}", "text ");
         check("text \u{1b}[1;", "text ");
         check("\u{1b}]0;no end\nnext line", "\nnext line");
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspect_is_found_wherever_it_stands() {
+    fn control_character_is_found_at_any_offset() {
         for at in [0, 1, 31, 32, 33, 63, 64, 100] {
             let text = format!("{}\u{7}end", "x".repeat(at));
             check(&text, &format!("{}end", "x".repeat(at)));
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_sequence_is_found_where_it_begins() {
+    fn unfinished_sequence_returns_its_start() {
         let cases = [
             ("", None),
             ("text", None),

@@ -1,4 +1,4 @@
-//! Delegated workers: the steps of their life, and what a session remembers of them.
+//! Delegated workers: their lifecycle events, and what a session stores about them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MutationSession, SessionId, WorkerId};
 
-/// A step in a delegated worker's life.
+/// A lifecycle event of a delegated worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum WorkerEvent {
     /// A new cycle begins.
@@ -16,18 +16,18 @@ pub enum WorkerEvent {
     WorkerProgressed,
     /// It finished a cycle and waits for the next trigger.
     WorkerWaitingForInput,
-    /// It ended well.
+    /// It ended successfully.
     WorkerCompleted,
-    /// It ended badly.
+    /// It ended with an error.
     WorkerFailed,
-    /// It stopped after handing over.
+    /// It stopped after a handoff.
     WorkerStopped,
     /// It was cancelled.
     WorkerCancelled,
 }
 
 impl WorkerEvent {
-    /// Whether the worker's life is over.
+    /// Whether the worker has ended.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         match self {
@@ -39,7 +39,7 @@ impl WorkerEvent {
         }
     }
 
-    /// Whether the worker is at work after it.
+    /// Whether the worker runs after this event.
     #[must_use]
     pub fn is_running(self) -> bool {
         match self {
@@ -52,7 +52,7 @@ impl WorkerEvent {
         }
     }
 
-    /// The state it leaves the worker in.
+    /// Returns the status of the worker after this event.
     #[must_use]
     pub fn status(self) -> WorkerStatus {
         match self {
@@ -67,28 +67,28 @@ impl WorkerEvent {
     }
 }
 
-/// The state of a worker, one for each [`WorkerEvent`].
+/// The status of a worker, one for each [`WorkerEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerStatus {
-    /// At work.
+    /// Runs a cycle.
     Running,
-    /// About to work again.
+    /// Resumes after a trigger.
     Progressed,
     /// Waits for a trigger.
     AwaitingInput,
-    /// Ended well.
+    /// Ended successfully.
     Completed,
-    /// Ended badly.
+    /// Ended with an error.
     Failed,
-    /// Handed over and stopped.
+    /// Stopped after a handoff.
     Stopped,
     /// Was cancelled.
     Cancelled,
 }
 
 impl WorkerStatus {
-    /// The word for it.
+    /// Returns its wire name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -103,35 +103,35 @@ impl WorkerStatus {
     }
 }
 
-/// A delegated worker changed state.
+/// A delegated worker changed its status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerUpdate {
-    /// The worker.
+    /// The id of the worker.
     pub worker_id: WorkerId,
     /// Its name.
     pub worker_name: String,
-    /// What it does: the task it was started with, or that of its last trigger.
+    /// Its task: that of its start, or of its last trigger.
     pub worker_task: String,
     /// How it runs: `delegated_stage`, `sub_agent`, …
     pub worker_mode: String,
-    /// What happened.
+    /// The lifecycle event.
     pub event: WorkerEvent,
-    /// Which cycle of the worker this belongs to, from 1; filled by the runtime.
+    /// The cycle of the worker, from 1; the runtime fills it.
     #[serde(default)]
     pub cycle: u64,
     /// Whether it can be triggered again after a cycle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retriggerable: bool,
-    /// Times, places and what went wrong.
+    /// Times, paths and the error.
     #[serde(default)]
     pub metadata: WorkerMetadata,
-    /// The mutation session it works under; filled by the runtime.
+    /// The mutation session it works under; the runtime fills it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<Arc<MutationSession>>,
 }
 
 impl WorkerUpdate {
-    /// The step after this one, without the times that belong to it.
+    /// Returns the next update of the same worker, with this event.
     #[must_use]
     pub fn then(&self, event: WorkerEvent) -> Self {
         Self {
@@ -141,29 +141,29 @@ impl WorkerUpdate {
     }
 }
 
-/// Facts about a worker for who tracks it. Times are RFC 3339.
+/// Facts about a worker, for clients that track it. Times are RFC 3339.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct WorkerMetadata {
-    /// What it does: the task it was started with, or that of its last trigger.
+    /// Its task: that of its start, or of its last trigger.
     pub task: String,
     /// How it runs.
     pub mode: String,
     /// When it was first spawned.
     pub started_at: Option<String>,
-    /// When its life ended.
+    /// When it ended.
     pub finished_at: Option<String>,
-    /// Since when it waits; set while it does, and when it ends out of waiting.
+    /// Since when it waits; set while it waits, and if it ends while it waits.
     pub awaiting_started_at: Option<String>,
     /// The session it works in.
     pub child_run_id: Option<SessionId>,
-    /// The folder of that session, relative to the store's own folder.
+    /// The folder of that session, relative to the folder of the store.
     pub child_run_path: Option<String>,
-    /// The log of that session, which the worker's state is folded from; relative likewise.
+    /// The log of that session, from which the worker's state is folded; relative to the same folder.
     pub snapshot_path: Option<String>,
-    /// The mutation session it works under; filled by the runtime.
+    /// The mutation session it works under; the runtime fills it.
     pub audit: Option<Arc<MutationSession>>,
-    /// What went wrong.
+    /// The error message.
     pub error: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Tool calls of workers, as the session that they work for records them. The worker's own session has the
-//! whole call; this is what a client of the session above observes of it.
+//! Tool calls of workers, as recorded by the session that they work for. The worker's own session has the whole
+//! call; this is the part that a client of the parent session receives.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,39 +9,40 @@ use crate::{
     WorkerId, event::value_weight,
 };
 
-/// A step of a tool call that a worker makes.
+/// A step of a worker's tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerCall {
     /// The workers from the session down to the one that makes the call; never empty.
     pub lineage: Vec<LineageEntry>,
-    /// Whether somebody was asked about the call before this step; filled by the runtime.
+    /// Whether a person was asked about the call before this step; the runtime fills it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
     /// The step. The ids of the workers precede the id of the call.
     pub step: WorkerCallStep,
 }
 
-/// What happens to a worker's call.
+/// A change of a worker's call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerCallStep {
     /// It is announced.
     Announced(ToolCall),
-    /// Somebody is going to be asked about it, which is the next event: clients that do not observe the calls
-    /// of workers learn of this one here.
+    /// A permission question about it is the next event: clients that do not observe the calls of workers receive
+    /// the call here.
     Asked(ToolCall),
-    /// It changes.
+    /// It changed.
     Changed(ToolCallUpdate),
 }
 
-/// How many bytes one step may hold; the worker's journal has what is longer.
+/// How many bytes one step may have; the worker's journal has the full values.
 const LIMIT: usize = 64 * 1024;
 
-/// What a copy shows instead.
+/// The text that replaces longer content in a copy.
 const LEFT_OUT: &str = "Too long to be repeated here; the worker's own session has it.";
 
 impl WorkerCall {
-    /// What an event of a worker's session is in the session above, where it is a step of a call.
+    /// Converts an event of a worker's session to an event of the parent session; none if it is not a step of a
+    /// call.
     #[must_use]
     pub fn of(event: &AgentEvent, worker: &LineageEntry) -> Option<Self> {
         let mut call = if let AgentEvent::ToolCall(call) = event {
@@ -49,7 +50,7 @@ impl WorkerCall {
         } else if let AgentEvent::ToolCallUpdate(update) = event {
             Self::new(WorkerCallStep::Changed((**update).clone()))
         } else if let AgentEvent::WorkerCall(call) = event {
-            // Each session asks for itself.
+            // Each session asks its own questions.
             if let WorkerCallStep::Asked(_) = &call.step {
                 return None;
             }
@@ -58,7 +59,7 @@ impl WorkerCall {
             return None;
         };
         call.lineage.insert(0, worker.clone());
-        // Two sessions may use one id; a client knows them as one session.
+        // Two sessions may use the same id; a client sees both as one session.
         let id = call.id_mut();
         *id = format!("{}/{id}", worker.worker_id).into();
         call.asked = false;
@@ -66,7 +67,7 @@ impl WorkerCall {
         Some(call)
     }
 
-    /// A call, under the name that the session knows it by, that somebody is going to be asked about.
+    /// Builds the step before a permission question, with the call under the parent session's id for it.
     #[must_use]
     pub fn asked(lineage: Vec<LineageEntry>, call: ToolCall) -> Self {
         let mut call = Self {
@@ -77,7 +78,7 @@ impl WorkerCall {
         call
     }
 
-    /// The end of a call that its worker did not end.
+    /// Builds the end of a call that its worker did not end.
     #[must_use]
     pub fn failed(
         lineage: Vec<LineageEntry>,
@@ -101,7 +102,7 @@ impl WorkerCall {
         }
     }
 
-    /// The call, under the name that the session knows it by.
+    /// Returns the id of the call in the parent session.
     #[must_use]
     pub fn id(&self) -> &ToolCallId {
         match &self.step {
@@ -110,7 +111,7 @@ impl WorkerCall {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the id for modification.
     pub fn id_mut(&mut self) -> &mut ToolCallId {
         match &mut self.step {
             WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => &mut call.tool_call_id,
@@ -118,13 +119,13 @@ impl WorkerCall {
         }
     }
 
-    /// The worker that makes the call.
+    /// Returns the worker that makes the call.
     #[must_use]
     pub fn worker_id(&self) -> Option<&WorkerId> {
         self.lineage.last().map(|worker| &worker.worker_id)
     }
 
-    /// Replaces what is too long for a copy by a note.
+    /// Replaces content that is too long for a copy with a note.
     fn bound(&mut self) {
         let (content, values) = match &mut self.step {
             WorkerCallStep::Announced(call) | WorkerCallStep::Asked(call) => {

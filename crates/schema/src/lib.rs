@@ -1,7 +1,8 @@
-//! The derive `JsonSchema` in builds that make no schema: it accepts the attributes of `schemars` and `serde`, and expands to nothing.
+//! The derive `JsonSchema` for builds without schemas: it accepts the attributes of `schemars` and `serde`, and
+//! expands to nothing.
 //!
-//! Only tests make schemas from types. With the feature `schema`, a crate takes the derive of `schemars` in place of
-//! this one. Without it, the program has neither that code nor the time to compile it.
+//! Only tests generate schemas from types. With the feature `schema`, a crate uses the derive of `schemars` instead
+//! of this one. Without it, the program has neither that code nor its compile time.
 
 use proc_macro::TokenStream;
 

@@ -1,4 +1,4 @@
-//! The few things we ask of a file system, with what differs between platforms. Knows no format.
+//! File system operations, with the differences between platforms. Knows no format.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::JournalError;
 
-/// Puts the path beside what the disk said.
+/// Adds the path to an error of the file system.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
     move |source| JournalError::Io {
         path: path.to_owned(),
@@ -16,7 +16,7 @@ pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
     }
 }
 
-/// A builder of folders that only their owner can enter.
+/// Returns a builder of folders that only their owner can enter.
 pub(super) fn private_folder() -> DirBuilder {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut builder = DirBuilder::new();
@@ -25,7 +25,7 @@ pub(super) fn private_folder() -> DirBuilder {
     builder
 }
 
-/// Options that create files only their owner can read.
+/// Returns options that create files which only their owner can read.
 pub(super) fn private_file() -> OpenOptions {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut options = OpenOptions::new();
@@ -34,11 +34,11 @@ pub(super) fn private_file() -> OpenOptions {
     options
 }
 
-/// Replaces a file as a whole: a reader finds the old content or the new, never a part.
-/// `flush` makes the new content survive a power loss before it takes the old one's place.
+/// Replaces a file as a whole: a reader finds the old content or the new, never a part. `flush` makes the new
+/// content survive a power failure before it replaces the old.
 pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()> {
-    // One writer holds the session's lock, so a fixed name is enough. Whatever is left there, such as after
-    // a crash, is removed and not written to: it may be a link that leads elsewhere.
+    // One writer has the session's lock, so a fixed name is enough. An existing file, such as one left by a crash,
+    // is removed and not written to: it may be a link to another file.
     let temporary = path.with_extension("tmp");
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -55,16 +55,16 @@ pub(super) fn replace(path: &Path, content: &[u8], flush: bool) -> io::Result<()
     fs::rename(&temporary, path)
 }
 
-/// Makes the names in a folder survive a power loss.
+/// Makes the names in a folder survive a power failure.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file, and names need no flush of their own.
+    // On other platforms a folder cannot be opened as a file, and names need no separate flush.
     if cfg!(unix) {
         File::open(path)?.sync_all()?;
     }
     Ok(())
 }
 
-/// Fills `buf` from `offset` without moving the position appends go to.
+/// Fills `buf` from `offset` without moving the position of appends.
 #[cfg(unix)]
 pub(super) fn read_exact_at(
     file: &File,
@@ -75,7 +75,7 @@ pub(super) fn read_exact_at(
     std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
 }
 
-/// Fills `buf` from `offset` without moving the position appends go to.
+/// Fills `buf` from `offset` without moving the position of appends.
 #[cfg(not(unix))]
 pub(super) fn read_exact_at(
     _file: &File,
@@ -117,7 +117,7 @@ impl Read for FileSpan<'_> {
     }
 }
 
-/// As much of `available` as fits `room`.
+/// Returns `available`, limited to `room`.
 pub(super) fn clamp(available: u64, room: usize) -> usize {
     usize::try_from(available).map_or(room, |n| n.min(room))
 }

@@ -1,5 +1,5 @@
-//! One event as one line, and back. Whatever is written here can be read here: what could not be is
-//! refused before it reaches the disk. Knows no file.
+//! Encodes one event as one line, and decodes it. An event that could not be read back is rejected before it
+//! reaches the disk. Knows no file.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ use serde_json::{
 
 use super::text::{self, PreviousLineIds};
 
-/// The format version this crate writes, in every line and in `meta.json`.
+/// The format version that this crate writes, in every line and in `meta.json`.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// The JSON reader gives up one level deeper.
+/// The JSON parser fails one level deeper.
 const MAX_DEPTH: u32 = 127;
 
 /// An [`Envelope`] with its version in front, borrowed so that encoding copies nothing.
@@ -32,7 +32,7 @@ struct EventLineRef<'a> {
     event: &'a AgentEvent,
 }
 
-/// The same, owned. Its keys are closed: a damaged key must not read as an absent one.
+/// The owned form. It denies unknown keys: a damaged key must not read as an absent one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventLine {
@@ -44,16 +44,16 @@ struct EventLine {
     event: AgentEvent,
 }
 
-/// What every version of a line has.
+/// The part that every version of a line has.
 #[derive(Deserialize)]
 struct LineVersion {
     v: u64,
 }
 
-/// Appends the line of `envelope` to `buf`. After an error `buf` may hold part of a line.
+/// Appends the line of `envelope` to `buf`. After an error `buf` may contain part of a line.
 pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     if !is_finite(&envelope.event) {
-        // JSON has no such number; the `null` in its place would not read back.
+        // JSON has no such number; the `null` in its place would not be read back.
         return Err(invalid("an event holds a number that is not finite"));
     }
     let written = EventLineRef {
@@ -71,13 +71,13 @@ pub(super) fn encode(buf: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a line, which must be the event `expected`. The reason of a failure never echoes the line.
+/// Decodes a line, which must be the event `expected`. The reason of a failure never contains text of the line.
 pub(super) fn decode(
     line: &[u8],
     expected: Seq,
     before: &mut PreviousLineIds,
 ) -> Result<Envelope, String> {
-    // Left in place, the newline would show up as a control character in a cut string.
+    // The newline would otherwise be reported as a control character in a truncated string.
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     match text::read(line, expected, before) {
         Some(envelope) => Ok(envelope),
@@ -85,7 +85,7 @@ pub(super) fn decode(
     }
 }
 
-/// The same for any event, by a parser.
+/// Decodes a line of any event with the JSON parser.
 pub(super) fn parse(line: &[u8], expected: Seq) -> Result<Envelope, String> {
     let read: EventLine = serde_json::from_slice(line).map_err(|error| reason(line, &error))?;
     if read.v != FORMAT_VERSION {
@@ -133,7 +133,7 @@ fn invalid(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
-/// Compact JSON that is refused where it nests deeper than the reader would follow.
+/// Writes compact JSON, and fails if it nests deeper than the parser accepts.
 struct DepthLimitedFormatter {
     depth: u32,
 }
@@ -172,7 +172,7 @@ impl Formatter for DepthLimitedFormatter {
     }
 }
 
-/// Whether every typed number of the event exists in JSON. (Untyped values cannot hold another.)
+/// Whether every typed number of the event exists in JSON. (Untyped values cannot contain others.)
 fn is_finite(event: &AgentEvent) -> bool {
     match event.family() {
         EventFamily::Context(ContextEvent::Usage(usage)) => {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_stands_in_front_and_the_line_ends() {
+    fn line_begins_with_the_version_and_ends_with_a_newline() {
         let mut buf = b"before\n".to_vec();
         let mut event = envelope(AgentEvent::message("a\nb"));
         encode(&mut buf, &event).unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_json_lacks_is_refused() {
+    fn encode_rejects_numbers_that_json_lacks() {
         for amount in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let event = envelope(AgentEvent::Usage(Usage {
                 used: 1,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_depth_is_written_is_read_and_one_more_is_refused() {
+    fn deepest_event_is_read_back_and_a_deeper_one_is_rejected() {
         fn nested(levels: u32) -> Envelope {
             let mut payload = json!(1);
             for _ in 0..levels {
@@ -275,7 +275,7 @@ mod tests {
                 payload,
             })
         }
-        // The line and the event are a level each.
+        // The line and the event are one level each.
         let deepest = nested(MAX_DEPTH - 2);
         let mut buf = Vec::new();
         encode(&mut buf, &deepest).unwrap();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_back_as_they_were() {
+    fn numbers_survive_a_round_trip() {
         for amount in [0.1 + 0.2, 1e-7, 122.416_294_033_786_58, f64::MIN_POSITIVE] {
             let event = envelope(AgentEvent::Usage(Usage {
                 used: u64::MAX,

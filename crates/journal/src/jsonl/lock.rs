@@ -1,5 +1,5 @@
-//! The lock of a session: an advisory lock on `events.jsonl`, held by the descriptor that appends.
-//! It goes with the process, so nothing stale is left after a crash.
+//! The lock of a session: an advisory lock on `events.jsonl`, owned by the descriptor that appends. It ends with
+//! the process, so a crash leaves no stale lock.
 
 use std::{
     fs::{File, TryLockError},
@@ -20,7 +20,7 @@ pub(super) fn open_locked(path: &Path, id: &SessionId) -> Result<File, JournalEr
         .open(path)
         .map_err(|error| not_found(error, path, id))?;
     lock(&file, path, id)?;
-    // Between the open and the lock the session may have been deleted: that lock guards nothing.
+    // The session may have been deleted between the open and the lock: that lock protects nothing.
     if !is_still_at(&file, path).map_err(|error| not_found(error, path, id))? {
         return Err(JournalError::NotFound(id.clone()));
     }
@@ -39,7 +39,7 @@ pub(super) fn create_locked(path: &Path, id: &SessionId) -> Result<File, Journal
     Ok(file)
 }
 
-/// A missing file means a missing session.
+/// Maps a missing file to a missing session.
 pub(super) fn not_found(error: io::Error, path: &Path, id: &SessionId) -> JournalError {
     if error.kind() == io::ErrorKind::NotFound {
         JournalError::NotFound(id.clone())

@@ -1,4 +1,4 @@
-//! The one writer of a log. A batch is one write and is either in the file afterwards or not at all.
+//! The one writer of a log. A batch is one write; afterwards it is in the file completely or not at all.
 
 use std::{cell::Cell, io, io::Write, sync::Arc};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{JournalError, LogReader, LogSyncer, MetaChange, SessionLog, SessionMeta};
 
-/// A buffer that grew beyond this is given back.
+/// A larger buffer is freed.
 const MAX_KEPT: usize = 1024 * 1024;
 
 thread_local! {
-    /// Lines on their way to the disk. It belongs to the thread because an append never waits: ten
-    /// thousand sessions need as many buffers as there are threads.
+    /// Lines to write. The buffer belongs to the thread because an append never waits: ten thousand sessions need
+    /// as many buffers as there are threads.
     static LINES: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -24,13 +24,13 @@ thread_local! {
 pub(super) struct JsonlLog {
     shared: Arc<LogFile>,
     meta: SessionMeta,
-    /// When the session last changed, as `meta.json` has it or is about to.
+    /// When the session last changed; `meta.json` has this time, or gets it with the next sync.
     updated: Timestamp,
     /// Set while `meta.json` has an older time; the next sync rewrites it.
     stale: Cell<bool>,
     last: Seq,
     len: u64,
-    /// Set when a failed batch could not be cut off again: the end of the file is not ours to trust.
+    /// Set when a failed batch could not be removed: the end of the file is then unknown.
     poisoned: bool,
 }
 
@@ -124,7 +124,7 @@ impl SessionLog for JsonlLog {
         if self.meta == meta {
             return Ok(());
         }
-        // Flushed, because a power loss must not cost the session its name in return for a title.
+        // Flushed, because a power failure during a change of the title must not lose the whole file.
         let path = self.shared.path.with_file_name(store::META);
         meta::save(&path, &meta, self.updated, true)?;
         self.meta = meta;
@@ -142,8 +142,8 @@ impl SessionLog for JsonlLog {
 
 impl Drop for JsonlLog {
     fn drop(&mut self) {
-        // Readers may keep the descriptor; the session is free all the same. If this fails, the lock
-        // goes with the last of them.
+        // Readers may keep the descriptor; the session is unlocked nevertheless. If this fails, the lock ends with
+        // the last reader.
         let _ = self.shared.file.unlock();
     }
 }
@@ -161,11 +161,11 @@ mod tests {
     };
 
     #[test]
-    fn a_batch_that_cannot_be_undone_ends_the_appending() {
+    fn append_fails_after_a_batch_that_cannot_be_undone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         fs::write(&path, "").unwrap();
-        // Open for reading only: neither a write nor cutting it off can succeed.
+        // Open for reading only: both the write and the truncation fail.
         let file = File::open(&path).unwrap();
         let empty: LogScan = scan(&file, &path, |_| ()).unwrap();
         let meta = SessionMeta {

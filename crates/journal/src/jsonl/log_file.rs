@@ -1,5 +1,5 @@
-//! One open `events.jsonl`, shared by its one writer and its readers: the descriptor, how much of the
-//! file counts, and where events begin in it.
+//! One open `events.jsonl`, shared by its one writer and its readers: the descriptor, the valid length of the
+//! file, and the offsets of events.
 
 use std::{
     fs::File,
@@ -15,7 +15,6 @@ use harn_model::Seq;
 
 use super::{disk, scan::LogScan};
 
-/// A log that is open.
 pub(super) struct LogFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
@@ -38,24 +37,24 @@ impl LogFile {
         }
     }
 
-    /// The last event and the length of the file up to at least there.
+    /// Returns the last event and the length of the file up to at least that event.
     pub(super) fn published(&self) -> (Seq, u64) {
         let last = self.last.load(Ordering::Acquire);
         (Seq(last), self.len.load(Ordering::Acquire))
     }
 
-    /// Shows readers what was appended.
+    /// Makes appended events visible to readers.
     pub(super) fn publish(&self, last: Seq, len: u64) {
         self.len.store(len, Ordering::Release);
         self.last.store(last.0, Ordering::Release);
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, EventOffsets> {
-        // The index is whole after each push; a panic elsewhere does not spoil it.
+        // The index is consistent after each push; a panic elsewhere does not damage it.
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes what was appended survive a power loss, and the first time the session's existence too.
+    /// Makes appended events survive a power failure, and the first time also the names of the session's files.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
         if !self.named.load(Ordering::Acquire) {
@@ -72,32 +71,32 @@ impl LogFile {
     }
 }
 
-/// Where every [`STRIDE`](EventOffsets::STRIDE)th event begins: eight bytes for hundreds of events, and a
-/// short scan to any of them.
+/// The offset of every [`STRIDE`](EventOffsets::STRIDE)th event: eight bytes for hundreds of events, and a short
+/// scan to any of them.
 #[derive(Default)]
 pub(super) struct EventOffsets(Vec<u64>);
 
 impl EventOffsets {
     const STRIDE: u64 = 256;
 
-    /// Whether the place of `seq` is kept.
+    /// Whether the offset of `seq` is stored.
     pub(super) fn keeps(seq: Seq) -> bool {
         seq.0 % Self::STRIDE == 1
     }
 
-    /// Notes where `seq` begins. Every event passes, in order.
+    /// Stores the offset of `seq` if it is one to store. Call it for every event, in order.
     pub(super) fn note(&mut self, seq: Seq, offset: u64) {
         if Self::keeps(seq) {
             self.0.push(offset);
         }
     }
 
-    /// Adds places that were kept for events not yet noted.
+    /// Adds offsets of later events; the caller selects the events to store.
     pub(super) fn extend(&mut self, offsets: &[u64]) {
         self.0.extend_from_slice(offsets);
     }
 
-    /// A known place at or before `seq`, and how many events after it `seq` comes.
+    /// Returns a stored offset at or before `seq`, and how many events after it `seq` is.
     pub(super) fn before(&self, seq: Seq) -> Option<(u64, u64)> {
         let place = seq.0.checked_sub(1)?;
         let slot = usize::try_from(place / Self::STRIDE).ok()?;

@@ -1,4 +1,4 @@
-//! `meta.json`: what a listing shows without reading events.
+//! `meta.json`: the facts that a listing shows without reading events.
 
 use std::{fs, io, path::Path};
 
@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{JournalError, SessionMeta};
 
-/// What is written: the session, and its times as the protocol of threads describes them. They are for
-/// people and other programs; nothing here reads `time`, because the log knows better.
+/// The content of the file: the session, and its times in the form of the threads protocol. They are for people
+/// and other programs; nothing here reads `time`, because the log is more accurate.
 #[derive(Serialize)]
 struct MetaFile<'a> {
     #[serde(flatten)]
@@ -27,13 +27,13 @@ struct MetaTime {
     updated: Timestamp,
 }
 
-/// The text of `meta.json`.
+/// Returns the text of `meta.json`.
 fn encode(meta: &SessionMeta, updated: Timestamp) -> io::Result<Vec<u8>> {
     let time = MetaTime {
         created: meta.created,
         updated: updated.max(meta.created),
     };
-    // Fails for a path that is not Unicode: JSON could not give it back.
+    // Fails for a path that is not Unicode: JSON could not represent it.
     let mut text = serde_json::to_vec_pretty(&MetaFile { meta, time })?;
     text.push(b'\n');
     Ok(text)

@@ -1,7 +1,7 @@
 //! Sessions as folders of JSON lines: `<state>/threads/<id>/{meta.json,events.jsonl}`.
 //!
-//! One line is one event, and its number is the event's `Seq`. Everything that knows a path, a line
-//! or a lock is in here.
+//! One line is one event, and its number is the event's `Seq`. All code that knows a path, a line or a lock is in
+//! this module.
 
 mod disk;
 mod line;

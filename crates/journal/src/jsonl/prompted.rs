@@ -1,7 +1,7 @@
-//! Whether a log has a prompt in it, found without decoding events.
+//! Finds out whether a log contains a prompt, without decoding events.
 //!
-//! Listings ask this of every session they show. The first prompt is near the beginning of a log, and a log
-//! without one is short, so this reads a block of most logs.
+//! Listings need this for every session they show. The first prompt is near the beginning of a log, and a log
+//! without one is short, so one block is enough for most logs.
 
 use std::{
     fs::File,
@@ -12,17 +12,15 @@ use std::{
 use harn_model::AgentEvent;
 use memchr::memmem;
 
-/// How the event of a line begins where it is a prompt. A quote inside of a text is escaped, so no text looks
-/// like this.
+/// The beginning of the event of a line that is a prompt. A quote inside a text is escaped, so no text matches.
 const PROMPTS: [&[u8]; 2] = [
     br#""event":{"type":"turn_started""#,
     br#""event":{"type":"prompt_queued""#,
 ];
 const BLOCK: usize = 8 * 1024;
-/// What is kept of a block, because a prompt may begin in it and end in the next.
+/// The bytes kept from a block, because a prompt may begin in it and end in the next.
 const OVERLAP: usize = 64;
 
-/// Whether this event is a prompt.
 pub(crate) fn is_prompt(event: &AgentEvent) -> bool {
     matches!(
         event,
@@ -30,7 +28,7 @@ pub(crate) fn is_prompt(event: &AgentEvent) -> bool {
     )
 }
 
-/// Whether there is a prompt in the log at this path.
+/// Whether the log at this path contains a prompt.
 pub(super) fn has_prompt(path: &Path) -> io::Result<bool> {
     find(File::open(path)?)
 }
@@ -83,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_found_wherever_it_is() {
+    fn prompt_is_found_at_any_offset() {
         for before in (0..2 * BLOCK).step_by(61) {
             let mode_id = "m".repeat(before);
             let mode = AgentEvent::ModeChanged { mode_id };
@@ -95,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_not_a_prompt() {
+    fn text_that_looks_like_a_prompt_is_ignored() {
         let looks_like = log([AgentEvent::TurnStarted(prompt())]);
         let looks_like = String::from_utf8(looks_like).unwrap();
         let events = log([AgentEvent::message(looks_like)]);

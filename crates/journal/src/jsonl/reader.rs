@@ -1,12 +1,12 @@
-//! Reading an open log from any event on, while it grows. Sees published lines only and never moves
-//! the position appends go to.
+//! Reads an open log from any event on, while it grows. It reads only published lines and never moves the position
+//! of appends.
 
 use harn_model::{Envelope, Seq};
 
 use super::{disk, line, log_file::LogFile, text::PreviousLineIds};
 use crate::{JournalError, LogReader, ReadCursor};
 
-/// Reading less at a time is not worth the call.
+/// Smaller reads are not worth the call.
 const MIN_READ: usize = 4 * 1024;
 const SKIP_BLOCK: usize = 16 * 1024;
 
@@ -21,7 +21,7 @@ impl LogReader for LogFile {
             return Ok(Vec::new());
         }
         let first = cursor.after.next();
-        // The offset is a hint of the caller's: it counts only if the right event is found there.
+        // The offset is a hint of the caller: it is used only if the right event is there.
         let hinted = cursor
             .offset
             .filter(|&offset| offset < end)
@@ -41,7 +41,7 @@ impl LogReader for LogFile {
 }
 
 impl LogFile {
-    /// The events from `first`, which begins at `start`, and where the next one begins.
+    /// Returns the events from `first`, which begins at `start`, and the offset of the next one.
     fn batch(
         &self,
         first: Seq,
@@ -62,7 +62,7 @@ impl LogFile {
             match line::decode(text, seq, &mut before) {
                 Ok(envelope) => events.push(envelope),
                 Err(reason) if events.is_empty() => return Err(self.corrupt(seq, reason)),
-                // What is good comes first; the next read begins here and says what is wrong.
+                // Return the good events first; the next read begins here and reports the error.
                 Err(_) => break,
             }
             used += text.len();
@@ -71,7 +71,7 @@ impl LogFile {
         Ok((events, start + used as u64))
     }
 
-    /// About `max_bytes` from `start`, or more where the first line is longer.
+    /// Returns about `max_bytes` from `start`, or more if the first line is longer.
     fn at_least_a_line(
         &self,
         first: Seq,
@@ -95,7 +95,7 @@ impl LogFile {
         }
     }
 
-    /// Where `seq` begins, by the index and a count of lines from there.
+    /// Returns the offset of `seq`, from the index and a count of lines after it.
     fn find(&self, seq: Seq, end: u64) -> Result<u64, JournalError> {
         let place = self.index().before(seq);
         let missing = || self.corrupt(seq, "the line is missing".to_owned());
@@ -122,7 +122,7 @@ impl LogFile {
         disk::read_exact_at(&self.file, &self.path, buf, offset).map_err(disk::at(&self.path))
     }
 
-    /// Events have no gaps, so an event's number is its line's.
+    /// Builds an error for the line of `seq`: events have no gaps, so its number is the line number.
     fn corrupt(&self, seq: Seq, reason: String) -> JournalError {
         JournalError::Corrupt {
             path: self.path.clone(),

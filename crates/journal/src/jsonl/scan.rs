@@ -1,4 +1,4 @@
-//! Reading a log from its start, line by line, checking everything. Holds one line at a time and
+//! Reads a log from its start, line by line, and checks everything. It has one line in memory at a time and
 //! changes nothing on disk.
 
 use std::{
@@ -19,25 +19,24 @@ use crate::JournalError;
 
 const BLOCK: usize = 64 * 1024;
 
-/// What a scan found.
 pub(super) struct LogScan {
     pub(super) last: Seq,
-    /// Where the last whole line ends.
+    /// The end of the last complete line.
     pub(super) len: u64,
-    /// Bytes after that: a line whose writing was cut short.
+    /// Bytes after that: a line whose write was interrupted.
     pub(super) torn: u64,
     pub(super) index: EventOffsets,
 }
 
-/// Hands every event to `each`, in order.
+/// Calls `each` with every event, in order.
 pub(super) fn scan(
     file: &File,
     path: &Path,
     mut each: impl FnMut(Envelope),
 ) -> Result<LogScan, JournalError> {
     let size = file.metadata().map_err(disk::at(path))?.len();
-    // A write that was cut short never got to its newline, and a tail of zeros after a power loss has
-    // none either: what follows the last newline is torn, all before it was acknowledged.
+    // An interrupted write never reached its newline, and a tail of zeros after a power failure has none either:
+    // everything after the last newline is partial, everything before it was acknowledged.
     let len = end_of_lines(file, path, size)?;
     let mut input =
         BufReader::with_capacity(disk::clamp(len, BLOCK), FileSpan::new(file, path, len));
@@ -69,7 +68,7 @@ pub(super) fn scan(
     })
 }
 
-/// Just past the last newline before `size`, looked for from the end.
+/// Returns the offset after the last newline before `size`, searched from the end.
 fn end_of_lines(file: &File, path: &Path, size: u64) -> Result<u64, JournalError> {
     let mut buf = vec![0; disk::clamp(size, BLOCK)];
     let mut end = size;

@@ -1,5 +1,4 @@
-//! Sessions in a folder: creating, opening, listing and deleting them. Ids are checked here before
-//! they become part of a path.
+//! Sessions in a folder: creates, opens, lists and deletes them. Checks ids before they become part of a path.
 
 use std::{
     ffi::OsStr,
@@ -31,9 +30,9 @@ const EVENTS: &str = "events.jsonl";
 const THREADS: &str = "threads";
 const FILES: &str = "files";
 
-/// Keeps each session in `<state>/threads/<id>`, as `meta.json` and a log of one line an event.
+/// Stores each session in `<state>/threads/<id>`, as `meta.json` and a log with one event per line.
 ///
-/// Nothing is created before the first session is. Only the owner can read what is kept.
+/// It creates nothing before the first session. Only the owner can read the files.
 ///
 /// ```
 /// use harn_journal::{FORMAT_VERSION, JsonlStore, SessionLog, SessionMeta, Store};
@@ -70,7 +69,7 @@ pub struct JsonlStore {
 }
 
 impl JsonlStore {
-    /// Sessions under `state_dir`, which need not exist yet.
+    /// Stores sessions under `state_dir`, which need not exist yet.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             threads: state_dir.into().join(THREADS),
@@ -85,7 +84,7 @@ impl JsonlStore {
         }
     }
 
-    /// The row of a session; nothing if the name is not that of one.
+    /// Returns the row of a session; none if the name is not a session's.
     fn summary(&self, name: &OsStr) -> Result<Option<SessionSummary>, JournalError> {
         let Some(name) = name.to_str().filter(|name| is_valid(name)) else {
             return Ok(None);
@@ -94,7 +93,7 @@ impl JsonlStore {
         let folder = self.threads.join(name);
         let meta_path = folder.join(META);
         let meta = match meta::load(&meta_path, &id) {
-            // Its creation was cut short, or it was deleted while we looked.
+            // Its creation was interrupted, or it was deleted meanwhile.
             Err(JournalError::NotFound(_)) => return Ok(None),
             Err(JournalError::Io { source, .. })
                 if source.kind() == io::ErrorKind::NotADirectory =>
@@ -105,7 +104,7 @@ impl JsonlStore {
         };
         let log = folder.join(EVENTS);
         let changed = match fs::metadata(&log).and_then(|log| log.modified()) {
-            // A deletion takes the whole folder away at once; a log that is gone alone was lost.
+            // A deletion removes the whole folder at once; if only the log is missing, it was lost.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !meta_path.exists() => {
                 return Ok(None);
             }
@@ -121,7 +120,7 @@ impl JsonlStore {
 }
 
 impl Store for JsonlStore {
-    /// Writes `meta` with the version of this crate, whatever its `v` says.
+    /// Writes `meta` with the version of this crate and ignores its `v`.
     fn create(&self, mut meta: SessionMeta) -> Result<Box<dyn SessionLog>, JournalError> {
         let id = meta.thread_id.clone();
         let folder = self.folder(&id)?;
@@ -138,13 +137,13 @@ impl Store for JsonlStore {
             }
         })?;
         let path = folder.join(EVENTS);
-        // `meta.json` comes last: a folder without it is not a session yet.
+        // `meta.json` is written last: a folder without it is not a session yet.
         let created = lock::create_locked(&path, &id).and_then(|file| {
             meta::save(&folder.join(META), &meta, meta.created, false)?;
             Ok(file)
         });
         let file = created.inspect_err(|_| {
-            // The first error is the one to tell.
+            // Report the first error, not one of the cleanup.
             let _ = fs::remove_dir_all(&folder);
         })?;
         let empty = LogScan {
@@ -206,7 +205,7 @@ impl Store for JsonlStore {
     fn delete(&self, id: &SessionId) -> Result<(), JournalError> {
         for worker in self.workers_below(id)? {
             match self.delete_one(&worker) {
-                // Somebody else was faster.
+                // Another process was faster.
                 Err(JournalError::NotFound(_)) => {}
                 deleted => deleted?,
             }
@@ -231,7 +230,7 @@ impl Store for JsonlStore {
 }
 
 impl JsonlStore {
-    /// Every session, those of workers too.
+    /// Lists every session, including those of workers.
     fn everything(&self) -> Result<StoreListing, JournalError> {
         let folders = match fs::read_dir(&self.threads) {
             Ok(folders) => folders,
@@ -255,20 +254,20 @@ impl JsonlStore {
                 .cmp(&a.updated)
                 .then_with(|| a.meta.thread_id.cmp(&b.meta.thread_id))
         });
-        // Folders come in no order; a message begins with its path.
+        // `read_dir` has no order; a message begins with its path.
         listing.problems.sort_by_cached_key(ToString::to_string);
         Ok(listing)
     }
 
-    /// The sessions of a session's workers, and of theirs, each before the one it works for: a deletion
-    /// that is cut short leaves none that its session does not lead to.
+    /// Returns the sessions of a session's workers, and of their workers, each before its parent: an interrupted
+    /// deletion leaves no session without its parent.
     fn workers_below(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
         let mut workers: Vec<_> = self.everything()?.sessions;
         workers.retain(|s| s.meta.worker.is_some());
         let mut below = vec![id.clone()];
         let mut at = 0;
         while let Some(parent) = below.get(at).cloned() {
-            // Taken out, so that files which name each other cannot keep us here.
+            // Removed from the list, so that files which name each other as parent cannot cause an endless loop.
             let of_parent = |s: &mut SessionSummary| s.meta.parent.as_ref() == Some(&parent);
             below.extend(workers.extract_if(.., of_parent).map(|s| s.meta.thread_id));
             at += 1;
@@ -280,14 +279,14 @@ impl JsonlStore {
 
     fn delete_one(&self, id: &SessionId) -> Result<(), JournalError> {
         let folder = self.folder(id)?;
-        // No id begins with a dot, so this is never listed or opened.
+        // No id begins with a dot, so this folder is never listed or opened.
         let doomed = self.threads.join(format!(".{id}.deleted"));
         let remains = remove(&doomed)?;
         let path = folder.join(EVENTS);
         let locked = match lock::open_locked(&path, id) {
-            // A folder whose creation was cut short has no log to lock.
+            // A folder whose creation was interrupted has no log to lock.
             Err(JournalError::NotFound(_)) if folder.is_dir() && !path.exists() => None,
-            // An earlier deletion got this far.
+            // An earlier deletion already renamed the folder.
             Err(JournalError::NotFound(_)) if remains => return Ok(()),
             locked => Some(locked?),
         };
@@ -298,7 +297,7 @@ impl JsonlStore {
     }
 }
 
-/// Removes a folder with everything in it; whether there was one.
+/// Removes a folder with its content; returns whether it existed.
 fn remove(folder: &Path) -> Result<bool, JournalError> {
     match fs::remove_dir_all(folder) {
         Ok(()) => Ok(true),

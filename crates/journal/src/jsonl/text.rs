@@ -1,13 +1,13 @@
-//! Pieces of text, which are most of a log, read as they were written and not parsed.
+//! Text chunks, which are most of a log, decoded without a JSON parser.
 //!
-//! A line that differs in anything from what is written here is left to the parser, which says what is wrong
-//! with it where something is: this never reads a line that the parser would refuse, or reads it otherwise.
+//! A line that differs in any way from the written form is left to the parser, which reports its errors: this
+//! function never accepts a line that the parser rejects, and never decodes it differently.
 
 use harn_model::{AgentEvent, Envelope, MessageId, Seq, TurnId};
 
 use super::line::FORMAT_VERSION;
 
-/// What lines that follow each other have in common, so that they share it.
+/// The ids of the previous line, so that consecutive lines share them.
 #[derive(Default)]
 pub(super) struct PreviousLineIds {
     turn: Option<TurnId>,
@@ -30,9 +30,9 @@ impl PreviousLineIds {
     }
 }
 
-/// The event of a line without its end, if it is the piece of text `expected`.
+/// Decodes a line without its newline, if it is the text chunk `expected`.
 pub(super) fn read(line: &[u8], expected: Seq, before: &mut PreviousLineIds) -> Option<Envelope> {
-    // Only text can be cut at any byte that ends a word.
+    // Only valid UTF-8 can be split after any ASCII token.
     let mut rest = LineRemainder(std::str::from_utf8(line).ok()?);
     rest.skip(r#"{"v":"#)?;
     (rest.number()? == u64::from(FORMAT_VERSION)).then_some(())?;
@@ -75,7 +75,7 @@ pub(super) fn read(line: &[u8], expected: Seq, before: &mut PreviousLineIds) -> 
     })
 }
 
-/// What is left of a line.
+/// The unread part of a line.
 struct LineRemainder<'a>(&'a str);
 
 impl<'a> LineRemainder<'a> {
@@ -94,20 +94,20 @@ impl<'a> LineRemainder<'a> {
         number.parse().ok()
     }
 
-    /// The rest of a string and its quote, where nothing in it is escaped.
+    /// Reads the rest of a string and its quote, if nothing in it is escaped.
     fn plain(&mut self) -> Option<&'a str> {
         let (text, rest) = self.0.split_at_checked(self.end()?)?;
         self.0 = rest.strip_prefix('"')?;
         is_printed(text).then_some(text)
     }
 
-    /// The rest of a string and its quote.
+    /// Reads the rest of a string and its quote.
     fn string(&mut self) -> Option<String> {
         let mut end = self.end()?;
         if self.0.as_bytes().get(end) == Some(&b'"') {
             return self.plain().map(str::to_owned);
         }
-        // What is escaped is the parser's business, up to the quote that is not.
+        // The parser decodes escapes; find the first quote that is not escaped.
         while self.0.as_bytes().get(end) == Some(&b'\\') {
             let behind = self.0.get(end + 2..)?;
             end += 2 + memchr::memchr2(b'"', b'\\', behind.as_bytes())?;
@@ -117,13 +117,13 @@ impl<'a> LineRemainder<'a> {
         serde_json::from_str(&format!("\"{text}\"")).ok()
     }
 
-    /// Where the next quote or backslash is.
+    /// Returns the offset of the next quote or backslash.
     fn end(&self) -> Option<usize> {
         memchr::memchr2(b'"', b'\\', self.0.as_bytes())
     }
 }
 
-/// JSON has no control character as it is in a string.
+/// Whether the text has no raw control character, which JSON forbids in a string.
 fn is_printed(text: &str) -> bool {
     text.bytes()
         .fold(true, |printed, byte| printed & (byte >= b' '))
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_is_read_and_shared() {
+    fn text_chunk_is_decoded_and_shares_its_ids() {
         let mut before = PreviousLineIds::default();
         let said = |seq| {
             let said = (
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(seq in 1..u64::MAX, at: u64, parts in parts()) {
+        fn written_text_chunk_is_read_back(seq in 1..u64::MAX, at: u64, parts in parts()) {
             let envelope = envelope(seq, at, parts);
             let line = written(&envelope);
             let read = read(&line, Seq(seq), &mut PreviousLineIds::default());
@@ -218,9 +218,9 @@ mod tests {
             }
         }
 
-        /// Whatever happens to a line, it is not read otherwise than the parser reads it.
+        /// A damaged line is never decoded differently from the parser.
         #[test]
-        fn what_is_damaged_is_left_to_the_parser(
+        fn damaged_line_is_left_to_the_parser(
             parts in parts(), at: proptest::sample::Index, byte: u8, kind in 0..3u8,
         ) {
             let mut line = written(&envelope(3, 9, parts));

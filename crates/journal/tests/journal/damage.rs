@@ -1,4 +1,4 @@
-//! Damage is reported with file and line, and never skipped; only a torn end is cut off.
+//! Damage is reported with file and line, and never skipped; only a partial end is removed.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ const THREE: &str =
     r#"{"v":1,"seq":3,"at":7,"event":{"type":"agent_message_chunk","content":"three"}}"#;
 
 #[test]
-fn every_damaged_line_is_named() {
+fn damaged_line_is_reported_with_its_number() {
     let newer = r#"{"v":2,"seq":2,"when":"later","event":{"kind":"secret"}}"#;
     let newer_same_shape = TWO.replace(r#""v":1"#, r#""v":7"#);
     let older = TWO.replace(r#""v":1"#, r#""v":0"#);
@@ -156,7 +156,7 @@ fn every_damaged_line_is_named() {
 }
 
 #[test]
-fn bytes_that_are_not_text_are_damage() {
+fn invalid_utf8_is_reported_as_damage() {
     let mut text = format!("{ONE}\n{TWO}\n").into_bytes();
     let last = text.len() - 6;
     text[last] = 0xff;
@@ -168,7 +168,7 @@ fn bytes_that_are_not_text_are_damage() {
 }
 
 #[test]
-fn a_torn_end_is_cut_off_and_the_log_goes_on() {
+fn partial_last_line_is_removed_and_appending_continues() {
     let long = TWO.replace("two", &"x".repeat(300_000));
     let zeros = "\0".repeat(200_000);
     let cases: &[(&str, &str)] = &[
@@ -186,7 +186,7 @@ fn a_torn_end_is_cut_off_and_the_log_goes_on() {
         let text = format!("{whole}{tail}");
         let workspace = Workspace::with_text(text.as_bytes());
 
-        // Reading without the lock leaves it alone and leaves it out.
+        // Reading without the lock neither changes nor returns the partial line.
         assert_eq!(workspace.store.read(&ID.into()).unwrap().1.len(), 1);
         assert_eq!(workspace.text(), text.as_bytes(), "{name}");
 
@@ -203,7 +203,7 @@ fn a_torn_end_is_cut_off_and_the_log_goes_on() {
 }
 
 #[test]
-fn a_log_of_only_a_torn_line_is_empty() {
+fn log_of_only_a_partial_line_opens_empty() {
     for tail in ["", "{", "\0\0", ONE] {
         let workspace = Workspace::with_text(tail.as_bytes());
         let mut opened = workspace.store.open(&ID.into()).unwrap();
@@ -215,7 +215,7 @@ fn a_log_of_only_a_torn_line_is_empty() {
 }
 
 #[test]
-fn damaged_meta_is_named() {
+fn damaged_meta_is_reported_with_its_line() {
     let cases: &[(&str, &str, u64, &str)] = &[
         ("empty", "", 1, "does not describe a session"),
         (
@@ -257,7 +257,7 @@ fn damaged_meta_is_named() {
 }
 
 #[test]
-fn a_damaged_log_stays_free_for_others() {
+fn damaged_log_does_not_stay_locked() {
     let workspace = Workspace::with_text(b"x\n");
     for _ in 0..2 {
         assert!(matches!(

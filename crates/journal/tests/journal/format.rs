@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::workspace::{ID, Workspace, fold};
 
 #[test]
-fn every_event_is_written_as_the_fixture_says() {
+fn every_event_is_written_as_in_the_fixture() {
     let workspace = Workspace::with(&every_event());
     let written = workspace.text();
     if updating() {
@@ -40,7 +40,7 @@ fn every_event_is_written_as_the_fixture_says() {
 }
 
 #[test]
-fn the_fixture_is_read_as_it_was_meant() {
+fn fixture_is_read_as_the_same_events() {
     let workspace = Workspace::with_text(&pinned());
     assert_eq!(workspace.store.read(&ID.into()).unwrap().1, every_event());
     let opened = workspace.store.open(&ID.into()).unwrap();
@@ -66,9 +66,9 @@ fn the_fixture_has_every_event_under_its_name() {
     );
 }
 
-/// Forms that the story has none of, as it is no worker that it tells of, and nothing clears a reminder yet.
+/// Forms that the fixture's story lacks: it is not a worker's session, and nothing clears a reminder yet.
 #[test]
-fn what_a_worker_keeps_in_mind_is_written_like_this() {
+fn reminder_events_of_a_worker_keep_their_format() {
     let lines = [
         r#"{"v":1,"seq":1,"at":0,"turn":"t1","event":{"type":"reminder_lifecycle","change":"inherited","reminder":{"id":"r1","body":"Be brief.","propagate":"all","role_hint":"system","source":"inherited","fired_at_turn":0,"originating_agent_id":"s0"}}}"#,
         r#"{"v":1,"seq":2,"at":0,"turn":"t1","event":{"type":"reminder_lifecycle","change":"expired","reminder_id":"r1","reason":"cleared"}}"#,
@@ -83,7 +83,7 @@ fn what_a_worker_keeps_in_mind_is_written_like_this() {
     assert_eq!(String::from_utf8_lossy(&written), text);
 }
 
-/// What the test of the bytes pins, or is about to.
+/// Returns the pinned bytes, or the new ones while they are updated.
 fn pinned() -> Vec<u8> {
     if updating() {
         return Workspace::with(&every_event()).text();

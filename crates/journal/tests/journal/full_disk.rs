@@ -1,7 +1,7 @@
-//! A disk without room: what was acknowledged stays, what failed is gone, and it goes on later.
+//! A full disk: acknowledged events stay, the failed batch is gone, and appending works again later.
 //!
-//! A copy of this test program runs under a file size limit, which a write meets as it meets a full
-//! disk: part of it fits, the rest fails.
+//! A copy of this test program runs under a file size limit, which has the effect of a full disk on a write: part
+//! of it fits, the rest fails.
 #![cfg(unix)]
 
 use std::process::Command;
@@ -15,9 +15,9 @@ const STATE: &str = "HARN_JOURNAL_TEST_DISK_STATE";
 const ROOM: u64 = 4096;
 
 #[test]
-fn a_full_disk_costs_the_failed_batch_only() {
+fn full_disk_loses_only_the_failed_batch() {
     let workspace = Workspace::with(&words(1, 10));
-    // The signal that comes with the limit would end the process; ignoring it is inherited.
+    // The signal for the limit would end the process; the child inherits that it is ignored.
     let output = Command::new("sh")
         .args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#])
         .arg(std::env::current_exe().unwrap())
@@ -31,7 +31,7 @@ fn a_full_disk_costs_the_failed_batch_only() {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    // 10 from before, 5 that fitted, 5 once there was room.
+    // 10 from before, 5 that fit, 5 after the limit was lifted.
     let opened = workspace.store.open(&ID.into()).unwrap();
     assert_eq!(opened.torn_bytes, 0);
     drop(opened);
@@ -59,7 +59,7 @@ fn under_a_limit() {
     };
     setrlimit(Resource::Fsize, limit).unwrap();
     for _ in 0..3 {
-        // Far more than fits: the first bytes of it reach the file, then the limit.
+        // Far more than fits: the first bytes reach the file, then the limit applies.
         let error = log.append(&words(16, 500)).unwrap_err();
         assert!(matches!(error, JournalError::Io { .. }), "{error}");
         assert_eq!(store.read(&ID.into()).unwrap().1, words(1, 15));
@@ -67,7 +67,7 @@ fn under_a_limit() {
         let seen = log.reader().read(&mut cursor, 1 << 20).unwrap();
         assert_eq!(seen, words(1, 15));
     }
-    // Something smaller still fits.
+    // A smaller batch still fits.
     log.append(&words(16, 16)).unwrap();
     log.append(&words(17, 500)).unwrap_err();
     setrlimit(Resource::Fsize, before).unwrap();

@@ -1,4 +1,4 @@
-//! One writer a session, across processes and within one.
+//! One writer per session, across processes and within one.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -17,7 +17,7 @@ fn a_second_open_in_this_process_is_locked_out() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
     assert_locked_out(&workspace.store);
-    // Whoever is refused has not disturbed who holds it.
+    // The rejected open has not disturbed the lock's owner.
     log.append(&words(1, 1)).unwrap();
     assert_eq!(workspace.store.read(&ID.into()).unwrap().1, words(1, 1));
     drop(log);
@@ -38,13 +38,13 @@ fn a_reader_or_syncer_left_over_does_not_keep_the_lock() {
     drop(workspace.store.open(&ID.into()).unwrap());
     syncer().unwrap();
     workspace.store.delete(&ID.into()).unwrap();
-    // It still reads what it was made for.
+    // The reader still reads its log.
     let events = reader.read(&mut ReadCursor::default(), 1 << 20).unwrap();
     assert_eq!(events, words(1, 2));
 }
 
 #[test]
-fn another_process_locks_us_out_and_its_death_lets_us_in() {
+fn lock_of_another_process_ends_with_that_process() {
     let workspace = Workspace::with(&words(1, 1));
     let mut other = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "locking::the_other_process", "--nocapture"])
@@ -61,7 +61,7 @@ fn another_process_locks_us_out_and_its_death_lets_us_in() {
     }
     assert_locked_out(&workspace.store);
 
-    // Killed, so that nothing in it gets to tidy up.
+    // Killed, so that it cannot clean up.
     other.kill().unwrap();
     other.wait().unwrap();
     let opened = workspace.store.open(&ID.into()).unwrap();
@@ -82,7 +82,7 @@ fn the_other_process() {
     opened.log.append(&words(2, 2)).unwrap();
     println!("holding it");
     std::io::stdout().flush().unwrap();
-    // Until it is killed: nothing is ever written to this pipe.
+    // Waits until it is killed: this pipe never receives anything.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 

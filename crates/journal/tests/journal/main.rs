@@ -1,4 +1,4 @@
-//! The journal as its users meet it: through the port, on a real disk.
+//! Tests of the journal through its port, on a real disk.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! What must hold for every journal, whatever is in it and wherever it is cut or damaged.
+//! Properties of every journal, with any content and with cuts or damage anywhere.
 
 use std::{collections::BTreeSet, fs};
 
@@ -15,7 +15,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_appended_is_what_is_reopened(batches in batches(12)) {
+    fn reopened_log_has_the_appended_events(batches in batches(12)) {
         let workspace = Workspace::new();
         let mut log = workspace.create();
         let mut live = SessionView::default();
@@ -38,7 +38,7 @@ proptest! {
     fn a_replay_from_any_event_is_the_suffix(
         batches in batches(8), copies in 1..40u64, from: Index, max_bytes in 0..20_000usize,
     ) {
-        // Enough events to pass several entries of the index, at the price of few.
+        // Enough events to pass several entries of the index, from few generated ones.
         let few = batches.concat();
         let all: Vec<Envelope> = (1..=few.len() as u64 * copies)
             .zip(few.iter().cycle())
@@ -75,9 +75,9 @@ proptest! {
     }
 }
 
-/// No luck needed for a small journal: every place to cut it.
+/// A small journal, cut at every byte instead of random ones.
 #[test]
-fn a_small_journal_cut_at_every_byte() {
+fn small_journal_recovers_from_a_cut_at_every_byte() {
     let all = words(1, 5);
     let workspace = Workspace::with(&all);
     let text = workspace.text();
@@ -86,9 +86,9 @@ fn a_small_journal_cut_at_every_byte() {
     }
 }
 
-/// Every value of every byte would take long; every byte with a few values does not.
+/// Every byte with a few values; all values would take too long.
 #[test]
-fn a_small_journal_damaged_at_every_byte() {
+fn small_journal_reports_or_survives_damage_at_every_byte() {
     let all = words(1, 3);
     let workspace = Workspace::with(&all);
     let whole = workspace.text();
@@ -129,14 +129,14 @@ fn check_cut(workspace: &Workspace, all: &[Envelope], text: &[u8], cut: usize) {
     assert_eq!(workspace.store.read(&ID.into()).unwrap().1, expected);
 }
 
-/// The byte `at` of `text`, not in its last line, is not what it was.
+/// Checks a log whose byte `at`, which is not in its last line, was changed.
 fn check_damage(
     workspace: &Workspace,
     all: &[Envelope],
     text: &[u8],
     at: usize,
 ) -> Result<(), TestCaseError> {
-    // The line the damage is in; a newline that came or went belongs to the line it was in.
+    // The damaged line; an added or removed newline belongs to the line it was in.
     let before = text[..at].iter().filter(|&&b| b == b'\n').count();
     match workspace.store.open(&ID.into()) {
         Ok(opened) => {

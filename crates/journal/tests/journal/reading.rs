@@ -17,7 +17,7 @@ fn an_empty_log_has_nothing_to_read() {
 }
 
 #[test]
-fn pages_are_about_as_large_as_asked() {
+fn page_has_at_most_max_bytes_or_one_event() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
     let all = words(1, 1000);
@@ -38,13 +38,13 @@ fn pages_are_about_as_large_as_asked() {
             assert_eq!(cursor.after, read.last().unwrap().seq);
         }
         assert_eq!(read, all);
-        // The end is quiet until something comes.
+        // The cursor is at the end of the log.
         assert_eq!(cursor.offset, Some(workspace.text().len() as u64));
     }
 }
 
 #[test]
-fn a_reader_sees_what_comes_later() {
+fn reader_returns_events_appended_later() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
     let reader = log.reader();
@@ -57,7 +57,7 @@ fn a_reader_sees_what_comes_later() {
 }
 
 #[test]
-fn any_cursor_without_an_offset_finds_its_place() {
+fn cursor_without_an_offset_finds_its_event() {
     for reopen in [false, true] {
         let workspace = Workspace::new();
         let mut log = workspace.create();
@@ -82,7 +82,7 @@ fn any_cursor_without_an_offset_finds_its_place() {
 }
 
 #[test]
-fn a_wrong_offset_is_found_out() {
+fn wrong_offset_is_ignored() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
     let all = words(1, 9);
@@ -123,7 +123,7 @@ fn a_line_may_be_longer_than_any_page() {
         let page = reader.read(&mut cursor, 1).unwrap();
         assert_eq!(page, std::slice::from_ref(event));
     }
-    // And it can be skipped.
+    // The long line can be skipped.
     let mut cursor = ReadCursor {
         after: Seq(2),
         offset: None,
@@ -132,7 +132,7 @@ fn a_line_may_be_longer_than_any_page() {
 }
 
 #[test]
-fn damage_under_a_running_session_is_told_after_what_is_good() {
+fn damage_in_an_open_log_is_reported_after_the_good_events() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
     log.append(&words(1, 5)).unwrap();
@@ -161,7 +161,7 @@ fn readers_keep_up_with_a_writer_on_another_thread() {
                 let mut cursor = ReadCursor::default();
                 let mut read: Vec<Envelope> = Vec::new();
                 loop {
-                    // Asked first, so that an empty page afterwards means the end.
+                    // Loaded first, so that an empty page afterwards means the end.
                     let ended = done.load(Ordering::Acquire);
                     let page = reader.read(&mut cursor, max_bytes).unwrap();
                     if page.is_empty() && ended {
@@ -179,7 +179,7 @@ fn readers_keep_up_with_a_writer_on_another_thread() {
             outcome = log.append(&words(next, to));
             next = to + 1;
         }
-        // First, so that a failure does not leave the readers waiting.
+        // Stored before the check, so that a failure does not leave the readers waiting.
         done.store(true, Ordering::Release);
         outcome.unwrap();
     });

@@ -8,7 +8,7 @@ use harn_model::{Seq, SessionId};
 use crate::workspace::{ID, Workspace, folder, meta, words};
 
 #[test]
-fn nothing_is_touched_before_it_is_needed() {
+fn store_creates_nothing_before_the_first_session() {
     let state = tempfile::tempdir().unwrap();
     let under = state.path().join("not/yet");
     let store = JsonlStore::new(&under);
@@ -32,7 +32,7 @@ fn nothing_is_touched_before_it_is_needed() {
 }
 
 #[test]
-fn an_id_that_could_leave_the_folder_is_refused_everywhere() {
+fn invalid_id_is_rejected_by_every_method() {
     let outside = tempfile::tempdir().unwrap();
     let store = JsonlStore::new(outside.path().join("state"));
     let long = "a".repeat(129);
@@ -62,7 +62,7 @@ fn an_id_that_could_leave_the_folder_is_refused_everywhere() {
 }
 
 #[test]
-fn a_session_is_created_once() {
+fn create_rejects_an_existing_session() {
     let workspace = Workspace::with(&words(1, 2));
     let before = workspace.text();
     assert!(matches!(
@@ -73,7 +73,7 @@ fn a_session_is_created_once() {
 }
 
 #[test]
-fn meta_is_written_for_people_too() {
+fn meta_is_written_as_readable_json() {
     let workspace = Workspace::new();
     let mut log = workspace
         .store
@@ -115,7 +115,7 @@ fn meta_is_written_for_people_too() {
 
 /// The time of the last change is written with the next sync, and only then: nothing waits for it.
 #[test]
-fn a_sync_brings_the_time_of_meta_up_to_date() {
+fn sync_updates_the_time_in_meta() {
     let workspace = Workspace::with(&words(1, 2));
     let path = workspace.folder().join("meta.json");
     let time = || {
@@ -132,7 +132,7 @@ fn a_sync_brings_the_time_of_meta_up_to_date() {
         time(),
         serde_json::json!({"created": created, "updated": created + 5})
     );
-    // What a crash left in its place is not written through.
+    // A link that a crash left at the temporary path is not written through.
     #[cfg(unix)]
     {
         let elsewhere = workspace.state.path().join("elsewhere");
@@ -144,7 +144,7 @@ fn a_sync_brings_the_time_of_meta_up_to_date() {
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
         assert_eq!(time()["updated"], created + 6);
     }
-    // A disk that refuses is told of; the log goes on.
+    // A failure of the disk is reported; the log continues to work.
     let temporary = path.with_extension("tmp");
     fs::create_dir(&temporary).unwrap();
     opened.log.set_updated(created + 7);
@@ -157,7 +157,7 @@ fn a_sync_brings_the_time_of_meta_up_to_date() {
     assert_eq!(names_in(&workspace.folder()), ["events.jsonl", "meta.json"]);
 }
 
-/// One that was written before there were times in it.
+/// A file that was written before `meta.json` had times.
 #[test]
 fn meta_without_times_is_read() {
     let workspace = Workspace::with(&words(1, 1));
@@ -177,7 +177,7 @@ fn meta_without_times_is_read() {
     );
 }
 
-/// Flags that are not set are left out, as in a file that was written before there were any.
+/// Flags that are not set are omitted, as in a file that was written before flags existed.
 #[test]
 fn flags_of_meta_survive_a_reopening() {
     let workspace = Workspace::with(&words(1, 1));
@@ -202,7 +202,7 @@ fn flags_of_meta_survive_a_reopening() {
 
 #[cfg(unix)]
 #[test]
-fn only_the_owner_can_read() {
+fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let outside = tempfile::tempdir().unwrap();
     let state = outside.path().join("state");
@@ -219,7 +219,7 @@ fn only_the_owner_can_read() {
 }
 
 #[test]
-fn an_opened_log_goes_on_where_it_was() {
+fn opened_log_appends_after_its_last_event() {
     let workspace = Workspace::with(&words(1, 3));
     let mut opened = workspace.store.open(&ID.into()).unwrap();
     assert_eq!(opened.torn_bytes, 0);
@@ -235,7 +235,7 @@ fn an_opened_log_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_batch_out_of_order_is_refused_as_a_whole() {
+fn batch_out_of_order_is_rejected_as_a_whole() {
     let workspace = Workspace::new();
     let mut log = workspace.create();
     log.append(&words(1, 2)).unwrap();
@@ -254,7 +254,7 @@ fn a_batch_out_of_order_is_refused_as_a_whole() {
 }
 
 #[test]
-fn sessions_are_listed_newest_first_damaged_ones_as_problems_and_foreign_folders_not() {
+fn list_returns_sessions_newest_first_and_damaged_ones_as_problems() {
     let workspace = Workspace::new();
     let state = workspace.state.path();
     for (id, seconds) in [("old", 10), ("b", 20), ("a", 20), ("new", 30)] {
@@ -269,7 +269,7 @@ fn sessions_are_listed_newest_first_damaged_ones_as_problems_and_foreign_folders
             .set_modified(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7))
             .unwrap();
     }
-    // Each of these is wrong in its own way.
+    // Each of these is wrong in a different way.
     let threads = state.join("threads");
     fs::write(threads.join("file"), "x").unwrap();
     fs::create_dir(threads.join("empty")).unwrap();
@@ -344,24 +344,24 @@ fn a_deleted_session_is_gone_and_its_id_free() {
 }
 
 #[test]
-fn a_deletion_or_creation_cut_short_can_be_finished() {
+fn interrupted_deletion_or_creation_can_be_finished() {
     let workspace = Workspace::with(&words(1, 2));
     let threads = workspace.state.path().join("threads");
 
-    // Cut after the rename: not listed, and the next deletion removes the rest.
+    // Interrupted after the rename: not listed, and the next deletion removes the rest.
     fs::rename(workspace.folder(), threads.join(".s1.deleted")).unwrap();
     assert_nothing_listed(&workspace);
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&threads), [""; 0]);
 
-    // The same with a new session of that id in its place.
+    // The same, with a new session of that id.
     drop(workspace.create());
     fs::create_dir(threads.join(".s1.deleted")).unwrap();
     fs::write(threads.join(".s1.deleted/events.jsonl"), "rest").unwrap();
     workspace.store.delete(&ID.into()).unwrap();
     assert_eq!(names_in(&threads), [""; 0]);
 
-    // A creation cut before there was a log.
+    // A creation interrupted before there was a log.
     fs::create_dir(workspace.folder()).unwrap();
     assert_nothing_listed(&workspace);
     workspace.store.delete(&ID.into()).unwrap();
@@ -370,7 +370,7 @@ fn a_deletion_or_creation_cut_short_can_be_finished() {
 
 #[cfg(unix)]
 #[test]
-fn a_failed_creation_leaves_nothing() {
+fn failed_creation_leaves_no_folder() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let workspace = Workspace::new();
     let error = workspace
@@ -401,7 +401,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_sessions_of_workers_are_not_listed_and_go_with_their_session() {
+fn worker_sessions_are_not_listed_and_are_deleted_with_their_parent() {
     let workspace = Workspace::new();
     let create = |id: &str, parent: Option<&str>, worker: Option<&str>| {
         let meta = SessionMeta {

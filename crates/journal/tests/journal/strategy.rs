@@ -1,4 +1,4 @@
-//! Random batches: events of every kind, with any text and any JSON where an event takes it.
+//! Random batches: events of every kind, with any text and any JSON that an event accepts.
 
 use harn_model::{AgentEvent, Envelope, Seq};
 use harn_testkit::EventStrategy;
@@ -9,7 +9,7 @@ use proptest::{
 };
 use serde_json::Value;
 
-/// Batches of envelopes as a session would append them; none is empty.
+/// Generates batches of envelopes in the order a session appends them; none is empty.
 pub(crate) fn batches(most: usize) -> impl Strategy<Value = Vec<Vec<Envelope>>> {
     let ids = &["id-0", "id-1", "id-2", "id-3"];
     let events = EventStrategy::new(ids, text()).with_values(json());
@@ -32,7 +32,7 @@ pub(crate) fn batches(most: usize) -> impl Strategy<Value = Vec<Vec<Envelope>>> 
     })
 }
 
-/// Any text, and often what a line format has to mind.
+/// Generates any text, often with characters that a line format has to escape.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),

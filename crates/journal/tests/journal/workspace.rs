@@ -1,4 +1,4 @@
-//! A state folder of its own for each test, and short ways to fill it.
+//! A temporary state folder for each test, and helpers to fill it.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use harn_journal::{FORMAT_VERSION, JsonlStore, SessionLog, SessionMeta, Store};
 use harn_model::{AgentEvent, Envelope, Seq, SessionView};
 use tempfile::TempDir;
 
-/// The session most tests use.
+/// The id of the session that most tests use.
 pub(crate) const ID: &str = "s1";
 
 pub(crate) struct Workspace {
@@ -24,14 +24,14 @@ impl Workspace {
         Self { state, store }
     }
 
-    /// With the session [`ID`], closed, holding these events.
+    /// Creates the closed session [`ID`] with these events.
     pub(crate) fn with(events: &[Envelope]) -> Self {
         let workspace = Self::new();
         workspace.create().append(events).unwrap();
         workspace
     }
 
-    /// With the session [`ID`], closed, whose log is this text.
+    /// Creates the closed session [`ID`] with this text as its log.
     pub(crate) fn with_text(text: &[u8]) -> Self {
         let workspace = Self::with(&[]);
         fs::write(workspace.events(), text).unwrap();
@@ -75,7 +75,7 @@ pub(crate) fn meta(id: &str) -> SessionMeta {
     }
 }
 
-/// Puts events in their places, a turn around them.
+/// Wraps events in envelopes of one turn, numbered from `from`.
 pub(crate) fn envelopes(from: u64, events: impl IntoIterator<Item = AgentEvent>) -> Vec<Envelope> {
     (from..)
         .zip(events)
@@ -88,7 +88,7 @@ pub(crate) fn envelopes(from: u64, events: impl IntoIterator<Item = AgentEvent>)
         .collect()
 }
 
-/// The events `from` to `to`, both included: `word 7 `.
+/// Returns the events `from` to `to`, both included: `word 7 `.
 pub(crate) fn words(from: u64, to: u64) -> Vec<Envelope> {
     envelopes(
         from,

@@ -1,20 +1,20 @@
-//! What the table of events states about each of them besides its payload.
+//! Facts that the table of events states about each event besides its payload.
 
-/// Who may write an event. An agent cannot end its own turn behind the runtime's back.
+/// The party that may write an event. An agent cannot end its own turn without the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     /// An agent, during its turn.
     Agent,
-    /// The runtime only; the text says how it comes about.
+    /// Only the runtime; the text states when it writes the event.
     Runtime(&'static str),
 }
 
-/// What an event must survive once it was published.
+/// The failures that a published event must survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The end of the process: it is with the operating system.
+    /// The end of the process: the operating system has the event.
     Written,
-    /// The end of the machine's power too: it is on the disk. For what somebody relies on having been
-    /// told: decisions, settings, ends.
+    /// A power failure as well: the event is on the disk. For events that a client relies on once it receives
+    /// them: decisions, settings, ends.
     Synced,
 }

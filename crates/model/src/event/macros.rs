@@ -1,13 +1,13 @@
-//! The macros that read the table of events and write its types.
+//! The macros that read the table of events and generate its types.
 
-/// Puts the second token where a repetition needs to name the first.
+/// Expands to the second token, where a repetition has to name the first.
 macro_rules! second {
     ($first:tt $second:ident) => {
         $second
     };
 }
 
-/// Writes [`AgentEvent`](super::AgentEvent), the families that borrow it, and the facts about each event.
+/// Generates [`AgentEvent`](super::AgentEvent), the families that borrow it, and the facts about each event.
 macro_rules! agent_events {
     ($(
         $(#[doc = $family_doc:literal])*
@@ -21,7 +21,7 @@ macro_rules! agent_events {
             => $name:literal, $author:expr, $durability:ident, $order:ident, $stamp:ident, $message:ident;
         )+}
     )+) => {
-        /// Everything that can happen in a session.
+        /// Any event of a session.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "type")]
         pub enum AgentEvent {$($(
@@ -34,8 +34,8 @@ macro_rules! agent_events {
             )+})?,
         )+)+}
 
-        /// An event as a member of its family. A reader matches families exhaustively, and the members of
-        /// those that concern it.
+        /// An event as a member of its family. A reader matches families exhaustively, and the members of those
+        /// that concern it.
         #[derive(Clone, Copy, Debug)]
         pub enum EventFamily<'a> {$(
             $(#[doc = $family_doc])*
@@ -58,7 +58,7 @@ macro_rules! agent_events {
             /// The names of all kinds of events.
             pub const NAMES: &'static [&'static str] = &[$($($name),+),+];
 
-            /// The name of this kind of event, in the journal and on every wire that shows it by name.
+            /// Returns the name of this kind of event, in the journal and on every wire that shows it by name.
             #[must_use]
             pub fn name(&self) -> &'static str {
                 match self {
@@ -66,7 +66,7 @@ macro_rules! agent_events {
                 }
             }
 
-            /// The event as a member of its family.
+            /// Returns the event as a member of its family.
             #[inline]
             #[must_use]
             pub fn family(&self) -> EventFamily<'_> {
@@ -79,7 +79,7 @@ macro_rules! agent_events {
                 )+)+}
             }
 
-            /// Who may write it.
+            /// Returns the party that may write it.
             #[must_use]
             pub fn author(&self) -> Author {
                 use Author::{Agent, Runtime};
@@ -88,7 +88,7 @@ macro_rules! agent_events {
                 }
             }
 
-            /// How safe the event must be before it is published.
+            /// Returns how durable the event must be before it is published.
             #[must_use]
             pub fn durability(&self) -> Durability {
                 match self {
@@ -96,8 +96,7 @@ macro_rules! agent_events {
                 }
             }
 
-            /// Whether the message under way ends here, so that one message is one step. Other events leave
-            /// it open.
+            /// Whether the current message ends here, so that one message is one step. Other events leave it open.
             #[must_use]
             pub fn ends_message(&self) -> bool {
                 match self {
@@ -107,7 +106,7 @@ macro_rules! agent_events {
         }
 
         selected_events! {
-            /// An event whose place among others is judged before it is written.
+            /// An event whose order among others is checked before it is written.
             OrderedEvent ordered_mut [] []
             $($({ $order $variant $([$boxed])? $(($inline))? $({ $($field: $field_type,)+ })? })+)+
         }
@@ -120,7 +119,8 @@ macro_rules! agent_events {
     };
 }
 
-/// Writes an enum of the rows whose column is neither `alone` nor `as_is`, which borrows their payloads mutably.
+/// Generates an enum of the rows whose column is neither `alone` nor `as_is`, which borrows their payloads
+/// mutably.
 macro_rules! selected_events {
     (#[doc = $doc:literal] $name:ident $method:ident [$({
         $variant:ident $([$boxed:ident])? $(($inline:ident))? $({ $($field:ident: $field_type:ty,)+ })?

@@ -1,4 +1,4 @@
-//! `AgentEvent`, the one thing every sink understands, and the envelope it is kept in.
+//! `AgentEvent`, which every reader of a session understands, and the envelope that stores it.
 //!
 //! The events themselves are rows of one table, `table.rs`.
 
@@ -21,7 +21,7 @@ pub use table::{
 
 use crate::{ContentBlock, SlashCommand, TurnId};
 
-/// The place of an event in its session's log, from 1 and without gaps.
+/// The position of an event in its session's log, from 1 and without gaps.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -29,10 +29,10 @@ use crate::{ContentBlock, SlashCommand, TurnId};
 pub struct Seq(pub u64);
 
 impl Seq {
-    /// Before the first event.
+    /// The position before the first event.
     pub const ZERO: Self = Self(0);
 
-    /// The place after this one.
+    /// Returns the next position.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0 + 1)
@@ -48,22 +48,22 @@ impl fmt::Display for Seq {
 /// Milliseconds since the Unix epoch.
 pub type Timestamp = u64;
 
-/// An event where it stands in its session's log.
+/// An event with its position in its session's log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Its place.
+    /// Its position.
     pub seq: Seq,
     /// When it was written.
     pub at: Timestamp,
     /// The turn it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// What happened.
+    /// The event.
     pub event: AgentEvent,
 }
 
 impl AgentEvent {
-    /// Part of an answer, without a message id yet.
+    /// Builds a part of an answer, without a message id yet.
     pub fn message(content: impl Into<String>) -> Self {
         Self::AgentMessageChunk {
             content: content.into(),
@@ -71,7 +71,7 @@ impl AgentEvent {
         }
     }
 
-    /// The slash commands that an agent offers from now on.
+    /// Builds the event for the slash commands that an agent offers from now on.
     #[must_use]
     pub fn commands(commands: Vec<SlashCommand>) -> Self {
         Self::AvailableCommands {
@@ -81,7 +81,7 @@ impl AgentEvent {
         }
     }
 
-    /// Part of a thought, without a message id yet.
+    /// Builds a part of a thought, without a message id yet.
     pub fn thought(content: impl Into<String>) -> Self {
         Self::AgentThoughtChunk {
             content: content.into(),
@@ -89,8 +89,8 @@ impl AgentEvent {
         }
     }
 
-    /// About how many bytes this event keeps alive: what the byte bounds of queues count. Text and tool
-    /// calls are added up; what is rarer counts as long as it is written.
+    /// Returns the approximate number of bytes that this event keeps in memory: queues limit their size by it.
+    /// Text and tool calls are added up; other events count with their length in the journal.
     #[must_use]
     pub fn weight(&self) -> usize {
         const BASE: usize = 96;
@@ -161,7 +161,7 @@ impl AgentEvent {
     }
 }
 
-/// How long the event is in the journal.
+/// Returns the length of the event in the journal.
 fn written_len(event: &AgentEvent) -> usize {
     struct LengthCounter(usize);
 
@@ -177,7 +177,7 @@ fn written_len(event: &AgentEvent) -> usize {
     }
 
     let mut count = LengthCounter(0);
-    // What cannot be written whole is refused by the journal; until then it counts as far as it goes.
+    // The journal rejects an event that cannot be serialized; until then its serialized part counts.
     let _ = serde_json::to_writer(&mut count, event);
     count.0
 }
@@ -190,7 +190,7 @@ pub(crate) fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// About how many bytes a JSON value keeps alive.
+/// Returns the approximate number of bytes that a JSON value keeps in memory.
 pub(crate) fn value_weight(value: &Value) -> usize {
     const NODE: usize = 32;
     NODE + match value {
