@@ -1,4 +1,4 @@
-//! `skill/match`: a host ranks skills. Its word is advice: what cannot be read of it counts as unsaid.
+//! `skill/match`: a host ranks skills. The ranking is advice: malformed parts count as absent.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ impl BridgeRequest for MatchSkills {
     const METHOD: BridgeMethod = BridgeMethod::SkillMatch;
     type Answer = Vec<SkillCandidate>;
 
-    /// Best first, each name once.
+    /// Returns the candidates, best first, without duplicate names.
     fn read(answer: Value) -> Result<Vec<SkillCandidate>, BridgeAnswerError> {
         let matches = list(answer, &["/matches", "/skills", "/result/matches", ""]);
         let matches = matches.unwrap_or_default().into_iter();

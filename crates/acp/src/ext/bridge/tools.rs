@@ -1,4 +1,4 @@
-//! `host/tools/list`: the tools of a host, each with exactly four members whatever the host calls them.
+//! `host/tools/list`: the tools of a host, each converted to exactly four members.
 
 use crate::JsonSchema;
 use harn_model::HostTool;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
 
-/// The params of `host/tools/list`, of which there are none.
+/// The params of `host/tools/list`, which has none.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ListTools {}
@@ -16,7 +16,7 @@ impl BridgeRequest for ListTools {
     const METHOD: BridgeMethod = BridgeMethod::ToolsList;
     type Answer = Vec<HostTool>;
 
-    /// Refuses the list whole where an entry has no name: half a list would pass for all of it.
+    /// Rejects the whole list if an entry has no name: half a list would pass for a complete one.
     fn read(answer: Value) -> Result<Vec<HostTool>, BridgeAnswerError> {
         let tools = list(answer, &["", "/tools", "/result/tools"]);
         let tools = tools.ok_or(BridgeAnswerError::NoList("tools"))?;
@@ -41,7 +41,7 @@ fn tool(entry: Value, at: usize) -> Result<HostTool, BridgeAnswerError> {
     })
 }
 
-/// The first of these that is said.
+/// Returns the schema from the first of these members that is not null.
 fn schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
     let members = ["schema", "parameters", "input_schema"];
     let said = members.iter().find_map(|member| {
