@@ -1,4 +1,4 @@
-//! Which way each client is asked, and what its answers mean.
+//! Tests of the route to each client, and of the meaning of its answers.
 
 use harn_runtime::HostOffers;
 use serde_json::json;
@@ -27,7 +27,6 @@ fn request(kind: HitlKind) -> HitlRequest {
     }
 }
 
-/// Something to approve.
 fn approval(kind: HitlKind) -> HitlRequest {
     let request = request(kind);
     let record = json!({
@@ -86,7 +85,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
         HitlRoute::Choice
     );
 
-    // The contract's own way comes before a form.
+    // The contract's own route takes precedence over a form.
     let forms = client(Profile::Harn, false, true);
     assert_eq!(way(&approval(HitlKind::Approval), forms), HitlRoute::Choice);
     assert_eq!(way(&request(HitlKind::Escalation), forms), HitlRoute::Form);
@@ -100,7 +99,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     control.quorum = 2;
     assert_eq!(way(&control, plain), HitlRoute::Choice);
     for profile in [Profile::Meta, Profile::Acp] {
-        // It could agree once, and nobody else is there to.
+        // The client could agree only once, and there is no other reviewer.
         assert!(nobody(way(&control, client(profile, false, true))));
     }
     control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
@@ -112,7 +111,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     );
 }
 
-/// What a client said, in short.
+/// Returns a short form of a client's answer.
 fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
     match given(route, request, Profile::Harn, "zed", Ok(answer)) {
         HitlClientAnswer::Answer(response) => {
@@ -145,7 +144,7 @@ fn what_a_form_means() {
     assert_eq!(form(&approval, yes), "true Some(\"tested\")");
     let no = accept(json!({"approved": false, "reason": " "}));
     assert_eq!(form(&approval, no), "false None");
-    // Accepting a form is not approving what it asks about.
+    // Accepting a form does not approve its subject.
     assert_eq!(form(&approval, accept(json!({}))), "nothing");
     assert_eq!(
         form(&approval, accept(json!({"approved": "true"}))),
