@@ -1,4 +1,4 @@
-//! What an event becomes in each profile.
+//! Tests of the lines of an event in each profile.
 
 use std::borrow::Borrow;
 
@@ -35,7 +35,7 @@ fn live(dialect: impl Into<Dialect>) -> UpdateProjector {
     UpdateProjector::new(&"s".into(), dialect, false)
 }
 
-/// The updates, or the params of agent events.
+/// Checks the updates, or the params of agent events.
 fn check(
     profile: Profile,
     events: impl IntoIterator<Item = AgentEvent>,
@@ -83,7 +83,7 @@ fn a_message_says_what_a_person_should_see_of_it() {
             {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\u001b[1mbold\u001b[0m\n"}}
         "#]],
     );
-    // Nothing to see is something to say: a host would show the text itself.
+    // An empty visible text is sent too: otherwise a host would show the text itself.
     check(
         Profile::Harn,
         [AgentEvent::message("\u{1b}[0m")],
@@ -93,7 +93,7 @@ fn a_message_says_what_a_person_should_see_of_it() {
     );
 }
 
-/// acpx and Toad show thoughts one after another without a separator.
+/// acpx and Toad join thoughts without a separator.
 #[test]
 fn a_plain_note_is_a_paragraph_between_any_neighbours() {
     let progress = |text: &str| event(json!({"type": "progress", "phase": "p", "message": text}));
@@ -226,7 +226,7 @@ fn a_client_with_a_list_gets_what_is_on_it() {
             lines(&live(profile), log.clone())
         );
         assert_eq!(lines(&projector, progress.clone()), [] as [Value; 0]);
-        // What is no session update is not on the list, and comes.
+        // The list covers session updates only; agent events are always sent.
         let seam = AgentEvent::LoopCheckpoint(LoopCheckpoint {
             iteration: 2,
             seam: Seam::PreCompact,
@@ -270,7 +270,7 @@ fn a_plain_client_sees_a_worker_as_a_call_a_cycle() {
             worker(WorkerEvent::WorkerProgressed, 1, none()),
             worker(WorkerEvent::WorkerSpawned, 2, none()),
             worker(WorkerEvent::WorkerFailed, 2, failed),
-            // One that ends while it waits has no call open.
+            // A worker that ends while it waits has no open call.
             worker(WorkerEvent::WorkerCancelled, 2, waited),
         ],
         expect![[r#"
