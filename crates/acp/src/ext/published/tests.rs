@@ -233,7 +233,7 @@ fn written<T: JsonSchema>(description: &str) -> Value {
     schema
 }
 
-/// Returns the schema of accepted values in which null is not absence.
+/// Returns the schema of accepted values, with null members forbidden.
 fn told<T: JsonSchema>(description: &str) -> Value {
     let mut schema = read::<T>(description);
     forbid_null_members(&mut schema, NULL);
