@@ -332,7 +332,7 @@ mod tests {
 
     /// Checks the code and the reason of each error.
     #[test]
-    fn table() {
+    fn errors_have_their_code_and_reason() {
         let id = harn_model::SessionId::new("s");
         let corrupt = JournalError::Corrupt {
             path: PathBuf::from("events.jsonl"),
@@ -413,7 +413,7 @@ mod tests {
 
     /// Checks a refused control: the contract's word, its code, and its subject.
     #[test]
-    fn refusals() {
+    fn refused_controls_have_the_contracts_code_and_subject() {
         use ControlResult as R;
         let actor = |client: &str| harn_model::Actor {
             client_id: client.to_owned(),

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_decides_then_the_flag_then_the_table() {
+    fn client_then_flag_then_table_decide_the_profile() {
         use ProfileChoice as Flag;
         let by_name =
             |name| json!({"protocolVersion": 1, "clientInfo": {"name": name, "version": "1"}});
@@ -278,7 +278,7 @@ mod tests {
 
     /// A host that knows Harn receives what it declares, regardless of its name.
     #[test]
-    fn a_declaration_counts_more_than_the_name() {
+    fn declaration_takes_precedence_over_the_client_name() {
         let declares = |harn: Value| {
             json!({
                 "protocolVersion": 1,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn event_ids_are_for_those_who_ask() {
+    fn only_clients_that_request_event_ids_get_them() {
         assert!(!dialect(ProfileChoice::Auto, wish(json!({}))).event_ids);
         assert!(!dialect(ProfileChoice::Auto, wish(json!({"eventIds": 1}))).event_ids);
         let asks = wish(json!({"eventIds": true, "profile": "acp"}));

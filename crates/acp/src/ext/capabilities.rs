@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_sorted() {
+    fn advertised_lists_are_sorted() {
         let harn = harn(Profile::Harn, false);
         for list in [
             &harn["sessionUpdateExtensions"],
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_of_life_is_promised_in_one_way() {
+    fn idle_is_advertised_as_a_method_or_as_an_event() {
         for (profile, method) in [(Profile::Harn, true), (Profile::Meta, false)] {
             let methods = &harn(profile, false)["extensionMethods"];
             assert_eq!(methods.get(idle::METHOD).is_some(), method);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_promised_that_does_not_come() {
+    fn only_received_extensions_are_advertised() {
         let plain = harn(Profile::Acp, false);
         let members: Vec<_> = plain.as_object().unwrap().keys().collect();
         assert_eq!(
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bridge_is_spoken_of_to_those_who_have_it() {
+    fn bridge_methods_are_advertised_only_to_bridge_clients() {
         use crate::ext::bridge::{BridgeMethod, BridgeNotification};
         let names = BridgeMethod::ALL.iter().map(|it| it.name());
         let names = names.chain(BridgeNotification::ALL.iter().map(|it| it.name()));

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_written_and_read_and_sorted() {
+    fn event_ids_round_trip_in_sorted_order() {
         let sorted = [
             "0",
             "1.0",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_none() {
+    fn parser_rejects_malformed_event_ids() {
         for odd in [
             "",
             " 1",
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_their_ids_at_the_end() {
+    fn stamp_adds_ids_at_the_end_of_lines() {
         let line = |n: u32| format!("{NOTE}{n}}}}}\n");
         const NOTE: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"n":"#;
         let mut out = line(0).into_bytes();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_id_is_none() {
+    fn event_id_is_ignored_outside_the_params_meta() {
         let meta = json!({"harn": {"eventId": "5"}});
         let deep = json!({"update": {"_meta": meta}});
         for (method, params) in [
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_its_id_among_what_else_it_says() {
+    fn request_id_is_found_among_other_members() {
         let params = json!({"_meta": {"harn": {"eventId": "20", "options": []}}, "sessionId": "s"});
         let line = json!({"jsonrpc": "2.0", "id": 3, "method": "session/x", "params": params});
         assert_eq!(of(line.to_string().as_bytes()), Some(id("20")));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_wanted_at_either_place() {
+    fn last_event_id_is_read_from_the_root_or_from_meta() {
         let root = json!({"lastEventId": "4", "_meta": {"harn": {"lastEventId": "9"}}});
         assert_eq!(wanted(&root), Ok(Some(id("4"))));
         let meta = json!({"lastEventId": null, "_meta": {"harn": {"lastEventId": "9"}}});
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_another_dialect_is_not_lost() {
+    fn resume_never_skips_the_last_line_of_an_event() {
         assert_eq!(id("17").lines_until(3), 3);
         assert_eq!(id("17.0").lines_until(3), 1);
         assert_eq!(id("17.1").lines_until(3), 2);

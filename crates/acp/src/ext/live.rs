@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_be_spelled_either_way() {
+    fn params_accept_camel_case_and_snake_case() {
         let camel = json!({"sessionId": "s", "clientId": "pad", "mode": "controller", "takeover": true,
             "promptInjection": false, "permissionRouting": true, "heartbeatSeconds": 5});
         let snake = json!({"session_id": "s", "client_id": " pad ", "mode": "controller", "takeover": true,
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_says_of_itself_stands_in_one_of_two_places() {
+    fn client_metadata_is_read_from_its_member_or_from_meta() {
         let of = |more: Value| {
             let mut params = json!({"sessionId": "s", "clientId": "pad"});
             params
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_refused() {
+    fn attach_rejects_values_above_the_limits() {
         let with = |name: &str, value: Value| {
             let mut params = json!({"sessionId": "s", "clientId": "pad"});
             params[name] = value;
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_may_be_of_what_is_open_or_of_what_is_not() {
+    fn listing_filters_by_live_state() {
         let of = |params: Value| wanted_liveness(&params);
         assert_eq!(of(json!({})), Ok(None));
         assert_eq!(of(json!({"liveState": "live"})), Ok(Some(true)));

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_usual() {
+    fn absent_members_get_their_defaults() {
         let (mode, reminder) = of(json!({"body": " Mind the gap.\n"})).unwrap();
         assert_eq!(mode, DeliveryMode::AuditOnly);
         assert_eq!(reminder, SystemReminder::new("", "Mind the gap."));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_may_be_said() {
+    fn reminder_reads_every_member_at_the_root_or_nested() {
         let fields = json!({
             "id": "rem-1", "body": "b", "tags": [" a ", "b", "a"], "dedupe_key": "k", "ttl_turns": 2,
             "preserve_on_compact": true, "propagate": "all", "role_hint": "user_block",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_root_the_actor_is_no_part_of_it() {
+    fn actor_at_the_root_is_removed_from_the_reminder() {
         let actor = json!({"harn": {"actor": {"clientId": "desk"}}, "ours": 1});
         let (_, reminder) = of(json!({"body": "b", "_meta": actor})).unwrap();
         assert_eq!(
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_their_other_names() {
+    fn mode_aliases_map_to_delivery_modes() {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         let modes = [
             ("interrupt_immediate", InterruptImmediate),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn invalid_reminders_are_rejected_with_their_code() {
         let cases = [
             (json!({}), "HARN-RMD-002", "`body`"),
             (json!({"body": " "}), "HARN-RMD-002", "`body`"),

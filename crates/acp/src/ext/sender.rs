@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_says_nothing_is_a_host_owner() {
+    fn sender_without_an_actor_is_a_host_owner() {
         let owner = actor("legacy-acp-client", "host_owner", "acp");
         let cases = [
             (json!({}), owner.clone()),

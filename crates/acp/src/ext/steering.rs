@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_contract_s_methods_may_have_an_underscore() {
+    fn only_contract_methods_accept_a_leading_underscore() {
         assert_eq!(contract_name("_session/inject"), "session/inject");
         assert_eq!(contract_name("_agent/resume"), "agent/resume");
         for own in [
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn steering_says_who_sends_it_as_the_others_do() {
+    fn steering_reads_its_actor_like_the_other_methods() {
         let read = |params: Value| serde_json::from_value::<SteeringParams>(params).unwrap();
         let actor = json!({"actor": {"clientId": "pad", "role": "owner"}});
         for params in [
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn params_that_are_missing_blank_or_of_another_type() {
+    fn params_reject_missing_blank_and_mistyped_members() {
         let with = |name: &str, value: Value| {
             let mut params = json!({
                 "sessionId": "s", "mode": "steer", "content": "c", "messageId": "m", "reminderId": "r",

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_appear_only_where_they_may() {
+    fn meta_fields_appear_only_with_a_fitting_status() {
         let mut update = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
         check(&update, Value::Null);
         update.duration_ms = Some(7);

@@ -63,7 +63,7 @@ fn client(profile: Profile, tools: bool, forms: bool) -> InitializeFacts {
 }
 
 #[test]
-fn each_client_is_asked_in_the_best_way_it_has() {
+fn each_client_gets_its_best_route() {
     let way = |request: &HitlRequest, client| route(request, client, "zed");
     let (free, few) = (question(&[]), question(&["a", "b"]));
     for profile in [Profile::Harn, Profile::Meta] {
@@ -127,7 +127,7 @@ fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
 }
 
 #[test]
-fn what_a_form_means() {
+fn form_answers_are_interpreted() {
     let form = |request: &HitlRequest, answer| said(&HitlRoute::Form, request, answer);
     let accept = |content: Value| json!({"action": "accept", "content": content});
     let free = question(&[]);
@@ -162,7 +162,7 @@ fn what_a_form_means() {
 }
 
 #[test]
-fn what_a_choice_means() {
+fn choice_answers_are_interpreted() {
     let choice = |request: &HitlRequest, option: &str| {
         let outcome = json!({"outcome": "selected", "optionId": option});
         said(&HitlRoute::Choice, request, json!({"outcome": outcome}))
@@ -185,7 +185,7 @@ fn what_a_choice_means() {
 }
 
 #[test]
-fn an_approval_takes_the_answers_of_a_tool_call() {
+fn approval_accepts_the_answers_of_a_tool_call() {
     for kind in [HitlKind::Approval, HitlKind::DualControl] {
         let approval = approval(kind);
         let chose = |option: &str| json!({"outcome": {"outcome": "selected", "optionId": option}});
@@ -245,7 +245,7 @@ fn an_approval_has_the_members_of_a_tool_call() {
 }
 
 #[test]
-fn of_an_error_no_more_is_told_than_a_line() {
+fn client_error_is_quoted_as_one_short_line() {
     let mut error = Error::internal_error();
     error.message = format!("no\u{1b}[2J\nwindow{}", "x".repeat(1000));
     let HitlClientAnswer::Nothing(why) = given(

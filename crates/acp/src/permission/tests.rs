@@ -100,7 +100,7 @@ const OURS: [&str; 4] = [
 ];
 
 #[test]
-fn the_contracts_fields_stand_beside_acps_where_they_are_known_and_under_meta_everywhere() {
+fn contract_fields_are_beside_acps_only_in_harn_and_under_meta_in_every_profile() {
     let ask = judged();
     let harn = params(&ask, Profile::Harn);
     assert_eq!(harn["approvalRequest"]["id"], "t");
@@ -128,7 +128,7 @@ fn the_contracts_fields_stand_beside_acps_where_they_are_known_and_under_meta_ev
 }
 
 #[test]
-fn the_principal_is_the_first_that_has_a_name() {
+fn principal_is_the_first_nonempty_name() {
     let table = [
         (Some("w"), "acting", "w"),
         (Some(""), "acting", "acting"),
@@ -151,7 +151,7 @@ fn the_principal_is_the_first_that_has_a_name() {
 }
 
 #[test]
-fn a_question_of_an_agents_own_has_no_receipt() {
+fn request_without_a_policy_has_no_receipt() {
     let harn = params(&ask(), Profile::Harn);
     for place in [&harn, &harn["_meta"]["harn"]] {
         assert_eq!(place.get("policyDecision"), None);
@@ -164,7 +164,7 @@ fn a_question_of_an_agents_own_has_no_receipt() {
 }
 
 #[test]
-fn scopes_and_the_deadline_are_told() {
+fn request_contains_scopes_and_deadline() {
     let harn = params(&ask(), Profile::Acp)["_meta"]["harn"].take();
     assert_eq!(harn["deadline"], "2026-01-01T00:01:00.000Z");
     let scope = |at: usize| {
@@ -180,7 +180,7 @@ fn scopes_and_the_deadline_are_told() {
 }
 
 #[test]
-fn the_workers_a_question_came_through_are_told() {
+fn request_contains_its_lineage() {
     let mut ask = ask();
     ask.lineage = vec![LineageEntry {
         worker_id: "w-1".into(),
@@ -205,7 +205,7 @@ fn shown(title: Option<&str>, line: &str) -> Value {
 }
 
 #[test]
-fn a_command_is_shown_whole() {
+fn request_shows_the_whole_command() {
     let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
     assert_eq!(shown(Some("ls -l"), "ls -l"), Value::Null);
     assert_eq!(shown(None, "ls -l"), text("```sh\nls -l\n```"));
@@ -228,7 +228,7 @@ fn a_command_is_shown_whole() {
 }
 
 #[test]
-fn a_command_of_words_is_shown_as_it_was_judged() {
+fn command_of_words_is_shown_as_the_policy_judged_it() {
     let mut ask = ask();
     ask.tool_call.raw_input = json!({"command": ["ls", "a b"]});
     ask.judged.line = Some("ls 'a b'".to_owned());
@@ -239,7 +239,7 @@ fn a_command_of_words_is_shown_as_it_was_judged() {
 }
 
 #[test]
-fn what_an_agent_shows_stays_behind_the_command() {
+fn command_precedes_the_agents_content() {
     let mut ask = ask();
     ask.tool_call.kind = Some(ToolKind::Execute);
     ask.tool_call.raw_input = json!({"command": "make"});
@@ -257,7 +257,7 @@ fn what_an_agent_shows_stays_behind_the_command() {
 }
 
 #[test]
-fn who_was_asked_is_told() {
+fn route_names_the_client_that_was_asked() {
     let client = json!({
         "client_id": "an editor", "mode": "controller", "attached_at": "1767225600",
         "last_seen_at": "1767225600", "prompt_injection": true, "permission_routing": true,
@@ -425,7 +425,7 @@ fn only_an_explicit_yes_is_a_grant() {
 
 /// Checks the contract's form that is older than options; only the profile `harn` accepts it.
 #[test]
-fn a_choice_without_an_option_is_one_in_the_profile_harn_alone() {
+fn only_harn_accepts_a_choice_without_an_option() {
     let bare = || json!({"outcome": {"outcome": "selected"}});
     assert_eq!(means(Profile::Harn, bare()), "allowed allow_once");
     for profile in [Profile::Meta, Profile::Acp] {
@@ -443,7 +443,7 @@ fn a_choice_without_an_option_is_one_in_the_profile_harn_alone() {
 }
 
 #[test]
-fn a_yes_without_an_option_needs_one_that_allows_once() {
+fn granted_without_an_option_needs_an_allow_once_option() {
     let mut ask = ask();
     ask.options.remove(0);
     let answer = json!({"granted": true});
@@ -456,7 +456,7 @@ fn a_yes_without_an_option_needs_one_that_allows_once() {
 
 /// Of options with one id, the one that rejects counts.
 #[test]
-fn an_id_that_stands_for_both_is_no_grant() {
+fn option_id_of_both_kinds_is_no_grant() {
     let mut ask = ask();
     ask.options[3].option_id = "allow_once".to_owned();
     let answer = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});

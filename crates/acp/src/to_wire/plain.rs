@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_name_is_none() {
+    fn handoff_skips_empty_names() {
         let to = |label: &str, id: &str, kind: &str| {
             handoff(&HandoffArtifact {
                 target_persona_or_human: HandoffTarget {

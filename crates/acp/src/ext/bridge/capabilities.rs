@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_are_listed_in_any_of_five_ways() {
+    fn capabilities_accept_five_forms_of_lists() {
         for said in [
             json!(["exec", "list_shells"]),
             json!({"ops": ["list_shells", "exec"]}),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn malformed_capabilities_are_rejected() {
         let read = |answer| AskCapabilities::read(answer).unwrap_err();
         assert_eq!(read(json!(["process"])), BridgeAnswerError::NotAnObject);
         assert_eq!(read(json!(null)), BridgeAnswerError::NotAnObject);

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_advertised_operation_has_its_name() {
+    fn every_advertised_operation_is_found_by_its_full_name() {
         for operation in ProcessOperation::ALL {
             let name = serde_json::to_value(operation).unwrap();
             let full = format!("process.{}", name.as_str().unwrap());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_results_are_held_to_their_types() {
+    fn arguments_and_results_must_match_their_types() {
         let set = ProcessOperation::SetDefaultShell;
         assert!(set.args(&json!({})).is_err());
         assert!(set.check_result(&json!({"id": "zsh"})).is_err());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_only_accepted_is_not_sent() {
+    fn accepted_alias_is_not_sent() {
         let set = |args: Value| ProcessOperation::SetDefaultShell.args(&args).unwrap();
         let sent = json!({"shell_id": "zsh"});
         assert_eq!(set(json!({"id": "zsh"})), sent);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_a_line_or_its_words() {
+    fn exec_accepts_a_command_line_or_a_list_of_words() {
         let args = |args: Value| ProcessOperation::Exec.args(&args);
         let line = json!({"command": "make all"});
         assert_eq!(args(line.clone()).unwrap(), line);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misfit_is_told_without_its_value() {
+    fn error_message_omits_the_rejected_value() {
         let set = ProcessOperation::SetDefaultShell;
         let told = |args: Value| set.args(&args).unwrap_err();
         assert_eq!(told(json!({})), "missing field `shell_id`");

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_that_has_a_list_counts() {
+    fn first_member_with_a_list_counts() {
         let a = json!([{"name": "a"}]);
         let b = json!([{"name": "b"}]);
         assert_eq!(names(json!({"matches": a, "skills": b})), ["a"]);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_finite_and_not_negative_and_the_best_comes_first() {
+    fn scores_are_clamped_and_sorted_best_first() {
         let ranked = read(json!([
             {"name": "low", "score": 0.5, "reason": "some"},
             {"name": "unsaid"},

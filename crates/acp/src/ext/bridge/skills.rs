@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_comes_bare_or_wrapped() {
+    fn skill_list_may_be_bare_or_wrapped() {
         let skills = json!([
             {"id": "ops/deploy", "name": "deploy", "description": "Ship it", "source": "host"},
             {"id": "review", "name": "review"},
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn another_list_is_refused() {
+    fn malformed_skill_list_is_rejected() {
         let read = |answer| ListSkills::read(answer).unwrap_err();
         for answer in [
             json!(null),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_is_nested_or_flat() {
+    fn skill_manifest_may_be_nested_or_flat() {
         let manifest = json!({"allowed_tools": ["git"], "when_to_use": "to ship"});
         let nested = json!({"id": "d", "name": "deploy", "description": "Ship", "body": "# Ship", "manifest": manifest});
         let flat = json!({"id": "d", "source": "host", "name": "deploy", "description": "Ship", "body": "# Ship",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn another_skill_is_refused() {
+    fn malformed_skill_is_rejected() {
         let read = |answer| FetchSkill::read(answer).unwrap_err();
         assert_eq!(read(json!([])), BridgeAnswerError::NotAnObject);
         assert_eq!(

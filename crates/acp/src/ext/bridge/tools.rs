@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_comes_bare_or_wrapped() {
+    fn tool_list_may_be_bare_or_wrapped() {
         let tools = json!([{"name": "dice", "description": "Rolls", "schema": {"type": "object"}, "deprecated": true}]);
         let expected = expect![[r#"
             {"name":"dice","description":"Rolls","schema":{"type":"object"},"deprecated":true}
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn older_names_are_read_where_the_newer_are_not_said() {
+    fn older_names_are_read_if_the_newer_are_absent() {
         check(
             json!([
                 {"name": "a", "short_description": "A", "parameters": {"p": 1}},
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_alike_the_first_counts() {
+    fn first_of_two_tools_with_one_name_counts() {
         check(
             json!([{"name": "a", "description": "1"}, {"name": "b"}, {"name": "a", "description": "2"}]),
             &expect![[r#"
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_tools_is_refused_whole() {
+    fn malformed_tool_list_is_rejected_as_a_whole() {
         let no_list = expect![[r#"
             expected a list, or an object with the list `tools`
         "#]];

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_holds_what_was_named() {
+    fn extension_set_contains_the_named_extensions() {
         let set = ExtensionSet::named(["log", "artifact", "telepathy"]);
         let names: Vec<_> = set
             .sorted()
