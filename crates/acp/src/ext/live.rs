@@ -58,7 +58,7 @@ pub(crate) struct LiveClientParams {
     meta: Option<Map<String, Value>>,
 }
 
-/// `session/attach`.
+/// The params of `session/attach`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AttachParams {
@@ -87,7 +87,7 @@ pub(crate) struct AttachParams {
     last_event_id: Option<Value>,
 }
 
-/// `session/takeover`.
+/// The params of `session/takeover`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TakeoverParams {
@@ -104,7 +104,7 @@ pub(crate) struct TakeoverParams {
     last_event_id: Option<Value>,
 }
 
-/// `session/detach`.
+/// The params of `session/detach`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DetachParams {
@@ -115,7 +115,7 @@ pub(crate) struct DetachParams {
     reason: Option<NonBlankName>,
 }
 
-/// `session/heartbeat`.
+/// The params of `session/heartbeat`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct HeartbeatParams {
     #[serde(flatten)]

@@ -68,7 +68,7 @@ enum InjectContent {
     Blocks(#[schemars(length(min = 1))] Vec<Value>),
 }
 
-/// `session/inject`.
+/// The params of `session/inject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InjectParams {
@@ -81,7 +81,7 @@ pub(crate) struct InjectParams {
     pub(crate) sender: SenderParams,
 }
 
-/// `session/revoke_inject`.
+/// The params of `session/revoke_inject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevokeInjectParams {
@@ -93,7 +93,7 @@ pub(crate) struct RevokeInjectParams {
     pub(crate) sender: SenderParams,
 }
 
-/// `session/replace_inject`.
+/// The params of `session/replace_inject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReplaceInjectParams {
@@ -116,7 +116,7 @@ pub(crate) struct SessionParams {
     pub(crate) session_id: NonBlankName,
 }
 
-/// `session/revoke_reminder`.
+/// The params of `session/revoke_reminder`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevokeReminderParams {
@@ -128,7 +128,7 @@ pub(crate) struct RevokeReminderParams {
     pub(crate) sender: SenderParams,
 }
 
-/// `agent/resume`; the session may be omitted if exactly one is open.
+/// The params of `agent/resume`; the session may be omitted if exactly one is open.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeParams {
@@ -136,7 +136,7 @@ pub(crate) struct ResumeParams {
     pub(crate) session_id: Option<NonBlankName>,
 }
 
-/// `_session/steering`.
+/// The params of `_session/steering`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SteeringParams {
@@ -422,7 +422,7 @@ impl From<DeliveryMode> for DeliveryModeWire {
     }
 }
 
-/// `session/cancel`. The sender is parsed separately: the turn stops even if the sender is malformed.
+/// The params of `session/cancel`. The sender is parsed separately: the turn stops even if the sender is malformed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CancelParams {

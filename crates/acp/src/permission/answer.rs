@@ -112,8 +112,8 @@ fn failed(error: &Error) -> String {
     not_asked(error)
 }
 
-/// Describes the error that a client answered. It quotes only the start of the error's message, in one line:
-/// the rest may contain anything.
+/// Describes a failed request to a client. It quotes only the start of the error's message, in one line: the
+/// rest may contain anything.
 pub(crate) fn not_asked(error: &Error) -> String {
     const LIMIT: usize = 200;
     let plain = error.message.chars().filter(|c| !c.is_control());

@@ -39,7 +39,7 @@ macro_rules! update_fields {
 
 update_fields! {
     with_defaults {
-        /// See [`Artifact`].
+        /// The fields of an [`Artifact`].
         pub ArtifactFields from Artifact {
             artifact_id: Cow<'a, str>,
             kind: Cow<'a, str>,
@@ -63,14 +63,14 @@ update_fields! {
             kind: Cow<'a, str>,
             payload: Cow<'a, Value>,
         }
-        /// See [`LogRecord`].
+        /// The fields of a [`LogRecord`].
         pub LogFields from LogRecord {
             level: Cow<'a, str>,
             message: Cow<'a, str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             fields: Option<Cow<'a, Value>>,
         }
-        /// See [`Progress`].
+        /// The fields of a [`Progress`].
         pub ProgressFields from Progress {
             phase: Cow<'a, str>,
             message: Cow<'a, str>,
@@ -118,7 +118,7 @@ update_fields! {
             skill_id: Option<Cow<'a, str>>,
             allowed_tools: Cow<'a, [String]>,
         }
-        /// See [`SkillNarrow`].
+        /// The fields of a [`SkillNarrow`].
         pub SkillNarrowFields from SkillNarrow {
             reason: Cow<'a, str>,
             removed_tools: Cow<'a, [String]>,
@@ -130,7 +130,7 @@ update_fields! {
             #[serde(skip_serializing_if = "Option::is_none")]
             kept_tool_details: Option<Cow<'a, Value>>,
         }
-        /// See [`ToolSearchQuery`].
+        /// The fields of a [`ToolSearchQuery`].
         pub ToolSearchQueryFields from ToolSearchQuery {
             tool_use_id: Cow<'a, str>,
             name: Cow<'a, str>,
@@ -138,14 +138,14 @@ update_fields! {
             strategy: Cow<'a, str>,
             mode: Cow<'a, str>,
         }
-        /// See [`ToolSearchResult`].
+        /// The fields of a [`ToolSearchResult`].
         pub ToolSearchResultFields from ToolSearchResult {
             tool_use_id: Cow<'a, str>,
             promoted: Cow<'a, [String]>,
             strategy: Cow<'a, str>,
             mode: Cow<'a, str>,
         }
-        /// See [`TranscriptCompacted`]. The snapshot is null if there is none.
+        /// The fields of a [`TranscriptCompacted`]. The snapshot is null if there is none.
         pub CompactedFields from TranscriptCompacted {
             mode: Cow<'a, str>,
             reason: Cow<'a, str>,
@@ -161,7 +161,7 @@ update_fields! {
             #[serde(skip_serializing_if = "Option::is_none")]
             compaction_policy: Option<Cow<'a, Value>>,
         }
-        /// See [`TranscriptProjected`].
+        /// The fields of a [`TranscriptProjected`].
         pub ProjectedFields from TranscriptProjected {
             policy: Cow<'a, str>,
             reason: Cow<'a, str>,
@@ -196,7 +196,7 @@ update_fields! {
             #[serde(skip_serializing_if = "Option::is_none")]
             left: Option<RecordCow<'a, LiveClientLeft>>,
         }
-        /// See [`WorkerUpdate`]. `terminal` is derived from the event; metadata and audit keep snake_case.
+        /// The fields of a [`WorkerUpdate`]. `terminal` is derived from the event; metadata and audit keep snake_case.
         pub WorkerFields {
             worker_id: Cow<'a, str>,
             worker_name: Cow<'a, str>,

@@ -114,7 +114,7 @@ pub(super) struct LiveMethodResults<'a> {
     takeover: AttachmentResult<'a>,
 }
 
-/// `session/remind`: a reminder at the root, or in `reminder`.
+/// The params of `session/remind`: a reminder at the root, or in `reminder`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
