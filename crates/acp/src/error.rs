@@ -1,6 +1,6 @@
-//! From our errors to JSON-RPC's: one table, with a word a program can act on in `data.reason`.
+//! Conversion of our errors to JSON-RPC errors: one table, with a machine-readable word in `data.reason`.
 //!
-//! No code here is ACP's -32000: clients take that for "authentication required" and drop the message.
+//! No code here is ACP's -32000: clients treat that as "authentication required" and drop the message.
 
 use agent_client_protocol::{Error, RawJsonRpcError, schema::MaybeUndefined};
 use harn_model::{Actor, ControlResult, SessionId};
@@ -14,22 +14,22 @@ use crate::ext::{agent_event::ActorFields, reminder::InvalidReminder};
 
 /// JSON-RPC's "internal error": the agent or the disk failed.
 const FAILED: i32 = -32603;
-/// Our own code: the request is well formed, and the session or the process cannot serve it now. It is
+/// Our own code: the request is well formed, but the session or the process cannot serve it now. It is
 /// outside the range -32768 to -32000 that JSON-RPC reserves, so no edition of ACP can give it a meaning.
 const UNAVAILABLE: i32 = -31000;
 /// ACP's "resource not found".
 const NOT_FOUND: i32 = -32002;
-/// The contract's "no such session, or nothing runs in it", where a turn is steered.
+/// The contract's "no such session, or no turn runs in it", for the methods that steer a turn.
 const NOTHING_RUNS: i32 = -32004;
 const INVALID_PARAMS: i32 = -32602;
 
-/// An error and its reason.
+/// Builds an error with its reason.
 fn error(code: i32, message: impl std::fmt::Display, reason: &str) -> Error {
     let data = Map::from_iter([("reason".to_owned(), reason.into())]);
     Error::new(code, message.to_string()).data(Value::Object(data))
 }
 
-/// Adds a member to an error's data, unless it is there.
+/// Adds a member to an error's data, unless it exists.
 fn with(mut error: Error, member: &str, value: impl Into<Value>) -> Error {
     if let Some(Value::Object(data)) = &mut error.data {
         data.entry(member).or_insert(value.into());
@@ -38,7 +38,7 @@ fn with(mut error: Error, member: &str, value: impl Into<Value>) -> Error {
 }
 
 /// Copies the message into `data.details`, the one member that some clients show. The SDK's own errors have a
-/// sentence as `data`; it stays, behind the message.
+/// sentence as `data`; it is appended to the message.
 pub(crate) fn add_details(error: &mut RawJsonRpcError) {
     let mut data = match std::mem::take(&mut error.data).take() {
         Some(Value::Object(data)) => data,
@@ -53,7 +53,7 @@ pub(crate) fn add_details(error: &mut RawJsonRpcError) {
     error.data = MaybeUndefined::Value(data.into());
 }
 
-/// A session that could not be had; `id` is what was asked for.
+/// The error for a session that could not be opened; `id` is the requested session.
 pub(crate) fn session_of(id: &SessionId, e: &SessionError) -> Error {
     with(session(e), "sessionId", id.as_str())
 }
@@ -90,26 +90,26 @@ pub(crate) fn session(e: &SessionError) -> Error {
     }
 }
 
-/// An event id that the session has not come to.
+/// The error for an event id that the session has not reached.
 pub(crate) fn unknown_event(id: &SessionId) -> Error {
     let message = "lastEventId: the session has no such event";
     let error = error(INVALID_PARAMS, message, "unknown_event_id");
     with(error, "sessionId", id.as_str())
 }
 
-/// A text in the place of an event id.
+/// The error for a text that is no event id.
 pub(crate) fn bad_event_id(method: &str) -> Error {
     bad_params(&format!(
         "{method}: lastEventId must be an event id, as this agent gave it"
     ))
 }
 
-/// A session that is not open on this connection.
+/// The error for a session that is not open on this connection.
 pub(crate) fn unknown_session(id: &str) -> Error {
     not_open(NOT_FOUND, id)
 }
 
-/// The same, for the methods that steer a turn.
+/// The same error, for the methods that steer a turn.
 pub(crate) fn nothing_to_steer(id: &str) -> Error {
     not_open(NOTHING_RUNS, id)
 }
@@ -119,7 +119,7 @@ fn not_open(code: i32, id: &str) -> Error {
     with(error(code, message, "unknown_session"), "sessionId", id)
 }
 
-/// No session was named, and it is not clear which is meant.
+/// The error for a request that omits the session while the choice is ambiguous.
 pub(crate) fn which_session() -> Error {
     error(
         INVALID_PARAMS,
@@ -128,17 +128,17 @@ pub(crate) fn which_session() -> Error {
     )
 }
 
-/// What a control was about.
+/// The subject of a control request.
 #[derive(Clone, Copy)]
 pub(crate) enum ControlSubject<'a> {
     Session(&'a str),
-    /// The turn that runs in a session.
+    /// The running turn of a session.
     Turn(&'a str),
     Message(&'a str),
     Reminder(&'a str),
 }
 
-/// Something that was wanted of a session and not done.
+/// The error for a control request that was not carried out.
 pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
     let (code, reason) = match e {
         ControlError::Refused { result, .. } => (refusal_code(*result), result.as_str()),
@@ -162,7 +162,7 @@ pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
         ControlSubject::Reminder(id) => with(error, "reminderId", id),
     };
     match e {
-        // Who may and who wanted to belong together.
+        // The requesting actor and the owner are reported together.
         ControlError::Refused {
             actor,
             owner: Some(owner),
@@ -173,7 +173,7 @@ pub(crate) fn control(e: &ControlError, about: ControlSubject<'_>) -> Error {
 }
 
 fn member(actor: &Actor) -> Value {
-    // Three texts always serialise.
+    // Three strings always serialise.
     serde_json::to_value(ActorFields::from(actor)).unwrap_or_default()
 }
 
@@ -196,7 +196,7 @@ fn refusal_code(result: ControlResult) -> i32 {
     }
 }
 
-/// Somebody who is not in control wanted to drive.
+/// The error for a client that sent a controller's request without control.
 pub(crate) fn not_in_control(e: &NotInControl) -> Error {
     let (reason, controller, message) = match e {
         NotInControl::NotController { controller } => {
@@ -223,7 +223,7 @@ pub(crate) fn not_in_control(e: &NotInControl) -> Error {
     )
 }
 
-/// A client that was not attached, detached or heard of.
+/// The error for a client that could not attach, detach or send a heartbeat.
 pub(crate) fn live(e: &LiveClientError) -> Error {
     match e {
         LiveClientError::ControllerExists { controller } => {
@@ -241,14 +241,14 @@ pub(crate) fn live(e: &LiveClientError) -> Error {
     }
 }
 
-/// A session that nobody has open, for the methods that need one that is.
+/// The error for a session that is not open in this process, for the methods that need an open one.
 pub(crate) fn not_live(id: &str) -> Error {
     let message = format!("session {id} is not live here; load or resume it first");
     let error = error(INVALID_PARAMS, message, "unknown_session");
     with(error, "sessionId", id)
 }
 
-/// A reminder that is none.
+/// The error for an invalid reminder.
 pub(crate) fn reminder(e: &InvalidReminder) -> Error {
     let message = format!("{}: {}", e.code, e.message);
     let error = error(INVALID_PARAMS, message, "invalid_reminder");
@@ -283,12 +283,12 @@ pub(crate) fn hitl(e: &HitlError) -> Error {
     }
 }
 
-/// The turn itself failed.
+/// The error for a failed turn.
 pub(crate) fn turn_failed(message: &str) -> Error {
     error(FAILED, message, "turn_failed")
 }
 
-/// The session ended under a prompt.
+/// The error for a prompt whose session ended.
 pub(crate) fn session_ended(end: &harn_runtime::SessionEnd) -> Error {
     match end {
         harn_runtime::SessionEnd::Closed => {
@@ -303,7 +303,8 @@ pub(crate) fn session_ended(end: &harn_runtime::SessionEnd) -> Error {
     }
 }
 
-/// Params that do not fit. serde's words name the field and what was expected, not the value of a secret.
+/// The error for params that do not parse. serde's message states what was expected, and may quote the
+/// client's value.
 pub(crate) fn params(method: &str, e: &serde_json::Error) -> Error {
     error(INVALID_PARAMS, format!("{method}: {e}"), "invalid_params")
 }
@@ -312,7 +313,7 @@ pub(crate) fn bad_params(message: &str) -> Error {
     error(INVALID_PARAMS, message, "invalid_params")
 }
 
-/// An authentication method that the client was not offered; `offered` is the one that it was.
+/// The error for an authentication method that the client was not offered; `offered` is the one that it was.
 pub(crate) fn unknown_auth_method(offered: Option<&str>) -> Error {
     let message = match offered {
         Some(id) => format!(
@@ -329,9 +330,9 @@ mod tests {
 
     use super::*;
 
-    /// Code and reason of each, in one place.
+    /// Checks the code and the reason of each error.
     #[test]
-    fn table() {
+    fn errors_have_their_code_and_reason() {
         let id = harn_model::SessionId::new("s");
         let corrupt = JournalError::Corrupt {
             path: PathBuf::from("events.jsonl"),
@@ -410,9 +411,9 @@ mod tests {
         assert_eq!(null, serde_json::json!({"details": "no"}));
     }
 
-    /// A refused control: the contract's word, its code, and what it was about.
+    /// Checks a refused control: the contract's word, its code, and its subject.
     #[test]
-    fn refusals() {
+    fn refused_controls_have_the_contracts_code_and_subject() {
         use ControlResult as R;
         let actor = |client: &str| harn_model::Actor {
             client_id: client.to_owned(),

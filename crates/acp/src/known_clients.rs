@@ -1,18 +1,18 @@
-//! The clients known to show plain ACP and nothing of ours, by the `clientInfo.name` they send.
+//! The clients that are known to show only plain ACP, by the `clientInfo.name` that they send.
 //!
 //! None of them renders an update with a Harn discriminator: typed SDKs drop or log it. In the profile `acp`
 //! they show workers, progress and skills as thoughts and tool calls. Names are compared whole, without
 //! regard to case. A client that sends no name, such as avante.nvim or yopo, cannot be in this table.
 
-/// Whether a client of this name is known to show plain ACP only.
+/// Returns whether a client with this name is known to show plain ACP only.
 pub(crate) fn shows_plain_acp(name: &str) -> bool {
     let lists = [SEEN, JETBRAINS, IN_SOURCES, LISTED];
     let mut names = lists.into_iter().flat_map(|list| list.split(", "));
     names.any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Names that the running clients sent: acpx 0.19, agent-shell 0.74, agentpool, CodeCompanion, the check of
-/// the ACP registry, Toad 0.6.
+/// Names that running clients sent: acpx 0.19, agent-shell 0.74, agentpool, CodeCompanion, the check of the
+/// ACP registry, Toad 0.6.
 const SEEN: &str = "\
     ACP Registry Validator, acpx, agent-shell, agentpool, CodeCompanion.nvim, toad";
 
@@ -23,15 +23,14 @@ const JETBRAINS: &str = "\
     JetBrains.GoLand, JetBrains.IntelliJ IDEA, JetBrains.MPS, JetBrains.PhpStorm, JetBrains.PyCharm, \
     JetBrains.Rider, JetBrains.RubyMine, JetBrains.RustRover, JetBrains.WebStorm, JetBrains.Writerside";
 
-/// Names that stand in the sources of clients of the public list,
-/// <https://agentclientprotocol.com/get-started/clients>: what they put into `clientInfo`. The list is that of
-/// commit 03e8a5e6 of its repository.
+/// Names that the sources of clients put into `clientInfo`. The clients are those of the public list,
+/// <https://agentclientprotocol.com/get-started/clients>, at commit 03e8a5e6 of its repository.
 const IN_SOURCES: &str = "\
     acp-discord, acp-discord-task-runner, acp-ui, Agentic.nvim, Agmente iOS, AionUi, cc-connect, \
     DeepChat, happy-cli, Harnss, hydra-acp-shim, hydra-acp-tui, jockey, juan, mobvibe, mobvibe-cli, \
     nori, obsidian-agent-client, obsidian-copilot, vibex, vscode-acp-client, wechat-acp, zed";
 
-/// Other clients of the same list, by the name of their project. What they send was not seen.
+/// Other clients of the same list, by the name of their project. The names that they send are not known.
 const LISTED: &str = "\
     acp-components, acp-connector, acp-inspector, acp-patchbay, acp-pro, acp-sidepanel, acp-to-agui, \
     acp_rpc_bridge, AcpAgentClient, acpdbg, acprouter, agent-client-kernel, agent-studio, agentconnect, \

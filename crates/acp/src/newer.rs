@@ -1,27 +1,27 @@
-//! The parts of ACP that schema 0.12.2, which the wire is pinned to, does not have. A client gets a part if it
-//! declared the capability for it.
+//! The parts of ACP that the pinned schema 0.12.2 does not have. A client receives a part if it declared the
+//! capability for it.
 
 use agent_client_protocol::v1::schema::ClientCapabilities;
 
 /// The newer parts of ACP that a client declared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NewerAcp {
-    /// `session.notices`: it is sent `notice`.
+    /// `session.notices`: the client receives `notice`.
     pub notices: bool,
-    /// `session.compaction`: it is sent `compaction_update`.
+    /// `session.compaction`: the client receives `compaction_update`.
     pub compaction: bool,
-    /// `plan`: it is sent `plan_update` and `plan_removed`.
+    /// `plan`: the client receives `plan_update` and `plan_removed`.
     pub plans: bool,
-    /// `subagents`: it is sent `subagent_update`, `session_message` and `session_message_chunk`.
+    /// `subagents`: the client receives `subagent_update`, `session_message` and `session_message_chunk`.
     pub subagents: bool,
-    /// Any capability that the pinned schema does not have. Such a client reads a newer schema, and gets the
-    /// members that have no capability of their own, such as the name of a tool call, or whether a session is
-    /// archived.
+    /// Any capability that the pinned schema does not have. Such a client reads a newer schema, and receives
+    /// the members that have no capability of their own, such as the name of a tool call, or whether a
+    /// session is archived.
     pub members: bool,
 }
 
 impl NewerAcp {
-    /// What a client declared.
+    /// Returns the parts that a client declared.
     pub(crate) fn declared(client: &ClientCapabilities) -> Self {
         let session = client.session.as_ref();
         Self {

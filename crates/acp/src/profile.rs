@@ -1,4 +1,4 @@
-//! Which dialect a client gets: everything, everything on a standard carrier, or plain ACP.
+//! The dialect that a client receives: everything, everything on a standard carrier, or plain ACP.
 
 use std::str::FromStr;
 
@@ -14,20 +14,20 @@ use crate::{
     known_clients::shows_plain_acp,
 };
 
-/// What leaves on the wire.
+/// The messages that a client receives beyond plain ACP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// ACP and the Harn extensions under their own discriminators.
     Harn,
-    /// The same, each extension on a `session_info_update` that typed clients deliver.
+    /// The same, with each extension on a `session_info_update`, which typed clients deliver.
     Meta,
-    /// ACP only; Harn activity degrades to what any client can show.
+    /// ACP only; Harn activity is reduced to updates that any client can show.
     Acp,
 }
 
 impl Profile {
-    /// Whether workers' calls are sent to a client that states nothing about them.
+    /// Returns whether a client that states nothing about workers' calls receives them.
     fn has_worker_calls(self) -> bool {
         match self {
             Self::Harn | Self::Meta => true,
@@ -36,20 +36,21 @@ impl Profile {
     }
 }
 
-/// A profile, and which extensions of it are wanted.
+/// A profile, with the client's choices within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dialect {
-    /// What leaves on the wire.
+    /// The messages beyond plain ACP.
     pub profile: Profile,
-    /// The extension updates that are sent; means nothing in the profile `acp`.
+    /// The extension updates that are sent; no effect in the profile `acp`.
     pub extensions: ExtensionSet,
-    /// Whether each line of a session's stream has an event id, and turns are told where they begin and end.
+    /// Whether each line of a session's stream has an event id, and markers show where turns begin and end.
     pub event_ids: bool,
-    /// Whether tool calls of workers are part of the stream. Those that somebody is asked about always are.
+    /// Whether the stream contains the tool calls of workers. Calls with a permission request are always in
+    /// it.
     pub worker_calls: bool,
-    /// Which questions to a person are calls in the stream.
+    /// The questions to a person that are calls in the stream.
     pub hitl_calls: HitlCalls,
-    /// The parts of ACP it gets that the pinned schema does not have.
+    /// The parts of ACP beyond the pinned schema that the client receives.
     pub newer: NewerAcp,
 }
 
@@ -66,15 +67,15 @@ impl From<Profile> for Dialect {
     }
 }
 
-/// Which questions to a person a client gets as permission requests. Such a request names a call, so each of
-/// these questions is a call in the stream as well.
+/// The questions to a person that a client receives as permission requests. Such a request names a call, so
+/// each of these questions is a call in the stream as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HitlCalls {
-    /// None: the client has the bridge or fills in forms.
+    /// No questions: the client has the bridge or fills in forms.
     None,
     /// Approvals and dual control; the client fills in forms for the others.
     Approvals,
-    /// All of them.
+    /// All questions.
     All,
 }
 
@@ -97,7 +98,7 @@ impl HitlCalls {
 }
 
 impl Dialect {
-    /// The same with event ids.
+    /// Returns the dialect with event ids.
     #[must_use]
     pub fn with_event_ids(self) -> Self {
         Self {
@@ -106,7 +107,7 @@ impl Dialect {
         }
     }
 
-    /// Where its encoding is shared; none for a client with a choice of its own.
+    /// Returns the slot under which the encoding is shared; `None` for a client with choices of its own.
     pub(crate) fn slot(self) -> Option<EncodingSlot> {
         if self.newer != NewerAcp::default() {
             return None;
@@ -129,17 +130,17 @@ impl Dialect {
     }
 }
 
-/// Who decides on the profile.
+/// The setting that decides on the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProfileChoice {
-    /// The client, by its capabilities or by what is known of it.
+    /// The client decides, by its capabilities or by its known name.
     #[default]
     Auto,
-    /// The command line: everything.
+    /// The command line decides: everything.
     Harn,
-    /// The command line: everything, on a standard carrier.
+    /// The command line decides: everything, on a standard carrier.
     Meta,
-    /// The command line: plain ACP.
+    /// The command line decides: plain ACP.
     Acp,
 }
 
@@ -157,15 +158,15 @@ impl FromStr for ProfileChoice {
     }
 }
 
-/// Whether the host is asked for tools, operations and skills.
+/// The hosts that receive requests for tools, operations and skills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostBridgeChoice {
-    /// A host that declares the bridge.
+    /// Hosts that declare the bridge.
     #[default]
     Auto,
-    /// Every host that does not decline: for one that speaks the bridge and cannot declare it.
+    /// Every host that does not decline: for a host that supports the bridge and cannot declare it.
     On,
-    /// No host, whatever it declares.
+    /// No host, even if it declares the bridge.
     Off,
 }
 
@@ -182,7 +183,7 @@ impl FromStr for HostBridgeChoice {
     }
 }
 
-/// Whether this client is asked for tools, operations and skills.
+/// Returns whether this client receives requests for tools, operations and skills.
 pub(crate) fn has_host_bridge(config: &AcpConfig, wish: &ClientCapabilitiesMeta) -> bool {
     match config.host_bridge {
         HostBridgeChoice::Auto => wish.host_bridge().unwrap_or(false),
@@ -191,8 +192,8 @@ pub(crate) fn has_host_bridge(config: &AcpConfig, wish: &ClientCapabilitiesMeta)
     }
 }
 
-/// The client's own choice decides, then the command line, then the name of a client that declares nothing
-/// of Harn.
+/// Chooses the dialect. The client's own choice takes precedence, then the command line, then the name of a
+/// client that declares nothing of Harn.
 pub(crate) fn choose(
     config: &AcpConfig,
     wish: &ClientCapabilitiesMeta,
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_decides_then_the_flag_then_the_table() {
+    fn client_then_flag_then_table_decide_the_profile() {
         use ProfileChoice as Flag;
         let by_name =
             |name| json!({"protocolVersion": 1, "clientInfo": {"name": name, "version": "1"}});
@@ -275,9 +276,9 @@ mod tests {
         );
     }
 
-    /// A host that knows Harn gets what it declares, whatever it is called.
+    /// A host that knows Harn receives what it declares, regardless of its name.
     #[test]
-    fn a_declaration_counts_more_than_the_name() {
+    fn declaration_takes_precedence_over_the_client_name() {
         let declares = |harn: Value| {
             json!({
                 "protocolVersion": 1,
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn event_ids_are_for_those_who_ask() {
+    fn only_clients_that_request_event_ids_get_them() {
         assert!(!dialect(ProfileChoice::Auto, wish(json!({}))).event_ids);
         assert!(!dialect(ProfileChoice::Auto, wish(json!({"eventIds": 1}))).event_ids);
         let asks = wish(json!({"eventIds": true, "profile": "acp"}));

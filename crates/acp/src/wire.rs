@@ -1,4 +1,4 @@
-//! The standard ACP updates as borrowed structs that write themselves straight to bytes.
+//! The standard ACP updates as borrowed structs that serialise directly to bytes.
 //!
 //! The SDK's own types own their strings; building one for each of a million chunks would cost more than
 //! writing it. Tests decode every line with the SDK's types.
@@ -17,7 +17,7 @@ use crate::ext::{
     update::CarriedUpdate, user::UserMeta,
 };
 
-/// A standard `session/update`, without its envelope. `user_message` is the contract's and ACP 2's.
+/// A standard `session/update`, without its envelope. `user_message` is part of the contract and of ACP 2.
 #[allow(clippy::enum_variant_names, reason = "the names are the wire's")]
 #[derive(Serialize)]
 #[serde(
@@ -114,7 +114,6 @@ pub(crate) enum StandardUpdate<'a> {
     },
 }
 
-/// How a notice is presented.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NoticeSeverity {
@@ -123,7 +122,6 @@ pub(crate) enum NoticeSeverity {
     Error,
 }
 
-/// How far a compaction is.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CompactionState {
@@ -144,7 +142,7 @@ pub(crate) enum PlanContent<'a> {
     },
 }
 
-/// What a worker's session does.
+/// The state of a worker's session.
 #[derive(Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum SubagentState<'a> {
@@ -155,7 +153,7 @@ pub(crate) enum SubagentState<'a> {
     },
 }
 
-/// Why a worker's session is idle.
+/// The reason why a worker's session is idle.
 #[derive(Serialize)]
 #[serde(tag = "stopReason", rename_all = "snake_case")]
 pub(crate) enum IdleReason<'a> {
@@ -164,24 +162,24 @@ pub(crate) enum IdleReason<'a> {
     Error { error: SubagentError<'a> },
 }
 
-/// What went wrong in a worker's session, as a JSON-RPC error.
+/// The error of a worker's session, as a JSON-RPC error.
 #[derive(Serialize)]
 pub(crate) struct SubagentError<'a> {
     pub(crate) code: i32,
     pub(crate) message: &'a str,
 }
 
-/// What a `session_info_update` says beside its title.
+/// The metadata of a `session_info_update`.
 #[derive(Serialize)]
 #[serde(untagged)]
 #[allow(clippy::large_enum_variant, reason = "it is written where it is made")]
 pub(crate) enum InfoMeta<'a> {
-    /// An extension update, for clients that know no discriminator of ours.
+    /// An extension update, for clients that do not know our discriminators.
     Carried(CarriedUpdate<'a>),
     Mcp(McpMeta<'a>),
 }
 
-/// A tool call, announced or changed: an update leaves out what stays as it was.
+/// A tool call, announced or changed: an update omits unchanged members.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -210,20 +208,20 @@ pub(crate) struct ToolCallWire<'a> {
     pub(crate) meta: Option<HarnMeta<ToolMeta<'a>>>,
 }
 
-/// What a tool call shows.
+/// The content of a tool call.
 pub(crate) enum ToolContents<'a> {
-    /// What the agent gave. Terminals of a process that is gone are left out of a replay.
+    /// The agent's content. A replay omits terminals of an ended process.
     Given {
         contents: &'a [ToolContent],
         terminals: bool,
     },
-    /// A text, and behind it what the agent gave.
+    /// A text, followed by the agent's content.
     Headed {
         text: &'a str,
         contents: &'a [ToolContent],
     },
-    /// A text: the error of a failed call that shows nothing else, for clients that read no metadata, or
-    /// what stands in the place of an extension.
+    /// A text: the error of a failed call without other content, for clients that read no metadata, or the
+    /// substitute for an extension.
     Text(&'a str),
 }
 
@@ -357,23 +355,23 @@ pub(crate) struct ResourceWire<'a> {
 }
 
 impl<'a> ContentBlockWire<'a> {
-    /// Text and nothing else.
+    /// Builds a text block without metadata.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
         Self::Text { text, meta: None }
     }
 
-    /// Whether it says nothing.
+    /// Returns whether it is an empty text.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Text { text, .. } if text.is_empty())
     }
 }
 
-/// The blocks of a whole message.
+/// The content blocks of a whole message.
 pub(crate) struct MessageBlocks<'a>(pub(crate) &'a [ContentBlock]);
 
 impl<'a> MessageBlocks<'a> {
-    /// Those that say something.
+    /// Iterates over the blocks that are not empty.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ContentBlockWire<'a>> + use<'a> {
         let blocks = self.0.iter().map(ContentBlockWire::from);
         blocks.filter(|block| !block.is_empty())

@@ -1,6 +1,7 @@
-//! `_harn/agentEvent`, the notification for what is no session update: composition runs, seams, tools, closing.
+//! `_harn/agentEvent`, the notification for events that are no session update: composition runs, seams,
+//! tools, closing.
 //!
-//! One table gives the kinds that are advertised and those that are written.
+//! One table defines the kinds that `initialize` advertises and the kinds that are written.
 
 #![allow(
     missing_docs,
@@ -19,10 +20,10 @@ use serde_json::{Map, Value};
 
 use super::{lend::wire_fields, tool::Executor};
 
-/// The notification's method.
+/// The method name of the notification.
 pub const METHOD: &str = "_harn/agentEvent";
 
-/// What it is for, told at `initialize`.
+/// The description that `initialize` advertises.
 pub(crate) const DESCRIPTION: &str =
     "Agent events that are no session update; ignore unknown kinds.";
 
@@ -36,10 +37,10 @@ macro_rules! agent_events {
         }
 
         impl AgentEventKind {
-            /// All of them, sorted.
+            /// All kinds, sorted by name.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The word on the wire.
+            /// Returns the kind's name on the wire.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -48,7 +49,7 @@ macro_rules! agent_events {
             }
         }
 
-        /// The params of the notification, without `sessionId`: camelCase, no `_meta` around them.
+        /// The params of the notification, without `sessionId`: camelCase, not wrapped in `_meta`.
         #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum HarnEvent<'a> {
@@ -58,21 +59,21 @@ macro_rules! agent_events {
 }
 
 agent_events! {
-    /// The agent waits for more to do; to clients that are not sent `agent/idle`.
+    /// The agent waits for more to do; sent to clients that do not receive `agent/idle`.
     AgentIdle = "agent_idle" { IdleFields }
-    /// A child of a composition begins.
+    /// A child call of a composition started.
     CompositionChildCall = "composition_child_call" { ChildCallFields 'a }
-    /// A child of a composition ended.
+    /// A child call of a composition ended.
     CompositionChildResult = "composition_child_result" { ChildResultFields 'a }
-    /// A composition ended badly.
+    /// A composition ended with an error.
     CompositionError = "composition_error" { RunFields 'a }
-    /// A composition ended well.
+    /// A composition ended without an error.
     CompositionFinish = "composition_finish" { RunFields 'a }
-    /// A composition begins.
+    /// A composition started.
     CompositionStart = "composition_start" { RunFields 'a }
-    /// Somebody wanted something of the running session.
+    /// The outcome of a control request, such as an inject or a cancel.
     ControlOutcome = "control_outcome" { ControlFields 'a }
-    /// An agent that stays was woken again and again and did nothing; its turn ends.
+    /// A daemon agent woke repeatedly and did nothing; its turn ends.
     DaemonWatchdogTripped = "daemon_watchdog_tripped" { WatchdogFields }
     /// The agent passed a seam.
     LoopCheckpoint = "loop_checkpoint" { CheckpointFields }
@@ -80,26 +81,26 @@ agent_events! {
     ProgressReported = "progress_reported" { ReportFields 'a }
     /// The session was closed on request.
     SessionClosed = "session_closed" { ClosedFields 'a }
-    /// The tools that the agent may call are others now.
+    /// The tools that the agent may call changed.
     ToolsChanged = "tools_changed" { ToolsFields 'a }
-    /// A turn ended; to clients that have event ids.
+    /// A turn ended; sent to clients that receive event ids.
     TurnEnded = "turn_ended" { TurnEndedFields 'a }
-    /// A turn began; to clients that have event ids.
+    /// A turn began; sent to clients that receive event ids.
     TurnStarted = "turn_started" { TurnStartedFields 'a }
 }
 
-/// How long an agent waits until it is told again.
+/// An idle agent's iteration and the time until the next notification.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdleFields {
-    /// How often its turn had started an iteration.
+    /// The number of iterations that the turn has started.
     pub iteration: u64,
-    /// When the next one comes, in milliseconds, unless the agent wakes.
+    /// Milliseconds until the next notification, unless the agent wakes.
     pub backoff_ms: u64,
 }
 
 wire_fields! {
-    /// One envelope for start, finish and error; absent parts are null.
+    /// The common fields of start, finish and error; absent values are null.
     pub RunFields from CompositionRun {
         run_id: Cow<'a, str>,
         language: Cow<'a, str>,
@@ -118,7 +119,7 @@ wire_fields! {
         metadata: Cow<'a, Map<String, Value>>,
     }
 
-    /// A child begins; its annotations keep snake_case.
+    /// The start of a child call; its annotations keep snake_case.
     pub ChildCallFields from ChildCall {
         run_id: Cow<'a, str>,
         tool_call_id: Cow<'a, str>,
@@ -130,7 +131,7 @@ wire_fields! {
         raw_input: Cow<'a, Value>,
     }
 
-    /// A child ended.
+    /// The end of a child call.
     pub ChildResultFields from ChildResult {
         run_id: Cow<'a, str>,
         tool_call_id: Cow<'a, str>,
@@ -145,14 +146,15 @@ wire_fields! {
         execution_duration_ms: Option<u64>,
     }
 
-    /// Who sent a control.
+    /// The sender of a control request.
     pub ActorFields from harn_model::Actor {
         client_id: Cow<'a, str>,
         role: Cow<'a, str>,
         source: Cow<'a, str>,
     }
 
-    /// A report as the agent made it. One with a message or entries is a session update instead.
+    /// A progress report as the agent made it. A report with a message or entries becomes a session update
+    /// instead.
     pub ReportFields from ProgressReport {
         message: Option<Cow<'a, str>>,
         entries: Cow<'a, [PlanEntry]>,
@@ -160,15 +162,15 @@ wire_fields! {
         metadata: Cow<'a, Value>,
     }
 
-    /// How a catalogue of tools changed; names are sorted.
+    /// The changes of a tool catalogue; names are sorted.
     pub ToolsFields from ToolsChange {
-        /// Tools that came.
+        /// The tools that were added.
         added: Cow<'a, [String]>,
-        /// Tools that went.
+        /// The tools that were removed.
         removed: Cow<'a, [String]>,
-        /// Tools that are described otherwise now.
+        /// The tools whose description changed.
         changed: Cow<'a, [String]>,
-        /// How many there are.
+        /// The number of tools after the change.
         total: u64,
     }
 
@@ -178,31 +180,31 @@ wire_fields! {
         message_id: Cow<'a, str>,
     }
 
-    /// A turn and how it ended, as the answer to its prompt says it.
+    /// A turn and how it ended; the values equal those in the answer to its prompt.
     pub TurnEndedFields {
         turn_id: Cow<'a, str>,
-        /// Why the agent stopped.
+        /// The agent's reason to stop; absent if the turn failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         stop_reason: Option<StopReason>,
-        /// What went wrong, where it failed.
+        /// The error message; only of a failed turn.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<Cow<'a, str>>,
     }
 
-    /// A control and what came of it.
+    /// A control request and its outcome.
     pub ControlFields {
         control_id: Cow<'a, str>,
         method: Cow<'static, str>,
         outcome: Cow<'static, str>,
         status: harn_model::ControlStatus,
-        /// The outcome again, where it is a refusal.
+        /// The outcome again, if it is a rejection.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Cow<'static, str>>,
         actor: ActorFields<'a>,
         target: TargetFields<'a>,
     }
 
-    /// What a control was about.
+    /// The target of a control request.
     pub TargetFields from ControlTarget {
         session_id: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +215,7 @@ wire_fields! {
         turn_id: Option<Cow<'a, str>>,
     }
 
-    /// Why a session was closed and what it is now.
+    /// The reason why a session was closed, and its status after that.
     pub ClosedFields {
         reason: Cow<'a, str>,
         status: Cow<'a, str>,
@@ -234,19 +236,19 @@ impl<'a> TurnEndedFields<'a> {
     }
 }
 
-/// Where the loop is.
+/// The agent's position in its loop.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointFields {
     pub iteration: u64,
-    /// The contract's own word for it, `kind`, is taken by the event's kind.
+    /// The contract calls this `kind`; that name is already the event's kind.
     pub seam: Seam,
     pub delivered: u64,
-    /// Tools that waited to run were skipped.
+    /// Whether the agent skipped tools that waited to run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(!default)]
     pub dispatch_skipped: bool,
-    /// Why they were.
+    /// The reason why the tools were skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_reason: Option<Cow<'static, str>>,
 }
@@ -281,7 +283,7 @@ impl<'a> From<&'a ControlOutcome> for ControlFields<'a> {
     }
 }
 
-/// What a control is called on this wire.
+/// Returns the ACP method of a control request.
 fn method(control: ControlKind) -> &'static str {
     match control {
         ControlKind::Inject => "session/inject",
@@ -293,7 +295,7 @@ fn method(control: ControlKind) -> &'static str {
     }
 }
 
-/// How long an agent did nothing.
+/// How often and how long a daemon agent woke and did nothing.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchdogFields {

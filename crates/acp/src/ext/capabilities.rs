@@ -1,5 +1,5 @@
-//! `agentCapabilities._meta.harn`: what of the extensions this program emits, taken from the tables that
-//! emit it.
+//! `agentCapabilities._meta.harn`: the extensions that this program emits, taken from the tables that emit
+//! them.
 
 use crate::JsonSchema;
 use agent_client_protocol::v1::schema::Meta;
@@ -18,113 +18,113 @@ use super::{
 };
 use crate::{Dialect, Profile};
 
-/// The ACP schema the wire is pinned to.
+/// The ACP schema that the wire conforms to.
 const SCHEMA: &str = "agentclientprotocol/agent-client-protocol schema v0.12.2";
 
-/// `agentCapabilities._meta.harn`. A list that would be empty is left out.
+/// `agentCapabilities._meta.harn`. Empty lists are omitted.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "InitializeMeta", deny_unknown_fields)]
 pub(crate) struct InitializeMeta {
-    /// The ACP schema the wire is pinned to.
+    /// The ACP schema that the wire conforms to.
     schema_compatibility: &'static str,
-    /// The extension updates this client is sent, sorted.
+    /// The extension updates that this client receives, sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     session_update_extensions: Vec<ExtensionUpdateKind>,
-    /// What `_meta.harn` of tool calls and their updates may hold, sorted.
+    /// The fields that `_meta.harn` of tool calls and their updates may have, sorted.
     tool_lifecycle_extension_fields: &'static [&'static str],
-    /// What `content._meta.harn` of a message chunk holds, sorted.
+    /// The fields that `content._meta.harn` of a message chunk has, sorted.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     content_extension_fields: &'static [&'static str],
-    /// Methods that ACP does not know.
+    /// The methods that ACP does not define.
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_methods: Option<ExtensionMethods>,
-    /// Clients on a live session: what may be sent.
+    /// The methods for clients on a live session.
     #[serde(skip_serializing_if = "Option::is_none")]
     live_sessions: Option<LiveSessions>,
-    /// Operations this client may be asked for with `host/call`.
+    /// The operations that this client may receive with `host/call`.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_capability_operations: Option<HostOperations>,
 }
 
-/// What clients on a live session may send.
+/// The requests that clients on a live session may send.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 struct LiveSessions {
     /// The methods, sorted.
     methods: &'static [&'static str],
-    /// Whether lines of a stream have ids for whoever asks for them, to go on after.
+    /// Whether the lines of a stream have event ids, for clients that request them, to resume after.
     event_ids: bool,
 }
 
-/// The methods by name.
+/// The extension methods by name.
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "ExtensionMethods", deny_unknown_fields)]
 struct ExtensionMethods {
     #[serde(rename = "_harn/agentEvent", skip_serializing_if = "Option::is_none")]
     agent_event: Option<ExtensionMethod>,
-    /// Sent while an agent that stays waits for more to do.
+    /// Sent while a daemon agent waits for more to do.
     #[serde(rename = "agent/idle", skip_serializing_if = "Option::is_none")]
     agent_idle: Option<SingleMethod>,
-    /// Tells a host with the bridge that a person is asked.
+    /// Notifies a host with the bridge that the agent asks a person.
     #[serde(
         rename = "harn.hitl.requested",
         skip_serializing_if = "Option::is_none"
     )]
     hitl_requested: Option<SingleMethod>,
-    /// How such a host answers.
+    /// The method with which such a host answers.
     #[serde(rename = "harn.hitl.respond", skip_serializing_if = "Option::is_none")]
     hitl_respond: Option<SingleMethod>,
-    /// What a host with the bridge may be asked for, and may tell.
+    /// The requests that a host with the bridge receives, and the notifications that it may send.
     #[serde(flatten)]
     bridge: Option<AdvertisedBridgeMethods>,
 }
 
-/// A method of one kind.
+/// A method with one kind of params.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct SingleMethod {
-    /// For people.
+    /// A description for people.
     pub(crate) description: &'static str,
     /// The file in `spec/schemas` that describes its params.
     pub(crate) schema: &'static str,
 }
 
-/// A method.
+/// A method with several kinds of params.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ExtensionMethod", deny_unknown_fields)]
 struct ExtensionMethod {
-    /// For people.
+    /// A description for people.
     description: &'static str,
-    /// The kinds there are, sorted.
+    /// The kinds that this client receives, sorted.
     kinds: Vec<AgentEventKind>,
     /// The file in `spec/schemas` that describes its params.
     schema: &'static str,
 }
 
-/// The operations by capability.
+/// The host operations by capability.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct HostOperations {
-    /// Those of `process`.
+    /// The operations of `process`.
     process: &'static [ProcessOperation],
 }
 
-/// `agentCapabilities.session`: what may be sent to a running turn, to every client.
+/// `agentCapabilities.session`: the requests that any client may send to a running turn.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SessionSteering", deny_unknown_fields)]
 pub(crate) struct SessionSteering {
-    /// Messages of the user.
+    /// Support for messages of the user.
     inject: InjectCapability,
-    /// Reminders.
+    /// Support for reminders.
     remind: RemindCapability,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "InjectCapability", deny_unknown_fields)]
 struct InjectCapability {
-    /// When one may be delivered, sorted.
+    /// The delivery modes of a message, sorted.
     modes: &'static [&'static str],
     pending: PendingMessages,
 }
@@ -132,14 +132,14 @@ struct InjectCapability {
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct PendingMessages {
-    /// One that waits can be said differently.
+    /// Whether a client may replace a pending message.
     replace: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemindCapability", deny_unknown_fields)]
 struct RemindCapability {
-    /// When one may be delivered, the most urgent first.
+    /// The delivery modes of a reminder, the most urgent first.
     modes: &'static [DeliveryModeWire],
     pending: PendingReminders,
 }
@@ -147,9 +147,9 @@ struct RemindCapability {
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct PendingReminders {
-    /// Those that wait can be listed.
+    /// Whether a client may list the pending reminders.
     list: bool,
-    /// One that waits can be taken back.
+    /// Whether a client may revoke a pending reminder.
     revoke: bool,
 }
 
@@ -173,13 +173,15 @@ pub(crate) fn session() -> Result<Value, serde_json::Error> {
     })
 }
 
-/// `_meta` of the whole answer: that there is `_session/steering`. Editors look for it here.
+/// Returns `_meta` of the whole answer, which states that `_session/steering` exists. Editors look for it
+/// here.
 pub(crate) fn steering() -> Meta {
     let supported = Map::from_iter([("supported".to_owned(), Value::Bool(true))]);
     Meta::from_iter([("steering".to_owned(), Value::Object(supported))])
 }
 
-/// The metadata for a client of this dialect: nothing is advertised that it will not be sent.
+/// Returns the metadata for a client of this dialect. It advertises only messages that the client will
+/// receive.
 #[must_use]
 pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
     let mut advertised = InitializeMeta {
@@ -201,7 +203,8 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
         Profile::Harn | Profile::Meta => {
             advertised.session_update_extensions = dialect.extensions.sorted();
             advertised.content_extension_fields = ContentMeta::FIELDS;
-            // Typed clients are not handed a method without an underscore; they get it as an event.
+            // Typed clients do not receive a method without an underscore; they receive an agent event
+            // instead.
             let by_name = dialect.profile == Profile::Harn;
             let kinds = AgentEventKind::ALL.iter().copied();
             let agent_event = ExtensionMethod {
@@ -234,7 +237,7 @@ pub fn advertised(dialect: Dialect, host_bridge: bool) -> Option<Meta> {
                 bridge,
             });
         }
-        // Whoever declared the bridge is asked over it, whatever else they are sent.
+        // A client that declared the bridge receives its requests in every profile.
         Profile::Acp => {
             advertised.extension_methods = bridge.map(|bridge| ExtensionMethods {
                 bridge: Some(bridge),
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_sorted() {
+    fn advertised_lists_are_sorted() {
         let harn = harn(Profile::Harn, false);
         for list in [
             &harn["sessionUpdateExtensions"],
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_of_life_is_promised_in_one_way() {
+    fn idle_is_advertised_as_a_method_or_as_an_event() {
         for (profile, method) in [(Profile::Harn, true), (Profile::Meta, false)] {
             let methods = &harn(profile, false)["extensionMethods"];
             assert_eq!(methods.get(idle::METHOD).is_some(), method);
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_promised_that_does_not_come() {
+    fn only_received_extensions_are_advertised() {
         let plain = harn(Profile::Acp, false);
         let members: Vec<_> = plain.as_object().unwrap().keys().collect();
         assert_eq!(
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bridge_is_spoken_of_to_those_who_have_it() {
+    fn bridge_methods_are_advertised_only_to_bridge_clients() {
         use crate::ext::bridge::{BridgeMethod, BridgeNotification};
         let names = BridgeMethod::ALL.iter().map(|it| it.name());
         let names = names.chain(BridgeNotification::ALL.iter().map(|it| it.name()));

@@ -1,4 +1,4 @@
-//! What a client says about itself under `clientCapabilities._meta.harn`. Anything odd counts as unsaid.
+//! `clientCapabilities._meta.harn`: a client's description of itself. Malformed members count as absent.
 
 use crate::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -7,34 +7,34 @@ use serde_json::{Map, Value};
 use super::{VENDOR, update::ExtensionSet};
 use crate::Profile;
 
-/// `clientCapabilities._meta.harn`, all of it optional.
+/// `clientCapabilities._meta.harn`; every member is optional.
 #[derive(Default, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClientCapabilitiesMeta")]
 pub(crate) struct ClientCapabilitiesMeta {
-    /// What it wants to be sent.
+    /// The profile that the client requests.
     #[serde(default)]
     profile: Option<Profile>,
-    /// Which extension updates it wants.
+    /// The extension updates that the client wants.
     #[serde(default)]
     session_update_extensions: Option<WantedExtensions>,
-    /// Whether it has the bridge: answers `builtin_call`, `host/…`, `skills/…` and `skill/match`.
+    /// Whether the client has the bridge: answers `builtin_call`, `host/…`, `skills/…` and `skill/match`.
     #[serde(default)]
     host_bridge: Option<HostBridgeOffer>,
-    /// Whether lines of a session's stream shall have event ids.
+    /// Whether the lines of a session's stream have event ids.
     #[serde(default)]
     event_ids: Option<bool>,
-    /// Whether tool calls of workers are part of a session's stream: yes in the profiles `harn` and `meta` where
-    /// it is not stated.
+    /// Whether a session's stream contains the tool calls of workers. Default: yes in the profiles `harn` and
+    /// `meta`.
     #[serde(default)]
     worker_calls: Option<bool>,
-    /// Whether it sent this object, if only an empty one.
+    /// Whether the client sent this object, even an empty one.
     #[serde(skip)]
     is_declared: bool,
 }
 
-/// `false` for no extension at all, which means the profile `acp`; `true` for all; or a list of names, of
-/// which those that are unknown are ignored.
+/// `false` for no extension, which means the profile `acp`; `true` for all; or a list of names. Unknown names
+/// are ignored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "WantedExtensions")]
@@ -43,7 +43,7 @@ enum WantedExtensions {
     These(#[schemars(with = "Vec<String>")] Vec<Value>),
 }
 
-/// Yes or no; an object means yes.
+/// A boolean; an object means true.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "HostBridge")]
@@ -53,7 +53,7 @@ enum HostBridgeOffer {
 }
 
 impl ClientCapabilitiesMeta {
-    /// The profile it asked for. Switching the extensions off says more than any name.
+    /// Returns the requested profile. `sessionUpdateExtensions: false` takes precedence over a profile name.
     pub(crate) fn profile(&self) -> Option<Profile> {
         match self.session_update_extensions {
             Some(WantedExtensions::All(false)) => Some(Profile::Acp),
@@ -61,7 +61,7 @@ impl ClientCapabilitiesMeta {
         }
     }
 
-    /// The extension updates it wants.
+    /// Returns the extension updates that the client wants.
     pub(crate) fn extensions(&self) -> ExtensionSet {
         match &self.session_update_extensions {
             Some(WantedExtensions::These(names)) => {
@@ -71,17 +71,16 @@ impl ClientCapabilitiesMeta {
         }
     }
 
-    /// Whether it wants event ids.
     pub(crate) fn event_ids(&self) -> bool {
         self.event_ids.unwrap_or_default()
     }
 
-    /// Whether it observes the calls of workers, where it states it.
+    /// Returns whether the client receives the calls of workers, if it states that.
     pub(crate) fn worker_calls(&self) -> Option<bool> {
         self.worker_calls
     }
 
-    /// Whether bridge requests may be sent; none if it does not say.
+    /// Returns whether bridge requests may be sent, or `None` if the client does not state it.
     pub(crate) fn host_bridge(&self) -> Option<bool> {
         self.host_bridge.as_ref().map(|bridge| match bridge {
             HostBridgeOffer::Offered(offered) => *offered,
@@ -89,13 +88,13 @@ impl ClientCapabilitiesMeta {
         })
     }
 
-    /// Whether it knows of Harn at all.
+    /// Returns whether the client declared Harn at all.
     pub(crate) fn declares_harn(&self) -> bool {
         self.is_declared
     }
 }
 
-/// Each member is read for itself, so that one that is odd spoils no other.
+/// Parses each member separately, so that a malformed one does not affect the others.
 pub(crate) fn wish(meta: Option<&Map<String, Value>>) -> ClientCapabilitiesMeta {
     let Some(harn) = meta.and_then(|meta| meta.get(VENDOR)) else {
         return ClientCapabilitiesMeta::default();

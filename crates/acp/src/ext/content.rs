@@ -1,4 +1,4 @@
-//! What Harn adds to the text of an `agent_message_chunk`. The names are snake_case in the contract.
+//! `_meta.harn` of the text of an `agent_message_chunk`. The contract's names are in snake_case.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 meta_fields! {
-    /// `content._meta.harn`. A chunk is complete in itself, so the two are the same.
+    /// `content._meta.harn`. A chunk is complete in itself, so both fields are equal.
     #[schemars(rename = "ContentMeta", deny_unknown_fields)]
     ContentMeta {
-        /// What a person should see of the chunk.
+        /// The part of the chunk that a person should see.
         visible_delta = "visible_delta": Cow<'a, str>,
-        /// The same.
+        /// The same text as `visible_delta`.
         visible_text = "visible_text": Cow<'a, str>,
     }
 }
 
 impl<'a> ContentMeta<'a> {
-    /// Of the visible text of one chunk.
+    /// Builds the metadata of one chunk from its visible text.
     pub(crate) fn of_chunk(visible: &'a str) -> Self {
         Self {
             visible_delta: visible.into(),

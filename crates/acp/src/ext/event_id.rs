@@ -1,8 +1,8 @@
-//! Event ids: the place of each line in its session's stream, as text that is opaque to clients.
+//! Event ids: the position of each line in its session's stream, as text that is opaque to clients.
 //!
-//! The last line that an event becomes has the event's own number; the lines before it are counted behind
-//! a dot, from zero. An id stands in `params._meta.harn.eventId`, at the very end of a line that is written
-//! here, so that a transport finds it without reading the line.
+//! The last line of an event has the event's own number; the lines before it have that number, a dot and
+//! their index from zero. In a line that this program writes, `params._meta.harn.eventId` is at the very end,
+//! so that a transport finds it without parsing the line.
 
 use std::{fmt, io::Write as _, str::FromStr};
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::VENDOR;
 
-/// The place of a line in its session's stream. A later line has a greater one.
+/// The position of a line in its session's stream. A later line has a greater one.
 ///
 /// ```
 /// use harn_acp::EventId;
@@ -24,32 +24,32 @@ use super::VENDOR;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId {
     seq: Seq,
-    /// Which line of the event; [`LAST`] for its last.
+    /// The index of the line in its event; [`LAST`] for the last line.
     line: u32,
 }
 
-/// Stands for the last line of an event, however many there are.
+/// Marks the last line of an event, regardless of the number of lines.
 const LAST: u32 = u32::MAX;
 
-/// A text that is no event id.
+/// The error for a text that is no event id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no event id")]
 pub struct BadEventId;
 
 impl EventId {
-    /// Before the first line of every session.
+    /// The position before the first line of every session.
     pub const BEGINNING: Self = Self {
         seq: Seq::ZERO,
         line: LAST,
     };
 
-    /// The event whose line it is.
+    /// Returns the event that the line belongs to.
     #[must_use]
     pub fn seq(self) -> Seq {
         self.seq
     }
 
-    /// The last event of which every line is at or before this place.
+    /// Returns the last event whose lines are all at or before this position.
     pub(crate) fn whole(self) -> Seq {
         match self.line {
             LAST => self.seq,
@@ -57,8 +57,9 @@ impl EventId {
         }
     }
 
-    /// How many of the `lines` of its event are at or before this place. The last one never is, unless it
-    /// is the place: another dialect may make fewer lines of an event, and one twice is better than none.
+    /// Returns how many of the `lines` of its event are at or before this position. The last line counts only
+    /// if the position is exactly that line: another dialect may write fewer lines for an event, and a
+    /// duplicate is better than a lost line.
     pub(crate) fn lines_until(self, lines: usize) -> usize {
         match self.line {
             LAST => lines,
@@ -82,7 +83,7 @@ impl Default for EventId {
 }
 
 impl From<Seq> for EventId {
-    /// The last line of an event.
+    /// The position of the last line of an event.
     fn from(seq: Seq) -> Self {
         Self { seq, line: LAST }
     }
@@ -106,7 +107,7 @@ impl fmt::Debug for EventId {
 impl FromStr for EventId {
     type Err = BadEventId;
 
-    /// Only what [`Display`](fmt::Display) writes.
+    /// Accepts only the output of [`Display`](fmt::Display).
     fn from_str(text: &str) -> Result<Self, BadEventId> {
         fn number<T: FromStr>(digits: &str) -> Result<T, BadEventId> {
             let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -139,16 +140,16 @@ impl<'de> Deserialize<'de> for EventId {
     }
 }
 
-/// What comes before and behind the id in a line that is written here, where `}}` closed it.
+/// The text before and after the id in a line that this program writes; they replace the closing `}}`.
 const BEFORE: &[u8] = br#","_meta":{"harn":{"eventId":""#;
 const BEHIND: &[u8] = br#""}}}}"#;
-/// How a line that is written here begins; those of the SDK have their id elsewhere.
+/// The start of a line that this program writes; lines of the SDK have their id elsewhere.
 const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":""#;
-/// The longest id there is.
+/// The length of the longest id.
 const LONGEST: usize = 20 + 1 + 10;
 
-/// Gives the lines from `start` on, which one event became, their ids. Each is a notification whose params
-/// are its last member and have no `_meta`.
+/// Adds ids to the lines from `start` on, all of one event. Each line must be a notification whose last
+/// member is `params`, without `_meta`.
 pub(crate) fn stamp(out: &mut Vec<u8>, start: usize, seq: Seq) {
     let lines = out[start..].iter().filter(|&&byte| byte == b'\n').count();
     if lines == 1 {
@@ -161,7 +162,7 @@ pub(crate) fn stamp(out: &mut Vec<u8>, start: usize, seq: Seq) {
     }
 }
 
-/// Gives the last line its id.
+/// Adds the id to the last line.
 pub(crate) fn stamp_last(out: &mut Vec<u8>, id: EventId) {
     if out.ends_with(b"}}\n") {
         out.truncate(out.len() - 3);
@@ -173,7 +174,7 @@ pub(crate) fn stamp_last(out: &mut Vec<u8>, id: EventId) {
     }
 }
 
-/// The id of a line, with or without its line break, if it has one.
+/// Returns the id of a line, with or without its line break, if it has one.
 #[must_use]
 pub fn of(line: &[u8]) -> Option<EventId> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -188,7 +189,7 @@ pub fn of(line: &[u8]) -> Option<EventId> {
     str::from_utf8(id).ok()?.parse().ok()
 }
 
-/// The same for a message of the SDK's: only a request has one, and requests are few.
+/// Returns the id of a message that the SDK wrote. Only requests have one, and requests are rare.
 fn of_request(line: &[u8]) -> Option<EventId> {
     #[derive(Deserialize)]
     struct RequestLine<'a> {
@@ -203,14 +204,14 @@ fn of_request(line: &[u8]) -> Option<EventId> {
         meta: Option<Map<String, Value>>,
     }
     const KEY: &[u8] = br#""eventId":"#;
-    // An answer may be long, and is never read for this.
+    // An answer may be long; do not parse it for this.
     line.windows(KEY.len()).rev().find(|at| *at == KEY)?;
     let line: RequestLine<'_> = serde_json::from_slice(line).ok()?;
     line.method?;
     of_meta(line.params?.meta.as_ref()?)
 }
 
-/// The id in the params of a message, if it has one.
+/// Returns the id in the params of a message, if it has one.
 #[must_use]
 pub fn of_params(params: &Map<String, Value>) -> Option<EventId> {
     of_meta(params.get("_meta")?.as_object()?)
@@ -220,7 +221,7 @@ fn of_meta(meta: &Map<String, Value>) -> Option<EventId> {
     meta.get(VENDOR)?.get("eventId")?.as_str()?.parse().ok()
 }
 
-/// The id that a request wants to go on after: `lastEventId` at its root, else under `_meta.harn`.
+/// Returns the id after which a request wants to resume: `lastEventId` at its root, else under `_meta.harn`.
 pub fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
     const NAME: &str = "lastEventId";
     let under_meta = || params.get("_meta")?.get(VENDOR)?.get(NAME);
@@ -228,7 +229,7 @@ pub fn wanted(params: &Value) -> Result<Option<EventId>, BadEventId> {
     let wanted = params.get(NAME).filter(given);
     match wanted.or_else(|| under_meta().filter(given)) {
         None => Ok(None),
-        // Over HTTP, what stands behind an event has its id, a plus and a number.
+        // Over HTTP, a message after an event has the event's id, a plus and a number.
         Some(Value::String(id)) => id.split('+').next().unwrap_or_default().parse().map(Some),
         Some(_) => Err(BadEventId),
     }
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_written_and_read_and_sorted() {
+    fn event_ids_round_trip_in_sorted_order() {
         let sorted = [
             "0",
             "1.0",
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_none() {
+    fn parser_rejects_malformed_event_ids() {
         for odd in [
             "",
             " 1",
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_their_ids_at_the_end() {
+    fn stamp_adds_ids_at_the_end_of_lines() {
         let line = |n: u32| format!("{NOTE}{n}}}}}\n");
         const NOTE: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"n":"#;
         let mut out = line(0).into_bytes();
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_id_is_none() {
+    fn event_id_is_ignored_outside_the_params_meta() {
         let meta = json!({"harn": {"eventId": "5"}});
         let deep = json!({"update": {"_meta": meta}});
         for (method, params) in [
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_its_id_among_what_else_it_says() {
+    fn request_id_is_found_among_other_members() {
         let params = json!({"_meta": {"harn": {"eventId": "20", "options": []}}, "sessionId": "s"});
         let line = json!({"jsonrpc": "2.0", "id": 3, "method": "session/x", "params": params});
         assert_eq!(of(line.to_string().as_bytes()), Some(id("20")));
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_wanted_at_either_place() {
+    fn last_event_id_is_read_from_the_root_or_from_meta() {
         let root = json!({"lastEventId": "4", "_meta": {"harn": {"lastEventId": "9"}}});
         assert_eq!(wanted(&root), Ok(Some(id("4"))));
         let meta = json!({"lastEventId": null, "_meta": {"harn": {"lastEventId": "9"}}});
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_another_dialect_is_not_lost() {
+    fn resume_never_skips_the_last_line_of_an_event() {
         assert_eq!(id("17").lines_until(3), 3);
         assert_eq!(id("17.0").lines_until(3), 1);
         assert_eq!(id("17.1").lines_until(3), 2);

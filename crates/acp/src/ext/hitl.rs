@@ -1,5 +1,5 @@
-//! `harn.hitl.requested` and `harn.hitl.respond`: what hosts that have the bridge are asked, and how they
-//! answer. The names are the contract's, in snake_case.
+//! `harn.hitl.requested` and `harn.hitl.respond`: the questions that hosts with the bridge receive, and the
+//! answers. The names are the contract's, in snake_case.
 
 use crate::JsonSchema;
 use harn_lines::rpc::RpcMessage;
@@ -7,30 +7,30 @@ use harn_model::{HitlKind, HitlRequest, SessionId, rfc3339};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Tells a host that a person is asked something.
+/// Notifies a host that the agent asks a person.
 pub(crate) const REQUESTED: &str = "harn.hitl.requested";
 
 /// The `params` of `harn.hitl.requested`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "HitlRequested", deny_unknown_fields)]
 pub(crate) struct HitlRequestedParams<'a> {
-    /// What to name in the answer; begins with `hitl_` and the kind.
+    /// The id to send with the answer; begins with `hitl_` and the kind.
     request_id: &'a str,
-    /// What sort of thing is asked, and so which member answers it.
+    /// The kind of the question; it determines which member of the answer is read.
     kind: HitlKind,
-    /// Who asks: the agent, or the worker.
+    /// The name of the agent or worker that asks.
     agent: &'a str,
-    /// The session whose controller is asked.
+    /// The session whose controller answers.
     trace_id: &'a str,
-    /// The turn it belongs to.
+    /// The turn that the question belongs to.
     run_id: &'a str,
-    /// Since when, RFC 3339.
+    /// The time of the question, RFC 3339.
     requested_at: String,
-    /// What is asked, as in `hitl_request`.
+    /// The question, as in `hitl_request`.
     payload: Value,
 }
 
-/// The line that tells of it.
+/// Returns the line of the notification.
 pub(crate) fn requested(session: &SessionId, request: &HitlRequest) -> Vec<u8> {
     let params = HitlRequestedParams {
         request_id: &request.request_id,

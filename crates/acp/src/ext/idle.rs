@@ -1,5 +1,5 @@
-//! `agent/idle`: the sign of life of an agent that stays and waits for more to do, to hosts that read JSON
-//! themselves. Typed clients get it as an agent event.
+//! `agent/idle`: the repeated notification that a daemon agent waits for more to do, for hosts that parse
+//! JSON themselves. Typed clients receive an agent event instead.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use harn_lines::rpc::RpcMessage;
 use harn_model::SessionId;
 use serde::{Deserialize, Serialize};
 
-/// The notification's method.
+/// The method name of the notification.
 pub const METHOD: &str = "agent/idle";
 
-/// What it is for, told at `initialize`.
+/// The description that `initialize` advertises.
 pub(crate) const DESCRIPTION: &str =
     "The agent waits for more to do; comes again after `backoff_ms`, at most every two seconds.";
 
@@ -19,12 +19,12 @@ pub(crate) const DESCRIPTION: &str =
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AgentIdle", deny_unknown_fields)]
 pub struct AgentIdleParams<'a> {
-    /// Which session's agent.
+    /// The session of the agent.
     #[serde(rename = "sessionId")]
     pub session_id: Cow<'a, str>,
-    /// How often its turn had started an iteration.
+    /// The number of iterations that the turn has started.
     pub iteration: u64,
-    /// When the next one comes, in milliseconds, unless the agent wakes.
+    /// Milliseconds until the next notification, unless the agent wakes.
     pub backoff_ms: u64,
 }
 

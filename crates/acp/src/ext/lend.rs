@@ -1,6 +1,7 @@
-//! How a field of the model's record becomes a field on the wire: lent where it is large, copied where it is small.
+//! Conversion of model fields to wire fields: large values are borrowed, small ones are copied.
 //!
-//! A wire struct that is written borrows from the record; one that is read owns its text. Both are the same type, by `Cow`.
+//! A wire struct that is written borrows from the model's record; one that is read owns its text. `Cow` makes
+//! both the same type.
 
 use std::{borrow::Cow, ops::Deref};
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub(crate) trait Lend<'a, T> {
-    /// The field, as it is on the wire.
+    /// Returns the field as it is on the wire.
     fn lend(&'a self) -> T;
 }
 
@@ -31,17 +32,17 @@ impl<'a, T: Lend<'a, U>, U> Lend<'a, Option<U>> for Option<T> {
     }
 }
 
-/// A large record: borrowed where it is written, on the heap where it was read.
+/// A large record: borrowed when it is written, boxed when it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordCow<'a, T> {
-    /// The model's own.
+    /// A record of the model.
     Borrowed(&'a T),
-    /// One that was decoded.
+    /// A decoded record.
     Owned(Box<T>),
 }
 
 impl<T: Clone> RecordCow<'_, T> {
-    /// The record.
+    /// Returns the record, cloned if it is borrowed.
     pub fn into_owned(self) -> T {
         match self {
             Self::Borrowed(record) => record.clone(),
@@ -112,7 +113,7 @@ macro_rules! copied {
     };
 }
 
-/// Ids are texts on the wire.
+/// Implements `Lend` for ids, which are strings on the wire.
 macro_rules! named {
     ($($id:ident)*) => {
         $(impl<'a> Lend<'a, Cow<'a, str>> for harn_model::$id {
@@ -127,7 +128,7 @@ lent! { Map<String, Value> Value harn_model::ToolAnnotations }
 copied! { bool i64 u64 ErrorCategory FailureCategory GrantScope SideEffectLevel ToolCallStatus }
 named! { MessageId SessionId TurnId WorkerId }
 
-/// Declares the fields that records of the model have on the wire, and how they are taken from them.
+/// Declares the wire fields of the model's records and their conversion from the record.
 macro_rules! wire_fields {
     (@one $(#[$doc:meta])* $name:ident from $record:ty
         { $($(#[$attr:meta])* $field:ident: $ty:ty),* $(,)? }

@@ -1,5 +1,5 @@
-//! Clients on a live session, on the wire: what the methods take and answer, and what a listing says of a
-//! session that is open. Records keep the contract's snake_case; what is around them is camelCase.
+//! The wire format for clients on a live session: params and results of the methods, and the metadata of an
+//! open session in a listing. Records keep the contract's snake_case; their envelopes are camelCase.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -11,16 +11,16 @@ use serde_json::{Map, Value};
 
 use super::{HarnMeta, VENDOR, event_id::EventId, lend::RecordCow, sender::NonBlankName};
 
-/// How long a client's name may be.
+/// The maximum length of a client's name, in characters.
 const LONGEST_NAME: usize = 128;
-/// How much a client may say of itself.
+/// The maximum size of a client's metadata, in bytes.
 const MOST_METADATA: usize = 16 * 1024;
-/// How deep it may be nested: it is told, and written, inside of much else.
+/// The maximum depth of metadata. It is sent and stored inside other nested values.
 const DEEPEST_METADATA: usize = 16;
-/// How seldom a client may promise to be heard of, in seconds.
+/// The longest heartbeat interval that a client may promise, in seconds.
 const SELDOM: u64 = 3600;
 
-/// The methods, as `initialize` names them.
+/// The method names that `initialize` advertises.
 pub(crate) const METHODS: &[&str] = &[
     "session/attach",
     "session/detach",
@@ -29,36 +29,36 @@ pub(crate) const METHODS: &[&str] = &[
     "session/takeover",
 ];
 
-/// What a client wants to be on a session.
+/// The role that a client requests on a session.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Mode")]
 enum AttachMode {
-    /// It watches.
+    /// Only receives the session's events.
     #[default]
     Observer,
-    /// It drives.
+    /// May prompt, cancel, answer and change settings.
     Controller,
 }
 
-/// A client and what it says of itself.
+/// A client's id and metadata.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Client")]
 pub(crate) struct LiveClientParams {
     #[serde(alias = "session_id")]
     pub(crate) session_id: NonBlankName,
-    /// The name it gives itself, at most 128 characters.
+    /// The client's own name, at most 128 characters.
     #[serde(alias = "client_id")]
     client_id: NonBlankName,
-    /// What it says of itself; `_meta.harn` counts as that where this is not said.
+    /// The client's metadata; `_meta.harn` is used if this is absent.
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
     #[serde(rename = "_meta", default)]
     meta: Option<Map<String, Value>>,
 }
 
-/// `session/attach`.
+/// The params of `session/attach`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AttachParams {
@@ -66,66 +66,67 @@ pub(crate) struct AttachParams {
     pub(crate) client: LiveClientParams,
     #[serde(default)]
     mode: Option<AttachMode>,
-    /// Whether whoever is in control is displaced.
+    /// Whether the client displaces the current controller.
     #[serde(default)]
     takeover: Option<bool>,
-    /// Whether it may say something to the agent; a controller may unless it says otherwise.
+    /// Whether the client may send messages to the agent; a controller may by default.
     #[serde(default, alias = "prompt_injection")]
     prompt_injection: Option<bool>,
-    /// Whether questions go to it; a controller's do unless it says otherwise.
+    /// Whether the client receives questions; a controller does by default.
     #[serde(default, alias = "permission_routing")]
     permission_routing: Option<bool>,
-    /// How often it promises to be heard of. Not heard of for three times as long, it is detached.
+    /// The interval of heartbeats that the client promises. After three intervals without one, it is
+    /// detached.
     #[serde(default, alias = "heartbeat_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     heartbeat_seconds: Option<u64>,
-    /// The line after which the stream goes on.
+    /// The id of the line after which the stream resumes.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     #[expect(dead_code, reason = "read with every other request that may say it")]
     last_event_id: Option<Value>,
 }
 
-/// `session/takeover`.
+/// The params of `session/takeover`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TakeoverParams {
     #[serde(flatten)]
     pub(crate) client: LiveClientParams,
-    /// How often it promises to be heard of; what it promised before stays where nothing is said.
+    /// The interval of heartbeats that the client promises; if absent, the earlier promise stays.
     #[serde(default, alias = "heartbeat_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     heartbeat_seconds: Option<u64>,
-    /// The line after which the stream goes on.
+    /// The id of the line after which the stream resumes.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     #[expect(dead_code, reason = "read with every other request that may say it")]
     last_event_id: Option<Value>,
 }
 
-/// `session/detach`.
+/// The params of `session/detach`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DetachParams {
     #[serde(flatten)]
     pub(crate) client: LiveClientParams,
-    /// Why it leaves; `client_detached` where nothing is said.
+    /// The reason why the client leaves; `client_detached` if absent.
     #[serde(default)]
     reason: Option<NonBlankName>,
 }
 
-/// `session/heartbeat`.
+/// The params of `session/heartbeat`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct HeartbeatParams {
     #[serde(flatten)]
     pub(crate) client: LiveClientParams,
 }
 
-/// What is wrong with params, in words.
+/// A description of invalid params.
 pub(crate) type InvalidParamsMessage = String;
 
 impl LiveClientParams {
-    /// Its name, without what is around it.
+    /// Returns the trimmed client name.
     pub(crate) fn id(&self) -> Result<&str, InvalidParamsMessage> {
         let name = self.client_id.as_str().trim();
         match name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
@@ -136,7 +137,7 @@ impl LiveClientParams {
         }
     }
 
-    /// What it says of itself, if anything. What is ours in `_meta.harn` is no part of it.
+    /// Returns the client's metadata, if any. Our own members of `_meta.harn` are removed.
     pub(crate) fn metadata(&self) -> Result<Option<Value>, InvalidParamsMessage> {
         let said = match (&self.metadata, &self.meta) {
             (Some(said), _) => Some(said.clone()),
@@ -222,22 +223,22 @@ impl DetachParams {
     }
 }
 
-/// The answer to all four: who is there now.
+/// The result of attach, detach, heartbeat and takeover: the clients after the change.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Changed")]
 pub struct AttachmentResult<'a> {
-    /// Who did it; nobody after a detach.
+    /// The client that sent the request; null after a detach.
     pub client: Option<RecordCow<'a, LiveClient>>,
-    /// Who was in control before, where it is another now.
+    /// The controller before the change, if it is a different one now.
     pub previous_controller_id: Option<Cow<'a, str>>,
-    /// Who is in control.
+    /// The current controller.
     pub active_controller_id: Option<Cow<'a, str>>,
-    /// Everyone, in the order they came.
+    /// All clients, in the order in which they attached.
     #[serde(default)]
     #[schemars(!default)]
     pub clients: Cow<'a, [LiveClient]>,
-    /// What an attach or a takeover also tells.
+    /// The session's state, after an attach or a takeover.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<HarnMeta<AttachmentResultMeta>>,
 }
@@ -258,16 +259,16 @@ impl<'a> AttachmentResult<'a> {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Joined")]
 pub struct AttachmentResultMeta {
-    /// The session, as those who open one are told of it.
+    /// The session, as a client that opens it receives it.
     pub session: SessionState,
 }
 
-/// A session as whoever comes to it needs to know it.
+/// The state of a session that a joining client needs.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct SessionState {
-    /// Its working directory.
+    /// The working directory.
     pub cwd: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -276,12 +277,12 @@ pub struct SessionState {
     /// ACP's `SessionConfigOption`s.
     pub config_options: Value,
     pub available_commands: Vec<harn_model::SlashCommand>,
-    /// Whether a prompt runs or waits.
+    /// Whether a prompt is running or queued.
     pub active_prompt: bool,
-    /// The place of the client's own update in the stream.
+    /// The position of the client's own update in the stream.
     #[schemars(with = "String")]
     pub last_event_id: EventId,
-    /// How often control has changed.
+    /// The number of controller changes.
     pub epoch: u64,
 }
 
@@ -291,7 +292,7 @@ pub struct SessionState {
 pub(crate) struct LiveClients<'a> {
     #[schemars(extend("enum" = ["list"]))]
     object: &'static str,
-    /// Everyone, in the order they came.
+    /// All clients, in the order in which they attached.
     data: &'a [LiveClient],
     #[serde(rename = "_meta")]
     meta: HarnMeta<LiveClientsMeta<'a>>,
@@ -302,9 +303,9 @@ pub(crate) struct LiveClients<'a> {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Control")]
 struct LiveClientsMeta<'a> {
-    /// Who is in control.
+    /// The current controller.
     active_controller_id: Option<&'a str>,
-    /// How often control has changed.
+    /// The number of controller changes.
     epoch: u64,
 }
 
@@ -331,19 +332,19 @@ pub struct ListedSessionMeta<'a> {
         reason = "the type says it, and the schema has no words for it"
     )]
     pub live_state: Liveness,
-    /// Whether a prompt runs or waits.
+    /// Whether a prompt is running or queued.
     pub active_prompt: bool,
-    /// Who is in control.
+    /// The current controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_id: Option<Cow<'a, str>>,
-    /// Since when, as RFC 3339.
+    /// The time when it became the controller, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controlled_since: Option<String>,
-    /// How many clients are on it under a name.
+    /// The number of named clients on the session.
     pub client_count: usize,
-    /// What a client may attach as: nothing where it has to be opened first.
+    /// The roles that a client may attach with; empty if the session must be opened first.
     pub attachable_roles: Vec<Cow<'static, str>>,
-    /// Where its stream has got to; only of one that is open.
+    /// The last position in the session's stream; only of an open session.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub last_event_id: Option<EventId>,
@@ -353,13 +354,13 @@ pub struct ListedSessionMeta<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Liveness {
-    /// It is.
+    /// The session is open.
     Live,
-    /// It can be opened.
+    /// The session is stored and can be opened.
     Persisted,
 }
 
-/// `_meta` of a row of a listing.
+/// Returns `_meta` of a row of a listing.
 pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
     let live: Option<&LiveState> = session.live.as_ref();
     let controller = live.and_then(|live| live.controller.as_ref());
@@ -378,12 +379,12 @@ pub(crate) fn listed(session: &ListedSession) -> Option<Map<String, Value>> {
         },
         last_event_id: live.map(|live| live.last_event.into()),
     };
-    // Plain words and numbers: it cannot fail, and a listing is one without it.
+    // Plain strings and numbers cannot fail; without the metadata the listing is still valid.
     let listed = serde_json::to_value(listed).ok()?;
     Some(Map::from_iter([(VENDOR.to_owned(), listed)]))
 }
 
-/// One word, or a list of them.
+/// One value or a list of values.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum LivenessFilter {
@@ -391,7 +392,8 @@ enum LivenessFilter {
     More(Vec<Liveness>),
 }
 
-/// Which sessions `session/list` is to show: `liveState` at its root, under `filter` or `_meta.harn`.
+/// Parses the filter of `session/list`: `liveState` at its root, under `filter` or under `_meta.harn`.
+/// `Some(true)` selects open sessions, `Some(false)` stored ones.
 pub(crate) fn wanted_liveness(params: &Value) -> Result<Option<bool>, InvalidParamsMessage> {
     let places = [
         params.get("liveState"),
@@ -426,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_be_spelled_either_way() {
+    fn params_accept_camel_case_and_snake_case() {
         let camel = json!({"sessionId": "s", "clientId": "pad", "mode": "controller", "takeover": true,
             "promptInjection": false, "permissionRouting": true, "heartbeatSeconds": 5});
         let snake = json!({"session_id": "s", "client_id": " pad ", "mode": "controller", "takeover": true,
@@ -444,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_says_of_itself_stands_in_one_of_two_places() {
+    fn client_metadata_is_read_from_its_member_or_from_meta() {
         let of = |more: Value| {
             let mut params = json!({"sessionId": "s", "clientId": "pad"});
             params
@@ -464,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_refused() {
+    fn attach_rejects_values_above_the_limits() {
         let with = |name: &str, value: Value| {
             let mut params = json!({"sessionId": "s", "clientId": "pad"});
             params[name] = value;
@@ -480,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_may_be_of_what_is_open_or_of_what_is_not() {
+    fn listing_filters_by_live_state() {
         let of = |params: Value| wanted_liveness(&params);
         assert_eq!(of(json!({})), Ok(None));
         assert_eq!(of(json!({"liveState": "live"})), Ok(Some(true)));

@@ -1,4 +1,4 @@
-//! `_meta.harn.mcp`: the MCP servers of a session and how each stands.
+//! `_meta.harn.mcp`: the MCP servers of a session with the state of each.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use super::VENDOR;
 
-/// `_meta.harn` of an answer that opens a session, and of the update that tells of a change.
+/// `_meta.harn` of an answer that opens a session, and of the update that reports a change.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct McpMeta<'a> {
-    /// All of them, by name.
+    /// All servers, sorted by name.
     pub mcp: Cow<'a, [McpServerStatus]>,
 }
 
-/// The `_meta` of an answer; nothing where there are no servers.
+/// Returns the `_meta` of an answer, or `None` if there are no servers.
 pub(crate) fn answer(servers: &[McpServerStatus]) -> Option<Meta> {
     if servers.is_empty() {
         return None;
     }
-    // Strings and numbers always serialise; without the value the client hears of them by updates.
+    // Strings and numbers always serialise; without the value the client learns the servers from updates.
     let value = serde_json::to_value(McpMeta {
         mcp: servers.into(),
     })

@@ -1,11 +1,11 @@
-//! The one door for vendor data: everything that goes under `_meta.harn`, and everything read from it.
+//! The vendor data: this module alone writes and reads `_meta.harn`.
 //!
-//! Names, fields and casing here are the contract with host authors, pinned by `spec/schemas` and
-//! `fixtures/acp` and told in `docs/acp-extensions.md`. Envelope keys are camelCase; records that hosts
-//! receive as they are keep snake_case.
+//! Names, fields and casing here are the contract with host authors. `spec/schemas` and `fixtures/acp` pin
+//! them, `docs/acp-extensions.md` describes them. Envelope keys are camelCase; records that hosts receive
+//! unchanged keep snake_case.
 
-/// Declares the fields of a `_meta.harn` together with the list of their names that is advertised, so that
-/// the two cannot differ. The fields stand in the order of their names.
+/// Declares the fields of a `_meta.harn` together with the advertised list of their names, so that the two
+/// cannot differ. The fields are sorted by name.
 macro_rules! meta_fields {
     ($(#[$outer:meta])* $name:ident { $($(#[$attr:meta])* $field:ident = $wire:literal: $ty:ty,)* }) => {
         #[derive(Serialize, Deserialize, JsonSchema)]
@@ -15,7 +15,6 @@ macro_rules! meta_fields {
         }
 
         impl $name<'_> {
-            /// The names on the wire.
             pub(crate) const FIELDS: &'static [&'static str] = &[$($wire),*];
         }
     };
@@ -60,5 +59,5 @@ impl<T> HarnMeta<T> {
     }
 }
 
-/// The vendor key, for places that build or read a map.
+/// The vendor key, for code that builds or reads a map.
 pub const VENDOR: &str = "harn";

@@ -1,7 +1,7 @@
-//! What Harn adds to a permission request, and what a host may answer.
+//! Harn's additions to a permission request, and the answers that a host may send.
 //!
-//! The contract's own fields stand beside ACP's in the profile `harn` and are repeated under `_meta.harn` in
-//! every profile. Keys of the envelope are camelCase; the records in it are snake_case inside.
+//! The contract's own fields are beside ACP's in the profile `harn` and are repeated under `_meta.harn` in
+//! every profile. Keys of the envelope are camelCase; the records in it keep snake_case.
 
 use std::borrow::Cow;
 
@@ -18,20 +18,20 @@ use super::{
     lend::{RecordCow, wire_fields},
 };
 
-/// What a host renders a question from, and why it is asked.
+/// The data from which a host renders a permission request, and the reason for the request.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Approval")]
 pub struct PermissionContext<'a> {
-    /// What would be done, by whom, and until when somebody may decide.
+    /// The proposed action, its requester, and the deadline for a decision.
     pub approval_request: RecordCow<'a, ApprovalRequest>,
-    /// The receipt of the policy that asks; absent where an agent asks of its own accord.
+    /// The receipt of the policy that asks; absent if the agent asks without a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_decision: Option<RecordCow<'a, PolicyDecision>>,
-    /// Under which right the call would act; null where it changes nothing.
+    /// The mutation session in which the call would act; null if the call changes nothing.
     pub mutation: Option<RecordCow<'a, MutationSession>>,
-    /// The paths the call declares, as a person reads them.
+    /// The paths that the call declares, in readable form.
     pub declared_paths: Vec<Cow<'a, str>>,
 }
 
@@ -56,23 +56,23 @@ pub struct PermissionMeta<'a> {
     #[allow(missing_docs, reason = "a doc would be a description in the schema")]
     #[serde(flatten)]
     pub approval: PermissionContext<'a>,
-    /// When it is settled without an answer, RFC 3339.
+    /// The time when the request is settled without an answer, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<String>,
     /// The workers from the session down to the one that asks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(!default)]
     pub lineage: Vec<LineageStep<'a>>,
-    /// How long each of the options holds.
+    /// The scope of each option.
     pub options: Vec<OptionScope<'a>>,
-    /// How many messages and reminders waited for the agent when it was asked; absent where none did. The
-    /// agent reads them after the answer, unless one interrupts: the question is taken back then.
+    /// The number of messages and reminders that were pending when the agent asked; absent if none. The agent
+    /// reads them after the answer, unless one interrupts and so withdraws the request.
     #[serde(rename = "pendingCount", skip_serializing_if = "Option::is_none")]
     pub pending_count: Option<u64>,
-    /// The client it is put to, where that has a name of its own: a broker may have several.
+    /// The name of the client that receives the request, if it has one; a broker may represent several.
     #[serde(rename = "clientId", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<Cow<'a, str>>,
-    /// Its place in the session's stream, for clients that have event ids; absent where it is put again.
+    /// The position in the session's stream, for clients with event ids; absent if the request is sent again.
     #[serde(rename = "eventId", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub event_id: Option<EventId>,
@@ -98,29 +98,29 @@ impl<'a> PermissionMeta<'a> {
 }
 
 wire_fields! {
-    /// A worker on the way.
+    /// A worker in the lineage.
     #[schemars(deny_unknown_fields)]
     pub LineageStep from LineageEntry {
-        /// The worker.
+        /// The id of the worker.
         worker_id: Cow<'a, str>,
-        /// Its name.
+        /// The name of the worker.
         worker_name: Cow<'a, str>,
-        /// The session it works in.
+        /// The session in which the worker runs.
         session_id: Cow<'a, str>,
     }
 
-    /// How long an answer holds: ACP has one word for "this session" and "from now on".
+    /// The duration of an answer: ACP has one word for "this session" and "from now on".
     #[schemars(deny_unknown_fields)]
     pub OptionScope from PermissionOption {
-        /// The option.
+        /// The id of the option.
         option_id: Cow<'a, str>,
-        /// How long it holds.
+        /// The duration of the answer.
         scope: GrantScope,
     }
 }
 
-/// What a host may answer: ACP's `outcome`, the contract's `granted`, or both if they agree. A member that is
-/// null is no member, and so no answer.
+/// A host's answer: ACP's `outcome`, the contract's `granted`, or both if they agree. A null member counts as
+/// absent and so is no answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
@@ -130,24 +130,24 @@ wire_fields! {
     extend("dependentRequired" = {"args": ["granted"]})
 )]
 pub(crate) struct PermissionResponse {
-    /// ACP's answer.
+    /// ACP's form of the answer.
     #[serde(default, deserialize_with = "given")]
     pub(crate) outcome: Option<PermissionOutcome>,
-    /// The contract's: whether the call may run.
+    /// The contract's form of the answer: whether the call may run.
     #[serde(default, deserialize_with = "given")]
     pub(crate) granted: Option<bool>,
-    /// With `granted: true`: arguments that take the place of the call's. The policy judges them again.
+    /// With `granted: true`: arguments that replace the call's. The policy checks them again.
     #[serde(default, deserialize_with = "given")]
     pub(crate) args: Option<Map<String, Value>>,
-    /// With `granted: false`: why.
+    /// With `granted: false`: the reason.
     #[serde(default)]
     pub(crate) reason: Option<String>,
-    /// What else the host says of it.
+    /// Additional data of the host.
     #[serde(rename = "_meta", default)]
     pub(crate) meta: Option<PermissionResponseMeta>,
 }
 
-/// ACP's answer.
+/// ACP's form of the answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     tag = "outcome",
@@ -156,19 +156,19 @@ pub(crate) struct PermissionResponse {
 )]
 #[schemars(rename = "PermissionOutcome", deny_unknown_fields)]
 pub(crate) enum PermissionOutcome {
-    /// An option was chosen.
+    /// The person chose an option.
     Selected {
-        /// Which. Without one it is `allow_once`, in the profile `harn` only.
+        /// The id of the option. If it is absent, `allow_once`, in the profile `harn` only.
         #[serde(default, deserialize_with = "given")]
         option_id: Option<String>,
-        /// What else the client says of it.
+        /// Additional data of the client.
         #[serde(rename = "_meta", default)]
         #[schemars(with = "Option<Map<String, Value>>")]
         _meta: Option<IgnoredAny>,
     },
     /// The turn is cancelled.
     Cancelled {
-        /// None.
+        /// Rejected if present.
         #[serde(default, deserialize_with = "given")]
         #[schemars(skip)]
         option_id: Option<String>,
@@ -179,7 +179,7 @@ pub(crate) enum PermissionOutcome {
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "PermissionResponseMeta", extend("additionalProperties" = true))]
 pub(crate) struct PermissionResponseMeta {
-    /// Ours.
+    /// Harn's own member.
     #[serde(default)]
     harn: Option<PermissionResponseHarn>,
 }
@@ -193,22 +193,22 @@ struct PermissionResponseHarn {
     permission_decision: Option<HostDecision>,
 }
 
-/// A decision as a host recorded it. Only its outcome is read; it has to be what was answered.
+/// A decision as a host recorded it. Only its outcome is read; it must match the answer.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 pub(crate) struct HostDecision {
-    /// What was decided.
+    /// The decision itself.
     pub(crate) outcome: HostOutcome,
 }
 
-/// What was decided, in the words of hosts.
+/// The decision, in the words of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HostOutcome {
     /// The call may run.
     #[serde(alias = "allowed", alias = "granted")]
     Approved,
-    /// It may not.
+    /// The call may not run.
     #[serde(alias = "denied")]
     Rejected,
     /// The turn is cancelled.
@@ -217,14 +217,14 @@ pub(crate) enum HostOutcome {
 }
 
 impl PermissionResponse {
-    /// The decision as the host recorded it, where it says.
+    /// Returns the outcome that the host recorded, if any.
     pub(crate) fn recorded(&self) -> Option<HostOutcome> {
         let harn = self.meta.as_ref()?.harn.as_ref()?;
         Some(harn.permission_decision.as_ref()?.outcome)
     }
 }
 
-/// A member that is there has a value: null does not stand for absence where absence means something.
+/// Deserializes a member that must not be null: null is not absence where absence has a meaning.
 fn given<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,

@@ -1,4 +1,4 @@
-//! A plan document beside the entries every client can show.
+//! The plan document that accompanies the plan entries, which every client can show.
 
 use crate::JsonSchema;
 use harn_model::PlanDocument;

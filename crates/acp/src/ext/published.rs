@@ -1,6 +1,6 @@
-//! The schemas of `spec/schemas` as they are published, a part of the program.
+//! The published schemas of `spec/schemas`, embedded in the program.
 //!
-//! A program needs no generator to know them; a test compares them with what the types say.
+//! A client needs no generator to read them; a test compares them with the types.
 
 macro_rules! published {
     ($($file:literal)*) => {
@@ -8,7 +8,7 @@ macro_rules! published {
     };
 }
 
-/// The texts by file name.
+/// The schema texts by file name.
 pub const SCHEMAS: &[(&str, &str)] = published! {
     "session-update-extensions.schema.json"
     "session-info-meta.schema.json"

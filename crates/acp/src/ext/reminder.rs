@@ -1,4 +1,4 @@
-//! `session/remind`: what a reminder may say, and what is wrong with one that says something else.
+//! `session/remind`: parsing of a reminder, with an error code for each kind of mistake.
 
 use std::num::NonZeroU64;
 
@@ -8,11 +8,10 @@ use serde_json::{Map, Value};
 
 use super::{VENDOR, sender::NonBlankName};
 
-/// Members that are about the request and not part of the reminder.
+/// Members that belong to the request and not to the reminder.
 const ENVELOPE: [&str; 4] = ["sessionId", "session_id", "mode", "_harn"];
-/// Where a reminder may stand, instead of at the root.
+/// The member that may contain the reminder, instead of the root.
 const NESTED: &str = "reminder";
-/// The members of a reminder.
 const FIELDS: [&str; 11] = [
     "_meta",
     "body",
@@ -27,16 +26,16 @@ const FIELDS: [&str; 11] = [
     "ttl_turns",
 ];
 
-/// What is wrong with a reminder.
+/// The error for an invalid reminder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InvalidReminder {
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-/// A member that does not exist.
+/// The code for an unknown member.
 const UNKNOWN_KEY: &str = "HARN-RMD-001";
-/// A member of the wrong shape, or missing.
+/// The code for a member that is malformed or missing.
 const MALFORMED: &str = "HARN-RMD-002";
 const UNKNOWN_PROPAGATE: &str = "HARN-RMD-005";
 
@@ -47,7 +46,7 @@ fn malformed(message: impl Into<String>) -> InvalidReminder {
     }
 }
 
-/// Reads the params of `session/remind`. A reminder without an id has an empty one.
+/// Parses the params of `session/remind`. A reminder without an id gets an empty one.
 pub(crate) fn read(mut params: Map<String, Value>) -> Result<PendingReminder, InvalidReminder> {
     let mut mode = params.remove("mode");
     let fields = match params.remove(NESTED) {
@@ -76,7 +75,8 @@ pub(crate) fn read(mut params: Map<String, Value>) -> Result<PendingReminder, In
     })
 }
 
-/// At the root, who sends it is said in `_meta` too. That is about the request; the rest is the reminder's.
+/// Removes the sender from `_meta`. At the root, `_meta` describes the request's sender too; the rest belongs
+/// to the reminder.
 fn forget_sender(params: &mut Map<String, Value>) {
     let Some(Value::Object(meta)) = params.get_mut("_meta") else {
         return;
@@ -89,8 +89,8 @@ fn forget_sender(params: &mut Map<String, Value>) {
     }
 }
 
-/// When it is delivered, and the word for that where it is another than ours. A misspelt word is refused: the
-/// reminder would only be recorded, and its sender would not know.
+/// Returns the delivery mode, and the sender's word for it if that is an alias. A misspelt word is rejected:
+/// otherwise the reminder would only be recorded, and its sender would not know.
 fn delivery(mode: Option<Value>) -> Result<(DeliveryMode, Option<String>), InvalidReminder> {
     let wrong = || malformed("`mode` must be interrupt_immediate, finish_step or audit_only");
     let word = match mode {
@@ -168,7 +168,7 @@ fn reminder(mut fields: Map<String, Value>) -> Result<SystemReminder, InvalidRem
     Ok(reminder)
 }
 
-/// A member that may be left out; where null stands for that too, `T` is an option.
+/// Parses a member that may be absent. If null also means absent, `T` is an option.
 fn member<T: DeserializeOwned>(
     value: Option<Value>,
     wanted: &str,
@@ -177,7 +177,7 @@ fn member<T: DeserializeOwned>(
     read.map_err(|_| malformed(wanted))
 }
 
-/// Trimmed, each once, in their order.
+/// Returns the tags trimmed, without duplicates, in their order.
 fn tags(tags: Option<Value>) -> Result<Vec<String>, InvalidReminder> {
     let wanted = "`tags` must be a list of strings that are not blank";
     let tags: Option<Option<Vec<NonBlankName>>> = member(tags, wanted)?;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_usual() {
+    fn absent_members_get_their_defaults() {
         let (mode, reminder) = of(json!({"body": " Mind the gap.\n"})).unwrap();
         assert_eq!(mode, DeliveryMode::AuditOnly);
         assert_eq!(reminder, SystemReminder::new("", "Mind the gap."));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_may_be_said() {
+    fn reminder_reads_every_member_at_the_root_or_nested() {
         let fields = json!({
             "id": "rem-1", "body": "b", "tags": [" a ", "b", "a"], "dedupe_key": "k", "ttl_turns": 2,
             "preserve_on_compact": true, "propagate": "all", "role_hint": "user_block",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_root_the_actor_is_no_part_of_it() {
+    fn actor_at_the_root_is_removed_from_the_reminder() {
         let actor = json!({"harn": {"actor": {"clientId": "desk"}}, "ours": 1});
         let (_, reminder) = of(json!({"body": "b", "_meta": actor})).unwrap();
         assert_eq!(
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_their_other_names() {
+    fn mode_aliases_map_to_delivery_modes() {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         let modes = [
             ("interrupt_immediate", InterruptImmediate),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused() {
+    fn invalid_reminders_are_rejected_with_their_code() {
         let cases = [
             (json!({}), "HARN-RMD-002", "`body`"),
             (json!({"body": " "}), "HARN-RMD-002", "`body`"),

@@ -1,4 +1,4 @@
-//! Who sends a request: what is said about it, and who it is where nothing is said.
+//! The sender of a request: its declared actor, and the defaults.
 
 use harn_model::Actor;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::VENDOR;
 use crate::JsonSchema;
 
-/// A word that says something.
+/// A string that is not blank.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct NonBlankName(String);
@@ -44,7 +44,7 @@ impl TryFrom<String> for NonBlankName {
     }
 }
 
-/// Who sends a request. An actor in `_harn` counts before one in `_meta.harn`.
+/// The sender of a request. An actor in `_harn` takes precedence over one in `_meta.harn`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "Sender")]
 pub(crate) struct SenderParams {
@@ -65,7 +65,7 @@ struct RequestMeta {
 #[schemars(rename = "RequestSender")]
 #[serde(expecting = "an object")]
 pub(super) struct RequestSender {
-    /// Who sends it; a host owner where nothing is said.
+    /// The actor that sends the request; a host owner by default.
     #[serde(default)]
     actor: Option<RequestActor>,
 }
@@ -74,13 +74,13 @@ pub(super) struct RequestSender {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 #[schemars(rename = "Actor")]
 struct RequestActor {
-    /// Which client it is; `legacy-acp-client` where nothing is said.
+    /// The client's id; `legacy-acp-client` by default.
     #[serde(default, alias = "client_id")]
     client_id: Option<NonBlankName>,
-    /// What it is to the session; `host_owner` where nothing is said.
+    /// The client's role on the session; `host_owner` by default.
     #[serde(default)]
     role: Option<NonBlankName>,
-    /// Which way it came; `acp` where nothing is said.
+    /// The channel of the request; `acp` by default.
     #[serde(default)]
     source: Option<NonBlankName>,
 }
@@ -90,21 +90,21 @@ impl SenderParams {
         actor_of(self.harn, self.meta.and_then(|meta| meta.harn))
     }
 
-    /// Whoever a request of ACP's own says in its `_meta`; what cannot be read counts as unsaid.
+    /// Returns the actor from the `_meta` of one of ACP's own requests; malformed data counts as absent.
     pub(crate) fn of_meta(meta: Option<&Map<String, Value>>) -> Actor {
         let said = meta.and_then(|meta| RequestSender::deserialize(meta.get(VENDOR)?).ok());
         actor_of(None, said)
     }
 
-    /// The same from params of any shape: what cannot be read counts as unsaid. For what has to be done in
-    /// any case.
+    /// Returns the actor from params of any shape; malformed data counts as absent. For requests that must
+    /// succeed in any case.
     pub(crate) fn lenient(params: &Value) -> Actor {
         let sender = Self::deserialize(params).unwrap_or_default();
         sender.actor()
     }
 }
 
-/// Whoever was named in one of the two places; the first counts where both name somebody.
+/// Returns the actor from one of the two members; `harn` takes precedence.
 pub(super) fn actor_of(harn: Option<RequestSender>, meta: Option<RequestSender>) -> Actor {
     let said = harn.and_then(|said| said.actor);
     let said = said.or_else(|| meta.and_then(|said| said.actor));
@@ -121,10 +121,10 @@ pub(super) fn actor_of(harn: Option<RequestSender>, meta: Option<RequestSender>)
     }
 }
 
-/// The role that may change what others sent.
+/// The role that may change the messages of other clients.
 const OWNER: &str = "host_owner";
 
-/// Hosts spell it in other ways too; inside there is one.
+/// Normalizes the role: hosts use several spellings, the server uses one.
 fn one_spelling(role: String) -> String {
     match role.as_str() {
         "hostOwner" | "owner" => OWNER.to_owned(),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_says_nothing_is_a_host_owner() {
+    fn sender_without_an_actor_is_a_host_owner() {
         let owner = actor("legacy-acp-client", "host_owner", "acp");
         let cases = [
             (json!({}), owner.clone()),
@@ -198,7 +198,7 @@ mod tests {
             );
             assert_eq!(SenderParams::lenient(&params), expected, "{params}");
         }
-        // To stop must work for anybody; for the rest, whoever it is must be clear.
+        // Any client may cancel; every other request needs a valid sender.
         for odd in [
             json!({"_meta": {"harn": {"actor": "desk"}}}),
             json!({"_meta": {"harn": {"actor": {"role": " "}}}}),

@@ -1,5 +1,5 @@
-//! Steering on the wire: what the methods take that reach a running turn, and what they answer. The names
-//! are the contract's. What they do is in `methods`.
+//! The wire format of steering: params and results of the methods that reach a running turn. The names are
+//! the contract's. `methods` implements them.
 
 use crate::JsonSchema;
 use harn_model::{
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::wire::MessageBlocks;
 
-/// The contract's name of a method that may also be sent with an underscore before it: some SDKs send
-/// nothing of a host's own without one.
+/// Returns the contract's name of a method that may also arrive with a leading underscore: some SDKs send a
+/// host's own methods only with one.
 #[must_use]
 pub fn contract_name(method: &str) -> &str {
     match method.strip_prefix('_') {
@@ -39,13 +39,13 @@ pub fn contract_name(method: &str) -> &str {
     }
 }
 
-/// When an injected message is delivered.
+/// The time of delivery of an injected message.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InjectMode {
-    /// When the step under way is done.
+    /// After the current step.
     Steer,
-    /// When the agent is done: it is the next prompt then.
+    /// After the agent is done, as its next prompt.
     Queue,
 }
 
@@ -58,7 +58,7 @@ impl From<InjectMode> for DeliveryMode {
     }
 }
 
-/// A text that is not blank, or blocks.
+/// A text that is not blank, or content blocks.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "MessageContent")]
@@ -68,7 +68,7 @@ enum InjectContent {
     Blocks(#[schemars(length(min = 1))] Vec<Value>),
 }
 
-/// `session/inject`.
+/// The params of `session/inject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InjectParams {
@@ -81,7 +81,7 @@ pub(crate) struct InjectParams {
     pub(crate) sender: SenderParams,
 }
 
-/// `session/revoke_inject`.
+/// The params of `session/revoke_inject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevokeInjectParams {
@@ -93,7 +93,7 @@ pub(crate) struct RevokeInjectParams {
     pub(crate) sender: SenderParams,
 }
 
-/// `session/replace_inject`.
+/// The params of `session/replace_inject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReplaceInjectParams {
@@ -101,14 +101,14 @@ pub(crate) struct ReplaceInjectParams {
     pub(crate) session_id: NonBlankName,
     #[serde(alias = "message_id")]
     pub(crate) message_id: NonBlankName,
-    /// Looked at once it is known that the sender may replace the message.
+    /// Parsed only after the server knows that the sender may replace the message.
     #[schemars(with = "InjectContent")]
     pub(crate) content: Option<Value>,
     #[serde(flatten)]
     pub(crate) sender: SenderParams,
 }
 
-/// A session, and nothing else: `session/pending_injections`.
+/// The params of a method that takes only a session: `session/pending_injections`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionParams {
@@ -116,7 +116,7 @@ pub(crate) struct SessionParams {
     pub(crate) session_id: NonBlankName,
 }
 
-/// `session/revoke_reminder`.
+/// The params of `session/revoke_reminder`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevokeReminderParams {
@@ -128,7 +128,7 @@ pub(crate) struct RevokeReminderParams {
     pub(crate) sender: SenderParams,
 }
 
-/// `agent/resume`: the session may be left out where one is open.
+/// The params of `agent/resume`; the session may be omitted if exactly one is open.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResumeParams {
@@ -136,7 +136,7 @@ pub(crate) struct ResumeParams {
     pub(crate) session_id: Option<NonBlankName>,
 }
 
-/// `_session/steering`.
+/// The params of `_session/steering`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SteeringParams {
@@ -166,16 +166,16 @@ struct SteeringWish {
     idle_behavior: Option<IdleBehavior>,
 }
 
-/// What is wanted when nothing runs. Nothing said: another turn.
+/// The requested behaviour when no turn runs. Default: a new turn starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum IdleBehavior {
-    /// Nothing is done; the client sends a prompt itself.
+    /// The server does nothing; the client sends a prompt itself.
     PromptRequired,
 }
 
 impl SteeringParams {
-    /// What is wanted when nothing runs.
+    /// Returns the requested behaviour when no turn runs.
     pub(crate) fn when_idle(&self) -> Option<IdleBehavior> {
         self.meta.as_ref()?.steering?.idle_behavior
     }
@@ -185,13 +185,13 @@ impl SteeringParams {
     }
 }
 
-/// The answer to `session/inject`: it is in the journal.
+/// The result of `session/inject`: the message is in the journal.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Injected")]
 pub(crate) struct InjectResult<'a> {
-    /// The id it is delivered under, with `user_message`.
+    /// The id with which the message is delivered, in `user_message`.
     pub(crate) message_id: &'a str,
     #[schemars(extend("enum" = ["accepted"]))]
     pub(crate) status: &'static str,
@@ -204,13 +204,13 @@ pub(crate) struct InjectResult<'a> {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "InjectedMeta")]
 pub(crate) struct InjectResultMeta<'a> {
-    /// Whose it is.
+    /// The sender of the message.
     pub(crate) actor: ActorFields<'a>,
-    /// How many messages and reminders wait.
+    /// The number of pending messages and reminders.
     pub(crate) pending_count: usize,
 }
 
-/// The answer to `session/revoke_inject` and `session/replace_inject`.
+/// The result of `session/revoke_inject` and `session/replace_inject`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -221,7 +221,7 @@ pub(crate) struct InjectChangeResult<'a> {
     pub(crate) status: &'static str,
 }
 
-/// The answer to `session/remind`: it is in the journal.
+/// The result of `session/remind`: the reminder is in the journal.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -230,7 +230,7 @@ pub(crate) struct RemindResult {
     pub(crate) reminder_id: String,
 }
 
-/// The answer to `session/revoke_reminder`.
+/// The result of `session/revoke_reminder`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -241,7 +241,7 @@ pub(crate) struct RevokeReminderResult<'a> {
     pub(crate) status: &'static str,
 }
 
-/// The answer to `session/cancel` where it is a request.
+/// The result of `session/cancel`, if it is a request.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
@@ -258,39 +258,39 @@ pub(crate) struct CancelResult<'a> {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "CancelledMeta")]
 pub(crate) struct CancelResultMeta<'a> {
-    /// Who wanted it.
+    /// The client that cancelled.
     pub(crate) actor: ActorFields<'a>,
 }
 
-/// The answer to `agent/resume` where it is a request.
+/// The result of `agent/resume`, if it is a request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Resumed")]
 pub(crate) struct ResumeResult {}
 
-/// The answer to `_session/steering`.
+/// The result of `_session/steering`.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Steered")]
 pub(crate) enum SteeringResult {
-    /// The running turn gets it.
+    /// The running turn receives the message.
     Injected,
-    /// Nothing ran: a turn began with it that no request waits for.
+    /// No turn ran: the message started one, and no request waits for its end.
     StartedNewTurn,
-    /// Nothing ran, and nothing was done.
+    /// No turn ran, and the server did nothing.
     PromptRequired { reason: &'static str },
-    /// It was not taken.
+    /// The server rejected the message.
     Failed { reason: String },
 }
 
-/// The answer to `session/pending_injections`.
+/// The result of `session/pending_injections`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct PendingInjections<'a> {
     pending_count: usize,
-    /// In the order they came.
+    /// The pending messages and reminders, in the order in which they arrived.
     injections: Vec<PendingInjection<'a>>,
 }
 
@@ -309,7 +309,7 @@ impl<'a> PendingInjections<'a> {
     }
 }
 
-/// One that waits.
+/// A pending message or reminder.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[schemars(rename = "PendingRow")]
@@ -318,14 +318,14 @@ enum PendingInjection<'a> {
     Reminder(ReminderRow<'a>),
 }
 
-/// A message that waits.
+/// A pending message.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct UserRow<'a> {
     id: &'a str,
     message_id: &'a str,
     mode: DeliveryModeWire,
-    /// The word of `session/inject` for it.
+    /// The mode in the words of `session/inject`.
     sent_mode: &'static str,
     position: usize,
     #[schemars(with = "Vec<crate::wire::ContentBlockWire<'_>>")]
@@ -345,7 +345,7 @@ impl<'a> UserRow<'a> {
     }
 }
 
-/// What a client that sends a message calls its mode. No client sends one that interrupts.
+/// Returns the mode in the words of `session/inject`. No client sends a message that interrupts.
 fn inject_word(mode: DeliveryMode) -> &'static str {
     match mode {
         DeliveryMode::InterruptImmediate => mode.as_str(),
@@ -354,14 +354,14 @@ fn inject_word(mode: DeliveryMode) -> &'static str {
     }
 }
 
-/// A reminder that waits.
+/// A pending reminder.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReminderRow<'a> {
     id: &'a str,
     reminder_id: &'a str,
     mode: DeliveryModeWire,
-    /// The word that `session/remind` had for it.
+    /// The mode in the words of the `session/remind` request.
     sent_mode: &'a str,
     position: usize,
     body: &'a str,
@@ -402,7 +402,7 @@ impl<'a> ReminderRow<'a> {
     }
 }
 
-/// When something is delivered. `steer` is `finish_step`, `queue` is `audit_only`.
+/// The time of delivery. `steer` is `finish_step`, `queue` is `audit_only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DeliveryMode")]
@@ -422,7 +422,7 @@ impl From<DeliveryMode> for DeliveryModeWire {
     }
 }
 
-/// `session/cancel`. The sender is read apart: whatever it says, the turn is stopped.
+/// The params of `session/cancel`. The sender is parsed separately: the turn stops even if the sender is malformed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CancelParams {
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_contract_s_methods_may_have_an_underscore() {
+    fn only_contract_methods_accept_a_leading_underscore() {
         assert_eq!(contract_name("_session/inject"), "session/inject");
         assert_eq!(contract_name("_agent/resume"), "agent/resume");
         for own in [
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn steering_says_who_sends_it_as_the_others_do() {
+    fn steering_reads_its_actor_like_the_other_methods() {
         let read = |params: Value| serde_json::from_value::<SteeringParams>(params).unwrap();
         let actor = json!({"actor": {"clientId": "pad", "role": "owner"}});
         for params in [
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn params_that_are_missing_blank_or_of_another_type() {
+    fn params_reject_missing_blank_and_mistyped_members() {
         let with = |name: &str, value: Value| {
             let mut params = json!({
                 "sessionId": "s", "mode": "steer", "content": "c", "messageId": "m", "reminderId": "r",
@@ -498,7 +498,7 @@ mod tests {
         for odd in [json!(1), json!(" "), json!({})] {
             assert_eq!(all(&with("sessionId", odd)), [false; 8]);
         }
-        // One may be left out.
+        // `agent/resume` accepts params without a session.
         let resume_only = [false, false, false, false, false, true, false, false];
         assert_eq!(all(&with("sessionId", Value::Null)), resume_only);
         for odd in [json!(1), json!(""), Value::Null] {

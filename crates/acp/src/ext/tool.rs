@@ -1,4 +1,4 @@
-//! What Harn adds to `tool_call` and `tool_call_update`: timing, failure, executor, audit.
+//! Harn's additions to `tool_call` and `tool_call_update`: timing, failure, executor, audit.
 
 use std::borrow::Cow;
 
@@ -11,41 +11,41 @@ use serde::{Deserialize, Serialize};
 use super::lend::Lend;
 
 meta_fields! {
-    /// `_meta.harn` of a tool call or its update. Nothing is written empty.
+    /// `_meta.harn` of a tool call or its update. It is omitted if it is empty.
     #[derive(Default, PartialEq)]
     #[schemars(rename = "ToolLifecycleMeta", deny_unknown_fields)]
     ToolMeta {
-        /// The mutation session the call belongs to, snake_case inside; its policy is on `tool_call` only.
+        /// The mutation session of the call, snake_case inside; its policy is on `tool_call` only.
         #[serde(skip_serializing_if = "Option::is_none")]
         audit = "audit": Option<Cow<'a, MutationSession>>,
-        /// From announcement to end, in milliseconds; on the terminal update only.
+        /// Milliseconds from announcement to end; on the terminal update only.
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms = "durationMs": Option<u64>,
-        /// What went wrong.
+        /// The error message.
         #[serde(skip_serializing_if = "Option::is_none")]
         error = "error": Option<Cow<'a, str>>,
-        /// Which sort of wrong; only with `failed`, beside `error`.
+        /// The category of the error; only with `failed`, beside `error`.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_category = "errorCategory": Option<ErrorCategory>,
-        /// From start to end, in milliseconds; on the terminal update only.
+        /// Milliseconds from start to end; on the terminal update only.
         #[serde(skip_serializing_if = "Option::is_none")]
         execution_duration_ms = "executionDurationMs": Option<u64>,
-        /// Who ran it; absent while nobody has been chosen.
+        /// The executor of the call; absent until one is chosen.
         #[serde(skip_serializing_if = "Option::is_none")]
         executor = "executor": Option<Executor<'a>>,
-        /// Whether its arguments are still streaming in.
+        /// Whether the arguments are still streaming.
         #[serde(skip_serializing_if = "Option::is_none")]
         parsing = "parsing": Option<bool>,
-        /// Arguments as far as they streamed, while they do not parse; never beside `rawInput`.
+        /// The streamed part of the arguments, while it does not parse; never beside `rawInput`.
         #[serde(skip_serializing_if = "Option::is_none")]
         raw_input_partial = "rawInputPartial": Option<Cow<'a, str>>,
-        /// The worker that makes the call; absent on calls of the session's own.
+        /// The worker that makes the call; absent on the session's own calls.
         #[serde(skip_serializing_if = "Option::is_none")]
         worker_id = "workerId": Option<Cow<'a, str>>,
     }
 }
 
-/// Who ran a tool: a word, or an MCP server by name.
+/// The executor of a tool: a word, or an MCP server by name.
 #[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Executor<'a> {
@@ -57,11 +57,11 @@ pub enum Executor<'a> {
     },
 }
 
-/// Who ran a tool, where one word says it.
+/// The executor of a tool, if one word identifies it.
 #[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutorWord {
-    /// One of our own tools.
+    /// One of the built-in tools.
     HarnBuiltin,
     /// The host, over the bridge.
     HostBridge,
@@ -69,7 +69,7 @@ pub enum ExecutorWord {
     ProviderNative,
 }
 
-/// What marks an executor with a name.
+/// The tag of an executor with a name.
 #[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -101,7 +101,8 @@ impl<'a> ToolMeta<'a> {
         meta.unless_empty()
     }
 
-    /// Of a call that a request repeats: the request has the policy in `mutation`.
+    /// Builds the metadata of a call that a permission request repeats: that request has the policy in
+    /// `mutation`.
     pub(crate) fn of_asked_call(call: &'a harn_model::ToolCall) -> Option<Self> {
         let meta = Self {
             audit: call.audit.as_deref().map(brief),
@@ -111,7 +112,8 @@ impl<'a> ToolMeta<'a> {
         meta.unless_empty()
     }
 
-    /// The rules of which field goes with which status are kept here too: an old log may break them.
+    /// Builds the metadata of an update. It also checks which field fits which status, because an old log may
+    /// break those rules.
     pub(crate) fn of_update(update: &'a ToolCallUpdate) -> Option<Self> {
         let ended = update.status.is_terminal();
         let parsed = update.raw_input.as_ref().is_some_and(|it| !it.is_null());
@@ -134,7 +136,7 @@ impl<'a> ToolMeta<'a> {
         meta.unless_empty()
     }
 
-    /// The same for a call of a worker.
+    /// Adds the worker that makes the call.
     pub(crate) fn of_worker(self, call: &'a WorkerCall) -> Self {
         Self {
             worker_id: call.worker_id().map(|id| id.as_str().into()),
@@ -147,7 +149,7 @@ impl<'a> ToolMeta<'a> {
     }
 }
 
-/// The record without its policy. A journal of an earlier version has it on updates, too.
+/// Returns the record without its policy. A journal of an earlier version has the policy on updates, too.
 fn brief(audit: &MutationSession) -> Cow<'_, MutationSession> {
     match audit.approval_policy.is_omitted() {
         true => Cow::Borrowed(audit),
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_appear_only_where_they_may() {
+    fn meta_fields_appear_only_with_a_fitting_status() {
         let mut update = ToolCallUpdate::new("c", "look", ToolCallStatus::InProgress);
         check(&update, Value::Null);
         update.duration_ms = Some(7);

@@ -1,5 +1,5 @@
-//! `session/request_permission` for approvals: the request of a tool call, and the answers that the contract
-//! has for it, except that an answer cannot replace arguments.
+//! `session/request_permission` for approvals: the same request as for a tool call, and the contract's
+//! answers to it, except that an answer cannot replace arguments.
 
 use agent_client_protocol::{Error, UntypedMessage};
 use harn_model::{
@@ -14,7 +14,7 @@ use crate::{
     permission::{self, HostVerdict, NOT_OFFERED, QuestionAddressee},
 };
 
-/// The request, with the action as the tool.
+/// Builds the request, with the action as the tool.
 pub(super) fn message(
     session: &SessionId,
     request: &HitlRequest,
@@ -60,7 +60,7 @@ fn options() -> Vec<PermissionOption> {
     ]
 }
 
-/// Reads an answer. The person approves the action that the request shows, so an answer with other arguments
+/// Parses an answer. The person approves the action that the request shows, so an answer with other arguments
 /// decides nothing.
 pub(super) fn read(request: &HitlRequest, profile: Profile, answer: Value) -> HitlClientAnswer {
     if answer.get("args").is_some() {

@@ -1,5 +1,5 @@
 //! `session/request_permission` for questions and escalations: every client can show a few options. Only
-//! ACP's own answers count; those of the contract answer approvals.
+//! ACP's own answers count; the contract's answers are for approvals.
 
 use std::ops::RangeInclusive;
 
@@ -16,13 +16,13 @@ use serde_json::Value;
 use super::{HitlClientAnswer, answered, decided};
 use crate::{methods::wire_id, permission::METHOD};
 
-/// How many choices fit where permissions are asked for.
+/// The number of choices that a permission request can show.
 pub(super) const FEW: RangeInclusive<usize> = 2..=8;
 
 const YES: &str = "approve";
 const NO: &str = "reject";
 
-/// What is asked stands in the place of a tool call that never was.
+/// Builds the request. A tool call that never runs carries the question.
 pub(super) fn message(session: &SessionId, request: &HitlRequest) -> Result<UntypedMessage, Error> {
     let shown = request.particulars().map(|text| vec![text.into()]);
     let fields = ToolCallUpdateFields::new()
@@ -59,7 +59,7 @@ fn choice_id(index: usize) -> String {
     format!("choice_{index}")
 }
 
-/// Only an option that was offered is an answer.
+/// Parses an answer; only an offered option is valid.
 pub(super) fn read(request: &HitlRequest, answer: &Value) -> Option<HitlClientAnswer> {
     let outcome = &answer["outcome"];
     let chosen = match outcome["outcome"].as_str()? {

@@ -1,4 +1,4 @@
-//! `elicitation/create`: what a person is asked as a form.
+//! `elicitation/create`: a question to a person as a form.
 
 use agent_client_protocol::{
     Error, UntypedMessage,

@@ -1,5 +1,6 @@
-//! What a person is asked, at a client: by the bridge, a form, a choice or not at all. Says how each client
-//! is asked and what its answer means; who is asked when is the pump's affair.
+//! Questions to a person, as a client receives them: over the bridge, as a form, as a choice, or not at all.
+//! Defines the route to each client and the meaning of its answer; the pump decides which client is asked,
+//! and when.
 
 mod approval;
 mod choice;
@@ -17,32 +18,31 @@ use crate::{
     permission::{NOT_UNDERSTOOD, not_asked},
 };
 
-/// How a client is asked.
+/// The way in which a client is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HitlRoute {
-    /// With `harn.hitl.requested`; it answers when it wants.
+    /// With `harn.hitl.requested`; the client answers at any time.
     Bridge,
-    /// With a form.
+    /// With an `elicitation/create` form.
     Form,
-    /// With a choice of answers.
+    /// With a permission request that offers the answers.
     Choice,
-    /// Not at all, because of this.
+    /// Not at all, for this reason.
     Nobody(String),
 }
 
-/// What a client answered.
+/// A client's answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum HitlClientAnswer {
-    /// This.
     Answer(Box<HitlResponse>),
-    /// That it does not want to.
+    /// The client declined to answer.
     Declined,
-    /// Nothing that can be understood.
+    /// No valid answer, for this reason.
     Nothing(String),
 }
 
-/// Whether a client is a host that asks people by itself, and says which of them answered. The answers of any other
-/// client are those of its principal.
+/// Returns whether a client is a host that asks people itself and names the person who answered. The answers
+/// of any other client count as those of its principal.
 pub(crate) fn names_people(client: InitializeFacts) -> bool {
     let extended = match client.dialect.profile {
         Profile::Harn | Profile::Meta => true,
@@ -51,24 +51,25 @@ pub(crate) fn names_people(client: InitializeFacts) -> bool {
     extended && client.offers.tools
 }
 
-/// The best way to ask this client, whose answers count as those of `principal`.
+/// Returns the best way to ask this client, whose answers count as those of `principal`.
 pub(crate) fn route(request: &HitlRequest, client: InitializeFacts, principal: &str) -> HitlRoute {
     if names_people(client) {
         return HitlRoute::Bridge;
     }
-    // Its answer names no person, and a client chooses its own name, so the principal is the reviewer.
+    // The client's answer names no person, and a client chooses its own name, so the principal is the
+    // reviewer.
     if !request.may_decide(principal) {
         let reviewers = request.reviewers.join(", ");
         return HitlRoute::Nobody(format!(
             "only {reviewers} may decide, and this client's principal is none of them"
         ));
     }
-    // The contract's dialect, also if several people have to agree: a yes counts once, and the approval stays
+    // The contract's dialect, even if several people must agree: a yes counts once, and the approval stays
     // open for the others.
     if client.dialect.profile == Profile::Harn && request.approval.is_some() {
         return HitlRoute::Choice;
     }
-    // Alone it would say yes once, and the others would be waited for in vain.
+    // One client could agree only once, and the request would wait for the others in vain.
     if request.quorum > 1 {
         return HitlRoute::Nobody(
             "several people have to agree, and this client is one".to_owned(),
@@ -86,7 +87,8 @@ pub(crate) fn route(request: &HitlRequest, client: InitializeFacts, principal: &
     }
 }
 
-/// The request to send on this route, if it has one. `client` is the client's own name, if it has one.
+/// Returns the request to send on this route, if there is one. `client` is the client's own name, if it has
+/// one.
 pub(crate) fn message(
     route: &HitlRoute,
     session: &SessionId,
@@ -104,7 +106,7 @@ pub(crate) fn message(
     }
 }
 
-/// What the answer to that request means. The client's principal is the reviewer.
+/// Interprets the answer to that request. The client's principal is the reviewer.
 pub(crate) fn given(
     route: &HitlRoute,
     request: &HitlRequest,
@@ -135,7 +137,7 @@ pub(crate) fn given(
     }
 }
 
-/// A yes or a no to whatever was asked.
+/// Builds a yes or a no to a question of this kind.
 fn decided(kind: HitlKind, yes: bool, reason: Option<String>) -> HitlClientAnswer {
     let (approved, accepted) = match kind {
         // A person who does not want to answer has not answered.
@@ -158,7 +160,7 @@ fn answered(answer: String) -> HitlClientAnswer {
     }))
 }
 
-/// That this client was asked.
+/// Returns the record that this client was asked.
 pub(crate) fn put_to(request: &HitlRequest, client: LiveClient) -> PermissionRoute {
     PermissionRoute {
         request_id: request.request_id.clone(),

@@ -1,4 +1,4 @@
-//! Which way each client is asked, and what its answers mean.
+//! Tests of the route to each client, and of the meaning of its answers.
 
 use harn_runtime::HostOffers;
 use serde_json::json;
@@ -27,7 +27,6 @@ fn request(kind: HitlKind) -> HitlRequest {
     }
 }
 
-/// Something to approve.
 fn approval(kind: HitlKind) -> HitlRequest {
     let request = request(kind);
     let record = json!({
@@ -64,7 +63,7 @@ fn client(profile: Profile, tools: bool, forms: bool) -> InitializeFacts {
 }
 
 #[test]
-fn each_client_is_asked_in_the_best_way_it_has() {
+fn each_client_gets_its_best_route() {
     let way = |request: &HitlRequest, client| route(request, client, "zed");
     let (free, few) = (question(&[]), question(&["a", "b"]));
     for profile in [Profile::Harn, Profile::Meta] {
@@ -86,7 +85,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
         HitlRoute::Choice
     );
 
-    // The contract's own way comes before a form.
+    // The contract's own route takes precedence over a form.
     let forms = client(Profile::Harn, false, true);
     assert_eq!(way(&approval(HitlKind::Approval), forms), HitlRoute::Choice);
     assert_eq!(way(&request(HitlKind::Escalation), forms), HitlRoute::Form);
@@ -100,7 +99,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     control.quorum = 2;
     assert_eq!(way(&control, plain), HitlRoute::Choice);
     for profile in [Profile::Meta, Profile::Acp] {
-        // It could agree once, and nobody else is there to.
+        // The client could agree only once, and there is no other reviewer.
         assert!(nobody(way(&control, client(profile, false, true))));
     }
     control.reviewers = vec!["ada".to_owned(), "grace".to_owned()];
@@ -112,7 +111,7 @@ fn each_client_is_asked_in_the_best_way_it_has() {
     );
 }
 
-/// What a client said, in short.
+/// Returns a short form of a client's answer.
 fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
     match given(route, request, Profile::Harn, "zed", Ok(answer)) {
         HitlClientAnswer::Answer(response) => {
@@ -128,7 +127,7 @@ fn said(route: &HitlRoute, request: &HitlRequest, answer: Value) -> String {
 }
 
 #[test]
-fn what_a_form_means() {
+fn form_answers_are_interpreted() {
     let form = |request: &HitlRequest, answer| said(&HitlRoute::Form, request, answer);
     let accept = |content: Value| json!({"action": "accept", "content": content});
     let free = question(&[]);
@@ -145,7 +144,7 @@ fn what_a_form_means() {
     assert_eq!(form(&approval, yes), "true Some(\"tested\")");
     let no = accept(json!({"approved": false, "reason": " "}));
     assert_eq!(form(&approval, no), "false None");
-    // Accepting a form is not approving what it asks about.
+    // Accepting a form does not approve its subject.
     assert_eq!(form(&approval, accept(json!({}))), "nothing");
     assert_eq!(
         form(&approval, accept(json!({"approved": "true"}))),
@@ -163,7 +162,7 @@ fn what_a_form_means() {
 }
 
 #[test]
-fn what_a_choice_means() {
+fn choice_answers_are_interpreted() {
     let choice = |request: &HitlRequest, option: &str| {
         let outcome = json!({"outcome": "selected", "optionId": option});
         said(&HitlRoute::Choice, request, json!({"outcome": outcome}))
@@ -186,7 +185,7 @@ fn what_a_choice_means() {
 }
 
 #[test]
-fn an_approval_takes_the_answers_of_a_tool_call() {
+fn approval_accepts_the_answers_of_a_tool_call() {
     for kind in [HitlKind::Approval, HitlKind::DualControl] {
         let approval = approval(kind);
         let chose = |option: &str| json!({"outcome": {"outcome": "selected", "optionId": option}});
@@ -246,7 +245,7 @@ fn an_approval_has_the_members_of_a_tool_call() {
 }
 
 #[test]
-fn of_an_error_no_more_is_told_than_a_line() {
+fn client_error_is_quoted_as_one_short_line() {
     let mut error = Error::internal_error();
     error.message = format!("no\u{1b}[2J\nwindow{}", "x".repeat(1000));
     let HitlClientAnswer::Nothing(why) = given(

@@ -1,5 +1,5 @@
-//! What a client's answer means. Only an explicit yes is a grant: an offered option that allows, or
-//! `granted: true`. What is malformed, or says two things, is none.
+//! Interpretation of a client's answer. Only an explicit yes is a grant: an offered option that allows, or
+//! `granted: true`. A malformed or contradictory answer is no answer.
 
 use agent_client_protocol::{Error, ErrorCode};
 use harn_model::{Decision, GrantScope, PermissionAsked, PermissionOption, PermissionOptionKind};
@@ -10,30 +10,30 @@ use crate::{
     ext::permission::{HostOutcome, PermissionOutcome, PermissionResponse},
 };
 
-/// What an answer says, whatever it was asked about.
+/// The verdict of an answer, independent of the question.
 pub(crate) enum HostVerdict {
-    /// Yes, by an option that was offered.
+    /// The client allowed the call with an offered option.
     Allowed {
         option_id: String,
-        /// Arguments in the place of those that were shown.
+        /// Arguments that replace the ones shown.
         args: Option<Value>,
     },
     Rejected {
-        /// The option, where one was chosen.
+        /// The chosen option, if any.
         option_id: Option<String>,
-        /// Why, in the host's words.
+        /// The reason that the host gave.
         reason: Option<String>,
     },
-    /// An option that was not offered.
+    /// The client chose an option that was not offered.
     NotOffered,
     /// The turn is cancelled.
     Cancelled,
 }
 
-/// Why an answer is none: it says two things, or not what it would have to.
+/// The reason why an answer is invalid: it contradicts itself or lacks a required member.
 pub(crate) type NoAnswer = &'static str;
 
-/// Reads an answer of a client of this profile to a question about a tool call.
+/// Interprets an answer of a client of this profile to a permission request for a tool call.
 pub(crate) fn decision(
     ask: &PermissionAsked,
     profile: Profile,
@@ -62,13 +62,13 @@ pub(crate) fn decision(
     }
 }
 
-/// What an answer of a client of this profile says, where these options were offered.
+/// Interprets an answer of a client of this profile to a request with these options.
 pub(crate) fn verdict(
     options: &[PermissionOption],
     profile: Profile,
     answer: Value,
 ) -> Result<HostVerdict, NoAnswer> {
-    // An array would do for a struct, too; it is no answer.
+    // serde would also read the struct from an array; an array is no answer.
     if !answer.is_object() {
         return Err(NOT_UNDERSTOOD);
     }
@@ -102,7 +102,7 @@ fn unavailable(reason: impl Into<String>) -> Decision {
     Decision::Unavailable { reason }
 }
 
-/// Says why there is no answer.
+/// Describes why there is no answer.
 fn failed(error: &Error) -> String {
     if error.code == ErrorCode::METHOD_NOT_FOUND {
         return "the client does not offer session/request_permission, so nobody could be asked; the \
@@ -112,8 +112,8 @@ fn failed(error: &Error) -> String {
     not_asked(error)
 }
 
-/// That a client answered with an error. Of the error only its message, and no more of that than a line:
-/// the rest may hold anything.
+/// Describes a failed request to a client. It quotes only the start of the error's message, in one line: the
+/// rest may contain anything.
 pub(crate) fn not_asked(error: &Error) -> String {
     const LIMIT: usize = 200;
     let plain = error.message.chars().filter(|c| !c.is_control());
@@ -121,7 +121,7 @@ pub(crate) fn not_asked(error: &Error) -> String {
     format!("the client could not be asked: {message}")
 }
 
-/// What ACP's answer alone means.
+/// Interprets ACP's member of the answer alone.
 fn chosen(
     options: &[PermissionOption],
     profile: Profile,
@@ -135,7 +135,7 @@ fn chosen(
         PermissionOutcome::Selected {
             option_id: None, ..
         } => match profile {
-            // The contract's own form, from before there were options.
+            // The contract's own form, which is older than options.
             Profile::Harn => once(options, None),
             Profile::Meta | Profile::Acp => {
                 Err("the client answered that an option was selected, and not which")
@@ -171,7 +171,7 @@ fn rejection(option: &PermissionOption) -> &'static str {
     }
 }
 
-/// A yes that names no option: this once, if that was on offer.
+/// Interprets a yes without an option: allow once, if that was offered.
 fn once(options: &[PermissionOption], args: Option<Value>) -> Result<HostVerdict, NoAnswer> {
     let once = |option: &&PermissionOption| {
         option.kind == PermissionOptionKind::AllowOnce && option.scope == GrantScope::Once
@@ -182,7 +182,7 @@ fn once(options: &[PermissionOption], args: Option<Value>) -> Result<HostVerdict
     Ok(HostVerdict::Allowed { option_id, args })
 }
 
-/// What `granted: true` means beside what was chosen.
+/// Combines `granted: true` with the chosen option.
 fn granted(
     options: &[PermissionOption],
     chosen: Option<HostVerdict>,
@@ -199,7 +199,7 @@ fn granted(
     }
 }
 
-/// What `granted: false` means beside what was chosen.
+/// Combines `granted: false` with the chosen option.
 fn refused(chosen: Option<HostVerdict>, why: Option<String>) -> Result<HostVerdict, NoAnswer> {
     match chosen {
         None => Ok(HostVerdict::Rejected {

@@ -1,5 +1,5 @@
-//! `session/request_permission`: the question as a client needs to see it, what its answer means, and the
-//! note in the transcript that it was put to somebody.
+//! `session/request_permission`: the request to a client, the interpretation of its answer, and the
+//! transcript's record of the client that was asked.
 
 mod answer;
 mod offer;
@@ -18,7 +18,7 @@ pub(crate) use request::{QuestionAddressee, approval_message, message};
 
 pub(crate) const METHOD: &str = "session/request_permission";
 
-/// That this client was asked.
+/// Returns the record that this client was asked.
 pub(crate) fn route(ask: &PermissionAsked, client: LiveClient) -> PermissionRoute {
     PermissionRoute {
         request_id: ask.tool_call.tool_call_id.to_string(),

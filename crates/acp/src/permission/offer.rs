@@ -1,10 +1,10 @@
-//! Which of a question's options a client is offered. ACP has one kind for "in this session" and "in this
-//! workspace", and some clients key options by kind, so only a client that reads `_meta.harn` gets both.
+//! Selection of the options that a client receives. ACP has one kind for "in this session" and "in this
+//! workspace", and some clients key options by kind, so only a client that reads `_meta.harn` receives both.
 
 use harn_model::{PermissionAsked, PermissionOption, PermissionOptionKind};
 
-/// The question with the options for a client. A client that did not declare `_meta.harn` gets at most one
-/// lasting option of each kind, the narrowest.
+/// Returns the request with the options for a client. A client that did not declare `_meta.harn` receives at
+/// most one lasting option of each kind, the narrowest.
 pub(crate) fn offered(ask: &PermissionAsked, declares_harn: bool) -> PermissionAsked {
     let mut ask = ask.clone();
     if !declares_harn {

@@ -1,4 +1,5 @@
-//! The question: canonical ACP in every profile, the contract's fields beside it in the profile `harn`.
+//! The permission request: canonical ACP in every profile, with the contract's fields beside it in the
+//! profile `harn`.
 
 use crate::JsonSchema;
 use agent_client_protocol::{Error, UntypedMessage};
@@ -19,7 +20,7 @@ use crate::{
     wire::{ToolCallWire, ToolContents},
 };
 
-/// The params. The whole call is repeated: a bare id would leave the client nothing to show.
+/// The params of the request. They repeat the whole call: a bare id would leave the client nothing to show.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "PermissionRequest")]
@@ -28,16 +29,16 @@ pub(crate) enum PermissionRequestParams<'a> {
     Plain(PlainPermissionParams<'a>),
 }
 
-/// In the profile `harn`: the contract's fields beside ACP's.
+/// The params in the profile `harn`: the contract's fields beside ACP's.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "HarnPermissionRequest", deny_unknown_fields)]
 pub(crate) struct HarnPermissionParams<'a> {
-    /// The session that is asked about; for a call of a worker, the one that the person talks to.
+    /// The session of the call; for a worker's call, the session that the person talks to.
     session_id: &'a str,
-    /// What waits for the decision.
+    /// The call that waits for the decision.
     tool_call: NamedCall<'a>,
-    /// What may be answered.
+    /// The possible answers.
     options: Vec<OptionWire<'a>>,
     #[serde(flatten)]
     approval: PermissionContext<'a>,
@@ -45,29 +46,29 @@ pub(crate) struct HarnPermissionParams<'a> {
     meta: HarnMeta<PermissionMeta<'a>>,
 }
 
-/// In the profiles `meta` and `acp`: ACP's own.
+/// The params in the profiles `meta` and `acp`: ACP's own fields.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PlainPermissionRequest", deny_unknown_fields)]
 pub(crate) struct PlainPermissionParams<'a> {
-    /// The session that is asked about; for a call of a worker, the one that the person talks to.
+    /// The session of the call; for a worker's call, the session that the person talks to.
     session_id: &'a str,
-    /// What waits for the decision.
+    /// The call that waits for the decision.
     tool_call: ToolCallWire<'a>,
-    /// What may be answered.
+    /// The possible answers.
     options: Vec<OptionWire<'a>>,
     #[serde(rename = "_meta")]
     meta: HarnMeta<PermissionMeta<'a>>,
 }
 
-/// A call with the name of its tool, which ACP has no member for.
+/// A call with the name of its tool, for which ACP has no member.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 struct NamedCall<'a> {
     #[serde(flatten)]
     call: ToolCallWire<'a>,
-    /// The tool.
+    /// The name of the tool.
     tool_name: &'a str,
 }
 
@@ -90,7 +91,7 @@ impl<'a> From<&'a PermissionOption> for OptionWire<'a> {
     }
 }
 
-/// The question about a tool call as a message to a client of this profile.
+/// Builds the message that asks a client of this profile about a tool call.
 pub(crate) fn message(
     session: &SessionId,
     ask: &PermissionAsked,
@@ -101,7 +102,7 @@ pub(crate) fn message(
     approval_message(session, ask, &approval, profile, to)
 }
 
-/// A question with a record of what is to be approved, as a message to a client of this profile.
+/// Builds the message that asks a client of this profile to approve the action in `approval`.
 pub(crate) fn approval_message(
     session: &SessionId,
     ask: &PermissionAsked,
@@ -114,12 +115,12 @@ pub(crate) fn approval_message(
     UntypedMessage::new(METHOD, params)
 }
 
-/// Whom a question is put to, and where.
+/// The client that receives a question, and the question's position in the stream.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct QuestionAddressee<'a> {
-    /// The client, where it has a name of its own.
+    /// The client's name, if it has one.
     pub(crate) client: Option<&'a str>,
-    /// Its place in the stream, where it stands there.
+    /// The question's position in the stream, if it has one.
     pub(crate) place: Option<EventId>,
 }
 
@@ -187,12 +188,12 @@ fn tool_call<'a>(call: &'a harn_model::ToolCall, command: Option<&'a str>) -> To
     }
 }
 
-/// The command of a call whose title does not show it whole, to be shown as content: who is asked must
-/// see all of it, and many clients show nothing of `rawInput`.
+/// Returns the command of a call if the title does not show it completely, to be shown as content: the person
+/// must see all of it, and many clients show nothing of `rawInput`.
 fn unshown_command(ask: &PermissionAsked) -> Option<String> {
     let call = &ask.tool_call;
     let command = ask.command()?;
-    // Clients cut a title at the end of its line, or where their window ends.
+    // Clients cut a title at a line break or at the edge of the window.
     const SHOWN: usize = 80;
     let fits = !command.contains(['\n', '\r']) && command.chars().count() <= SHOWN;
     if call.title.as_deref() == Some(command) && fits {
@@ -211,8 +212,8 @@ fn unshown_command(ask: &PermissionAsked) -> Option<String> {
     (!given).then_some(shown)
 }
 
-/// A block of code: text is read as Markdown, which would swallow the stars of `rm *.o *.a`. Nothing in the
-/// command closes the block.
+/// Returns the command as a code block: clients read text as Markdown, which would swallow the stars of `rm
+/// *.o *.a`. Nothing in the command closes the block.
 fn fenced(command: &str) -> String {
     let fence = code_fence(command);
     format!("{fence}sh\n{command}\n{fence}")

@@ -1,4 +1,4 @@
-//! The question in every profile, and a table of answers.
+//! Tests of the permission request in every profile, and a table of answers.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn ask() -> PermissionAsked {
     }
 }
 
-/// One that a policy wants asked, with a path and a right to write.
+/// Returns a request that a policy asks for, with a path and a mutation session.
 fn judged() -> PermissionAsked {
     let mut ask = ask();
     ask.policy_decision = Some(PolicyDecision {
@@ -92,7 +92,6 @@ fn params(ask: &PermissionAsked, profile: Profile) -> Value {
     .1
 }
 
-/// The contract's members.
 const OURS: [&str; 4] = [
     "approvalRequest",
     "policyDecision",
@@ -101,7 +100,7 @@ const OURS: [&str; 4] = [
 ];
 
 #[test]
-fn the_contracts_fields_stand_beside_acps_where_they_are_known_and_under_meta_everywhere() {
+fn contract_fields_are_beside_acps_only_in_harn_and_under_meta_in_every_profile() {
     let ask = judged();
     let harn = params(&ask, Profile::Harn);
     assert_eq!(harn["approvalRequest"]["id"], "t");
@@ -129,7 +128,7 @@ fn the_contracts_fields_stand_beside_acps_where_they_are_known_and_under_meta_ev
 }
 
 #[test]
-fn the_principal_is_the_first_that_has_a_name() {
+fn principal_is_the_first_nonempty_name() {
     let table = [
         (Some("w"), "acting", "w"),
         (Some(""), "acting", "acting"),
@@ -152,7 +151,7 @@ fn the_principal_is_the_first_that_has_a_name() {
 }
 
 #[test]
-fn a_question_of_an_agents_own_has_no_receipt() {
+fn request_without_a_policy_has_no_receipt() {
     let harn = params(&ask(), Profile::Harn);
     for place in [&harn, &harn["_meta"]["harn"]] {
         assert_eq!(place.get("policyDecision"), None);
@@ -165,7 +164,7 @@ fn a_question_of_an_agents_own_has_no_receipt() {
 }
 
 #[test]
-fn scopes_and_the_deadline_are_told() {
+fn request_contains_scopes_and_deadline() {
     let harn = params(&ask(), Profile::Acp)["_meta"]["harn"].take();
     assert_eq!(harn["deadline"], "2026-01-01T00:01:00.000Z");
     let scope = |at: usize| {
@@ -181,7 +180,7 @@ fn scopes_and_the_deadline_are_told() {
 }
 
 #[test]
-fn the_workers_a_question_came_through_are_told() {
+fn request_contains_its_lineage() {
     let mut ask = ask();
     ask.lineage = vec![LineageEntry {
         worker_id: "w-1".into(),
@@ -196,7 +195,7 @@ fn the_workers_a_question_came_through_are_told() {
     }
 }
 
-/// What a client shows of a call that runs this line under this title.
+/// Returns the content that a client shows for a call with this command line and title.
 fn shown(title: Option<&str>, line: &str) -> Value {
     let mut ask = ask();
     ask.tool_call.kind = Some(ToolKind::Execute);
@@ -206,12 +205,12 @@ fn shown(title: Option<&str>, line: &str) -> Value {
 }
 
 #[test]
-fn a_command_is_shown_whole() {
+fn request_shows_the_whole_command() {
     let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
     assert_eq!(shown(Some("ls -l"), "ls -l"), Value::Null);
     assert_eq!(shown(None, "ls -l"), text("```sh\nls -l\n```"));
     assert_eq!(shown(Some("List"), "ls *a*"), text("```sh\nls *a*\n```"));
-    // A title of more than a line is cut by those who show it.
+    // Clients cut a title of more than one line.
     assert_eq!(
         shown(Some("ls\nrm -rf x"), "ls\nrm -rf x"),
         text("```sh\nls\nrm -rf x\n```")
@@ -221,7 +220,7 @@ fn a_command_is_shown_whole() {
         shown(Some(&long), &long),
         text(&format!("```sh\n{long}\n```"))
     );
-    // Nothing in it ends the block.
+    // Nothing in the command closes the block.
     assert_eq!(
         shown(None, "echo '\n```\n'; rm x"),
         text("````sh\necho '\n```\n'; rm x\n````")
@@ -229,7 +228,7 @@ fn a_command_is_shown_whole() {
 }
 
 #[test]
-fn a_command_of_words_is_shown_as_it_was_judged() {
+fn command_of_words_is_shown_as_the_policy_judged_it() {
     let mut ask = ask();
     ask.tool_call.raw_input = json!({"command": ["ls", "a b"]});
     ask.judged.line = Some("ls 'a b'".to_owned());
@@ -240,7 +239,7 @@ fn a_command_of_words_is_shown_as_it_was_judged() {
 }
 
 #[test]
-fn what_an_agent_shows_stays_behind_the_command() {
+fn command_precedes_the_agents_content() {
     let mut ask = ask();
     ask.tool_call.kind = Some(ToolKind::Execute);
     ask.tool_call.raw_input = json!({"command": "make"});
@@ -248,7 +247,7 @@ fn what_an_agent_shows_stays_behind_the_command() {
     let content = params(&ask, Profile::Harn)["toolCall"]["content"].take();
     assert_eq!(content[0]["content"]["text"], "```sh\nmake\n```");
     assert_eq!(content[1]["content"]["text"], "builds everything");
-    // Shown already, or no command.
+    // The content already shows the command, or the call has no command.
     ask.tool_call.content = vec![ToolContent::text("make")];
     let content = params(&ask, Profile::Harn)["toolCall"]["content"].take();
     assert_eq!(content.as_array().unwrap().len(), 1);
@@ -258,7 +257,7 @@ fn what_an_agent_shows_stays_behind_the_command() {
 }
 
 #[test]
-fn who_was_asked_is_told() {
+fn route_names_the_client_that_was_asked() {
     let client = json!({
         "client_id": "an editor", "mode": "controller", "attached_at": "1767225600",
         "last_seen_at": "1767225600", "prompt_injection": true, "permission_routing": true,
@@ -276,7 +275,7 @@ fn who_was_asked_is_told() {
     );
 }
 
-/// What an answer comes to, in a word, with what was chosen or said.
+/// Returns the decision as a word, with the chosen option or the reason.
 fn means(profile: Profile, answer: Value) -> String {
     match decision(&ask(), profile, Ok(answer)) {
         Decision::Allowed {
@@ -323,7 +322,7 @@ fn only_an_explicit_yes_is_a_grant() {
     let stray = "none: the client's answer has arguments and does not say that they are granted";
     #[rustfmt::skip]
     let table = [
-        // ACP's own.
+        // ACP's own answers.
         (yes(), "allowed allow_once"),
         (chose(json!("allow_session")), "allowed allow_session"),
         (chose(json!("allow_always")), "allowed allow_always"),
@@ -335,7 +334,7 @@ fn only_an_explicit_yes_is_a_grant() {
         (chose(json!("allow_once ")), unknown),
         (cancelled(), "cancelled"),
         (with(yes(), json!({"_meta": {"other": 1}, "more": true})), "allowed allow_once"),
-        // Not quite.
+        // Malformed answers.
         (chose(json!(null)), NOT_UNDERSTOOD),
         (chose(json!(1)), NOT_UNDERSTOOD),
         (chose(json!(["allow_once"])), NOT_UNDERSTOOD),
@@ -359,7 +358,7 @@ fn only_an_explicit_yes_is_a_grant() {
         (json!("allow_once"), NOT_UNDERSTOOD),
         (json!([]), NOT_UNDERSTOOD),
         (json!([{"outcome": "selected", "optionId": "allow_once"}, true]), NOT_UNDERSTOOD),
-        // The contract's.
+        // The contract's answers.
         (json!({"granted": true}), "allowed allow_once"),
         (json!({"granted": true, "args": {"path": "b"}}), r#"allowed allow_once with {"path":"b"}"#),
         (json!({"granted": true, "args": {}}), "allowed allow_once with {}"),
@@ -378,14 +377,14 @@ fn only_an_explicit_yes_is_a_grant() {
         (json!({"granted": {}}), NOT_UNDERSTOOD),
         (json!({"Granted": true}), NOT_UNDERSTOOD),
         (json!({"args": {}}), "none: the client's answer has arguments and does not say that they are granted"),
-        // Both, agreeing.
+        // Both, in agreement.
         (with(yes(), json!({"granted": true})), "allowed allow_once"),
         (with(chose(json!("allow_always")), json!({"granted": true})), "allowed allow_always"),
         (with(yes(), json!({"granted": true, "args": {"a": 1}})), r#"allowed allow_once with {"a":1}"#),
         (with(no(), json!({"granted": false})), once),
         (with(no(), json!({"granted": false, "reason": "why"})), "rejected reject_once: why"),
         (with(cancelled(), json!({"granted": false})), "cancelled"),
-        // Both, and not.
+        // Both, in contradiction.
         (with(no(), json!({"granted": true})), BOTH),
         (with(no(), json!({"granted": true, "args": {}})), BOTH),
         (with(yes(), json!({"granted": false})), BOTH),
@@ -397,7 +396,7 @@ fn only_an_explicit_yes_is_a_grant() {
         (json!({"outcome": null, "granted": true}), NOT_UNDERSTOOD),
         (json!({"outcome": "selected", "granted": true}), NOT_UNDERSTOOD),
         (json!({"outcome": "cancelled", "granted": true}), NOT_UNDERSTOOD),
-        // What the host recorded.
+        // With the decision that the host recorded.
         (recorded(yes(), json!("approved")), "allowed allow_once"),
         (recorded(yes(), json!("granted")), "allowed allow_once"),
         (recorded(json!({"granted": true}), json!("approved")), "allowed allow_once"),
@@ -424,9 +423,9 @@ fn only_an_explicit_yes_is_a_grant() {
     }
 }
 
-/// The form of the contract that is older than options, where the contract is spoken.
+/// Checks the contract's form that is older than options; only the profile `harn` accepts it.
 #[test]
-fn a_choice_without_an_option_is_one_in_the_profile_harn_alone() {
+fn only_harn_accepts_a_choice_without_an_option() {
     let bare = || json!({"outcome": {"outcome": "selected"}});
     assert_eq!(means(Profile::Harn, bare()), "allowed allow_once");
     for profile in [Profile::Meta, Profile::Acp] {
@@ -444,7 +443,7 @@ fn a_choice_without_an_option_is_one_in_the_profile_harn_alone() {
 }
 
 #[test]
-fn a_yes_without_an_option_needs_one_that_allows_once() {
+fn granted_without_an_option_needs_an_allow_once_option() {
     let mut ask = ask();
     ask.options.remove(0);
     let answer = json!({"granted": true});
@@ -457,7 +456,7 @@ fn a_yes_without_an_option_needs_one_that_allows_once() {
 
 /// Of options with one id, the one that rejects counts.
 #[test]
-fn an_id_that_stands_for_both_is_no_grant() {
+fn option_id_of_both_kinds_is_no_grant() {
     let mut ask = ask();
     ask.options[3].option_id = "allow_once".to_owned();
     let answer = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});

@@ -1,4 +1,4 @@
-//! What a session is equipped with: tools and MCP servers, for clients that take the extensions.
+//! The tools and MCP servers of a session, for clients that receive the extensions.
 
 use harn_model::{McpServerStatus, ToolsChange};
 
@@ -14,7 +14,8 @@ impl UpdateProjector {
         self.event(HarnEvent::ToolsChanged(change.into()), out);
     }
 
-    /// On ACP's own update in both profiles: it is about the session, and typed clients deliver it.
+    /// Writes the servers. Both profiles use ACP's own update: it describes the session, and typed clients
+    /// deliver it.
     pub(super) fn mcp_servers(&self, servers: &[McpServerStatus], out: &mut Vec<u8>) {
         match self.dialect.profile {
             Profile::Harn | Profile::Meta => {

@@ -1,5 +1,5 @@
-//! Questions to a person as calls, for a client that gets them as permission requests: such a request names a
-//! call, and the client has to know the call before. Each update is made from one event alone.
+//! Questions to a person as tool calls, for a client that receives them as permission requests: such a
+//! request names a call, and the client must know the call before. Each update is made from one event alone.
 
 use harn_model::{HitlKind, HitlOutcome, ToolCallStatus, ToolKind, hitl_headline};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{UpdateProjector, plain::call};
 use crate::wire::{StandardUpdate, ToolContents};
 
 impl UpdateProjector {
-    /// Announces the question as a call, if this client gets it as a permission request.
+    /// Announces the question as a call, if this client receives it as a permission request.
     pub(crate) fn hitl_call(&self, request_id: &str, payload: &Value, out: &mut Vec<u8>) {
         let Some(kind) = self.kind_of_call(request_id) else {
             return;
@@ -41,7 +41,8 @@ impl UpdateProjector {
         self.kind_of_call(request_id).is_some()
     }
 
-    /// The id states the kind. The session did not mint an id of another form, so it asks no client about it.
+    /// Returns the kind that the id states. The session did not create an id of another form, so it asks no
+    /// client about it.
     fn kind_of_call(&self, request_id: &str) -> Option<HitlKind> {
         let kind = HitlKind::of_request(request_id);
         kind.filter(|kind| self.dialect.hitl_calls.contains(*kind))

@@ -1,4 +1,4 @@
-//! Single lines of a session's stream: an update, an agent event, an extension or its plain stand-in.
+//! Single lines of a session's stream: an update, an agent event, an extension or its plain substitute.
 
 use harn_model::{MessageId, Seq, visible_text};
 use serde::Serialize;
@@ -17,17 +17,17 @@ impl UpdateProjector {
         out.extend_from_slice(&self.update);
         match serde_json::to_writer(&mut *out, update) {
             Ok(()) => out.extend_from_slice(b"}}\n"),
-            // Our types always serialise; should one not, the line is left out whole.
+            // Our types always serialise; if one fails, omit the whole line.
             Err(_) => out.truncate(start),
         }
     }
 
-    /// An agent event that a plain client does without.
+    /// Writes an agent event, which a plain client does not receive.
     pub(crate) fn event(&self, event: HarnEvent<'_>, out: &mut Vec<u8>) {
         self.event_or(event, out, |_| {});
     }
 
-    /// An agent event, or what a plain client sees in its place.
+    /// Writes an agent event, or its substitute for a plain client.
     pub(super) fn event_or(
         &self,
         event: HarnEvent<'_>,
@@ -45,7 +45,7 @@ impl UpdateProjector {
             out.get_mut(fields),
         ) {
             (Ok(()), Some(brace)) => {
-                // The fields stand beside `sessionId`, not in an object of their own.
+                // The fields are beside `sessionId`, not in an object of their own.
                 *brace = b',';
                 out.extend_from_slice(b"}\n");
             }
@@ -53,12 +53,12 @@ impl UpdateProjector {
         }
     }
 
-    /// An extension that a plain client does without.
+    /// Writes an extension, which a plain client does not receive.
     pub(super) fn extension<'a>(&self, fields: impl ExtensionFields<'a>, out: &mut Vec<u8>) {
         self.extension_or(fields, out, |_| {});
     }
 
-    /// An extension, or what a plain client sees in its place.
+    /// Writes an extension, or its substitute for a plain client.
     pub(super) fn extension_or<'a, F: ExtensionFields<'a>>(
         &self,
         fields: F,
@@ -80,8 +80,8 @@ impl UpdateProjector {
         }
     }
 
-    /// A thought that is a message of its own. Plain clients such as acpx and Toad join thoughts whatever
-    /// their ids are, so there it is also a paragraph of its own, whatever comes before and after it.
+    /// Writes a thought that is a message of its own. Plain clients such as acpx and Toad join thoughts
+    /// regardless of their ids, so for them it is also a paragraph of its own, between any neighbours.
     pub(super) fn note(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
         if is_blank(text) {
             return;
@@ -96,7 +96,7 @@ impl UpdateProjector {
         }
     }
 
-    /// The agent's own words, with what a person should see of them beside.
+    /// Writes a text of the agent, with the part that a person should see as metadata.
     pub(super) fn message(&self, text: &str, id: Option<&MessageId>, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;

@@ -1,7 +1,7 @@
-//! From events to lines: pure, exhaustive, the same live and replayed.
+//! Conversion of events to lines: pure, exhaustive, the same live and in a replay.
 //!
-//! What only one client may see (its own prompt's answer, questions, settings) is the pump's business and
-//! is marked so here.
+//! The pump handles what only one client may receive (the answer to its prompt, questions, settings);
+//! comments here mark these events.
 
 mod equipped;
 mod hitl_calls;
@@ -38,7 +38,7 @@ use crate::{
 
 /// Writes the lines of one session for one dialect.
 ///
-/// It keeps nothing between events: the same event gives the same bytes, live and replayed, for every
+/// It keeps no state between events: the same event gives the same bytes, live and in a replay, for every
 /// client of a dialect.
 ///
 /// ```
@@ -57,14 +57,14 @@ use crate::{
 /// ```
 pub struct UpdateProjector {
     session: SessionId,
-    /// Everything of an update's line up to the update itself.
+    /// The start of an update's line, up to the update itself.
     update: Vec<u8>,
-    /// Everything of an agent event's line up to its fields.
+    /// The start of an agent event's line, up to its fields.
     event: Vec<u8>,
     dialect: Dialect,
-    /// Up to here, what has no meaning any more is left out.
+    /// The last event of the past: up to here, obsolete data is omitted.
     past: Seq,
-    /// What relative paths of sessions are made absolute with.
+    /// The folder that makes relative paths of sessions absolute.
     session_root: Option<Arc<Path>>,
 }
 
@@ -78,16 +78,16 @@ impl fmt::Debug for UpdateProjector {
 }
 
 impl UpdateProjector {
-    /// For a session, as a client of this dialect sees it. A replay leaves out what has no meaning any
-    /// more: terminals of a process that is gone, and that the session was closed.
+    /// Creates a projector for a session and a client of this dialect. A replay omits obsolete data, such as
+    /// terminals of an ended process and the closing of the session.
     #[must_use]
     pub fn new(session: &SessionId, dialect: impl Into<Dialect>, replay: bool) -> Self {
         let past = if replay { Seq(u64::MAX) } else { Seq::ZERO };
         Self::since(session, dialect, past)
     }
 
-    /// The same for a stream that may begin anywhere and be taken up again anywhere: what is left out is
-    /// what an earlier process said up to `past`, and each line is the same whenever it is written.
+    /// Creates a projector for a stream that may start and resume anywhere. It omits obsolete data of an
+    /// earlier process, up to `past`, and writes each line the same every time.
     #[must_use]
     pub fn since(session: &SessionId, dialect: impl Into<Dialect>, past: Seq) -> Self {
         let id = serde_json::Value::from(session.as_str());
@@ -104,7 +104,7 @@ impl UpdateProjector {
         }
     }
 
-    /// The same for a client on this machine: paths of sessions are absolute, below this folder.
+    /// Makes the paths of sessions absolute, below this folder, for a client on this machine.
     #[must_use]
     pub(crate) fn with_session_root(self, session_root: Option<Arc<Path>>) -> Self {
         Self {
@@ -115,15 +115,15 @@ impl UpdateProjector {
 
     /// Appends the lines of one event, if it has any, each with its line break.
     ///
-    /// Extensions name what a plain client sees in their place, if anything; `docs/acp-extensions.md` has
-    /// the decisions as a table.
+    /// Each extension names its substitute for a plain client, if any; `docs/acp-extensions.md` lists these
+    /// decisions in a table.
     pub fn write(&self, envelope: &Envelope, out: &mut Vec<u8>) {
         let start = out.len();
         self.lines(envelope, out);
         self.stamp(envelope.seq, start, out);
     }
 
-    /// Gives the lines from `start` on, which an event became, their ids where they are wanted.
+    /// Adds event ids to the lines of an event, which begin at `start`, if the dialect has ids.
     pub(crate) fn stamp(&self, seq: Seq, start: usize, out: &mut Vec<u8>) {
         if self.dialect.event_ids && out.len() > start {
             event_id::stamp(out, start, seq);
@@ -185,7 +185,7 @@ impl UpdateProjector {
                 }
             }
             AgentEvent::Recovered(_) => {
-                // Only a turn that was cut short is worth a word to a person.
+                // Only an interrupted turn is worth a note to a person.
                 if envelope.turn.is_some() {
                     self.note(seq, INTERRUPTED, out);
                     let interrupted = TurnOutcome::Failed {
@@ -409,34 +409,35 @@ impl UpdateProjector {
                 }
             }
 
-            // Tools and servers of a process that is gone are nobody's any more.
+            // Tools and servers of an ended process are obsolete.
             AgentEvent::ToolsChanged(_) | AgentEvent::McpServers { .. } if replay => {}
             AgentEvent::ToolsChanged(change) => self.tools_changed(change, out),
             AgentEvent::McpServers { servers } => self.mcp_servers(servers, out),
 
             // The contract keeps the ranking in the transcript.
             AgentEvent::SkillMatched(_)
-            // Hosts hear of what waits when it is delivered, and of reminders when they are rendered.
+            // Hosts receive a pending message when it is delivered, and a reminder when it is rendered.
             | AgentEvent::Pending(_)
             | AgentEvent::ReminderLifecycle(_)
-            // A sign of life is sent while the agent waits, not where its waiting is told.
+            // The idle notification is sent repeatedly while the agent waits, not for this event.
             | AgentEvent::Daemon(DaemonChange::Idle { .. } | DaemonChange::Woke { .. })
-            // A prompt that waits is shown when its turn begins, as one that need not wait is.
+            // A queued prompt is shown when its turn begins, like a prompt that need not wait.
             | AgentEvent::PromptQueued(_)
-            // That a turn never began is the answer to its prompt.
+            // The answer to the prompt reports that its turn never began.
             | AgentEvent::PromptWithdrawn(_)
-            // A question is a request to its controller; a replay shows what came of it on the call.
+            // A permission request is sent to the controller; a replay shows its result on the call.
             | AgentEvent::PermissionAsked(_)
             | AgentEvent::PermissionResolved(_)
-            // The record of decisions is the transcript's; the call shows what came of them.
+            // The transcript records the decisions; the call shows their result.
             | AgentEvent::PermissionGrant(_)
             | AgentEvent::PermissionDeny(_)
             | AgentEvent::PermissionEscalation(_)
             | AgentEvent::LiveSessionPermissionRoute(_)
             | AgentEvent::GrantRevoked { .. }
-            // Who answered what is the transcript's; hosts hear how the question ended.
+            // The transcript records who answered; hosts receive how the question ended.
             | AgentEvent::HitlResponded(_)
-            // Settings need the whole list beside the change; a replay has them in its answer.
+            // A settings update needs the whole list beside the change; a replay has the settings in its
+            // answer.
             | AgentEvent::ModeChanged { .. }
             | AgentEvent::ConfigChanged { .. } => {}
         }
@@ -449,7 +450,7 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// The id of a skill, where it is another than its name.
+/// Returns the id of a skill if it differs from the name.
 fn id_beside<'a>(skill_name: &str, skill_id: &'a Option<String>) -> Option<&'a str> {
     skill_id.as_deref().filter(|id| *id != skill_name)
 }

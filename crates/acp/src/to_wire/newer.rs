@@ -1,5 +1,5 @@
-//! Updates that are newer than the schema the wire is pinned to: notices, compactions, plans by id, and
-//! workers as sessions of their own. Each is written for clients that declared it, and for no others.
+//! Updates that are newer than the pinned ACP schema: notices, compactions, plans by id, and workers as
+//! sessions of their own. Only clients that declared an update receive it.
 
 use harn_model::{LogRecord, Plan, Seq, SessionId, TranscriptCompacted, WorkerEvent, WorkerUpdate};
 
@@ -9,25 +9,25 @@ use crate::wire::{
     SubagentError, SubagentState,
 };
 
-/// The one plan of a session: each replaces the one before it.
+/// The id of a session's only plan; each plan replaces the one before it.
 const PLAN_ID: &str = "plan";
-/// JSON-RPC's internal error.
+/// The code of JSON-RPC's internal error.
 const INTERNAL: i32 = -32603;
 
 impl UpdateProjector {
-    /// Whether a client sees progress as notices.
+    /// Returns whether a client receives progress as notices.
     pub(super) fn has_notices(&self) -> bool {
         self.dialect.newer.notices
     }
 
-    /// Progress as a plain client sees it: a thought, unless it is sent a notice.
+    /// Writes progress for a plain client as a thought, unless the client receives a notice.
     pub(super) fn progress(&self, seq: Seq, text: &str, out: &mut Vec<u8>) {
         if !self.has_notices() {
             self.note(seq, text, out);
         }
     }
 
-    /// Information for the user. It is no part of the history, so a replay has none.
+    /// Writes a notice for the user. It is no part of the history, so a replay has none.
     pub(super) fn notice(
         &self,
         replay: bool,
@@ -50,7 +50,7 @@ impl UpdateProjector {
         self.update(&update, out);
     }
 
-    /// A line of the log, unless it is for developers.
+    /// Writes a line of the log as a notice, unless it is for developers.
     pub(super) fn log_notice(&self, replay: bool, log: &LogRecord, out: &mut Vec<u8>) {
         let severity = match log.level.as_str() {
             "trace" | "debug" => return,
@@ -61,7 +61,7 @@ impl UpdateProjector {
         self.notice(replay, severity, &log.message, out);
     }
 
-    /// A compaction that is done: the runtime writes it when it is over.
+    /// Writes a finished compaction: the runtime records one only when it is over.
     pub(super) fn compaction(&self, seq: Seq, compacted: &TranscriptCompacted, out: &mut Vec<u8>) {
         if !self.dialect.newer.compaction {
             return;
@@ -75,7 +75,7 @@ impl UpdateProjector {
         self.update(&update, out);
     }
 
-    /// A plan under its id; one without entries is removed.
+    /// Writes a plan with its id; a plan without entries is removed.
     pub(super) fn plan_by_id(&self, plan: &Plan, out: &mut Vec<u8>) {
         let entries = plan.entries();
         if entries.is_empty() {
@@ -89,12 +89,12 @@ impl UpdateProjector {
         self.update(&StandardUpdate::PlanUpdate { plan, meta }, out);
     }
 
-    /// Whether a worker is shown as a session of its own.
+    /// Returns whether a worker is shown as a session of its own.
     pub(super) fn shows_subagent(&self, worker: &WorkerUpdate) -> bool {
         self.dialect.newer.subagents && worker.metadata.child_run_id.is_some()
     }
 
-    /// A worker as a session of its own: its state, and behind its announcement the task it was given.
+    /// Writes a worker as a session of its own: its state, and after its announcement the task.
     pub(super) fn subagent(&self, worker: &WorkerUpdate, out: &mut Vec<u8>) {
         let Some(child) = worker.metadata.child_run_id.as_ref() else {
             return;
@@ -109,7 +109,7 @@ impl UpdateProjector {
                 announced = (Some(&*worker.worker_name), Some(&*worker.worker_task));
                 SubagentState::Running
             }
-            // The cycle that follows is the one that is shown.
+            // The cycle that follows is shown instead.
             WorkerEvent::WorkerProgressed => return,
             WorkerEvent::WorkerWaitingForInput
             | WorkerEvent::WorkerCompleted
@@ -139,7 +139,7 @@ impl UpdateProjector {
         }
     }
 
-    /// A message of this session to another one.
+    /// Writes a message of this session to another one.
     fn session_message(&self, id: &str, to: &SessionId, text: &str, out: &mut Vec<u8>) {
         let message = StandardUpdate::SessionMessage {
             message_id: id,

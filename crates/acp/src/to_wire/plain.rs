@@ -1,6 +1,6 @@
-//! What a plain client sees in the place of an extension: a thought, or a tool call with its status.
+//! The substitutes for extensions that a plain client receives: a thought, or a tool call with its status.
 //!
-//! Each is made of one event alone, so that live and replayed are the same.
+//! Each is made from one event alone, so that it is the same live and in a replay.
 
 use harn_model::{
     CompositionRun, HandoffArtifact, Progress, Seq, SkillNarrow, ToolCallStatus, ToolKind,
@@ -39,7 +39,7 @@ pub(super) fn skill_narrow(narrow: &SkillNarrow) -> String {
 
 pub(super) fn handoff(handoff: &HandoffArtifact) -> String {
     let target = &handoff.target_persona_or_human;
-    // An empty name is none.
+    // An empty name counts as absent.
     let names = [
         target.label.as_deref(),
         target.id.as_deref(),
@@ -72,13 +72,14 @@ pub(super) fn compacted(compacted: &TranscriptCompacted) -> String {
 }
 
 impl UpdateProjector {
-    /// A worker as a tool call a cycle. One that ends while it waits has no call open; that is a thought.
+    /// Writes a worker as one tool call per cycle. A worker that ends while it waits has no open call; a
+    /// thought reports its end.
     pub(super) fn worker_as_call(&self, seq: Seq, worker: &WorkerUpdate, out: &mut Vec<u8>) {
         let id = format!("worker-{}-{}", worker.worker_id, worker.cycle);
         let title = titled(&worker.worker_name, cycle_task(worker));
         let (status, text) = match worker.event {
             WorkerEvent::WorkerSpawned => return self.call_begins(&id, &title, out),
-            // The cycle that follows says so.
+            // The cycle that follows shows the progress.
             WorkerEvent::WorkerProgressed => return,
             WorkerEvent::WorkerWaitingForInput => {
                 let text = "Done for now, and waiting for input";
@@ -97,7 +98,7 @@ impl UpdateProjector {
         }
     }
 
-    /// A composition as one tool call; its children are not shown.
+    /// Writes a composition as one tool call; its children are not shown.
     pub(super) fn composition_begins(&self, run: &CompositionRun, out: &mut Vec<u8>) {
         self.call_begins(&composition_id(run), &composition_title(run), out);
     }
@@ -140,7 +141,7 @@ impl UpdateProjector {
     }
 }
 
-/// What this cycle is about; a worker that is triggered again does something else.
+/// Returns the task of this cycle; a worker that is triggered again has a different one.
 pub(super) fn cycle_task(worker: &WorkerUpdate) -> &str {
     match worker.metadata.task.as_str() {
         "" => &worker.worker_task,
@@ -156,7 +157,7 @@ fn composition_title(run: &CompositionRun) -> String {
     titled("Composition", &run.language)
 }
 
-/// Two texts with a colon between them, where there are two.
+/// Joins two texts with a colon, unless one is empty.
 fn titled(title: &str, text: &str) -> String {
     match (title, text.trim()) {
         (title, "") => title.to_owned(),
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_name_is_none() {
+    fn handoff_skips_empty_names() {
         let to = |label: &str, id: &str, kind: &str| {
             handoff(&HandoffArtifact {
                 target_persona_or_human: HandoffTarget {

@@ -34,7 +34,7 @@ pub(super) fn thought<'a>(text: &'a str, id: Option<&'a MessageId>) -> StandardU
     }
 }
 
-/// A tool call, with its name for clients whose schema has one.
+/// Builds a tool call, with the tool's name for clients whose schema has that member.
 pub(super) fn tool_call(
     call: &harn_model::ToolCall,
     replay: bool,
@@ -74,7 +74,7 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
     };
     StandardUpdate::ToolCallUpdate(ToolCallWire {
         tool_call_id: update.tool_call_id.as_str(),
-        // The runtime fills it; only an old log lacks it.
+        // The runtime sets the title; only an old log lacks it.
         title: Some(update.title.as_deref().unwrap_or(&update.tool_name)),
         name: None,
         kind: None,
@@ -88,8 +88,7 @@ pub(super) fn tool_call_update<'a>(update: &'a ToolCallUpdate, replay: bool) -> 
 }
 
 impl UpdateProjector {
-    /// A message that reached the agent in the middle of a turn: whole where the contract's update is
-    /// understood, else in pieces.
+    /// Writes a message that reached the agent during a turn: whole in the profile `harn`, else as chunks.
     pub(super) fn user_message(
         &self,
         id: &MessageId,
@@ -114,8 +113,8 @@ impl UpdateProjector {
         }
     }
 
-    /// A prompt: in pieces for everyone. Typed clients drop an update they do not know, and a host that
-    /// takes the extensions through one would lose the user's own words from every replay.
+    /// Writes a prompt, as chunks for every client. Typed clients drop an unknown update, and a host that
+    /// receives the extensions through such a client would lose the user's own words from every replay.
     pub(super) fn prompt(
         &self,
         id: &MessageId,
@@ -136,7 +135,7 @@ impl UpdateProjector {
         }
     }
 
-    /// Sent also without entries: that takes the plan before it away.
+    /// Writes a plan, also one without entries: that removes the previous plan.
     pub(super) fn plan(&self, plan: &Plan, out: &mut Vec<u8>) {
         if self.dialect.newer.plans {
             return self.plan_by_id(plan, out);
@@ -148,7 +147,7 @@ impl UpdateProjector {
     }
 }
 
-/// The whole document, where there is one.
+/// Returns the plan's document as metadata, if there is one.
 pub(super) fn plan_meta(plan: &Plan) -> Option<HarnMeta<PlanMeta<'_>>> {
     match plan {
         Plan::Entries(_) => None,
@@ -158,7 +157,7 @@ pub(super) fn plan_meta(plan: &Plan) -> Option<HarnMeta<PlanMeta<'_>>> {
     }
 }
 
-/// Which client said it.
+/// Returns the author of a message as metadata.
 fn said_by(author: Option<&LiveAuthor>) -> Option<HarnMeta<UserMeta<'_>>> {
     author.map(|live_session| {
         HarnMeta::new(UserMeta {

@@ -1,4 +1,4 @@
-//! What an event becomes in each profile.
+//! Tests of the lines of an event in each profile.
 
 use std::borrow::Borrow;
 
@@ -35,7 +35,7 @@ fn live(dialect: impl Into<Dialect>) -> UpdateProjector {
     UpdateProjector::new(&"s".into(), dialect, false)
 }
 
-/// The updates, or the params of agent events.
+/// Checks the updates, or the params of agent events.
 fn check(
     profile: Profile,
     events: impl IntoIterator<Item = AgentEvent>,
@@ -69,7 +69,7 @@ fn event(value: Value) -> AgentEvent {
 }
 
 #[test]
-fn a_message_says_what_a_person_should_see_of_it() {
+fn message_carries_its_visible_text() {
     let chunk = || [AgentEvent::message("\u{1b}[1mbold\u{1b}[0m\n")];
     let both = expect![[r#"
         {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\u001b[1mbold\u001b[0m\n","_meta":{"harn":{"visible_delta":"bold\n","visible_text":"bold\n"}}}}
@@ -83,7 +83,7 @@ fn a_message_says_what_a_person_should_see_of_it() {
             {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\u001b[1mbold\u001b[0m\n"}}
         "#]],
     );
-    // Nothing to see is something to say: a host would show the text itself.
+    // An empty visible text is sent too: otherwise a host would show the text itself.
     check(
         Profile::Harn,
         [AgentEvent::message("\u{1b}[0m")],
@@ -93,7 +93,7 @@ fn a_message_says_what_a_person_should_see_of_it() {
     );
 }
 
-/// acpx and Toad show thoughts one after another without a separator.
+/// acpx and Toad join thoughts without a separator.
 #[test]
 fn a_plain_note_is_a_paragraph_between_any_neighbours() {
     let progress = |text: &str| event(json!({"type": "progress", "phase": "p", "message": text}));
@@ -114,7 +114,7 @@ fn a_plain_note_is_a_paragraph_between_any_neighbours() {
 }
 
 #[test]
-fn a_users_message_is_whole_only_where_that_is_understood() {
+fn user_message_is_whole_only_in_harn() {
     let message = || {
         let blocks = json!([{"type": "text", "text": "and"}, {"type": "text", "text": ""}, {"type": "text", "text": "so"}]);
         [event(
@@ -137,7 +137,7 @@ fn a_users_message_is_whole_only_where_that_is_understood() {
 }
 
 #[test]
-fn a_prompt_comes_in_pieces_for_everyone() {
+fn prompt_is_sent_as_chunks_in_every_profile() {
     let blocks = json!([{"type": "text", "text": "Hello"}]);
     let prompt = event(json!({"type": "turn_started", "message_id": "m-1", "prompt": blocks}));
     for profile in ALL {
@@ -152,7 +152,7 @@ fn a_prompt_comes_in_pieces_for_everyone() {
 }
 
 #[test]
-fn nothing_is_said_empty() {
+fn empty_events_write_no_lines() {
     for profile in ALL {
         silent(profile, AgentEvent::message(""));
         silent(profile, AgentEvent::thought(""));
@@ -178,7 +178,7 @@ fn nothing_is_said_empty() {
 }
 
 #[test]
-fn an_extension_leaves_as_its_profile_says() {
+fn extension_takes_the_form_of_its_profile() {
     let progress = || {
         [AgentEvent::Progress(Box::new(Progress {
             phase: "index".to_owned(),
@@ -212,7 +212,7 @@ fn an_extension_leaves_as_its_profile_says() {
 }
 
 #[test]
-fn a_client_with_a_list_gets_what_is_on_it() {
+fn client_receives_only_the_extensions_on_its_list() {
     let log = event(json!({"type": "log", "level": "info", "message": "here"}));
     let progress = event(json!({"type": "progress", "phase": "p", "message": "here"}));
     for profile in [Profile::Harn, Profile::Meta] {
@@ -226,7 +226,7 @@ fn a_client_with_a_list_gets_what_is_on_it() {
             lines(&live(profile), log.clone())
         );
         assert_eq!(lines(&projector, progress.clone()), [] as [Value; 0]);
-        // What is no session update is not on the list, and comes.
+        // The list covers session updates only; agent events are always sent.
         let seam = AgentEvent::LoopCheckpoint(LoopCheckpoint {
             iteration: 2,
             seam: Seam::PreCompact,
@@ -252,7 +252,7 @@ fn worker(event: WorkerEvent, cycle: u64, metadata: WorkerMetadata) -> AgentEven
 }
 
 #[test]
-fn a_plain_client_sees_a_worker_as_a_call_a_cycle() {
+fn plain_client_receives_a_worker_as_one_call_per_cycle() {
     let none = WorkerMetadata::default;
     let waited = WorkerMetadata {
         awaiting_started_at: Some("2026-01-01T00:00:00Z".to_owned()),
@@ -270,7 +270,7 @@ fn a_plain_client_sees_a_worker_as_a_call_a_cycle() {
             worker(WorkerEvent::WorkerProgressed, 1, none()),
             worker(WorkerEvent::WorkerSpawned, 2, none()),
             worker(WorkerEvent::WorkerFailed, 2, failed),
-            // One that ends while it waits has no call open.
+            // A worker that ends while it waits has no open call.
             worker(WorkerEvent::WorkerCancelled, 2, waited),
         ],
         expect![[r#"
@@ -284,7 +284,7 @@ fn a_plain_client_sees_a_worker_as_a_call_a_cycle() {
 }
 
 #[test]
-fn a_plain_client_sees_a_composition_as_one_call() {
+fn plain_client_receives_a_composition_as_one_call() {
     let run = |error: Option<&str>| {
         Box::new(CompositionRun {
             run_id: "r".to_owned(),
@@ -310,7 +310,7 @@ fn a_plain_client_sees_a_composition_as_one_call() {
 }
 
 #[test]
-fn agent_events_stand_beside_their_session() {
+fn agent_event_fields_are_beside_the_session_id() {
     let report = ProgressReport {
         message: None,
         entries: Vec::new(),

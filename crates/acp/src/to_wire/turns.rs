@@ -1,5 +1,5 @@
-//! Turns where they begin and end, for clients that have event ids: the answer to a prompt reaches only who
-//! sent it, and not even them if they come back over another connection.
+//! Markers for the start and end of turns, for clients with event ids: the answer to a prompt reaches only
+//! its sender, and not even the sender after a reconnect over another connection.
 
 use harn_model::{MessageId, TurnId, TurnOutcome};
 
@@ -10,7 +10,8 @@ use crate::{
 };
 
 impl UpdateProjector {
-    /// Comes behind the prompt, so that who sent it and is spared it is not told it by coming back.
+    /// Writes the marker after the prompt. The sender's stream omits its own prompt; the marker has the last
+    /// id of the event, so a reconnect does not send the prompt either.
     pub(super) fn turn_started(
         &self,
         turn: Option<&TurnId>,
@@ -38,8 +39,8 @@ impl UpdateProjector {
         }
     }
 
-    /// Takes the prompt away from the lines of a turn that begins, which were written from `start` on, for
-    /// whoever sent it; what is left keeps its place.
+    /// Removes the prompt from the lines of a starting turn, which begin at `start`, for the sender of the
+    /// prompt. The remaining line keeps its event id.
     pub(crate) fn without_prompt(&self, start: usize, out: &mut Vec<u8>) {
         let marker = self.dialect.event_ids && self.dialect.profile != Profile::Acp;
         let written = &out[start..];

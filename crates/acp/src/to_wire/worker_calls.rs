@@ -1,4 +1,4 @@
-//! Tool calls of workers on the stream of the session they work for.
+//! Tool calls of workers in the stream of the session that they work for.
 
 use harn_model::{PermissionAsked, WorkerCall, WorkerCallStep};
 
@@ -12,8 +12,9 @@ use crate::{
 };
 
 impl UpdateProjector {
-    /// A client that observes workers' calls sees all of them. Every other client sees those that somebody is
-    /// asked about, from just before the question on: no question names a call that its client does not know.
+    /// Writes a worker's call. A client that observes workers' calls receives all of them. Every other client
+    /// receives only those with a permission request, from just before the request on: no request names a
+    /// call that its client does not know.
     pub(super) fn worker_call(&self, call: &WorkerCall, replay: bool, out: &mut Vec<u8>) {
         let all = self.dialect.worker_calls;
         let named = self.dialect.newer.members;
@@ -30,7 +31,7 @@ impl UpdateProjector {
         self.update(&with_worker(update, call), out);
     }
 
-    /// Announces the call of a permission request, for a client that came after its announcement.
+    /// Announces the call of a permission request to a client that connected after the call's announcement.
     pub(crate) fn asked_call(&self, ask: &PermissionAsked, out: &mut Vec<u8>) {
         let named = self.dialect.newer.members;
         let update = tool_call(&ask.tool_call, false, named);

@@ -1,4 +1,4 @@
-//! `host/capabilities`: which operations a host has, however it lists them.
+//! `host/capabilities`: the operations of a host, in each form in which a host may list them.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, name};
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct AskCapabilities<'a> {
-    /// For which session.
+    /// The session that the request belongs to.
     pub(crate) session_id: &'a str,
 }
 
@@ -26,7 +26,7 @@ impl BridgeRequest for AskCapabilities<'_> {
         let Value::Object(mut capabilities) = answer else {
             return Err(BridgeAnswerError::NotAnObject);
         };
-        // Every answer may have it.
+        // Every answer may contain `_meta`.
         capabilities.remove("_meta");
         let read = capabilities
             .into_iter()
@@ -52,7 +52,7 @@ fn operations(said: Value) -> Result<BTreeSet<String>, BridgeAnswerError> {
                 operations.map(|it| name(Some(it)).ok_or(BridgeAnswerError::Operation));
             operations.collect()
         }
-        // What is said of an operation does not matter, unless it is that there is none.
+        // The value of an operation does not matter, unless it denies the operation.
         Value::Object(operations) => {
             let offered = |said: &Value| !matches!(said, Value::Null | Value::Bool(false));
             let operations = operations.into_iter().filter(|(_, said)| offered(said));
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_are_listed_in_any_of_five_ways() {
+    fn capabilities_accept_five_forms_of_lists() {
         for said in [
             json!(["exec", "list_shells"]),
             json!({"ops": ["list_shells", "exec"]}),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn malformed_capabilities_are_rejected() {
         let read = |answer| AskCapabilities::read(answer).unwrap_err();
         assert_eq!(read(json!(["process"])), BridgeAnswerError::NotAnObject);
         assert_eq!(read(json!(null)), BridgeAnswerError::NotAnObject);

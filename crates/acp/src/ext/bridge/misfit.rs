@@ -1,50 +1,51 @@
-//! Answers of a host that cannot be used: what would be right, and never a value, which may be a secret.
+//! Errors for invalid answers of a host. A message states what is expected and never quotes a value, which
+//! may be a secret.
 
-/// Why an answer cannot be used.
+/// The reason why an answer is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BridgeAnswerError {
-    /// It holds no list.
+    /// The answer contains no list.
     #[error("expected a list, or an object with the list `{0}`")]
     NoList(&'static str),
-    /// It is no object.
+    /// The answer is no object.
     #[error("expected an object")]
     NotAnObject,
-    /// An entry of the list is no object; counted from one.
+    /// An entry of the list is no object; the index counts from one.
     #[error("entry {0}: expected an object")]
     Entry(usize),
     /// An entry of the list lacks a name.
     #[error("entry {at}: expected `{member}` to be a text that is not blank")]
     Unnamed {
-        /// Which, counted from one.
+        /// The index of the entry, from one.
         at: usize,
-        /// What it lacks.
+        /// The missing member.
         member: &'static str,
     },
-    /// It lacks a name.
+    /// The answer lacks a name.
     #[error("expected `{0}` to be a text that is not blank")]
     Nameless(&'static str),
-    /// It lacks a text.
+    /// The answer lacks a text.
     #[error("expected `{0}` to be a text")]
     NoText(&'static str),
-    /// A member is something else than an object.
+    /// A member is not an object.
     #[error("expected `{0}` to be an object")]
     NoObject(&'static str),
-    /// A capability does not say which operations it has.
+    /// A capability does not list its operations.
     #[error(
         "expected each capability to be a list of operations, or an object with `ops` or `operations`"
     )]
     Capability,
-    /// An operation is no name.
+    /// An operation is not a name.
     #[error("expected each operation to be a text that is not blank")]
     Operation,
 }
 
-/// What serde wanted, from words that also repeat the value.
+/// Returns what serde expected, without the value that serde's message quotes.
 pub(crate) fn without_value(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rsplit_once(", expected ") {
         Some((_, wanted)) => format!("expected {wanted}"),
-        // The name is one of ours.
+        // The field name is one of ours, so it is no secret.
         None if message.starts_with("missing field") => message,
         None => "of another shape than it should be".to_owned(),
     }

@@ -1,7 +1,7 @@
-//! The host bridge: what a host that declared it is asked for beyond ACP, and what it may say.
+//! The host bridge: requests beyond ACP to a host that declared it, and the host's notifications.
 //!
-//! One table gives the names, the params we write, the answers we read, what is advertised and the schemas.
-//! Reading an answer is pure. Nothing here asks: that is the host port's business.
+//! One table defines the names, the params that are written, the answers that are read, the advertisement and
+//! the schemas. Parsing an answer is pure. This module sends nothing; the host port does that.
 
 mod capabilities;
 pub(crate) mod misfit;
@@ -31,7 +31,7 @@ pub(crate) use tools::ListTools;
 use super::{capabilities::SingleMethod, schema};
 
 impl BridgeMethod {
-    /// How long a host may take to answer it.
+    /// Returns how long a host may take to answer the request.
     #[must_use]
     pub const fn deadline(self, deadlines: &HostDeadlines) -> Duration {
         match self {
@@ -47,13 +47,12 @@ impl BridgeMethod {
 
 /// A request to a host.
 pub(crate) trait BridgeRequest: Serialize {
-    /// Which.
     const METHOD: BridgeMethod;
 
-    /// What comes of it.
+    /// The parsed answer of the host.
     type Answer;
 
-    /// Reads a host's answer, in any of the forms that are accepted.
+    /// Parses a host's answer, in any of the accepted forms.
     fn read(answer: Value) -> Result<Self::Answer, BridgeAnswerError>;
 }
 
@@ -69,16 +68,16 @@ macro_rules! bridge_methods {
         }
 
         impl BridgeMethod {
-            /// All of them.
+            /// All requests.
             pub const ALL: &'static [Self] = &[$(Self::$request),*];
 
-            /// Its name.
+            /// Returns the method name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$request => $asked,)* }
             }
 
-            /// The request of this name.
+            /// Returns the request with this name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name {
@@ -88,17 +87,17 @@ macro_rules! bridge_methods {
             }
         }
 
-        /// What a host that declared the bridge may tell us.
+        /// A notification from a host that declared the bridge.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum BridgeNotification {
             $($(#[$about])* $notification,)*
         }
 
         impl BridgeNotification {
-            /// All of them.
+            /// All notifications.
             pub const ALL: &'static [Self] = &[$(Self::$notification),*];
 
-            /// Its name.
+            /// Returns the method name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$notification => $heard,)* }
@@ -125,7 +124,7 @@ macro_rules! bridge_methods {
             $($(#[$doc])* #[serde(rename = $asked)] $request: $answer,)*
         }
 
-        /// The methods as `initialize` tells of them.
+        /// The methods as `initialize` advertises them.
         #[derive(Serialize, JsonSchema)]
         #[allow(non_snake_case, reason = "one member a method")]
         #[schemars(rename = "BridgeMethods")]
@@ -151,13 +150,13 @@ bridge_methods! {
         /// Asks for an operation of the host.
         Call = "host/call" "Asks for an operation of the host.":
             HostCall<'a> => Value;
-        /// Asks which operations there are.
+        /// Asks which operations the host has.
         Capabilities = "host/capabilities" "Asks which operations the host has.":
             AskCapabilities<'a> => tests::CapabilitiesAnswer;
         /// Asks for the tools of the host.
         ToolsList = "host/tools/list" "Asks for the tools of the host.":
             ListTools => tests::ToolsAnswer;
-        /// Has the host rank skills.
+        /// Asks the host to rank skills.
         SkillMatch = "skill/match" "Has the host rank skills.":
             MatchSkills => tests::MatchAnswer;
         /// Asks for a skill of the host.
@@ -168,12 +167,12 @@ bridge_methods! {
             ListSkills => tests::SkillsAnswer;
     }
     notifications {
-        /// The host has other skills than before.
+        /// The skills of the host changed.
         SkillsUpdate = "skills/update" "Tells that the host has other skills than before.";
     }
 }
 
-/// No params.
+/// Empty params.
 #[derive(Serialize, serde::Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct NoParams {}
@@ -182,9 +181,9 @@ pub(crate) struct NoParams {}
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct CallTool<'a> {
-    /// Which tool.
+    /// The name of the tool.
     pub(crate) name: &'a str,
-    /// One: the object of its arguments.
+    /// Exactly one value: the object with the tool's arguments.
     pub(crate) args: [Value; 1],
 }
 
@@ -202,11 +201,11 @@ impl BridgeRequest for CallTool<'_> {
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct HostCall<'a> {
-    /// For which session.
+    /// The session that the request belongs to.
     pub(crate) session_id: &'a str,
-    /// The operation, capability and all.
+    /// The operation's full name, with its capability.
     pub(crate) name: &'a str,
-    /// What it takes; see the schema of the operations.
+    /// The operation's arguments; see the schema of the operations.
     pub(crate) args: Value,
 }
 
@@ -219,7 +218,7 @@ impl BridgeRequest for HostCall<'_> {
     }
 }
 
-/// The list at the first of these places that has one; the answer itself is the place "".
+/// Returns the list at the first of these JSON pointers that has one; "" is the answer itself.
 fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
     places
         .iter()
@@ -229,7 +228,7 @@ fn list(mut answer: Value, places: &[&str]) -> Option<Vec<Value>> {
         })
 }
 
-/// The entries of a list, counted from one, each name once.
+/// Parses the entries of a list, counted from one, and drops entries whose name is a duplicate.
 fn distinct<T>(
     what: &str,
     list: Vec<Value>,
@@ -249,7 +248,7 @@ fn distinct<T>(
     Ok(distinct)
 }
 
-/// A text that says something.
+/// Returns a string that is not blank.
 fn name(value: Option<Value>) -> Option<String> {
     match value {
         Some(Value::String(text)) if !text.trim().is_empty() => Some(text),
@@ -257,7 +256,6 @@ fn name(value: Option<Value>) -> Option<String> {
     }
 }
 
-/// A text, or nothing.
 fn text(value: Option<Value>) -> Option<String> {
     match value {
         Some(Value::String(text)) => Some(text),

@@ -1,5 +1,5 @@
-//! Operations of a host that the agent may ask for with `host/call`: the one table of their names, of what
-//! they take and of what they give.
+//! The operations of a host that the agent may request with `host/call`: one table of their names, arguments
+//! and results.
 
 use crate::JsonSchema;
 use harn_model::{
@@ -13,7 +13,7 @@ use super::{NoParams, misfit};
 
 macro_rules! process_operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal / $full:literal: $params:ty => $result:ty;)*) => {
-        /// An operation of a host, of its capability `process`.
+        /// An operation of a host's capability `process`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
         #[schemars(rename = "ProcessOperation")]
         pub enum ProcessOperation {
@@ -21,10 +21,10 @@ macro_rules! process_operations {
         }
 
         impl ProcessOperation {
-            /// All of them, advertised at `initialize`.
+            /// All operations, as `initialize` advertises them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The operation of this name, capability and all.
+            /// Returns the operation with this full name, which includes the capability.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name {
@@ -33,7 +33,7 @@ macro_rules! process_operations {
                 }
             }
 
-            /// The name, capability and all.
+            /// Returns the full name, with the capability.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -41,14 +41,14 @@ macro_rules! process_operations {
                 }
             }
 
-            /// The arguments as they are sent; the error says what is wrong with them.
+            /// Returns the arguments as they are sent. The error describes what is wrong with them.
             pub fn args(self, args: &Value) -> Result<Value, String> {
                 match self {
                     $(Self::$variant => as_written::<$params>(args),)*
                 }
             }
 
-            /// Whether this is a result of it; the error says what is wrong with it.
+            /// Checks the result of the operation. The error describes what is wrong with it.
             pub fn check_result(self, result: &Value) -> Result<(), String> {
                 match self {
                     $(Self::$variant => read::<$result>(result).map(drop),)*
@@ -56,7 +56,7 @@ macro_rules! process_operations {
             }
         }
 
-        /// Every operation with what it takes and what it gives, for the schema.
+        /// Every operation with its arguments and its result, for the schema.
         #[cfg(test)]
         #[derive(Serialize, JsonSchema)]
         #[schemars(deny_unknown_fields)]
@@ -72,27 +72,27 @@ macro_rules! process_operations {
 }
 
 process_operations! {
-    /// The shells the host has.
+    /// Lists the host's shells.
     ListShells = "list_shells" / "process.list_shells": NoParams => ShellList;
-    /// The one to use.
+    /// Returns the default shell.
     GetDefaultShell = "get_default_shell" / "process.get_default_shell": NoParams => Option<SystemShell>;
-    /// Use another from now on.
+    /// Changes the default shell.
     SetDefaultShell = "set_default_shell" / "process.set_default_shell": SetDefaultShell => SystemShell;
-    /// How to run a command in a shell.
+    /// Returns how to run a command in a shell.
     ShellInvocation = "shell_invocation" / "process.shell_invocation": ShellCommand => ShellInvocation;
-    /// Run a command to its end.
+    /// Runs a command to its end.
     Exec = "exec" / "process.exec": ProcessExec => ProcessExit;
 }
 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
-    // By position its members would fit by luck.
+    // serde also reads a struct from an array by position, where its members could fit by chance.
     if value.is_array() {
         return Err("expected an object".to_owned());
     }
     T::deserialize(value).map_err(|e| misfit::without_value(&e))
 }
 
-/// Read and written again, so that a name we only accept is not one we send.
+/// Deserializes and serializes the value, so that an accepted alias is not sent.
 fn as_written<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
     let read = read::<T>(value)?;
     serde_json::to_value(read).map_err(|e| misfit::without_value(&e))
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_advertised_operation_has_its_name() {
+    fn every_advertised_operation_is_found_by_its_full_name() {
         for operation in ProcessOperation::ALL {
             let name = serde_json::to_value(operation).unwrap();
             let full = format!("process.{}", name.as_str().unwrap());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_results_are_held_to_their_types() {
+    fn arguments_and_results_must_match_their_types() {
         let set = ProcessOperation::SetDefaultShell;
         assert!(set.args(&json!({})).is_err());
         assert!(set.check_result(&json!({"id": "zsh"})).is_err());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_only_accepted_is_not_sent() {
+    fn accepted_alias_is_not_sent() {
         let set = |args: Value| ProcessOperation::SetDefaultShell.args(&args).unwrap();
         let sent = json!({"shell_id": "zsh"});
         assert_eq!(set(json!({"id": "zsh"})), sent);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_a_line_or_its_words() {
+    fn exec_accepts_a_command_line_or_a_list_of_words() {
         let args = |args: Value| ProcessOperation::Exec.args(&args);
         let line = json!({"command": "make all"});
         assert_eq!(args(line.clone()).unwrap(), line);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misfit_is_told_without_its_value() {
+    fn error_message_omits_the_rejected_value() {
         let set = ProcessOperation::SetDefaultShell;
         let told = |args: Value| set.args(&args).unwrap_err();
         assert_eq!(told(json!({})), "missing field `shell_id`");

@@ -1,4 +1,4 @@
-//! `skill/match`: a host ranks skills. Its word is advice: what cannot be read of it counts as unsaid.
+//! `skill/match`: a host ranks skills. The ranking is advice: malformed parts count as absent.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ impl BridgeRequest for MatchSkills {
     const METHOD: BridgeMethod = BridgeMethod::SkillMatch;
     type Answer = Vec<SkillCandidate>;
 
-    /// Best first, each name once.
+    /// Returns the candidates, best first, without duplicate names.
     fn read(answer: Value) -> Result<Vec<SkillCandidate>, BridgeAnswerError> {
         let matches = list(answer, &["/matches", "/skills", "/result/matches", ""]);
         let matches = matches.unwrap_or_default().into_iter();
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_that_has_a_list_counts() {
+    fn first_member_with_a_list_counts() {
         let a = json!([{"name": "a"}]);
         let b = json!([{"name": "b"}]);
         assert_eq!(names(json!({"matches": a, "skills": b})), ["a"]);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_finite_and_not_negative_and_the_best_comes_first() {
+    fn scores_are_clamped_and_sorted_best_first() {
         let ranked = read(json!([
             {"name": "low", "score": 0.5, "reason": "some"},
             {"name": "unsaid"},

@@ -1,4 +1,4 @@
-//! `skills/list` and `skills/fetch`: the skills of a host, its eighth layer.
+//! `skills/list` and `skills/fetch`: the skills of a host, the eighth layer of skills.
 
 use crate::JsonSchema;
 use harn_model::{HostSkill, SkillRef};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
 
-/// The params of `skills/list`, of which there are none.
+/// The params of `skills/list`, which has none.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ListSkills {}
@@ -29,7 +29,7 @@ fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, BridgeAnswerError> {
     let mut named =
         |member| name(entry.remove(member)).ok_or(BridgeAnswerError::Unnamed { at, member });
     let (id, name) = (named("id")?, named("name")?);
-    // Some hosts put into the list what others hand over with the skill.
+    // Some hosts put into the list what others send with `skills/fetch`.
     let mut manifest = match entry.remove("manifest") {
         Some(Value::Object(manifest)) => manifest,
         _ => Map::new(),
@@ -45,7 +45,7 @@ fn skill_ref(entry: Value, at: usize) -> Result<SkillRef, BridgeAnswerError> {
     })
 }
 
-/// A list of texts; none where it holds anything else.
+/// Parses a list of strings; `None` if it contains anything else.
 fn texts(value: Value) -> Option<Vec<String>> {
     serde_json::from_value(value).ok()
 }
@@ -54,11 +54,12 @@ fn texts(value: Value) -> Option<Vec<String>> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct FetchSkill<'a> {
-    /// Which, as it was listed.
+    /// The id of the skill, as listed.
     pub(crate) id: &'a str,
 }
 
-/// What stands beside a manifest, or beside its members where they are not in an object of their own.
+/// The members that do not belong to the manifest if the manifest's members are not in an object of their
+/// own.
 const BESIDE: [&str; 6] = ["_meta", "body", "description", "id", "name", "source"];
 
 impl BridgeRequest for FetchSkill<'_> {
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_comes_bare_or_wrapped() {
+    fn skill_list_may_be_bare_or_wrapped() {
         let skills = json!([
             {"id": "ops/deploy", "name": "deploy", "description": "Ship it", "source": "host"},
             {"id": "review", "name": "review"},
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn another_list_is_refused() {
+    fn malformed_skill_list_is_rejected() {
         let read = |answer| ListSkills::read(answer).unwrap_err();
         for answer in [
             json!(null),
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_is_nested_or_flat() {
+    fn skill_manifest_may_be_nested_or_flat() {
         let manifest = json!({"allowed_tools": ["git"], "when_to_use": "to ship"});
         let nested = json!({"id": "d", "name": "deploy", "description": "Ship", "body": "# Ship", "manifest": manifest});
         let flat = json!({"id": "d", "source": "host", "name": "deploy", "description": "Ship", "body": "# Ship",
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn another_skill_is_refused() {
+    fn malformed_skill_is_rejected() {
         let read = |answer| FetchSkill::read(answer).unwrap_err();
         assert_eq!(read(json!([])), BridgeAnswerError::NotAnObject);
         assert_eq!(

@@ -1,4 +1,5 @@
-//! The names of the bridge, and the answers of hosts as their schemas have them: they are read without a type.
+//! Tests of the bridge's names, and the schema types of the hosts' answers, which the program parses without
+//! types.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ fn every_method_has_one_name() {
     }
 }
 
-/// What a host may answer to `skills/list`.
+/// A host's answer to `skills/list`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -28,25 +29,25 @@ pub(super) enum SkillsAnswer {
     Listed { skills: Vec<SkillRef> },
 }
 
-/// What a host may answer to `skills/fetch`. Without `manifest` its members stand beside the others.
+/// A host's answer to `skills/fetch`. Without `manifest`, its members are beside the others.
 #[derive(JsonSchema)]
 #[schemars(rename = "HostSkill")]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct SkillAnswer {
-    /// Its name.
+    /// The name of the skill.
     name: String,
-    /// What it is for.
+    /// The purpose of the skill.
     description: Option<String>,
-    /// Its text.
+    /// The text of the skill.
     body: String,
-    /// The rest of what a `SKILL.md` says before its text.
+    /// The other fields of the header of a `SKILL.md`.
     manifest: Option<Map<String, Value>>,
-    /// The same, flat.
+    /// The manifest's members, if `manifest` is absent.
     #[serde(flatten)]
     flat: Map<String, Value>,
 }
 
-/// What a host may answer.
+/// A host's answer to `host/tools/list`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -56,35 +57,35 @@ pub(super) enum ToolsAnswer {
     Wrapped { result: ToolsListed },
 }
 
-/// The list in an envelope.
+/// The list inside an envelope.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct ToolsListed {
     tools: Vec<ToolEntry>,
 }
 
-/// A tool; of several names for one thing the first one counts.
+/// A tool; of several names for one member, the first one counts.
 #[derive(JsonSchema)]
 #[schemars(rename = "HostToolEntry")]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct ToolEntry {
-    /// Its name.
+    /// The name of the tool.
     name: String,
-    /// What it does.
+    /// The description of the tool.
     description: Option<String>,
-    /// The same, as older hosts call it.
+    /// The description, as older hosts call it.
     short_description: Option<String>,
     /// The JSON Schema of its arguments.
     schema: Option<Map<String, Value>>,
-    /// The same, as older hosts call it.
+    /// The JSON Schema, as older hosts call it.
     parameters: Option<Map<String, Value>>,
-    /// The same, as older hosts call it.
+    /// The JSON Schema, as older hosts call it.
     input_schema: Option<Map<String, Value>>,
-    /// Whether it should not be used any more.
+    /// Whether the tool is deprecated.
     deprecated: Option<bool>,
 }
 
-/// What a host may answer.
+/// A host's answer to `skill/match`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -95,7 +96,7 @@ pub(super) enum MatchAnswer {
     Bare(Vec<MatchEntry>),
 }
 
-/// The list in an envelope.
+/// The list inside an envelope.
 #[derive(JsonSchema)]
 #[schemars(rename = "SkillMatches")]
 #[expect(dead_code, reason = "only its schema is of use")]
@@ -103,21 +104,21 @@ pub(super) struct SkillMatches {
     matches: Vec<MatchEntry>,
 }
 
-/// A skill that fits.
+/// A skill that matches.
 #[derive(JsonSchema)]
 #[schemars(rename = "SkillMatchEntry")]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct MatchEntry {
-    /// One of the candidates; others are ignored.
+    /// The name of a candidate; other names are ignored.
     name: String,
-    /// How well; higher comes first. 1 if it is not said.
+    /// The quality of the match, the best first; 1 by default.
     #[schemars(range(min = 0))]
     score: Option<f64>,
-    /// Why, for people.
+    /// The reason of the match, for people.
     reason: Option<String>,
 }
 
-/// What a host may answer.
+/// A host's answer to `host/capabilities`.
 pub(super) type CapabilitiesAnswer = BTreeMap<String, CapabilityEntry>;
 
 /// The operations of a capability.
@@ -131,7 +132,7 @@ pub(super) enum CapabilityEntry {
     Spelled { operations: OperationNames },
 }
 
-/// Names, or an object a name.
+/// A list of names, or an object with one member per name.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "HostOperationNames")]
@@ -141,13 +142,13 @@ pub(super) enum OperationNames {
     Described(Map<String, Value>),
 }
 
-/// What an operation takes and gives.
+/// The arguments and the result of an operation.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
 #[schemars(rename = "Exchange")]
 pub(super) struct OperationExchange<P, R> {
-    /// What `args` holds.
+    /// The content of `args`.
     args: P,
-    /// What the host answers.
+    /// The host's answer.
     result: R,
 }

@@ -1,4 +1,4 @@
-//! `host/tools/list`: the tools of a host, each with exactly four members whatever the host calls them.
+//! `host/tools/list`: the tools of a host, each converted to exactly four members.
 
 use crate::JsonSchema;
 use harn_model::HostTool;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{BridgeAnswerError, BridgeMethod, BridgeRequest, distinct, list, name, text};
 
-/// The params of `host/tools/list`, of which there are none.
+/// The params of `host/tools/list`, which has none.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ListTools {}
@@ -16,7 +16,7 @@ impl BridgeRequest for ListTools {
     const METHOD: BridgeMethod = BridgeMethod::ToolsList;
     type Answer = Vec<HostTool>;
 
-    /// Refuses the list whole where an entry has no name: half a list would pass for all of it.
+    /// Rejects the whole list if an entry has no name: half a list would pass for a complete one.
     fn read(answer: Value) -> Result<Vec<HostTool>, BridgeAnswerError> {
         let tools = list(answer, &["", "/tools", "/result/tools"]);
         let tools = tools.ok_or(BridgeAnswerError::NoList("tools"))?;
@@ -41,7 +41,7 @@ fn tool(entry: Value, at: usize) -> Result<HostTool, BridgeAnswerError> {
     })
 }
 
-/// The first of these that is said.
+/// Returns the schema from the first of these members that is not null.
 fn schema(entry: &mut Map<String, Value>, tool: &str) -> Value {
     let members = ["schema", "parameters", "input_schema"];
     let said = members.iter().find_map(|member| {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_comes_bare_or_wrapped() {
+    fn tool_list_may_be_bare_or_wrapped() {
         let tools = json!([{"name": "dice", "description": "Rolls", "schema": {"type": "object"}, "deprecated": true}]);
         let expected = expect![[r#"
             {"name":"dice","description":"Rolls","schema":{"type":"object"},"deprecated":true}
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn older_names_are_read_where_the_newer_are_not_said() {
+    fn older_names_are_read_if_the_newer_are_absent() {
         check(
             json!([
                 {"name": "a", "short_description": "A", "parameters": {"p": 1}},
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_alike_the_first_counts() {
+    fn first_of_two_tools_with_one_name_counts() {
         check(
             json!([{"name": "a", "description": "1"}, {"name": "b"}, {"name": "a", "description": "2"}]),
             &expect![[r#"
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_tools_is_refused_whole() {
+    fn malformed_tool_list_is_rejected_as_a_whole() {
         let no_list = expect![[r#"
             expected a list, or an object with the list `tools`
         "#]];

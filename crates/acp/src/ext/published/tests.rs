@@ -1,4 +1,4 @@
-//! `spec/schemas` says what the code writes: generated from its types, and compared with them here.
+//! Checks that `spec/schemas` equals the schemas that are generated from the types.
 
 mod shapes;
 
@@ -37,21 +37,21 @@ use crate::{
     permission,
 };
 
-/// The params of an agent event's notification, the session beside the event's own fields.
+/// The params of an agent event's notification: the session beside the event's own fields.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 struct AgentEventParams<'a> {
-    /// Which session it belongs to.
+    /// The session that the event belongs to.
     session_id: &'a str,
     #[serde(flatten)]
     event: HarnEvent<'a>,
-    /// Its place in the session's stream, for clients that have event ids.
+    /// The position in the session's stream, for clients with event ids.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<HarnMeta<StreamMeta>>,
 }
 
-/// The schemas by file name.
+/// Returns the schemas by file name.
 fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -233,14 +233,14 @@ fn written<T: JsonSchema>(description: &str) -> Value {
     schema
 }
 
-/// What is accepted, where null stands for nothing.
+/// Returns the schema of accepted values, with null members forbidden.
 fn told<T: JsonSchema>(description: &str) -> Value {
     let mut schema = read::<T>(description);
     forbid_null_members(&mut schema, NULL);
     schema
 }
 
-/// What is accepted.
+/// Returns the schema of accepted values.
 fn read<T: JsonSchema>(description: &str) -> Value {
     let mut schema = accepted_schema::<T>(description);
     references_apart(&mut schema);
@@ -253,7 +253,7 @@ fn schemas_are_those_of_the_code() {
     check_files(&schemas(), repair);
 }
 
-/// The program carries the files, all of them.
+/// Checks that the program embeds every file.
 #[test]
 fn every_schema_is_published() {
     check_carried(&schemas(), SCHEMAS);

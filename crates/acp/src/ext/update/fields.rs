@@ -1,6 +1,6 @@
 //! The vendor fields of each extension update, taken from the model's records.
 //!
-//! Keys are camelCase; records that hosts receive as they are keep snake_case.
+//! Keys are camelCase; records that hosts receive unchanged keep snake_case.
 
 use std::{borrow::Cow, path::Path};
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::ext::lend::{RecordCow, wire_fields};
 
-/// Fields of updates. One that a client of ours reads may lack any of those that have a default.
+/// Declares the fields of updates. Our own clients accept an update that lacks fields of `with_defaults`.
 macro_rules! update_fields {
     (
         with_defaults { $($(#[$doc:meta])* pub $name:ident $(from $record:ty)? { $($fields:tt)* })* }
@@ -39,7 +39,7 @@ macro_rules! update_fields {
 
 update_fields! {
     with_defaults {
-        /// See [`Artifact`].
+        /// The fields of an [`Artifact`].
         pub ArtifactFields from Artifact {
             artifact_id: Cow<'a, str>,
             kind: Cow<'a, str>,
@@ -52,7 +52,7 @@ update_fields! {
             provenance: Cow<'a, Value>,
             metadata: Cow<'a, Value>,
         }
-        /// A watch and what changed; the events keep snake_case.
+        /// A watch and its changes; the events keep snake_case.
         pub FsWatchFields {
             subscription_id: Cow<'a, str>,
             events: Cow<'a, [FsWatchEvent]>,
@@ -63,14 +63,14 @@ update_fields! {
             kind: Cow<'a, str>,
             payload: Cow<'a, Value>,
         }
-        /// See [`LogRecord`].
+        /// The fields of a [`LogRecord`].
         pub LogFields from LogRecord {
             level: Cow<'a, str>,
             message: Cow<'a, str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             fields: Option<Cow<'a, Value>>,
         }
-        /// See [`Progress`].
+        /// The fields of a [`Progress`].
         pub ProgressFields from Progress {
             phase: Cow<'a, str>,
             message: Cow<'a, str>,
@@ -81,9 +81,9 @@ update_fields! {
             #[serde(skip_serializing_if = "Option::is_none")]
             data: Option<Cow<'a, Value>>,
         }
-        /// A rendered reminder, all of it in one object.
+        /// A rendered reminder, in one object.
         pub ReminderFields { reminder: ReminderRecord<'a> }
-        /// What a rendered reminder says.
+        /// The content of a rendered reminder.
         pub ReminderRecord from RenderedReminder {
             reminder_id: Cow<'a, str>,
             tags: Cow<'a, [String]>,
@@ -96,7 +96,7 @@ update_fields! {
         /// A skill that became active.
         pub SkillActivatedFields {
             skill_name: Cow<'a, str>,
-            /// The skill's id, where that is another than its name.
+            /// The skill's id, if it differs from the name.
             #[serde(skip_serializing_if = "Option::is_none")]
             skill_id: Option<Cow<'a, str>>,
             iteration: u64,
@@ -105,20 +105,20 @@ update_fields! {
         /// A skill that became inactive.
         pub SkillDeactivatedFields {
             skill_name: Cow<'a, str>,
-            /// The skill's id, where that is another than its name.
+            /// The skill's id, if it differs from the name.
             #[serde(skip_serializing_if = "Option::is_none")]
             skill_id: Option<Cow<'a, str>>,
             iteration: u64,
         }
-        /// A skill and the tools it leaves.
+        /// A skill and the tools that it allows.
         pub SkillScopeFields {
             skill_name: Cow<'a, str>,
-            /// The skill's id, where that is another than its name.
+            /// The skill's id, if it differs from the name.
             #[serde(skip_serializing_if = "Option::is_none")]
             skill_id: Option<Cow<'a, str>>,
             allowed_tools: Cow<'a, [String]>,
         }
-        /// See [`SkillNarrow`].
+        /// The fields of a [`SkillNarrow`].
         pub SkillNarrowFields from SkillNarrow {
             reason: Cow<'a, str>,
             removed_tools: Cow<'a, [String]>,
@@ -130,7 +130,7 @@ update_fields! {
             #[serde(skip_serializing_if = "Option::is_none")]
             kept_tool_details: Option<Cow<'a, Value>>,
         }
-        /// See [`ToolSearchQuery`].
+        /// The fields of a [`ToolSearchQuery`].
         pub ToolSearchQueryFields from ToolSearchQuery {
             tool_use_id: Cow<'a, str>,
             name: Cow<'a, str>,
@@ -138,14 +138,14 @@ update_fields! {
             strategy: Cow<'a, str>,
             mode: Cow<'a, str>,
         }
-        /// See [`ToolSearchResult`].
+        /// The fields of a [`ToolSearchResult`].
         pub ToolSearchResultFields from ToolSearchResult {
             tool_use_id: Cow<'a, str>,
             promoted: Cow<'a, [String]>,
             strategy: Cow<'a, str>,
             mode: Cow<'a, str>,
         }
-        /// See [`TranscriptCompacted`]. The snapshot is written as null when there is none.
+        /// The fields of a [`TranscriptCompacted`]. The snapshot is null if there is none.
         pub CompactedFields from TranscriptCompacted {
             mode: Cow<'a, str>,
             reason: Cow<'a, str>,
@@ -161,7 +161,7 @@ update_fields! {
             #[serde(skip_serializing_if = "Option::is_none")]
             compaction_policy: Option<Cow<'a, Value>>,
         }
-        /// See [`TranscriptProjected`].
+        /// The fields of a [`TranscriptProjected`].
         pub ProjectedFields from TranscriptProjected {
             policy: Cow<'a, str>,
             reason: Cow<'a, str>,
@@ -182,21 +182,21 @@ update_fields! {
             artifact_id: Cow<'a, str>,
             handoff: RecordCow<'a, HandoffArtifact>,
         }
-        /// How it ended.
+        /// The outcome of a question to a person.
         pub HitlResolvedFields {
             request_id: Cow<'a, str>,
             kind: Cow<'a, str>,
             outcome: HitlOutcome,
         }
-        /// A client's action and the registry after it; the registry keeps snake_case.
+        /// A client's action and the client registry after it; the registry keeps snake_case.
         pub LiveClientFields {
             action: LiveClientAction,
             state: RecordCow<'a, LiveClientChange>,
-            /// Who left, and why, where one did.
+            /// The client that left and the reason, if one did.
             #[serde(skip_serializing_if = "Option::is_none")]
             left: Option<RecordCow<'a, LiveClientLeft>>,
         }
-        /// See [`WorkerUpdate`]. `terminal` is derived from the event; metadata and audit keep snake_case.
+        /// The fields of a [`WorkerUpdate`]. `terminal` is derived from the event; metadata and audit keep snake_case.
         pub WorkerFields {
             worker_id: Cow<'a, str>,
             worker_name: Cow<'a, str>,
@@ -213,7 +213,7 @@ update_fields! {
 }
 
 impl<'a> ProgressFields<'a> {
-    /// An agent's own narration.
+    /// Builds the fields for an agent's narration.
     pub(crate) fn narration(message: &'a str) -> Self {
         Self {
             phase: "narration".into(),
@@ -230,8 +230,8 @@ impl<'a> From<&'a RenderedReminder> for ReminderFields<'a> {
 }
 
 impl<'a> WorkerFields<'a> {
-    /// The fields of an update; the paths of a worker's session are absolute where the folder that they are
-    /// below is given.
+    /// Builds the fields of an update. With a `session_root`, the paths of a worker's session become
+    /// absolute.
     pub(crate) fn new(w: &'a WorkerUpdate, session_root: Option<&Path>) -> Self {
         Self {
             worker_id: w.worker_id.as_str().into(),
@@ -247,7 +247,8 @@ impl<'a> WorkerFields<'a> {
     }
 }
 
-/// A worker that its agent only reports has no session of ours: its paths are passed on as they are.
+/// Makes the paths absolute. A worker without a child session, which its agent only reports, keeps its paths
+/// unchanged.
 fn located<'a>(
     metadata: &'a WorkerMetadata,
     session_root: Option<&Path>,

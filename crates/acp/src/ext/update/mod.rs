@@ -1,7 +1,7 @@
-//! The extension updates: their own discriminators, every vendor field under `_meta.harn`.
+//! The extension updates: own discriminators, with every vendor field under `_meta.harn`.
 //!
-//! One table gives the names that are advertised, the updates of the profile `harn`, and the same data on
-//! the carrier of the profile `meta`.
+//! One table defines the advertised names, the updates of the profile `harn`, and the same data on the
+//! carrier of the profile `meta`.
 
 mod fields;
 
@@ -18,8 +18,8 @@ macro_rules! extension_updates {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
         #[schemars(rename = "Extension")]
         pub enum ExtensionUpdateKind {
-            /// The slash commands on offer. ACP's own update, which the contract lists too; it is sent
-            /// whatever a client listed.
+            /// The available slash commands. This is ACP's own update, which the contract lists too; every
+            /// client receives it, even one that did not list it.
             #[serde(rename = "available_commands_update")]
             AvailableCommandsUpdate,
             $(
@@ -30,10 +30,10 @@ macro_rules! extension_updates {
         }
 
         impl ExtensionUpdateKind {
-            /// All of them.
+            /// All extension updates.
             pub const ALL: &'static [Self] = &[Self::AvailableCommandsUpdate, $(Self::$variant),*];
 
-            /// The discriminator.
+            /// Returns the discriminator.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -43,7 +43,7 @@ macro_rules! extension_updates {
             }
         }
 
-        /// A `session/update` whose discriminator ACP does not know, without its envelope.
+        /// A `session/update` whose discriminator ACP does not define, without its envelope.
         #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "sessionUpdate")]
         #[schemars(deny_unknown_fields)]
@@ -59,8 +59,8 @@ macro_rules! extension_updates {
             )*
         }
 
-        /// The same as `_meta.harn` of a `session_info_update`: typed clients drop an update they do not
-        /// know, but keep `_meta` on one they do.
+        /// The same data as `_meta.harn` of a `session_info_update`: typed clients drop an update that they
+        /// do not know, but keep `_meta` on one that they know.
         #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "sessionUpdate")]
         pub enum CarriedUpdate<'a> {
@@ -96,21 +96,21 @@ macro_rules! extension_updates {
 }
 
 extension_updates! {
-    /// Something the agent made.
+    /// The agent made an artifact.
     Artifact = "artifact" { ArtifactFields }
     /// Watched files changed.
     FsWatch = "fs_watch" { FsWatchFields }
-    /// Work was handed over.
+    /// An agent or worker handed over work.
     Handoff = "handoff" { HandoffFields }
-    /// A person is asked something.
+    /// The agent asks a person.
     HitlRequest = "hitl_request" { HitlRequestFields }
-    /// That question is settled.
+    /// The question to a person is settled.
     HitlResolved = "hitl_resolved" { HitlResolvedFields }
-    /// A client came, left, took control or is still there.
+    /// A client attached, detached, took control or sent a heartbeat.
     LiveSessionClient = "live_session_client" { LiveClientFields }
     /// A line for the host's log.
     Log = "log" { LogFields }
-    /// Something is under way.
+    /// The agent reports progress.
     Progress = "progress" { ProgressFields }
     /// A reminder was rendered into a prompt.
     ReminderEmitted = "reminder_emitted" { ReminderFields }
@@ -118,15 +118,15 @@ extension_updates! {
     SkillActivated = "skill_activated" { SkillActivatedFields }
     /// A skill became inactive.
     SkillDeactivated = "skill_deactivated" { SkillDeactivatedFields }
-    /// The tools in reach were narrowed.
+    /// The set of available tools was narrowed.
     SkillNarrow = "skill_narrow" { SkillNarrowFields }
-    /// A skill restricts the tools in reach.
+    /// A skill restricts the available tools.
     SkillScopeTools = "skill_scope_tools" { SkillScopeFields }
     /// The agent searched its tools.
     ToolSearchQuery = "tool_search_query" { ToolSearchQueryFields }
-    /// The search ended.
+    /// The tool search ended.
     ToolSearchResult = "tool_search_result" { ToolSearchResultFields }
-    /// Older messages were folded away.
+    /// A compaction replaced older messages.
     TranscriptCompacted = "transcript_compacted" { CompactedFields }
     /// A prompt was built from part of the transcript.
     TranscriptProjected = "transcript_projected" { ProjectedFields }
@@ -134,26 +134,26 @@ extension_updates! {
     WorkerUpdate = "worker_update" { WorkerFields }
 }
 
-/// The fields of an extension update, and the two ways they leave.
+/// The fields of an extension update, and its two forms on the wire.
 pub(crate) trait ExtensionFields<'a>: Sized {
     const EXTENSION: ExtensionUpdateKind;
 
-    /// Under the discriminator of its own.
+    /// Returns the update with its own discriminator.
     fn direct(self) -> ExtensionUpdate<'a>;
 
-    /// On the carrier.
+    /// Returns the update for the carrier.
     fn carried(self) -> CarriedUpdate<'a>;
 }
 
-/// Which extension updates a client wants.
+/// The set of extension updates that a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExtensionSet(u32);
 
 impl ExtensionSet {
-    /// Every one there is.
+    /// The set of all extension updates.
     pub const ALL: Self = Self((1 << ExtensionUpdateKind::ALL.len()) - 1);
 
-    /// Those with these names; names that are none of ours are ignored.
+    /// Returns the set with these names; unknown names are ignored.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let bits = names.into_iter().filter_map(|name| {
             let known = ExtensionUpdateKind::ALL
@@ -164,13 +164,13 @@ impl ExtensionSet {
         Self(bits.fold(0, |all, bit| all | bit))
     }
 
-    /// Whether it is among them.
+    /// Returns whether the set contains the extension.
     #[must_use]
     pub const fn contains(self, extension: ExtensionUpdateKind) -> bool {
         self.0 & extension.bit() != 0
     }
 
-    /// Those in the set, sorted by name.
+    /// Returns the extensions in the set, sorted by name.
     #[must_use]
     pub fn sorted(self) -> Vec<ExtensionUpdateKind> {
         let all = ExtensionUpdateKind::ALL.iter().copied();
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_holds_what_was_named() {
+    fn extension_set_contains_the_named_extensions() {
         let set = ExtensionSet::named(["log", "artifact", "telepathy"]);
         let names: Vec<_> = set
             .sorted()

@@ -1,4 +1,5 @@
-//! Types that only the published schemas need: the methods by name, and shapes that are read without a type.
+//! Types that only the published schemas need: the methods by name, and params that the program parses
+//! without types.
 
 use harn_model::{ReminderPropagation, RoleHint};
 use schemars::JsonSchema;
@@ -22,17 +23,18 @@ use crate::{
     },
 };
 
-/// `_meta.harn` of the params of a line that has an id.
+/// `_meta.harn` of the params of a line that has an event id.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(super) struct StreamMeta {
-    /// The place of the line in its session's stream: what to send as `lastEventId` to go on after it.
+    /// The position of the line in its session's stream. A client sends it as `lastEventId` to resume after
+    /// this line.
     #[schemars(with = "String")]
     event_id: EventId,
 }
 
-/// What each method takes.
+/// The params of the steering methods.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct SteeringMethodParams {
@@ -56,7 +58,7 @@ pub(super) struct SteeringMethodParams {
     steering: SteeringParams,
 }
 
-/// What each method answers.
+/// The results of the steering methods.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct SteeringMethodResults<'a> {
@@ -80,7 +82,7 @@ pub(super) struct SteeringMethodResults<'a> {
     steering: SteeringResult,
 }
 
-/// The params of the methods, for the schema.
+/// The params of the live-session methods.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 pub(super) struct LiveMethodParams {
@@ -96,7 +98,7 @@ pub(super) struct LiveMethodParams {
     takeover: TakeoverParams,
 }
 
-/// Their results, for the schema.
+/// The results of the live-session methods.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct LiveMethodResults<'a> {
@@ -112,14 +114,14 @@ pub(super) struct LiveMethodResults<'a> {
     takeover: AttachmentResult<'a>,
 }
 
-/// `session/remind`: a reminder at the root, or in `reminder`.
+/// The params of `session/remind`: a reminder at the root, or in `reminder`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is of use")]
 enum RemindParams {
-    /// In `reminder`.
+    /// The reminder is in `reminder`.
     Nested(RemindNestedParams),
-    /// At the root.
+    /// The reminder is at the root.
     Root(RemindRootParams),
 }
 
@@ -128,10 +130,10 @@ enum RemindParams {
 #[schemars(rename = "RemindNested")]
 #[expect(dead_code, reason = "only its schema is of use")]
 struct RemindNestedParams {
-    /// May be left out where one session is open.
+    /// The session; may be omitted if exactly one is open.
     #[serde(default)]
     session_id: Option<NonBlankName>,
-    /// When it is delivered; `audit_only` where nothing is said.
+    /// The time of delivery; `audit_only` by default.
     #[serde(default)]
     mode: Option<SentMode>,
     reminder: ReminderParams,
@@ -143,17 +145,17 @@ struct RemindNestedParams {
 #[schemars(rename = "RemindAtRoot")]
 #[expect(dead_code, reason = "only its schema is of use")]
 struct RemindRootParams {
-    /// May be left out where one session is open.
+    /// The session; may be omitted if exactly one is open.
     #[serde(rename = "sessionId", default)]
     session_id: Option<NonBlankName>,
-    /// When it is delivered; `audit_only` where nothing is said.
+    /// The time of delivery; `audit_only` by default.
     #[serde(default)]
     mode: Option<SentMode>,
     #[serde(flatten)]
     reminder: ReminderParams,
 }
 
-/// When a reminder is delivered, in the words that are read.
+/// The time of delivery of a reminder, with all accepted aliases.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ReminderMode")]
@@ -169,42 +171,42 @@ enum SentMode {
     WaitForCompletion,
 }
 
-/// Something for the agent to keep in mind.
+/// A reminder for the agent.
 #[derive(JsonSchema)]
 #[schemars(rename = "ReminderSaid")]
 #[expect(dead_code, reason = "only its schema is of use")]
 struct ReminderParams {
-    /// What it says.
+    /// The text of the reminder.
     #[schemars(length(min = 1))]
     body: String,
-    /// Its id; one is made where there is none.
+    /// The id of the reminder; the server creates one by default.
     #[serde(default)]
     id: Option<NonBlankName>,
     #[serde(default)]
     tags: Option<Vec<NonBlankName>>,
-    /// A later one with this key takes its place.
+    /// The deduplication key: a later reminder with the same key replaces this one.
     #[serde(default)]
     dedupe_key: Option<String>,
-    /// How many turns it lasts; for ever where nothing is said.
+    /// The number of turns that the reminder lasts; unlimited by default.
     #[serde(default)]
     #[schemars(range(min = 1))]
     ttl_turns: Option<u64>,
-    /// Whether it outlives a compaction.
+    /// Whether the reminder survives a compaction.
     #[serde(default)]
     preserve_on_compact: bool,
-    /// Which workers hear of it.
+    /// The workers that receive the reminder.
     #[serde(default)]
     propagate: ReminderPropagation,
-    /// The role it should be rendered in.
+    /// The role in which the reminder should be rendered.
     #[serde(default)]
     role_hint: RoleHint,
-    /// `bridge`, where anything is said.
+    /// The source; only `bridge` is accepted.
     #[serde(default)]
     #[schemars(extend("enum" = ["bridge"]))]
     source: Option<String>,
     #[serde(default)]
     fired_at_turn: u64,
-    /// Whatever the host wants to keep with it.
+    /// Additional data of the host.
     #[serde(rename = "_meta", default)]
     meta: Option<Map<String, Value>>,
 }
