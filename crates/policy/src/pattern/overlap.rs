@@ -2,7 +2,7 @@
 
 use super::PatternForm;
 
-/// Whether one name may match both patterns; true where that is not plain to see.
+/// Whether one name may match both patterns; true if uncertain.
 pub(crate) fn may_overlap(one: &str, other: &str) -> bool {
     use PatternForm::{All, Exact, Glob, Nothing, Prefix, Suffix};
     let (Ok(one), Ok(other)) = (
