@@ -1,4 +1,4 @@
-//! Policies as files: every form of a rule, what is refused and where, and the pinned decisions.
+//! Policies as files: every form of a rule, the rejected ones with their position, and the pinned decisions.
 
 use std::{env, fs, path::PathBuf};
 
@@ -238,7 +238,7 @@ fn hosts_find_the_canonical_form_in_the_schema() {
     }
 }
 
-/// One pinned decision: the call, as a host sees it, and the whole receipt.
+/// One pinned decision: the call as a host sees it, and the whole receipt.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Pinned {
     case: String,

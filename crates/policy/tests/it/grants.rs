@@ -1,4 +1,4 @@
-//! Grants: as narrow as what was shown, never above a deny, and a file that people can edit.
+//! Grants: as narrow as the displayed call, never above a deny, and a file that people can edit.
 
 use crate::decide_world::*;
 use expect_test::expect;
@@ -83,7 +83,7 @@ fn what_is_not_narrow_is_not_remembered() {
         edit(&[".git/config"]),
         edit(&["dangles"]),
         call("x").kind(ToolKind::Execute).paths(&["script.sh"]),
-        // What the arguments hold beside was in no label.
+        // Other content of the arguments was in no label.
         run("ls").with(json!({"command": "ls", "env": {"PATH": "."}})),
         run("ls").with(json!({"command": "ls", "stdin": "x"})),
         run("ls").with(json!({"command": "rm x"})),
@@ -100,7 +100,7 @@ fn what_is_not_narrow_is_not_remembered() {
         call("mv")
             .paths(&["a"])
             .with(json!({"path": "a", "force": true})),
-        // Which becomes which is not in a set of paths.
+        // A set of paths does not show which file becomes which.
         call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
         call("mv").kind(ToolKind::Move).with(json!({"a": "b"})),
     ]);
@@ -256,11 +256,11 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
     let refused = format!("deny grant {}", no.id);
     let asked = || call.clone().knowing(&[&yes]);
     let table = [
-        // Whoever asks: the mode, a list, a rule, a guard.
+        // Any source may ask: the mode, a list, a rule, a guard.
         ("", asked(), granted.as_str()),
         ("require_approval = ['*']", asked(), &granted),
         ("rules = [{ ask = '*' }]", asked(), &granted),
-        // Never what denies.
+        // A grant never lifts a deny.
         ("auto_deny = ['*']", asked(), "deny auto_deny * #0"),
         (
             "rules = [{ deny = { command = 'ls' } }]",
@@ -272,7 +272,7 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
             asked().within(SessionMode::ReadOnly),
             "deny mode read-only",
         ),
-        // What was refused for good comes before what allows, be it a grant.
+        // A deny grant precedes everything that allows, also a grant.
         (
             "auto_approve = ['*']",
             call.clone().knowing(&[&no]),
@@ -288,7 +288,7 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
     for (policy, call, expected) in table {
         assert_eq!(outcome(&decide(policy, &call)), expected, "{policy}");
     }
-    // What is allowed anyway is allowed by whoever allows it.
+    // If a call is allowed without the grant, the receipt names that source.
     let plain = run("ls");
     let call = plain.clone().knowing(&[&allowing(&plain)]);
     assert_eq!(
@@ -379,7 +379,7 @@ fn a_line_for_a_person_hides_no_end() {
         ),
         (
             call("run").line("…", line(&[&["printf", &format!("x{}", "\n".repeat(40))]])),
-            // Not in the middle of what stands for one character.
+            // The cut is not inside an escape of one character.
             format!(
                 "`printf $'x{} … {}'` (91 characters)",
                 r"\n".repeat(9),

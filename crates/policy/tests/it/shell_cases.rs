@@ -1,5 +1,6 @@
-//! Every line of `fixtures/policy/shell.jsonl` through the policy beside it, and of `shell-auto.jsonl` in mode
-//! `auto`: attacks, and what looks like one. `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+//! Decides about every line of `fixtures/policy/shell.jsonl` by the policy beside it, and of `shell-auto.jsonl` in mode
+//! `auto`: attacks, and lines that look like one. `UPDATE_EXPECT=1` rewrites the expectations; read the difference
+//! before you keep it.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +71,7 @@ fn no_mode_lets_a_line_run_that_the_table_denies_or_doubts() {
             "ask" if doubtful => assert_eq!(action, PolicyAction::Ask, "{:?}", case.line),
             _ => {}
         }
-        // What the mode lets run beside the table is in the table of commands that only look.
+        // Beyond the table, the mode allows only commands in the table of read-only commands.
         if case.decision == "ask" && action == PolicyAction::Allow {
             assert!(
                 line.commands.iter().all(shell::read_only),

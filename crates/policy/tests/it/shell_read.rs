@@ -1,5 +1,5 @@
-//! What lines are read as, in `fixtures/policy/shell-read.jsonl`: programs, files and doubts; and the limits.
-//! `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+//! Parsed lines in `fixtures/policy/shell-read.jsonl`: programs, files and doubts; and the limits.
+//! `UPDATE_EXPECT=1` rewrites the expectations; read the difference before you keep it.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ struct Reading {
 #[derive(Debug, Serialize, Deserialize)]
 struct Program {
     argv: Vec<String>,
-    /// How it can run or write what its words do not show.
+    /// The flag or form that can run or write something that its words do not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exec_capable: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
