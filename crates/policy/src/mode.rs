@@ -99,9 +99,8 @@ impl SessionMode {
         }
     }
 
-    /// Returns the action for a call that changes nothing. A call that reaches the network can send what it
-    /// read, so it
-    /// needs approval; the read-only mode never asks and denies it.
+    /// Returns the action for a call that changes nothing. A call that reaches the network can send what it read,
+    /// so it needs approval; the read-only mode never asks and denies it.
     fn word_of_reading(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         let stays = call.side_effect != Some(SideEffectLevel::Network);
         match self {

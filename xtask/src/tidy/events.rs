@@ -16,8 +16,7 @@ const EVENT_ENUMS: [&str; 4] = [
     "StampedEvent::",
 ];
 
-/// Checks that a match over events lists them or their families, so that the compiler reports it to the author
-/// of a
+/// Checks that a match over events lists them or their families, so that the compiler reports it to the author of a
 /// new event.
 pub(super) fn default_arms(files: &[File]) -> Vec<String> {
     let members: Vec<_> = families(table(files))
@@ -107,8 +106,7 @@ fn events(table: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns every `match` of a file: its line, and the patterns of its arms. Formatted code has one on each
-/// line, so
+/// Returns every `match` of a file: its line, and the patterns of its arms. Formatted code has one on each line, so
 /// the indentation shows where a pattern begins.
 fn matches(code: &str) -> Vec<(usize, Vec<String>)> {
     let lines: Vec<_> = code.lines().collect();

@@ -106,9 +106,8 @@ pub(super) fn types(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Returns the types of all crates. Files that replace others under a cargo feature, and a second type of a
-/// name in one
-/// file, which is for another system, do not count.
+/// Returns the types of all crates. Files that replace others under a cargo feature, and a second type of a name in
+/// one file, which is for another system, do not count.
 fn defined(files: &[File]) -> Vec<TypeName<'_>> {
     let mut types = Vec::new();
     for file in files {

@@ -55,9 +55,8 @@ pub(super) fn leftovers(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Checks that in the whole workspace only `ext/` of the ACP front-end names the vendor's key. The test kit
-/// with its
-/// made-up clients is exempt.
+/// Checks that in the whole workspace only `ext/` of the ACP front-end names the vendor's key. The test kit with
+/// its made-up clients is exempt.
 pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
     let is_closed = |file: &&File| {
         let open = ["crates/acp/src/ext/", "crates/testkit/"];

@@ -2,8 +2,7 @@
 
 use crate::repo::File;
 
-/// By default, npm's lock files contain the address of each package. Split, so that this file passes its own
-/// check.
+/// By default, npm's lock files contain the address of each package. Split, so that this file passes its own check.
 const ADDRESS: &str = concat!("\"resol", "ved\": \"http");
 
 /// Checks that no file names the address of a package.

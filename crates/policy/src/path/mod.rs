@@ -213,8 +213,8 @@ fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
     }
 }
 
-/// Returns the reason to reject a new name that differs from a sibling in case only: some disks and some
-/// programs take it for the other.
+/// Returns the reason to reject a new name that differs from a sibling in case only: some disks and some programs
+/// take it for the other.
 fn twin(followed: &FollowedPath, root: &Path, looks: &ProbeCache<'_>) -> Option<&'static str> {
     let absent = followed.absent.as_deref()?;
     let below = absent.strip_prefix(root).ok()?;

@@ -150,8 +150,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Reads `$((…))` of plain characters. If it ends otherwise, it may be a substitution that begins with a
-    /// group.
+    /// Reads `$((…))` of plain characters. If it ends otherwise, it may be a substitution that begins with a group.
     fn arithmetic(&mut self) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 3;

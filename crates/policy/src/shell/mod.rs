@@ -50,8 +50,7 @@ pub struct ShellLine {
     pub commands: Vec<SimpleCommand>,
     /// Files that it writes or reads by redirection.
     pub redirects: Vec<Redirect>,
-    /// The reasons why its effects are not fully known. If there is one, nothing of the line runs without
-    /// approval.
+    /// The reasons why its effects are not fully known. If there is one, nothing of the line runs without approval.
     pub doubts: Vec<LineDoubt>,
 }
 

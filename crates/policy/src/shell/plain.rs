@@ -323,8 +323,7 @@ impl PlainParser {
         Ok(())
     }
 
-    /// Parses a function. Its body is read as if it ran here; whether its name still means a program is in
-    /// doubt.
+    /// Parses a function. Its body is read as if it ran here; whether its name still means a program is in doubt.
     fn function(&mut self, name: &str) -> Result<(), LineDoubt> {
         let made = LineDoubt::Environment(format!("the function {name} is made"));
         let doubts = &mut self.found.doubts;

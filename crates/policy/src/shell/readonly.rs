@@ -122,8 +122,7 @@ pub fn read_only(command: &SimpleCommand) -> bool {
     }
 }
 
-/// Whether all flags are among these, letters in the first word. After `--` there are none, but a `--` may be
-/// the
+/// Whether all flags are among these, letters in the first word. After `--` there are none, but a `--` may be the
 /// value of a flag (`-e --`), so words that look like flags count as flags there too.
 fn known(args: &[String], flags: WordTable) -> bool {
     let letters = flags.words().find(|word| !word.starts_with("--"));

@@ -158,8 +158,7 @@ impl TreeWalk<'_> {
         }
     }
 
-    /// Reads the substitutions in a leaf: the grammar does not parse patterns and some defaults, but a shell
-    /// runs
+    /// Reads the substitutions in a leaf: the grammar does not parse patterns and some defaults, but a shell runs
     /// what is substituted in them.
     fn leaf(&mut self, node: Node<'_>) {
         let raw = self.line.get(node.byte_range()).unwrap_or_default();
@@ -270,8 +269,7 @@ mod tests {
     use super::*;
     use crate::shell;
 
-    /// Compares two independent readers: where the exact one has no doubt, the tree has to show the same
-    /// commands.
+    /// Compares two independent readers: where the exact one has no doubt, the tree has to show the same commands.
     #[test]
     fn both_readers_find_the_same_commands() {
         let table = include_str!("../../../../fixtures/policy/shell.jsonl");

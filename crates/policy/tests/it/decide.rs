@@ -43,7 +43,7 @@ fn a_path_in_other_letters_is_taken_away_and_not_given() {
             "src/a",
             "allow rules #0",
         ),
-        // To ask about an outside path is to give it, too.
+        // An ask rule for an outside path loosens, so here case counts.
         (
             "rules = [{ ask = { path = '/ETC/**' } }]",
             "/etc/x",

@@ -422,7 +422,7 @@ proptest! {
         let mut more = policy;
         more.rules.push(PolicyRule { action: PolicyAction::Ask, ..rule });
         let after = decide_by(&more, &call);
-        // An ask rule gives one thing: it asks about an outside path that it names.
+        // An ask rule loosens one thing: an outside path that it names is no longer denied.
         let external = before.matched_rule.as_ref().map(|rule| rule.source);
         if external != Some(RuleSource::DefaultExternalPath) {
             prop_assert!(after.action >= before.action);
@@ -454,7 +454,7 @@ proptest! {
             // pass.
             policy.only_tightens = false;
             policy.all_of.iter_mut().for_each(|inner| inner.only_tightens = false);
-            // Any policy that names an outside path gives it; the rest of the property excludes it.
+            // Any policy that names an outside path lifts its deny; the property excludes such rules.
             for layer in std::iter::once(&mut policy.rules) {
                 layer.retain(|rule| rule.matcher.path.iter().all(|path| !path.starts_with('/')));
             }
