@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_comments_and_other_folders_are_left_out() {
+    fn tests_comments_and_other_folders_are_not_counted() {
         let file = |path: &str, text: &str| File {
             path: path.to_owned(),
             text: text.to_owned(),

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_is_seen() {
+    fn repository_is_read() {
         if skip_without("git") {
             return;
         }

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_allows_accounts_for_every_word() {
+    fn allow_pattern_accounts_for_every_word() {
         let table: &[(&str, &[&str], bool)] = &[
             ("cargo test", &["cargo", "test"], true),
             ("cargo test", &["cargo", "test", "x"], false),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_run_more_than_it_shows_is_allowed_only_when_all_is_shown() {
+    fn exec_capable_command_needs_a_pattern_without_wildcards() {
         let find = simple(&["find", ".", "-exec", "rm", "{}", ";"], true);
         for pattern in [
             "find *",
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_denies_needs_its_words_in_order() {
+    fn deny_pattern_matches_its_words_in_order() {
         let table: &[(&str, &[&str], bool)] = &[
             ("rm", &["rm", "-rf", "/"], true),
             ("rm", &["/bin/rm"], true),
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_says_so() {
+    fn invalid_pattern_is_rejected_with_the_reason() {
         let long = "x".repeat(LONGEST + 1);
         let many = "x ".repeat(MOST_WORDS + 1);
         let table = [

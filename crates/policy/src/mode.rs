@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_makes_a_repository_unasked() {
+    fn auto_mode_asks_before_a_repository_is_made() {
         assert_eq!(edits("src/lib.rs"), PolicyAction::Allow);
         assert_eq!(edits("HEADER"), PolicyAction::Allow);
         assert_eq!(edits("HEAD"), PolicyAction::Ask);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_stands_where_its_words_lead() {
+    fn paths_are_normalised_by_their_words() {
         for (path, relative_to) in [
             ("a/b", "a/b"),
             ("./a//b/", "a/b"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_is_told_by_its_words() {
+    fn leads_out_judges_a_path_by_its_words() {
         for word in [
             "/etc",
             "~",

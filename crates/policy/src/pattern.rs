@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn name_patterns_match_as_in_the_table() {
         let table = [
             ("*", "anything/at all", true),
             ("read_*", "read_file", true),
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn paths() {
+    fn path_patterns_match_as_in_the_table() {
         let table = [
             ("src/**", "src/a/b.rs", true),
             ("src/*", "src/a/b.rs", true),
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_away_minds_no_case() {
+    fn deny_pattern_ignores_case() {
         for pattern in [
             "Secrets/key.pem",
             "/W/SECRETS/**",
@@ -603,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_away_also_means_links_and_other_directories() {
+    fn deny_pattern_also_matches_links_and_other_directories() {
         let link = located("a/../link", Some("real.txt"), "/w/real.txt");
         let other = located("/more/x.env", None, "/more/x.env");
         let table = [
@@ -624,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_says_so() {
+    fn invalid_pattern_is_rejected_with_the_reason() {
         let long = "x".repeat(LONGEST + 1);
         let table = [
             ("", "it is empty"),

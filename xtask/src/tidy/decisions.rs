@@ -34,7 +34,7 @@ mod tests {
     use crate::tidy::tests::file;
 
     #[test]
-    fn record_without_a_true_status_is_found() {
+    fn record_without_a_valid_status_is_found() {
         let record = |status: &str| format!("# 1. Title\n\n{status}\n\n## Context\n");
         let files = [
             file(

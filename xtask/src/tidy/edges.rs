@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_against_the_stream_is_found() {
+    fn dependency_against_the_direction_is_found() {
         let packages = [
             package("harn-schema", &["serde", "harn-model"]),
             package("harn-model", &["serde", "harn-journal"]),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn third_parties_in_the_wrong_room_are_found() {
+    fn third_party_crate_in_the_wrong_package_is_found() {
         let packages = [
             package("harn-model", &["tokio", "agent-client-protocol-schema"]),
             package("harn-runtime", &["tokio", "agent-client-protocol"]),

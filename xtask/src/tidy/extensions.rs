@@ -51,7 +51,7 @@ mod tests {
     use crate::tidy::tests::file;
 
     #[test]
-    fn a_change_to_the_code_asks_for_the_page() {
+    fn change_of_the_code_requires_a_review_of_the_page() {
         let code = |text| file("crates/acp/src/ext/a.rs", text);
         let first = page(&[code("one")]);
         assert_eq!(first.len(), 1);

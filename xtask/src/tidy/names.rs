@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn participle_is_no_name() {
+    fn participle_as_a_type_name_is_found() {
         let problems = found(&[("crates/a/src/x.rs", "    pub(crate) struct Told<'a> {\n")]);
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("crates/a/src/x.rs:1: Told "));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_tests_and_types_of_traits_do_not_count() {
+    fn absent_files_tests_and_types_of_traits_do_not_count() {
         let room = "struct Room;\n";
         let problems = found(&[
             ("crates/a/src/x.rs", "struct Room;\n    type Told = u8;\n"),

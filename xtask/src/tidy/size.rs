@@ -38,7 +38,7 @@ mod tests {
     use crate::numbers::Length;
 
     #[test]
-    fn what_is_too_long_is_found() {
+    fn crate_over_its_budget_is_found() {
         let of_crate = |name: &str, lines, code| {
             let length = Length { lines, code };
             over(&Numbers([(name.to_owned(), length)].into()))

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_are_found_where_they_stand() {
+    fn leftovers_are_found_with_their_line() {
         for word in LEFTOVERS {
             let text = format!("//! a\nfn f() {{ {word}() }}\n");
             let problems = leftovers(&[file("a.rs", &text)]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_of_acp_is_found_where_nobody_speaks_it() {
+    fn acp_method_is_found_outside_the_acp_crates() {
         let line = "let method = \"session/prompt\";";
         let at = |path: &str| acp_methods(&[file(path, line)]).len();
         assert_eq!(at("crates/runtime/src/a.rs"), 1);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vendor_key_is_found_outside_its_door() {
+    fn vendor_key_is_found_outside_ext() {
         let keys = [
             r#"json!({"harn": 1})"#,
             r#"meta.get("harn")"#,

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_a_protected_name_is_one() {
+    fn every_spelling_of_a_protected_name_is_protected() {
         for name in [
             ".git",
             ".GIT",
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn below_is_by_names_and_not_by_letters() {
+    fn is_below_compares_whole_names() {
         for (path, place, expected) in [
             ("/w/state", "/w/state", true),
             ("/w/state/x", "/w/state", true),

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_are_taken_out_by_words() {
+    fn dots_are_removed_by_words() {
         for (given, expected) in [
             ("/w/./a//b/", "/w/a/b"),
             ("/w/a/../b", "/w/b"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unusable_says_why_and_the_rest_is_let_through() {
+    fn unusable_path_has_a_reason_and_a_usable_one_has_none() {
         for (given, part) in [
             ("", "empty"),
             (" \t", "empty"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_told() {
+    fn odd_path_has_a_reason() {
         for given in ["a ", "a.", " a", "a\\b"] {
             assert!(odd(given).is_some(), "{given:?}");
         }

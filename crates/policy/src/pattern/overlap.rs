@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_that_cannot_overlap() {
+    fn overlap_is_found_or_ruled_out_as_in_the_table() {
         let table = [
             ("a", "a", true),
             ("a", "b", false),

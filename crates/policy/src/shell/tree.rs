@@ -298,7 +298,7 @@ mod tests {
 
     /// A command in doubt can only deny, so there the exact reader may find more than the tree, and never less.
     #[test]
-    fn the_exact_reader_loses_no_program_that_the_tree_shows() {
+    fn exact_reader_finds_every_program_of_the_tree() {
         let table = include_str!("../../../../fixtures/policy/shell.jsonl");
         let mut compared = 0;
         for case in table.lines() {

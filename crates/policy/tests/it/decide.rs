@@ -21,7 +21,7 @@ fn check(table: &[(&str, Owned, &str)]) {
 }
 
 #[test]
-fn a_path_in_other_letters_is_taken_away_and_not_given() {
+fn path_in_another_case_is_denied_but_not_allowed() {
     let table = [
         (
             "rules = [{ deny = { path = 'Src/*.PEM' } }]",
@@ -65,7 +65,7 @@ fn a_path_in_other_letters_is_taken_away_and_not_given() {
 }
 
 #[test]
-fn git_looks_unasked_only_where_the_session_is() {
+fn auto_mode_allows_git_only_in_the_session_directory() {
     let auto = |line: &str, paths: &[&str]| {
         let call = run(line).paths(paths).within(SessionMode::Auto);
         outcome(&decide("", &call))
@@ -79,7 +79,7 @@ fn git_looks_unasked_only_where_the_session_is() {
 }
 
 #[test]
-fn an_open_tail_stands_for_words_that_stay() {
+fn trailing_star_allows_only_words_inside_the_directory() {
     let cat = "rules = [{ allow = { command = 'cat *' } }]";
     let name = "rules = [{ allow = { command_identity = 'cat' } }]";
     let etc = "rules = [{ allow = { command = 'cat /etc/*' } }]";
@@ -96,7 +96,7 @@ fn an_open_tail_stands_for_words_that_stay() {
 }
 
 #[test]
-fn a_command_that_names_what_is_never_written_asks() {
+fn command_that_names_a_protected_path_asks() {
     let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
     let auto = |line: &str| run(line).within(SessionMode::Auto);
     let asks = "ask protected_path";
@@ -135,7 +135,7 @@ fn a_command_that_names_what_is_never_written_asks() {
 }
 
 #[test]
-fn what_takes_a_path_away_takes_it_from_commands() {
+fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
     let secrets = "auto_approve = ['run']\nrules = [\
         { deny = { path = ['**/.env', '*.pem', 'keys/**', '/w/abs/**', '/etc/shadow'] } }]";
     let denied = "deny rules #0";
@@ -214,7 +214,7 @@ fn what_takes_a_path_away_takes_it_from_commands() {
 }
 
 #[test]
-fn lists() {
+fn strongest_list_decides() {
     check(&[
         (
             "auto_deny = ['x', 'rm_*']",
@@ -254,7 +254,7 @@ fn lists() {
 }
 
 #[test]
-fn written_paths() {
+fn write_allowlist_restricts_written_paths() {
     let src = "write_path_allowlist = ['src/**']\nauto_approve = ['*']";
     check(&[
         (src, edit(&["src/a.rs"]), "allow auto_approve * #0"),
@@ -309,7 +309,7 @@ fn written_paths() {
 }
 
 #[test]
-fn redirections_write_what_is_listed() {
+fn write_allowlist_restricts_redirections() {
     let src = "write_path_allowlist = ['src/**', '/srv/**']\nauto_approve = ['*']";
     let denied = "deny write_path_allowlist";
     check(&[
@@ -346,7 +346,7 @@ fn redirections_write_what_is_listed() {
 }
 
 #[test]
-fn rules() {
+fn rule_applies_if_every_matcher_matches() {
     let two = "rules = [{ id = 'a', allow = 'edit_*' }, { id = 'b', allow = '*_file' }]";
     check(&[
         (
@@ -447,7 +447,7 @@ fn rules() {
 }
 
 #[test]
-fn path_rules() {
+fn path_rules_decide_by_the_target() {
     let allow = "rules = [{ allow = { path = 'src/**' } }]";
     let deny = "rules = [{ deny = { path = ['*.env', 'secret/**', 'stays/**'] } }]";
     check(&[
@@ -485,7 +485,7 @@ fn path_rules() {
 }
 
 #[test]
-fn path_guards() {
+fn path_guards_deny_what_no_rule_names() {
     let all = "auto_approve = ['*']";
     let etc = "rules = [{ id = 'etc', allow = { tool = 'read_*', path = '/etc/**' } }]";
     check(&[
@@ -555,7 +555,7 @@ fn path_guards() {
 }
 
 #[test]
-fn command_rules() {
+fn command_rules_must_allow_every_command_of_a_line() {
     let rules = "rules = [
         { id = 'test', allow = { command = ['cargo test *', 'cargo build'] } },
         { id = 'git', allow = { command_identity = 'git' } },
@@ -645,7 +645,7 @@ fn command_rules() {
 }
 
 #[test]
-fn command_guards() {
+fn command_guards_ask_about_every_doubt() {
     let all = "auto_approve = ['*']";
     let of = |line: ShellLine| call("run").kind(ToolKind::Execute).line("…", line);
     let ls = || line(&[&["ls"]]);
@@ -709,7 +709,7 @@ fn command_guards() {
 }
 
 #[test]
-fn modes() {
+fn modes_decide_as_in_the_table() {
     use SessionMode::{AcceptEdits, Ask, Auto, ReadOnly};
     let kinds = |tool: ToolKind| call("t").kind(tool).paths(&["src/a"]);
     // Each call, and the action in each mode: read-only, ask, accept-edits, auto.
@@ -808,7 +808,7 @@ fn modes() {
 }
 
 #[test]
-fn reasons_are_for_people() {
+fn receipt_reason_is_readable() {
     let table = [
         (
             "auto_deny = ['rm_*']",
@@ -864,7 +864,7 @@ fn reasons_are_for_people() {
 }
 
 #[test]
-fn labels_are_sorted_and_tell_facts_and_the_rule() {
+fn labels_are_sorted_and_name_facts_and_the_rule() {
     let table = [
         ("", call("x"), json!(["approval_required"])),
         ("", read(&["a"]), json!([])),
@@ -898,7 +898,7 @@ fn labels_are_sorted_and_tell_facts_and_the_rule() {
 }
 
 #[test]
-fn the_context_is_what_was_judged() {
+fn receipt_context_contains_the_judged_facts() {
     let call = run("git log | wc -l")
         .needs(&["process.exec", "a.b", "a.b"])
         .paths(&["src/b", "src/a", "src/a"])
@@ -914,7 +914,7 @@ fn the_context_is_what_was_judged() {
 }
 
 #[test]
-fn a_mode_can_be_shown_as_a_policy() {
+fn policy_of_a_mode_decides_like_the_mode() {
     for mode in SessionMode::ALL {
         let policy = mode.policy();
         policy.compile().unwrap();
@@ -934,7 +934,7 @@ fn a_mode_can_be_shown_as_a_policy() {
 }
 
 #[test]
-fn the_empty_policy_leaves_it_to_the_mode() {
+fn empty_policy_leaves_the_decision_to_the_mode() {
     let policy = ToolApprovalPolicy::default().compile().unwrap();
     let asked = policy.decide(&call("x").call());
     assert_eq!(asked.action, PolicyAction::Ask);

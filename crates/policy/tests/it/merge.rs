@@ -11,7 +11,7 @@ use proptest::{
 };
 
 #[test]
-fn two_policies() {
+fn combined_policies_must_agree() {
     let table = [
         // If one policy does not match, the other decides.
         (
@@ -104,7 +104,7 @@ fn two_policies() {
 }
 
 #[test]
-fn what_only_tightens_gives_nothing() {
+fn tightening_policy_approves_nothing() {
     let all = || policy("auto_approve = ['*']\nrules = [{ allow = { path = '/etc/**' } }]");
     let nested = ToolApprovalPolicy::default().and(all()).tightening();
     for tight in [all().tightening(), nested] {
@@ -131,7 +131,7 @@ fn what_only_tightens_gives_nothing() {
 }
 
 #[test]
-fn policies_in_policies_have_an_end() {
+fn compile_rejects_a_policy_beyond_the_limits() {
     let nest = |depth: usize| {
         let mut policy = ToolApprovalPolicy::default();
         for _ in 0..depth {
@@ -177,7 +177,7 @@ fn policies_in_policies_have_an_end() {
 }
 
 #[test]
-fn the_lists_of_two_policies() {
+fn lists_of_two_policies_are_combined() {
     let lists = |text: &str| serde_json::from_str::<ApprovalLists>(text).unwrap();
     let table = [
         // One policy: its lists as they are.
@@ -432,7 +432,7 @@ proptest! {
     }
 
     #[test]
-    fn both_are_never_laxer_than_what_either_says(a in policies(), b in policies(), call in calls()) {
+    fn combined_policies_are_never_laxer_than_a_match_of_one(a in policies(), b in policies(), call in calls()) {
         let both = decide_by(&a.clone().and(b.clone()), &call).action;
         for one in [&a, &b] {
             let alone = decide_by(one, &call);
@@ -445,7 +445,7 @@ proptest! {
     }
 
     #[test]
-    fn both_are_never_laxer_than_either_where_both_approve(
+    fn combined_policies_are_never_laxer_than_one_where_both_approve(
         a in policies(), b in policies(), call in calls(),
     ) {
         let approve = |mut policy: ToolApprovalPolicy| {
@@ -471,7 +471,7 @@ proptest! {
     }
 
     #[test]
-    fn what_only_tightens_never_loosens(a in policies(), b in policies(), call in calls()) {
+    fn tightening_policy_never_loosens(a in policies(), b in policies(), call in calls()) {
         let alone = decide_by(&a, &call).action;
         prop_assert!(decide_by(&a.and(b.tightening()), &call).action >= alone);
     }
@@ -500,7 +500,7 @@ proptest! {
     }
 
     #[test]
-    fn order_among_rules_only_changes_who_is_named(
+    fn order_of_rules_only_changes_the_named_rule(
         policy in policies(), call in calls(), turn in 0..4_usize,
     ) {
         let mut turned = policy.clone();
@@ -520,7 +520,7 @@ proptest! {
     }
 
     #[test]
-    fn guards_and_read_only_hold_whatever_is_allowed(policy in policies(), call in calls()) {
+    fn guards_and_read_only_override_every_allow(policy in policies(), call in calls()) {
         let decision = decide_by(&policy, &call);
         if decision.action == PolicyAction::Allow {
             let writes = call.call().writes();
@@ -535,7 +535,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(policy in policies()) {
+    fn written_policy_parses_back(policy in policies()) {
         let text = policy.to_toml();
         prop_assert_eq!(&ToolApprovalPolicy::from_toml("test", &text).unwrap(), &policy);
         let json = serde_json::to_value(&policy).unwrap();

@@ -86,7 +86,7 @@ fn table() -> std::path::PathBuf {
 }
 
 #[test]
-fn every_path_of_the_table_stands_where_it_says() {
+fn every_path_resolves_as_in_the_table() {
     let text = fs::read_to_string(table()).unwrap();
     let world = World::build();
     let policy = ToolApprovalPolicy::default().compile().unwrap();

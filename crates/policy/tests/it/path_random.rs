@@ -71,7 +71,7 @@ fn paths(links: Vec<String>) -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn what_is_said_to_be_inside_is_inside() {
+fn path_reported_as_inside_is_inside() {
     let world = World::build();
     let base = world.base().to_str().unwrap();
     let config = ProptestConfig {
@@ -85,7 +85,7 @@ fn what_is_said_to_be_inside_is_inside() {
 }
 
 #[test]
-fn no_text_makes_it_panic() {
+fn no_text_makes_locate_panic() {
     let world = World::build();
     proptest!(|(path in "\\PC{0,40}|[./~\\\\: a-z\u{0}\u{202e}]{0,40}")| {
         holds(&world, &locate(world.roots(), &path, &StdProbe));
@@ -93,7 +93,7 @@ fn no_text_makes_it_panic() {
 }
 
 #[test]
-fn many_at_once_say_what_each_says() {
+fn locate_all_agrees_with_locate() {
     let world = World::build();
     let some = proptest::collection::vec(paths(world.links().to_vec()), 0..10);
     let base = world.base().to_str().unwrap();

@@ -10,12 +10,12 @@ use harn_model::PolicyAction;
 use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
 
 #[test]
-fn every_line_of_the_table_is_decided_as_it_says() {
+fn every_line_is_decided_as_in_the_table() {
     check("shell.jsonl", cases(), &policy(), SessionMode::Ask);
 }
 
 #[test]
-fn every_line_of_the_table_of_auto_mode_is_decided_as_it_says() {
+fn every_line_is_decided_as_in_the_table_of_auto_mode() {
     let nothing = ToolApprovalPolicy::default().compile().unwrap();
     check(
         "shell-auto.jsonl",
@@ -46,7 +46,7 @@ fn check(table: &str, cases: Vec<Case>, policy: &Policy, mode: SessionMode) {
 }
 
 #[test]
-fn the_table_is_large_and_says_nothing_twice() {
+fn table_is_large_and_has_no_duplicates() {
     let cases = cases();
     let lines: BTreeSet<_> = cases.iter().map(|case| &case.line).collect();
     assert_eq!(lines.len(), cases.len());
@@ -61,7 +61,7 @@ fn the_table_is_large_and_says_nothing_twice() {
 }
 
 #[test]
-fn no_mode_lets_a_line_run_that_the_table_denies_or_doubts() {
+fn no_mode_allows_a_line_that_the_table_denies_or_doubts() {
     let policy = policy();
     for case in cases() {
         let (action, _, line) = decide(&policy, &case.line, SessionMode::Auto);

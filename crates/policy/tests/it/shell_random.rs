@@ -178,13 +178,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_can_be_read(line in "\\PC{0,200}") {
+    fn any_text_can_be_parsed(line in "\\PC{0,200}") {
         let read = shell::read(&line);
         prop_assert!(read.commands.iter().all(|command| !command.argv.is_empty()));
     }
 
     #[test]
-    fn any_pieces_can_be_read(line in soup(40)) {
+    fn any_pieces_can_be_parsed(line in soup(40)) {
         let read = shell::read(&line);
         for command in &read.commands {
             prop_assert!(!command.argv.is_empty());
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_added_is_found_or_doubted(line in soup(12), link in 0..6usize) {
+    fn added_command_is_found_or_doubted(line in soup(12), link in 0..6usize) {
         let link = [";", "&&", "||", "|", "\n", "&"][link];
         let read = shell::read(&line);
         // A comment includes the text that is added to it, in a shell too.
@@ -205,7 +205,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_added_to_an_allowed_line_is_found_or_doubted() {
+fn command_added_to_an_allowed_line_is_found_or_doubted() {
     for line in allowed() {
         for link in [
             "; ", " && ", " || ", " | ", "\n", " & ", ";", "&&", "||", "|", "&",
@@ -223,7 +223,7 @@ fn what_is_added_to_an_allowed_line_is_found_or_doubted() {
 }
 
 #[test]
-fn what_wraps_an_allowed_line_loses_none_of_it() {
+fn wrapped_line_keeps_all_its_commands() {
     for line in allowed() {
         let inner = shell::read(&line);
         let quoted = line.replace('\'', "'\\''");
@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_shell_gives_its_programs_the_words_that_were_read(words in of(LETTERS, 12), more in of(LETTERS, 6)) {
+    fn parsed_words_equal_those_of_a_real_shell(words in of(LETTERS, 12), more in of(LETTERS, 6)) {
         let show = "printf '[%s]' ";
         for line in [format!("{show}{words}"), format!("{show}{words}; {show}{more}"), format!("{show}{words}\n{show}{more}")] {
             let read = shell::read(&line);

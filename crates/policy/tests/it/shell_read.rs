@@ -69,7 +69,7 @@ fn said(doubt: &LineDoubt) -> String {
 }
 
 #[test]
-fn every_line_of_the_table_is_read_as_it_says() {
+fn every_line_is_parsed_as_in_the_table() {
     let text = fs::read_to_string(fixture("shell-read.jsonl")).unwrap();
     let mut got = String::new();
     for line in text.lines() {
@@ -114,7 +114,7 @@ fn limits_fail_closed() {
 }
 
 #[test]
-fn a_line_reads_the_same_after_any_other() {
+fn line_parses_the_same_after_any_other() {
     let text = fs::read_to_string(fixture("shell-read.jsonl")).unwrap();
     let lines: Vec<Reading> = text
         .lines()

@@ -151,7 +151,7 @@ const MADE: usize = 200;
 const TRIED: usize = 200_000;
 
 #[test]
-fn what_runs_is_what_was_approved() {
+fn allowed_line_runs_only_what_was_approved() {
     if skip_without("strace") {
         return;
     }
@@ -166,7 +166,7 @@ fn what_runs_is_what_was_approved() {
 }
 
 #[test]
-fn what_is_made_up_and_allowed_runs_only_what_was_approved() {
+fn random_allowed_line_runs_only_what_was_approved() {
     if skip_without("strace") {
         return;
     }
