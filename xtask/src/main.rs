@@ -27,7 +27,7 @@ fn main() -> Result<ExitCode> {
     }
 }
 
-/// How long each crate is, as a table for docs/architecture.md.
+/// Prints the length of each crate, as a table for docs/architecture.md.
 fn print_numbers() -> Result<ExitCode> {
     let repo = repo::Repo::read()?;
     eprint!("{}", numbers::Numbers::of(&repo.files));

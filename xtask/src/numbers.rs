@@ -7,10 +7,9 @@ use crate::{
     tidy::sources::{is_test_file, product_code},
 };
 
-/// How long one crate is, or all of them.
+/// The length of one crate, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Length {
-    /// Every line.
     pub(crate) lines: usize,
     /// Lines that are neither blank nor only a comment.
     pub(crate) code: usize,
@@ -21,7 +20,7 @@ pub(crate) struct Length {
 pub(crate) struct Numbers(pub(crate) BTreeMap<String, Length>);
 
 impl Numbers {
-    /// Counts what these files have.
+    /// Counts the lines of these files.
     pub(crate) fn of(files: &[File]) -> Self {
         let mut crates = BTreeMap::<String, Length>::new();
         for file in files.iter().filter(|file| !is_test_file(&file.path)) {
@@ -40,7 +39,6 @@ impl Numbers {
         Self(crates)
     }
 
-    /// All crates together.
     pub(crate) fn total(&self) -> Length {
         self.0.values().fold(Length::default(), |sum, one| Length {
             lines: sum.lines + one.lines,
@@ -65,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_comments_and_other_folders_are_left_out() {
+    fn tests_comments_and_other_folders_are_not_counted() {
         let file = |path: &str, text: &str| File {
             path: path.to_owned(),
             text: text.to_owned(),

@@ -1,6 +1,6 @@
-//! What the checks look at: the repository's files and its packages.
+//! The input of the checks: the repository's files and its packages.
 //!
-//! All reading happens here, so that a check is a function from text to problems.
+//! All reading is here, so that a check is a function from text to problems.
 
 use std::{
     path::Path,
@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// A file git knows or would add, with its text.
+/// A file that git tracks or would add, with its text.
 pub(crate) struct File {
     /// Relative to the root, with `/`.
     pub(crate) path: String,
@@ -20,13 +20,13 @@ pub(crate) struct File {
 /// A package of the workspace.
 pub(crate) struct Package {
     pub(crate) name: String,
-    /// Names of what it depends on in a build that ships; dev-dependencies are left out.
+    /// The names of its dependencies in a build that ships, without dev-dependencies.
     pub(crate) dependencies: Vec<String>,
-    /// Names of its integration tests, each a program of its own.
+    /// The names of its integration tests, each a program of its own.
     pub(crate) test_programs: Vec<String>,
-    /// Where it lies, relative to the root, with `/`.
+    /// Its path, relative to the root, with `/`.
     pub(crate) folder: String,
-    /// What its sources may name, dev-dependencies among it.
+    /// The dependencies that its sources may name, including dev-dependencies.
     pub(crate) uses: Vec<Use>,
 }
 
@@ -37,14 +37,14 @@ pub(crate) struct Use {
     pub(crate) is_dev: bool,
 }
 
-/// The repository as it lies on disk.
+/// The repository on disk.
 pub(crate) struct Repo {
     pub(crate) files: Vec<File>,
     pub(crate) packages: Vec<Package>,
 }
 
 impl Repo {
-    /// Reads the repository this program was built from.
+    /// Reads the repository from which this program was built.
     pub(crate) fn read() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
@@ -55,7 +55,7 @@ impl Repo {
         })
     }
 
-    /// The text of the file at `path`, empty when there is none.
+    /// Returns the text of the file at `path`, or an empty one.
     pub(crate) fn text(&self, path: &str) -> &str {
         let file = self.files.iter().find(|file| file.path == path);
         file.map_or("", |file| &file.text)
@@ -63,7 +63,7 @@ impl Repo {
 }
 
 fn files(root: &Path) -> Result<Vec<File>> {
-    // New files count before they are added; a checkout of another owner is as good as ours to read.
+    // New files count before they are added; a checkout of another owner may be read as well.
     let list = run(Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z"])
         .args(["--cached", "--others", "--exclude-standard"])

@@ -1,4 +1,4 @@
-//! The tidy checks: what a reviewer would otherwise have to say again and again.
+//! The tidy checks: what a reviewer would otherwise have to repeat.
 //!
 //! A check is a pure function whose problems name the file, what is wrong and what would be right.
 //! Each has a test that the repository passes it, and tests that it can fail.
@@ -17,7 +17,7 @@ mod words;
 
 use crate::repo::Repo;
 
-/// Everything that is wrong with the repository.
+/// Returns all problems of the repository.
 pub(crate) fn problems(repo: &Repo) -> Vec<String> {
     [
         sources::module_docs(&repo.files),
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::{programs::skip_without, repo::File};
 
-    /// A file made up for a check.
+    /// Creates a file for the test of a check.
     pub(super) fn file(path: &str, text: &str) -> File {
         File {
             path: path.to_owned(),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_is_seen() {
+    fn repository_is_read() {
         if skip_without("git") {
             return;
         }

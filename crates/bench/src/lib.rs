@@ -1,4 +1,4 @@
-//! What the floor and the SDK agent send, in one place so that both send the same.
+//! The messages of the floor programs and the SDK agent, in one place so that both send the same.
 
 use agent_client_protocol::v1::schema::{
     ContentBlock, ContentChunk, MessageId, PermissionOption, PermissionOptionKind,
@@ -6,15 +6,15 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 
-/// What one update says: forty characters.
+/// The text of one update: forty characters.
 pub const FORTY: &str = "the quick brown fox jumps over a lazydog";
 
 const _: () = assert!(FORTY.len() == 40);
 
-/// The message it belongs to, as long as one of ours.
+/// The id of the message that an update belongs to, as long as one of `harn-serve`.
 const MESSAGE: &str = "msg_mubbs7i80";
 
-/// One `agent_message_chunk` of [`FORTY`], built as an agent on the SDK builds it.
+/// Returns one `agent_message_chunk` of [`FORTY`], built as an agent on the SDK builds it.
 #[must_use]
 pub fn update(session: &SessionId) -> SessionNotification {
     SessionNotification::new(
@@ -26,8 +26,8 @@ pub fn update(session: &SessionId) -> SessionNotification {
     )
 }
 
-/// A question whether a note may be written, as an agent on the SDK asks it: what ours asks, without what
-/// only ours tells of it.
+/// Returns a request for permission to write a note, as an agent on the SDK sends it: the request of
+/// `harn-serve` without its extensions.
 #[must_use]
 pub fn question(session: &SessionId, place: u64) -> RequestPermissionRequest {
     let fields = ToolCallUpdateFields::new()
@@ -49,5 +49,5 @@ pub fn question(session: &SessionId, place: u64) -> RequestPermissionRequest {
     )
 }
 
-/// The option that lets a call run this once, of ours and of the SDK agent.
+/// The option that allows a call once, in `harn-serve` and in the SDK agent.
 pub const ALLOW: &str = "allow_once";

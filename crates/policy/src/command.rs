@@ -1,5 +1,5 @@
-//! Patterns for commands, word by word. What allows has to account for every word; what asks or denies
-//! needs only its own, in order, whatever stands between them and however the program is spelt.
+//! Patterns for commands, word by word. An allow pattern must account for every word; an ask or deny pattern
+//! needs only its own words in order, with any words between them and any spelling of the program.
 
 use std::path::Path;
 
@@ -11,20 +11,19 @@ use crate::{
     shell::SimpleCommand,
 };
 
-/// More words than this are a script.
+/// A pattern with more words is a script.
 const MOST_WORDS: usize = 64;
-/// Longer patterns are refused.
+/// The longest accepted pattern, in bytes.
 const LONGEST: usize = 1024;
 
 /// A pattern for one simple command.
 #[derive(Debug)]
 pub(crate) struct CommandPattern {
     words: Vec<WordPattern>,
-    /// Whether a last `*` stands for whatever words follow.
+    /// Whether a last `*` matches any further words.
     open: bool,
 }
 
-/// A pattern for one word.
 #[derive(Debug)]
 enum WordPattern {
     Plain(String),
@@ -34,9 +33,9 @@ enum WordPattern {
 /// How strictly words are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchStrictness {
-    /// For what allows: every word, as it is.
+    /// For allow rules: every word, as it is.
     Whole,
-    /// For what asks or denies: these words among others, the program by any of its spellings.
+    /// For ask and deny rules: these words among others, the program in any spelling.
     Wide,
 }
 
@@ -70,7 +69,6 @@ impl CommandPattern {
         })
     }
 
-    /// Whether it means this command.
     pub(crate) fn matches(&self, command: &SimpleCommand, reading: MatchStrictness) -> bool {
         let argv = &command.argv;
         match reading {
@@ -88,8 +86,8 @@ impl CommandPattern {
         }
     }
 
-    /// Whether its words stand in a command in this order, the program first. Others may stand between:
-    /// which of them are options, and which of those have values, only the program knows.
+    /// Whether its words occur in a command in this order, the program first. Other words may be between them:
+    /// only the program knows which are options, and which options have values.
     fn is_within(&self, argv: &[String]) -> bool {
         let Some((program, words)) = self.words.split_first() else {
             return true;
@@ -101,7 +99,7 @@ impl CommandPattern {
         program.is_program(first) && words.iter().all(|word| rest.any(|text| word.may_be(text)))
     }
 
-    /// Whether it may mean a command of this program.
+    /// Whether it may match a command of this program.
     pub(crate) fn may_begin(&self, program: &str, reading: MatchStrictness) -> bool {
         self.words.first().is_none_or(|word| match reading {
             MatchStrictness::Whole => word.is(program),
@@ -109,7 +107,7 @@ impl CommandPattern {
         })
     }
 
-    /// Whether it shows every word, so that it can mean one command only.
+    /// Whether it spells every word, so that it matches one command only.
     fn is_plain(&self) -> bool {
         !self.open
             && self
@@ -119,8 +117,8 @@ impl CommandPattern {
     }
 }
 
-/// Whether words that no pattern spells all stay below the directory a command runs in: who allows `cp *`
-/// has this project in mind.
+/// Whether words that no pattern spells all stay below the directory in which a command runs: the author of
+/// `cp *` has this project in mind.
 pub(crate) fn stays(words: &[String]) -> bool {
     !words.iter().any(|word| named::leads_out(word))
 }
@@ -150,7 +148,7 @@ impl ProgramPattern {
             return false;
         };
         match reading {
-            // A name says nothing of the words, and those are what such a command runs.
+            // A name does not restrict the arguments, and those are what such a command runs.
             MatchStrictness::Whole => command.exec_capable.is_none() && self.0.is(program),
             MatchStrictness::Wide => self.0.is_program(program),
         }
@@ -171,7 +169,7 @@ impl WordPattern {
         Ok(Self::Glob(glob.compile_matcher()))
     }
 
-    /// Whether it means exactly this. A wildcard never stands for a way out of a directory.
+    /// Whether it matches exactly this word. A wildcard never matches a path out of a directory.
     fn is(&self, text: &str) -> bool {
         match self {
             Self::Plain(plain) => plain == text,
@@ -191,7 +189,7 @@ impl WordPattern {
         }
     }
 
-    /// Whether it may mean this program: as written, or by its last part, in any case.
+    /// Whether it may match this program: as written, or by its last part, in any case.
     fn is_program(&self, text: &str) -> bool {
         let last = text.rsplit(['/', '\\']).next().unwrap_or(text);
         match self {
@@ -213,8 +211,8 @@ struct UncompiledWord {
     wild: bool,
 }
 
-/// Cuts a pattern into words at white space. Quotes hold a word together and take the meaning from
-/// wildcards in it, as in a shell.
+/// Splits a pattern into words at white space. As in a shell, quotes keep a word together and make its
+/// wildcards literal.
 fn split(pattern: &str) -> Result<Vec<UncompiledWord>, String> {
     let mut pieces = Vec::new();
     let mut piece: Option<UncompiledWord> = None;
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_allows_accounts_for_every_word() {
+    fn allow_pattern_accounts_for_every_word() {
         let table: &[(&str, &[&str], bool)] = &[
             ("cargo test", &["cargo", "test"], true),
             ("cargo test", &["cargo", "test", "x"], false),
@@ -307,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_run_more_than_it_shows_is_allowed_only_when_all_is_shown() {
+    fn exec_capable_command_needs_a_pattern_without_wildcards() {
         let find = simple(&["find", ".", "-exec", "rm", "{}", ";"], true);
         for pattern in [
             "find *",
@@ -326,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_denies_needs_its_words_in_order() {
+    fn deny_pattern_matches_its_words_in_order() {
         let table: &[(&str, &[&str], bool)] = &[
             ("rm", &["rm", "-rf", "/"], true),
             ("rm", &["/bin/rm"], true),
@@ -363,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_says_so() {
+    fn invalid_pattern_is_rejected_with_the_reason() {
         let long = "x".repeat(LONGEST + 1);
         let many = "x ".repeat(MOST_WORDS + 1);
         let table = [

@@ -1,5 +1,5 @@
-//! Turns a policy as it is written into one that decides quickly: patterns compiled, nested policies laid
-//! out one after the other. Limits are kept here; what goes past one is refused.
+//! Compiles a written policy into one that decides quickly: patterns compiled, nested policies flattened into
+//! a list. Enforces the limits; a policy that exceeds one is rejected.
 
 use harn_model::{PolicyAction, SideEffectLevel, ToolKind};
 
@@ -13,15 +13,15 @@ use crate::{
     rule::{PolicyRule, RuleMatcher},
 };
 
-/// Policies in a policy, and how deep.
+/// The limits of nested policies: their number and their depth.
 const MOST_LAYERS: usize = 64;
 const DEEPEST: usize = 16;
-/// Patterns of all policies together.
+/// The limit of patterns in all policies together.
 const MOST_PATTERNS: usize = 10_000;
-/// Rules of one policy.
+/// The limit of rules in one policy.
 const MOST_RULES: usize = 2_000;
 
-/// A policy and those in it, as a list.
+/// A policy and the policies in it, as a list.
 #[derive(Debug)]
 pub(crate) struct PolicyLayers {
     pub(crate) layers: Vec<PolicyLayer>,
@@ -37,13 +37,12 @@ pub(crate) struct PolicyLayer {
     pub(crate) require_approval: ToolNameList,
     pub(crate) write_paths: Vec<PathPattern>,
     pub(crate) rules: Vec<CompiledRule>,
-    /// Whether what it allows counts as allowed, and is not only what others' allowing is narrowed to.
+    /// Whether its approvals count by themselves, or only narrow those of others.
     pub(crate) gives: bool,
-    /// Whether it allows anything at all; then what it does not allow is not allowed by others either.
+    /// Whether it allows anything. If so, others allow nothing that it does not.
     pub(crate) approves: bool,
 }
 
-/// A list of names of tools.
 #[derive(Debug)]
 pub(crate) struct ToolNameList {
     places: Vec<PatternIndex>,
@@ -63,7 +62,7 @@ impl ToolNameList {
         })
     }
 
-    /// The first pattern that means this tool, and its place.
+    /// Returns the first pattern that matches this tool, and its index.
     pub(crate) fn find(&self, tool: &PatternHits) -> Option<(usize, &str)> {
         let at = self.places.iter().position(|at| tool.has(*at))?;
         self.texts.get(at).map(|text| (at, text.as_str()))
@@ -129,18 +128,18 @@ impl CompiledRule {
         })
     }
 
-    /// Whether it looks at what a call runs.
+    /// Whether it checks what a call runs.
     pub(crate) fn is_of_commands(&self) -> bool {
         !self.command.is_empty() || !self.identity.is_empty()
     }
 
-    /// How it reads commands.
+    /// Returns how strictly it compares commands.
     pub(crate) fn reading(&self) -> MatchStrictness {
         reading(self.action)
     }
 }
 
-/// What allows has to be sure; what takes away has to miss nothing.
+/// Returns the strictness for an action: an allow rule must be certain, an ask or deny rule must miss nothing.
 fn reading(action: PolicyAction) -> MatchStrictness {
     match action {
         PolicyAction::Allow => MatchStrictness::Whole,
@@ -169,7 +168,7 @@ struct LayerCompiler {
 }
 
 impl LayerCompiler {
-    /// `gives` is whether what is above gives: nothing inside of what only tightens can loosen.
+    /// Compiles a policy and those in it. `gives` is false inside of a policy that only tightens.
     fn policy(
         &mut self,
         policy: &ToolApprovalPolicy,
@@ -262,7 +261,7 @@ fn entries(matcher: &RuleMatcher) -> usize {
         + matcher.capability.len()
 }
 
-/// Says in which list a pattern stands.
+/// Adds the name of the list to the error about a pattern.
 fn placed(error: PolicyError, list: &str) -> PolicyError {
     match error {
         PolicyError::Pattern { pattern, message } => PolicyError::Pattern {

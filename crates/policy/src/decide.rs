@@ -1,7 +1,7 @@
-//! Decides about a call: deny before ask before allow, the first that says it, with a receipt.
+//! Decides about a call, with a receipt: deny before ask before allow, and of equals the first.
 //!
-//! Every policy in a policy speaks by itself (`layer`), guards speak whatever is allowed (`guard`), and
-//! what comes of it is written down (`receipt`). Looks at nothing but the call.
+//! Each policy in a policy is evaluated by itself (`layer`), guards restrict whatever is allowed (`guard`),
+//! and `receipt` records the result. Uses nothing but the policy and the call.
 
 mod guard;
 mod layer;
@@ -20,35 +20,35 @@ pub(crate) use guard::writes_only_located;
 use layer::CallFacts;
 use opinion::{Opinion, OpinionSource, StrongestOpinion};
 
-/// A call, as far as a decision depends on it.
+/// The facts of a call that a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyCall<'a> {
-    /// The tool.
+    /// The name of the tool.
     pub tool: &'a str,
-    /// What sort of tool; without one it counts as writing.
+    /// The kind of the tool; without one the call counts as writing.
     pub kind: Option<ToolKind>,
-    /// How far it reaches, where it says so.
+    /// The side-effect level, if the tool declares one.
     pub side_effect: Option<SideEffectLevel>,
-    /// What it needs, as `capability.operation`, sorted.
+    /// The capabilities that the tool needs, as `capability.operation`, sorted.
     pub capabilities: &'a [String],
-    /// Its arguments.
+    /// The arguments of the call.
     pub arguments: &'a Value,
-    /// The paths it declares.
+    /// The paths that the call declares.
     pub paths: &'a [LocatedPath],
-    /// The line it would run, with the text it was read from.
+    /// The text of the line that it would run, and the parsed line.
     pub command: Option<(&'a str, &'a ShellLine)>,
     /// The session's directory.
     pub workspace: &'a str,
     /// The session's mode.
     pub mode: SessionMode,
-    /// The worker it is from.
+    /// The worker that makes the call.
     pub agent: Option<&'a str>,
-    /// What was remembered for this session and this workspace.
+    /// The grants of this session and this workspace.
     pub grants: &'a [Grant],
 }
 
 impl PolicyCall<'_> {
-    /// Whether it may change something: it says so, does not say, or runs a command.
+    /// Whether the call may change something: it declares so, declares nothing, or runs a command.
     #[must_use]
     pub fn writes(&self) -> bool {
         let reaches = match self.side_effect {
@@ -60,7 +60,7 @@ impl PolicyCall<'_> {
     }
 }
 
-/// A policy ready to decide. Cheap to share, costly to make.
+/// A compiled policy. Cheap to share, costly to build.
 #[derive(Debug)]
 pub struct Policy {
     source: ToolApprovalPolicy,
@@ -75,13 +75,13 @@ impl Policy {
         })
     }
 
-    /// As it was written.
+    /// Returns the policy as it was written.
     #[must_use]
     pub fn source(&self) -> &ToolApprovalPolicy {
         &self.source
     }
 
-    /// Decides about a call.
+    /// Decides about a call and returns the receipt.
     #[must_use]
     pub fn decide(&self, call: &PolicyCall<'_>) -> PolicyDecision {
         let facts = CallFacts::new(call, &self.layers);

@@ -1,36 +1,36 @@
-//! What can be wrong with a policy or with what is remembered.
+//! The errors of policies and grant files.
 
-/// A policy, or a file of grants, cannot be used.
+/// An error in a policy or in a grant file.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// It cannot be read.
+    /// The text is too large or does not parse.
     #[error("{origin}: {message}")]
     Syntax {
-        /// Which file.
+        /// The name of the file or source.
         origin: String,
-        /// What is wrong, and where.
+        /// The problem and its position.
         message: String,
     },
-    /// A pattern in it is none.
+    /// A pattern is invalid.
     #[error("the pattern {pattern:?} cannot be used: {message}")]
     Pattern {
-        /// The pattern.
+        /// The rejected pattern; a long one is cut.
         pattern: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// A rule in it is none.
+    /// A rule is invalid.
     #[error("rule {index}: {message}")]
     Rule {
-        /// Its place, from 0.
+        /// The index of the rule, from 0.
         index: usize,
-        /// What is wrong, and what would be right.
+        /// The problem and its fix.
         message: String,
     },
-    /// It is more than is followed.
+    /// The policy exceeds a limit.
     #[error("{message}")]
     Limit {
-        /// What is too much, and how much would not be.
+        /// The quantity that is too large, and the limit.
         message: String,
     },
 }

@@ -1,5 +1,5 @@
-//! Grants: the narrowest rule that says of a call what somebody said of it. Compares whole; a grant covers
-//! nothing that was not shown.
+//! Grants: the narrowest rule that repeats a person's answer about a call. Compares whole values; a grant
+//! covers nothing that was not shown.
 
 mod describe;
 mod file;
@@ -17,19 +17,19 @@ use crate::{
 pub use describe::{describe, describe_whole, quote_words, visible_line, visible_lines};
 pub use file::GrantFile;
 
-/// Longer arguments are not remembered: nobody would see what they agree to.
+/// Longer arguments are not remembered: a person would not see what they agree to.
 const LONGEST_ARGUMENTS: usize = 1024;
-/// How much of its digest a grant is named by: short enough to type, too long to be met by trying.
+/// The bytes of the digest in a grant's id: short enough to type, too long to find by trying.
 const NAME_BYTES: usize = 8;
-/// Arguments of an edit that say what a file becomes, not what else is done.
+/// Arguments of an edit that are content of a file and have no other effect.
 const CONTENT: WordTable =
     WordTable("content text old_text new_text old_string new_string patch diff edits");
 
-/// The grant that covers exactly this call; none where nothing narrow enough can be said.
+/// Returns the grant that covers exactly this call, or none if no grant is narrow enough.
 #[must_use]
 pub fn narrow(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
     if call.kind == Some(ToolKind::Move) {
-        // Which file becomes which is not remembered: the way back would pass as well.
+        // A grant does not store which file becomes which, so it would also cover the way back.
         return None;
     }
     let subject = subject(call)?;
@@ -44,7 +44,7 @@ pub fn narrow(call: &PolicyCall<'_>, effect: GrantEffect) -> Option<Grant> {
     Some(named(grant))
 }
 
-/// The same grant, deciding otherwise.
+/// Returns the same grant with another effect.
 #[must_use]
 pub fn with_effect(grant: &Grant, effect: GrantEffect) -> Grant {
     named(Grant {
@@ -59,7 +59,7 @@ pub fn matches(grant: &Grant, call: &PolicyCall<'_>) -> bool {
     is_near(grant, call) && subject(call).is_some_and(|subject| covers(grant, call, &subject))
 }
 
-/// The first of a call's grants with this effect that covers it.
+/// Returns the first of a call's grants with this effect that covers it.
 pub(crate) fn find<'a>(call: &PolicyCall<'a>, effect: GrantEffect) -> Option<&'a Grant> {
     let grants = call.grants.iter();
     let mut near = grants.filter(|grant| grant.effect == effect && is_near(grant, call));
@@ -70,7 +70,7 @@ pub(crate) fn find<'a>(call: &PolicyCall<'a>, effect: GrantEffect) -> Option<&'a
 }
 
 fn is_near(grant: &Grant, call: &PolicyCall<'_>) -> bool {
-    // One that allows a move may be in a file still; one that refuses it goes on doing so.
+    // A file may still contain a grant that allows a move, which is ignored; one that denies it counts.
     let counts = grant.effect == GrantEffect::Deny || call.kind != Some(ToolKind::Move);
     counts
         && grant.tool == call.tool
@@ -78,15 +78,15 @@ fn is_near(grant: &Grant, call: &PolicyCall<'_>) -> bool {
         && grant.workspace == call.workspace
 }
 
-/// Whether a grant of this tool and workspace covers a call that is about `subject`.
+/// Whether a grant for this tool and workspace covers a call about `subject`.
 fn covers(grant: &Grant, call: &PolicyCall<'_>, subject: &GrantSubject) -> bool {
     match (&grant.subject, subject) {
         (GrantSubject::Paths(granted), GrantSubject::Paths(paths)) => {
-            // Which file becomes which is not remembered, so less than all would be something else.
+            // A grant does not store which file becomes which, so fewer paths would be another move.
             let whole = call.kind != Some(ToolKind::Move) || granted.len() == paths.len();
             whole && paths.iter().all(|path| granted.contains(path))
         }
-        // The text itself covers whatever would be remembered of it.
+        // A grant for a text also covers a call for which only the words would be stored.
         (GrantSubject::Line(line), GrantSubject::Argv(_)) => {
             call.command.is_some_and(|(text, _)| text == line)
         }
@@ -94,11 +94,11 @@ fn covers(grant: &Grant, call: &PolicyCall<'_>, subject: &GrantSubject) -> bool 
     }
 }
 
-/// What a call is about, for a grant.
+/// Returns the subject of a call, or none if no grant can cover it.
 fn subject(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     match call.command {
         Some((text, line)) => {
-            // A command may do something else in another folder, and a grant has no place to say which.
+            // A command may do something else in another folder, and a grant does not store the folder.
             let at_home =
                 |path: &crate::LocatedPath| path.info.workspace_path.as_deref() == Some(".");
             let shown = call.paths.iter().all(at_home) && is_only_command(call.arguments, text);
@@ -113,7 +113,7 @@ fn subject(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     }
 }
 
-/// Whether arguments are this line, or the words it was made of, and nothing beside: no variables, no input.
+/// Whether the arguments are only this line, or the words it was made of: no variables, no input.
 fn is_only_command(arguments: &Value, text: &str) -> bool {
     let Value::Object(members) = arguments else {
         return false;
@@ -137,7 +137,7 @@ fn of_command(text: &str, line: &ShellLine) -> Option<GrantSubject> {
         return None;
     }
     match line.commands.as_slice() {
-        // What a here-document or another line feeds a program stands in no word of it.
+        // Input from a here-document or another line is not among the words of a program.
         [command]
             if line.doubts.is_empty()
                 && line.redirects.is_empty()
@@ -150,7 +150,7 @@ fn of_command(text: &str, line: &ShellLine) -> Option<GrantSubject> {
 }
 
 fn of_paths(call: &PolicyCall<'_>) -> Option<GrantSubject> {
-    // What a tool runs is not in the names of the files it is given.
+    // The names of its files do not show what a tool runs.
     if call.kind == Some(ToolKind::Execute) || !is_only_paths(call) {
         return None;
     }
@@ -165,7 +165,7 @@ fn of_paths(call: &PolicyCall<'_>) -> Option<GrantSubject> {
     Some(GrantSubject::Paths(paths))
 }
 
-/// Whether arguments are declared paths and nothing beside, but for what an edit makes of a file.
+/// Whether the arguments are only declared paths, plus the content of a file in an edit.
 fn is_only_paths(call: &PolicyCall<'_>) -> bool {
     let declared = |value: &Value| {
         let mut paths = call.paths.iter();
@@ -187,7 +187,7 @@ fn is_only_paths(call: &PolicyCall<'_>) -> bool {
     }
 }
 
-/// Whether an argument is texts of a file; several edits may stand in a list.
+/// Whether an argument is content of a file; a list may contain several edits.
 fn is_content(name: &str, value: &Value) -> bool {
     let is_edit = |edit: &Value| {
         let mut members = edit.as_object().into_iter().flatten();
@@ -201,7 +201,7 @@ fn is_content(name: &str, value: &Value) -> bool {
         }
 }
 
-/// A grant with the name that follows from what it says.
+/// Returns a grant with the id that follows from its content.
 pub(crate) fn named(mut grant: Grant) -> Grant {
     let mut all = serde_json::to_value(&grant).unwrap_or_default();
     if let Value::Object(members) = &mut all {
@@ -217,7 +217,7 @@ pub(crate) fn named(mut grant: Grant) -> Grant {
     grant
 }
 
-/// The same value whatever order its members were given in.
+/// Returns the value with the members of all objects in order of their names.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

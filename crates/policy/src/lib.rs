@@ -1,7 +1,7 @@
-//! What a tool may do, judged without doing it: rules, paths and shell commands.
+//! Decides what a tool may do without running it: rules, paths and shell commands.
 //!
-//! Pure: the same call under the same rules gets the same receipt. The disk is looked at through the
-//! [`PathProbe`] that a caller hands in, and by nothing else; no file, clock or environment is touched.
+//! Pure: the same call under the same rules gets the same receipt. Reads the disk only through the
+//! [`PathProbe`] of the caller; accesses no file, clock or environment itself.
 
 mod command;
 mod compile;

@@ -1,22 +1,22 @@
-//! A policy as the four lists of the contract, for hosts that show what a call acts under.
+//! A policy as the four lists of the contract, for hosts that show the policy of a call.
 //!
-//! Rules have no place in the lists, and lists of several policies have to agree, so the lists can only be
-//! stricter than the policy: what they approve, the policy allows. Decides nothing.
+//! The lists cannot express rules, and the lists of several policies must agree, so they may only be
+//! stricter than the policy: the policy allows whatever they approve. Makes no decision.
 
 use harn_model::{ApprovalLists, PolicyAction};
 
 use crate::{PolicyRule, ToolApprovalPolicy, pattern::may_overlap};
 
-/// One policy of a policy, by itself.
+/// One policy of a nested policy, by itself.
 #[derive(Clone, Copy)]
 struct ListedLayer<'a> {
     policy: &'a ToolApprovalPolicy,
-    /// Whether its approval counts, and does not only narrow that of others.
+    /// Whether its approvals count by themselves, or only narrow those of others.
     gives: bool,
 }
 
 impl ListedLayer<'_> {
-    /// Whether it approves anything; then others approve nothing that it does not.
+    /// Whether it approves anything. If so, others approve nothing that it does not.
     fn approves(&self) -> bool {
         let mut rules = self.policy.rules.iter();
         !self.policy.auto_approve.is_empty() || rules.any(|rule| rule.action == PolicyAction::Allow)
@@ -24,10 +24,10 @@ impl ListedLayer<'_> {
 }
 
 impl ToolApprovalPolicy {
-    /// The four lists of this policy and of those in it. The deny lists and the ask lists are joined. The
-    /// approve list and the allow list have only entries that stand literally in every policy that has such
-    /// a list. One that is left without entries matches nothing, because an empty list would mean that
-    /// nobody has one.
+    /// Returns the four lists of this policy and the policies in it. The deny lists and the ask lists are
+    /// joined. The approve list and the allow list contain only entries that occur literally in every policy
+    /// that has such a list. If no entry remains, the list matches nothing, because an empty list would mean
+    /// that no policy has one.
     #[must_use]
     pub fn lists(&self) -> ApprovalLists {
         let mut layers = Vec::new();
@@ -42,7 +42,7 @@ impl ToolApprovalPolicy {
     }
 }
 
-/// Nothing inside of what only tightens gives.
+/// Collects a policy and those in it. Inside a policy that only tightens, no approval counts by itself.
 fn collect<'a>(policy: &'a ToolApprovalPolicy, gives: bool, layers: &mut Vec<ListedLayer<'a>>) {
     let gives = gives && !policy.only_tightens;
     layers.push(ListedLayer { policy, gives });
@@ -64,7 +64,7 @@ fn joined<'a>(
     joined
 }
 
-/// What every policy approves that approves anything, one of them gives, and no rule may take away.
+/// Returns the entries of all approving policies, if one of these gives approval and no rule may restrict them.
 fn approved(layers: &[ListedLayer<'_>]) -> Vec<String> {
     let listed = layers
         .iter()
@@ -89,7 +89,7 @@ fn writable(layers: &[ListedLayer<'_>]) -> Vec<String> {
     or_nothing(in_all(&lists), !lists.is_empty())
 }
 
-/// Entries of the first list that stand in all of them, each once.
+/// Returns the entries of the first list that occur in all others, without duplicates.
 fn in_all(lists: &[&Vec<String>]) -> Vec<String> {
     let Some((first, others)) = lists.split_first() else {
         return Vec::new();

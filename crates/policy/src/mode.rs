@@ -1,4 +1,4 @@
-//! Session modes: what happens where no rule speaks, and what no rule can lift.
+//! Session modes: the decision where no rule matches, and the limits that no rule can lift.
 
 use crate::JsonSchema;
 use harn_model::{Mode, PolicyAction, SideEffectLevel, ToolKind};
@@ -8,7 +8,7 @@ use crate::{
     LocatedPath, PathScope, PolicyCall, PolicyRule, RuleMatcher, ToolApprovalPolicy, decide, shell,
 };
 
-/// A session mode, the strictest first.
+/// A session mode; the strictest is first.
 #[derive(
     Clone,
     Copy,
@@ -25,22 +25,22 @@ use crate::{
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionMode {
-    /// Nothing changes, and nobody is asked.
+    /// Denies every change, without asking.
     ReadOnly,
-    /// What changes something asks.
+    /// Asks before every change.
     #[default]
     Ask,
-    /// Edits of the workspace's files run; the rest asks.
+    /// Allows edits of the workspace's files; asks before other changes.
     AcceptEdits,
-    /// What stays in the workspace runs; the rest asks.
+    /// Allows changes that stay in the workspace; asks before others.
     Auto,
 }
 
 impl SessionMode {
-    /// All of them, the default first.
+    /// All modes, the default first.
     pub const ALL: [Self; 4] = [Self::Ask, Self::ReadOnly, Self::AcceptEdits, Self::Auto];
 
-    /// Its id.
+    /// Returns the id of the mode.
     #[must_use]
     pub fn id(self) -> &'static str {
         match self {
@@ -51,13 +51,13 @@ impl SessionMode {
         }
     }
 
-    /// The mode of this id.
+    /// Returns the mode with this id.
     #[must_use]
     pub fn of(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.id() == id)
     }
 
-    /// As a person chooses it.
+    /// Returns the mode as a client displays it.
     #[must_use]
     pub fn describe(self) -> Mode {
         let (name, description) = match self {
@@ -79,7 +79,7 @@ impl SessionMode {
         }
     }
 
-    /// What it says of a call, and why.
+    /// Returns the action for a call, and the reason.
     pub(crate) fn word(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         if !call.writes() {
             return self.word_of_reading(call);
@@ -99,8 +99,8 @@ impl SessionMode {
         }
     }
 
-    /// What it says of a call that changes nothing. One that reaches the network can carry off what it read, so it
-    /// asks, and where nobody is asked it is refused.
+    /// Returns the action for a call that changes nothing. A call that reaches the network can send what it read,
+    /// so it needs approval; the read-only mode never asks and denies it.
     fn word_of_reading(self, call: &PolicyCall<'_>) -> (PolicyAction, &'static str) {
         let stays = call.side_effect != Some(SideEffectLevel::Network);
         match self {
@@ -112,8 +112,8 @@ impl SessionMode {
         }
     }
 
-    /// About what it says, as a policy: for whoever reads an audit. Decisions are made by the mode itself,
-    /// which also looks at where paths lead and what commands do.
+    /// Returns an approximation of the mode as a policy, for the reader of an audit. The mode itself decides,
+    /// and also checks the targets of paths and the effects of commands.
     #[must_use]
     pub fn policy(self) -> ToolApprovalPolicy {
         use ToolKind::{Delete, Edit, Execute, Fetch, Move, Other, Read, Search, Think};
@@ -165,7 +165,7 @@ impl SessionMode {
     }
 }
 
-/// Whether a call is of one of these kinds, does nothing beside, and names only files of the workspace.
+/// Whether a call has one of these kinds, has no other effect, and names only files of the workspace.
 fn is_edit(call: &PolicyCall<'_>, kinds: &[ToolKind]) -> bool {
     let reach = call.side_effect.unwrap_or_default();
     call.kind.is_some_and(|kind| kinds.contains(&kind))
@@ -177,8 +177,8 @@ fn is_edit(call: &PolicyCall<'_>, kinds: &[ToolKind]) -> bool {
         })
 }
 
-/// Whether a file could make its folder a repository: git takes one with a `HEAD`, whatever the folder's name,
-/// and then does what a `config` beside it says, which may be to run a program.
+/// Whether a file could make its folder a repository: git accepts a folder of any name with a `HEAD`, and then
+/// obeys a `config` in it, which may run a program.
 fn makes_repository(path: &LocatedPath) -> bool {
     let shown = [path.info.display(), &path.info.input];
     let mut names = shown
@@ -187,8 +187,8 @@ fn makes_repository(path: &LocatedPath) -> bool {
     names.any(|name| name.eq_ignore_ascii_case("HEAD"))
 }
 
-/// Whether a call runs commands, and every one of them is known to change nothing and to look at nothing
-/// outside. Words are all there is to tell by: a link in the workspace that leads out of it is not seen.
+/// Whether a call runs commands, and all of them are known to change nothing and to read nothing outside.
+/// Checks words only: a link in the workspace that leads out of it is not detected.
 fn only_looks(call: &PolicyCall<'_>) -> bool {
     let Some((_, line)) = call.command else {
         return false;
@@ -203,15 +203,15 @@ fn only_looks(call: &PolicyCall<'_>) -> bool {
         && decide::writes_only_located(call, line)
 }
 
-/// Whether a command runs in the session's own directory: every path it declares is that. A line that goes
-/// elsewhere is no concern here: nothing that changes the directory only reads.
+/// Whether a command runs in the session's own directory: it declares no other path. A line that changes the
+/// directory is not considered: no command that does so is read-only.
 fn is_at_home(call: &PolicyCall<'_>) -> bool {
     let mut paths = call.paths.iter();
     paths.all(|path| path.info.workspace_path.as_deref() == Some("."))
 }
 
-/// Whether a command is of git, which elsewhere may find a repository that the workspace brought along, and
-/// run what its configuration says.
+/// Whether a command is git. In another directory, git may find a repository that is part of the workspace,
+/// and run what its configuration names.
 fn is_git(command: &shell::SimpleCommand) -> bool {
     command.argv.first().is_some_and(|program| program == "git")
 }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_makes_a_repository_unasked() {
+    fn auto_mode_asks_before_a_repository_is_made() {
         assert_eq!(edits("src/lib.rs"), PolicyAction::Allow);
         assert_eq!(edits("HEADER"), PolicyAction::Allow);
         assert_eq!(edits("HEAD"), PolicyAction::Ask);

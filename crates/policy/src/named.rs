@@ -1,12 +1,12 @@
-//! What a word of a command may name as a file, by its text: which of its words are paths only the program
-//! knows, so each is taken for one. Looks at no disk.
+//! The files that a word of a command may name, judged by its text. Only the program knows which of its words
+//! are paths, so each counts as one. Never reads the disk.
 
 use std::{borrow::Cow, ffi::OsStr};
 
 use crate::path::{as_worded, is_protected_name};
 
-/// A word, and what in it may be a path of its own: the value of a flag (`--file=x`, `-fx`), a file in a
-/// revision or on a host (`HEAD:x`), one that stands for its contents (`@x`).
+/// Returns a word and the parts of it that may be paths: the value of a flag (`--file=x`, `-fx`), a file in
+/// a revision or on a host (`HEAD:x`), a file whose contents are the argument (`@x`).
 pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
     const SEPARATES: [char; 3] = ['=', ':', '@'];
     let value = word.split_once('=').map(|(_, value)| value);
@@ -19,7 +19,7 @@ pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
     parts.chain(pieces).filter(|part| !part.is_empty())
 }
 
-/// What follows a short flag in the same word.
+/// Returns the text after a short flag in the same word.
 fn attached(word: &str) -> Option<&str> {
     let letters = word.strip_prefix('-')?;
     let mut chars = letters.chars();
@@ -27,10 +27,9 @@ fn attached(word: &str) -> Option<&str> {
     flag.map(|_| chars.as_str())
 }
 
-/// The part of a word that has a name in it which is never written. Names above `workspace` are not the
-/// session's to be judged by.
+/// Returns the part of a word with a protected name in it. Names above `workspace` do not count.
 pub(crate) fn protected<'a>(word: &'a str, workspace: &str) -> Option<&'a str> {
-    // Most words have nothing that such a name could be made of.
+    // Most words contain no character of such a name.
     let telling = |byte: u8| matches!(byte, b'.' | b'~' | b'\\') || !byte.is_ascii();
     if !word.bytes().any(telling) {
         return None;
@@ -42,10 +41,10 @@ pub(crate) fn protected<'a>(word: &'a str, workspace: &str) -> Option<&'a str> {
     })
 }
 
-/// Whether a word, or the value of a flag in it, leads elsewhere than below the directory a command runs in.
+/// Whether a word, or the value of a flag in it, leads out of the directory in which a command runs.
 pub(crate) fn leads_out(word: &str) -> bool {
     let out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|name| name == "..");
-    // Several short flags may stand before a value, and letters do not tell where it begins.
+    // Several short flags may precede a value, and the letters do not show where it begins.
     let glued = || {
         attached(word).is_some_and(|value| {
             value.contains(['/', '~']) || value.split('/').any(|name| name.ends_with(".."))
@@ -58,7 +57,7 @@ pub(crate) fn leads_out(word: &str) -> bool {
     out(word) || word.split('=').skip(1).any(out) || glued() || scheme()
 }
 
-/// A path without `.` and `..`, as it stands in `base`, which has none either.
+/// Returns a path as absolute from `base`, without `.` and `..`. `base` must have neither.
 pub(crate) fn absolute<'a>(path: &'a str, base: &str) -> Cow<'a, str> {
     let base = base.trim_end_matches('/');
     match path.strip_prefix('/') {
@@ -75,8 +74,8 @@ pub(crate) fn absolute<'a>(path: &'a str, base: &str) -> Cow<'a, str> {
     }
 }
 
-/// A path as it stands from `workspace`, when it is named from there: without `.` and `..`, and absolute
-/// where it leads elsewhere.
+/// Returns a path as relative to `workspace`, from where it is named, without `.` and `..`; a path
+/// elsewhere becomes absolute.
 pub(crate) fn relative<'a>(path: &'a str, workspace: &str) -> Cow<'a, str> {
     let rest = path.strip_prefix("./").unwrap_or(path);
     if is_tidy(rest) {
@@ -89,12 +88,12 @@ pub(crate) fn relative<'a>(path: &'a str, workspace: &str) -> Cow<'a, str> {
     }
 }
 
-/// Whether there is nothing to take out of a relative path: most words are so, and taking out is slow.
+/// Whether a relative path is already normalised: most words are, and normalising is slow.
 fn is_tidy(path: &str) -> bool {
     !path.split('/').any(|name| matches!(name, "" | "." | ".."))
 }
 
-/// What of an absolute path is below a directory.
+/// Returns the part of an absolute path below a directory.
 pub(crate) fn below<'a>(path: &'a str, workspace: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(workspace.trim_end_matches('/'))?;
     rest.strip_prefix('/').filter(|_| path.starts_with('/'))
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_stands_where_its_words_lead() {
+    fn paths_are_normalised_by_their_words() {
         for (path, relative_to) in [
             ("a/b", "a/b"),
             ("./a//b/", "a/b"),
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_is_told_by_its_words() {
+    fn leads_out_judges_a_path_by_its_words() {
         for word in [
             "/etc",
             "~",

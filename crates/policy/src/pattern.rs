@@ -1,8 +1,8 @@
-//! Patterns for names and paths. `*` alone, `x*`, `*x`, `src/**` and plain text mean what the contract says;
-//! everything else is a glob. A `?` is one byte. Small and capital letters differ, but not for paths that a
-//! rule asks about or denies.
+//! Patterns for names and paths. `*` alone, `x*`, `*x`, `src/**` and plain text mean what the contract defines;
+//! everything else is a glob. A `?` matches one byte. Case counts, except for paths that a rule asks about or
+//! denies.
 //!
-//! A text is held against all patterns of a policy in one pass, so that a hundred rules cost little more
+//! One pass matches a text against all patterns of a policy, so that a hundred rules cost little more
 //! than one.
 
 mod overlap;
@@ -14,14 +14,14 @@ use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches};
 pub(crate) use self::overlap::may_overlap;
 use crate::{LocatedPath, PolicyError, named, path::as_worded};
 
-/// Longer patterns are refused: nobody reads them, and each is compiled.
+/// Longer patterns are rejected: no person reads them, and each is compiled.
 const LONGEST: usize = 512;
-/// What all patterns of a policy may take, compiled.
+/// The size limit of all compiled patterns of a policy.
 const LARGEST_SET: usize = 64 * 1024 * 1024;
-/// What has a meaning of its own in a glob.
+/// Characters with a special meaning in a glob.
 const META: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
-/// What a pattern asks of a text.
+/// A parsed pattern, by the kind of match.
 #[derive(Debug)]
 enum PatternForm<'a> {
     All,
@@ -51,7 +51,7 @@ impl<'a> PatternForm<'a> {
         if pattern == "*" || pattern == "**" {
             return Ok(Self::All);
         }
-        // The contract's prefix crosses every separator, so one star at the end says no less than two.
+        // The contract's prefix crosses every separator, so one star at the end means the same as two.
         let prefix = pattern.strip_suffix("**").or(pattern.strip_suffix('*'));
         if let Some(prefix) = prefix.filter(|prefix| !has_meta(prefix)) {
             return Ok(Self::Prefix(prefix));
@@ -65,7 +65,7 @@ impl<'a> PatternForm<'a> {
     fn regex(&self) -> String {
         match self {
             Self::All => String::new(),
-            // A class of no character.
+            // An empty character class.
             Self::Nothing => r"[^\s\S]".to_owned(),
             Self::Exact(text) => format!("^{}$", regex::escape(text)),
             Self::Prefix(text) => format!("^{}", regex::escape(text)),
@@ -75,7 +75,7 @@ impl<'a> PatternForm<'a> {
     }
 }
 
-/// A pattern for the name of a worker or of what a tool needs, by itself.
+/// A pattern for the name of a worker or a capability, by itself.
 #[derive(Debug)]
 pub(crate) struct NamePattern(Regex);
 
@@ -85,7 +85,7 @@ impl NamePattern {
     }
 
     fn read(pattern: &str) -> Result<Self, PolicyError> {
-        // As globs are matched: a wildcard stands for a newline, too.
+        // As in globs, a wildcard also matches a newline.
         let regex = RegexBuilder::new(&PatternForm::read(pattern, false)?.regex())
             .dot_matches_new_line(true)
             .build();
@@ -98,7 +98,7 @@ impl NamePattern {
     }
 }
 
-/// The place of a pattern in its set.
+/// The index of a pattern in its set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PatternIndex(usize);
 
@@ -108,7 +108,7 @@ pub(crate) struct PatternSetBuilder {
 }
 
 impl PatternSetBuilder {
-    /// A pattern for the name of a tool.
+    /// Adds patterns for tool names and returns their indexes.
     pub(crate) fn names(&mut self, patterns: &[String]) -> Result<Vec<PatternIndex>, PolicyError> {
         let patterns = patterns.iter();
         patterns.map(|pattern| self.add(pattern)).collect()
@@ -130,7 +130,7 @@ impl PatternSetBuilder {
     }
 }
 
-/// Patterns that a text is held against all at once.
+/// Patterns that are matched against a text all at once.
 #[derive(Debug)]
 pub(crate) struct PatternSet(RegexSet);
 
@@ -140,7 +140,7 @@ impl PatternSet {
     }
 }
 
-/// Which patterns of a set mean a text.
+/// The patterns of a set that match a text.
 #[derive(Debug)]
 pub(crate) struct PatternHits(SetMatches);
 
@@ -150,15 +150,15 @@ impl PatternHits {
     }
 }
 
-/// A pattern for paths. One that begins with `/` is held against absolute paths, every other against paths
-/// from the session's directory.
+/// A pattern for paths. One that begins with `/` is matched against absolute paths, every other one against
+/// paths from the session's directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PathPattern {
     Relative(PatternIndex),
     Absolute(PatternIndex),
 }
 
-/// Something for patterns of relative paths, and the same for those of absolute ones.
+/// One value for patterns of relative paths, and one for patterns of absolute paths.
 #[derive(Debug, Default)]
 pub(crate) struct PerPathKind<T> {
     relative: T,
@@ -166,7 +166,7 @@ pub(crate) struct PerPathKind<T> {
 }
 
 impl<T> PerPathKind<T> {
-    /// What there is for a pattern, and the pattern's place in it.
+    /// Returns the value for a pattern, and the pattern's index in it.
     fn of(&self, pattern: PathPattern) -> (&T, PatternIndex) {
         match pattern {
             PathPattern::Relative(at) => (&self.relative, at),
@@ -193,12 +193,12 @@ impl CasedSetBuilder {
         Ok(PatternIndex(self.exact.regexes.len() - 1))
     }
 
-    /// Lets a pattern be held against words, too.
+    /// Makes a pattern match the words of commands, too.
     fn take(&mut self, at: PatternIndex, pattern: &str) {
         if let (Some(exact), Some(folded)) =
             (self.exact.regexes.get(at.0), self.folded.regexes.get(at.0))
         {
-            // Only a class can mean less in any case.
+            // Only a class can match less when case is ignored.
             self.taking.regexes.push(match pattern.contains('[') {
                 true => format!("(?:{exact})|(?:{folded})"),
                 false => folded.clone(),
@@ -220,22 +220,22 @@ impl CasedSetBuilder {
 /// All path patterns of a policy.
 pub(crate) type PathSets = PerPathKind<CasedSet>;
 
-/// The same patterns twice: as they are, and for what takes away in any case of ASCII letters, since on
+/// The same patterns twice: as they are, and for ask and deny rules in any case of ASCII letters, since on
 /// some disks `.ENV` opens `.env`.
 #[derive(Debug)]
 pub(crate) struct CasedSet {
     exact: PatternSet,
     folded: PatternSet,
-    /// Those of rules that take away, both ways in one, for what is long and mostly means nothing: the
-    /// words of commands.
+    /// The patterns of ask and deny rules, both variants in one, for the words of commands: these are many
+    /// and rarely match.
     taking: PatternSet,
-    /// Where each of them stands among all.
+    /// The index of each of these among all patterns.
     places: Vec<usize>,
 }
 
 impl CasedSet {
-    /// What means a path for sure; what may mean it is noted. Both sets are asked for that: `[!A]` means
-    /// less in any case.
+    /// Returns the patterns that certainly match a path, and marks those that may match it. That needs both
+    /// sets: `[!A]` matches less when case is ignored.
     fn look(&self, path: &str, touched: &mut [bool]) -> PatternHits {
         let hits = self.exact.look(path);
         mark(touched, &hits);
@@ -243,9 +243,9 @@ impl CasedSet {
         hits
     }
 
-    /// Notes which patterns that take away may mean a word.
+    /// Marks the ask and deny patterns that may match a word.
     fn look_word(&self, word: &str, touched: &mut [bool]) {
-        // Asked first whether there is any: that takes no room.
+        // `is_match` allocates nothing, so it is first.
         if !self.taking.0.is_match(word.as_bytes()) {
             return;
         }
@@ -275,7 +275,7 @@ impl PathSetsBuilder {
         patterns.iter().map(|pattern| self.read(pattern)).collect()
     }
 
-    /// Patterns of a rule that takes away.
+    /// Adds the patterns of an ask or deny rule.
     pub(crate) fn taking(&mut self, patterns: &[String]) -> Result<Vec<PathPattern>, PolicyError> {
         let read = self.all(patterns)?;
         for (at, pattern) in read.iter().zip(patterns) {
@@ -296,11 +296,11 @@ impl PathSetsBuilder {
 }
 
 impl PathSets {
-    /// Whether one of these patterns means a path that is known by its words only.
+    /// Whether one of these patterns matches a path of which only the words are known.
     pub(crate) fn lists(&self, list: &[PathPattern], path: &str, workspace: &str) -> bool {
         let workspace = &as_worded(workspace);
         let relative = named::relative(path, workspace);
-        // What leads elsewhere is meant by absolute patterns only.
+        // A path that leads elsewhere matches absolute patterns only.
         let relative = (!relative.starts_with('/')).then(|| self.relative.exact.look(&relative));
         let absolute = self.absolute.exact.look(&named::absolute(path, workspace));
         let named = CertainHits {
@@ -310,7 +310,7 @@ impl PathSets {
         list.iter().any(|pattern| named.has(*pattern))
     }
 
-    /// Looks paths up, once for all patterns.
+    /// Matches paths against all patterns at once.
     pub(crate) fn look<'a>(&self, paths: &'a [LocatedPath]) -> CallPaths<'a> {
         let mut touched = self.untouched();
         let targets = paths.iter().map(|located| CallPath {
@@ -323,8 +323,8 @@ impl PathSets {
         }
     }
 
-    /// Looks the words of commands up, each taken for a path from every folder it may be named from:
-    /// `workspace` and `folders`. Only for patterns that take away.
+    /// Matches the words of commands against the ask and deny patterns. Each word counts as a path from every
+    /// folder in which the command may run: `workspace` and `folders`.
     pub(crate) fn look_words<'w>(
         &self,
         words: impl Iterator<Item = &'w str>,
@@ -343,7 +343,7 @@ impl PathSets {
                 let absolute = named::absolute(part, workspace);
                 self.absolute.look_word(&absolute, &mut touched.absolute);
             }
-            // What is absolute was looked up.
+            // Absolute paths are already matched.
             let folders = folders.iter().filter(|_| !part.starts_with('/'));
             for folder in folders {
                 let absolute = named::absolute(part, folder);
@@ -366,10 +366,10 @@ impl PathSets {
         let relative = path.workspace_path.as_deref();
         let absolute = path.host_path.as_deref();
         if let (None, Some(absolute)) = (relative, absolute) {
-            // `*.env` means such files wherever they stand.
+            // `*.env` matches such files in any directory.
             self.relative.look(absolute, &mut touched.relative);
         }
-        // A rule may name a link rather than where it leads.
+        // A rule may name a link instead of its target.
         if relative != Some(&path.input) && absolute != Some(&path.input) {
             let worded = as_worded(&path.input);
             match worded.starts_with('/') {
@@ -384,7 +384,7 @@ impl PathSets {
     }
 }
 
-/// The paths of a call, ready to be held against patterns.
+/// The paths of a call, ready to be matched against patterns.
 #[derive(Debug)]
 pub(crate) struct CallPaths<'a> {
     pub(crate) targets: Vec<CallPath<'a>>,
@@ -392,13 +392,12 @@ pub(crate) struct CallPaths<'a> {
 }
 
 impl CallPaths<'_> {
-    /// Whether a pattern may mean one of them, by any of its spellings: what has to be asked or denied.
+    /// Whether a pattern may match one of the paths in any spelling; decides about ask and deny.
     pub(crate) fn touch(&self, pattern: PathPattern) -> bool {
         self.touched.by(pattern)
     }
 }
 
-/// One of them.
 #[derive(Debug)]
 pub(crate) struct CallPath<'a> {
     pub(crate) located: &'a LocatedPath,
@@ -406,7 +405,7 @@ pub(crate) struct CallPath<'a> {
 }
 
 impl CallPath<'_> {
-    /// Whether a pattern says for sure that it means this path, by where it leads: what may be allowed.
+    /// Whether a pattern certainly matches this path, by its target; decides about allow.
     pub(crate) fn is_named(&self, pattern: PathPattern) -> bool {
         self.named.has(pattern)
     }
@@ -421,7 +420,7 @@ impl CertainHits {
     }
 }
 
-/// What any path hits by any spelling.
+/// The patterns that any path matches in any spelling.
 pub(crate) type PossibleHits = PerPathKind<Vec<bool>>;
 
 impl PossibleHits {
@@ -441,7 +440,7 @@ fn mark(all: &mut [bool], hits: &PatternHits) {
     }
 }
 
-/// A glob, with an error that helps.
+/// Compiles a glob; its error explains how to escape special characters.
 pub(crate) fn glob(
     pattern: &str,
     literal_separator: bool,
@@ -461,7 +460,7 @@ pub(crate) fn glob(
         })
 }
 
-/// Whether a text has anything in it that a glob would read as more than itself.
+/// Whether a text contains a special character of globs.
 pub(crate) fn has_meta(text: &str) -> bool {
     text.contains(META)
 }
@@ -498,7 +497,7 @@ mod tests {
         }
     }
 
-    /// Whether a pattern names the path, and whether it touches it.
+    /// Returns whether a pattern certainly matches the path, and whether it may match it.
     fn look(pattern: &str, path: &LocatedPath) -> (bool, bool) {
         let mut builder = PathSetsBuilder::default();
         let pattern = builder.read(pattern).unwrap();
@@ -508,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn name_patterns_match_as_in_the_table() {
         let table = [
             ("*", "anything/at all", true),
             ("read_*", "read_file", true),
@@ -553,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn paths() {
+    fn path_patterns_match_as_in_the_table() {
         let table = [
             ("src/**", "src/a/b.rs", true),
             ("src/*", "src/a/b.rs", true),
@@ -583,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_away_minds_no_case() {
+    fn deny_pattern_ignores_case() {
         for pattern in [
             "Secrets/key.pem",
             "/W/SECRETS/**",
@@ -604,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_away_also_means_links_and_other_directories() {
+    fn deny_pattern_also_matches_links_and_other_directories() {
         let link = located("a/../link", Some("real.txt"), "/w/real.txt");
         let other = located("/more/x.env", None, "/more/x.env");
         let table = [
@@ -625,7 +624,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_says_so() {
+    fn invalid_pattern_is_rejected_with_the_reason() {
         let long = "x".repeat(LONGEST + 1);
         let table = [
             ("", "it is empty"),

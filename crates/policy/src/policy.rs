@@ -6,38 +6,38 @@ use serde_json::Value;
 
 use crate::{Policy, PolicyError, PolicyRule};
 
-/// A larger file is not read.
+/// The largest accepted TOML text, in bytes.
 const LARGEST: usize = 1024 * 1024;
 
-/// What tools may do. Every list is empty unless given.
+/// The lists and rules that decide about tool calls. Every list is empty unless given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolApprovalPolicy {
-    /// Tools that run unasked.
+    /// Tools that run without approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub auto_approve: Vec<String>,
     /// Tools that never run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub auto_deny: Vec<String>,
-    /// Tools that ask.
+    /// Tools that need approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub require_approval: Vec<String>,
-    /// Paths that may be written; without any, all in the session's directories.
+    /// Paths that may be written; if empty, all paths in the session's directories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write_path_allowlist: Vec<String>,
-    /// Rules; of two that say the same, the first counts.
+    /// Rules; of two matches with the same action, the first counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<PolicyRule>,
-    /// Whether what it approves, and what is approved inside of it, only narrows what others approve.
+    /// Whether approvals of this policy, and of the policies in it, only narrow those of others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_tightens: bool,
-    /// Policies that have to agree as well.
+    /// Policies that must agree as well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub all_of: Vec<ToolApprovalPolicy>,
 }
 
 impl ToolApprovalPolicy {
-    /// Reads one from TOML. `origin` names it in errors.
+    /// Parses a policy from TOML. `origin` names it in errors.
     pub fn from_toml(origin: &str, text: &str) -> Result<Self, PolicyError> {
         let syntax = |message: String| PolicyError::Syntax {
             origin: origin.to_owned(),
@@ -49,7 +49,7 @@ impl ToolApprovalPolicy {
         toml::from_str(text).map_err(|error| syntax(error.to_string()))
     }
 
-    /// Reads one from JSON. `origin` names it in errors.
+    /// Parses a policy from JSON. `origin` names it in errors.
     pub fn from_json(origin: &str, value: Value) -> Result<Self, PolicyError> {
         serde_json::from_value(value).map_err(|error| PolicyError::Syntax {
             origin: origin.to_owned(),
@@ -57,19 +57,19 @@ impl ToolApprovalPolicy {
         })
     }
 
-    /// As a file has it.
+    /// Writes the policy as TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        // Lists of texts in tables: all of it can be written.
+        // Lists of texts in tables: TOML can express all of it.
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// This policy and another, which both have to agree: what one of them asks or denies is asked or
-    /// denied, and where both approve something, what both do.
+    /// Combines this policy with another one; both must agree. If one asks or denies, so does the result; if
+    /// both approve something, only the common part is approved.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         if self.only_tightens {
-            // What is inside of it could not give any more.
+            // Inside of this policy, the other one could not give approval.
             return Self {
                 all_of: vec![self, other],
                 ..Self::default()
@@ -79,14 +79,14 @@ impl ToolApprovalPolicy {
         self
     }
 
-    /// The same, as one that can take away and not give.
+    /// Returns the policy as one that can restrict but not approve.
     #[must_use]
     pub fn tightening(mut self) -> Self {
         self.only_tightens = true;
         self
     }
 
-    /// Makes it ready to decide.
+    /// Compiles the policy into one that can decide.
     pub fn compile(&self) -> Result<Policy, PolicyError> {
         Policy::new(self)
     }

@@ -1,5 +1,5 @@
-//! One rule, as people and hosts write it: what it says, and of which calls. What is not understood is
-//! refused, never left out. Judges nothing.
+//! One rule as people and hosts write it: an action, and the calls it applies to. An unknown entry is an
+//! error and is never ignored. Makes no decision.
 
 use crate::JsonSchema;
 use harn_model::{PolicyAction, SideEffectLevel, ToolKind};
@@ -9,26 +9,26 @@ use crate::SessionMode;
 
 mod read;
 
-/// A rule.
+/// A rule: an action for the calls that match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Rule")]
 pub struct PolicyRule {
-    /// Its name.
+    /// The name of the rule, for receipts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it says.
+    /// The action for the calls that match.
     pub action: PolicyAction,
-    /// Of which calls.
+    /// The calls that the rule applies to.
     #[serde(rename = "match")]
     pub matcher: RuleMatcher,
-    /// Why, for a person; the receipt's reason.
+    /// The reason, for a person; the receipt repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl PolicyRule {
-    /// A rule about these calls, without a name.
+    /// Creates a rule for these calls, without a name.
     #[must_use]
     pub fn new(action: PolicyAction, matcher: RuleMatcher) -> Self {
         Self {
@@ -39,14 +39,14 @@ impl PolicyRule {
         }
     }
 
-    /// The same, named.
+    /// Returns the rule with this name.
     #[must_use]
     pub fn named(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// The same, with a reason.
+    /// Returns the rule with this reason.
     #[must_use]
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -54,28 +54,28 @@ impl PolicyRule {
     }
 }
 
-/// Which calls a rule is about: all that is given has to hold, and of each list one entry.
+/// The calls that a rule applies to. Every given field must match, by at least one entry of its list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Matcher")]
 pub struct RuleMatcher {
-    /// Names of tools.
+    /// Patterns of tool names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool: Vec<String>,
-    /// Sorts of tools; one that does not say is `other`.
+    /// Kinds of tools; a tool without a kind is `other`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_kind: Vec<ToolKind>,
-    /// How far tools say they reach.
+    /// Side-effect levels that tools declare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effect: Vec<SideEffectLevel>,
-    /// Declared paths: all of them for what allows, any for what asks or denies, and for these whatever a
-    /// command names as well.
+    /// Declared paths: all of them for an allow rule, any for an ask or deny rule. The latter also matches
+    /// paths that a command names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
-    /// Commands, word by word: all of a line for what allows, any for what asks or denies.
+    /// Commands, word by word: all of a line for an allow rule, any for an ask or deny rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Programs of commands.
+    /// Programs that commands run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command_identity: Vec<String>,
     /// Names of workers.
@@ -84,14 +84,14 @@ pub struct RuleMatcher {
     /// Modes of the session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mode: Vec<SessionMode>,
-    /// What a tool says it needs, as `capability.operation`: all of it for what allows, any for what asks
-    /// or denies.
+    /// Capabilities that a tool declares, as `capability.operation`: all of them for an allow rule, any for an
+    /// ask or deny rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capability: Vec<String>,
 }
 
 impl RuleMatcher {
-    /// Calls of the tools that match this.
+    /// Returns a matcher for calls of the tools that match this pattern.
     #[must_use]
     pub fn tool(pattern: impl Into<String>) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl RuleMatcher {
         }
     }
 
-    /// Whether nothing is given.
+    /// Whether no field is given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

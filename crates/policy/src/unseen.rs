@@ -1,7 +1,7 @@
-//! Characters that a person does not see as they are: drawn as nothing, or turning the direction of what
-//! follows. One table for paths, commands and whatever is shown.
+//! Characters that a person cannot see as they are: invisible ones, and those that change the direction of
+//! the text after them. One table for paths, commands and displayed text.
 
-/// Whether a character is a control character, takes no room, is drawn as nothing, or reorders the text.
+/// Whether a character is a control character, has no width, is invisible, or reorders the text.
 pub(crate) fn is_unseen(sign: char) -> bool {
     sign.is_control()
         || matches!(sign,

@@ -9,7 +9,7 @@ impl WordTable {
         self.0.split_ascii_whitespace()
     }
 
-    /// Whether this is one of the words, whole.
+    /// Whether the table contains this whole word.
     pub(crate) fn has(self, word: &str) -> bool {
         self.words().any(|entry| entry == word)
     }

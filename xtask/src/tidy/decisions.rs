@@ -1,10 +1,10 @@
-//! Every decision record states whether it still holds.
+//! Checks that every decision record states whether it is still valid.
 
 use crate::repo::File;
 
 const FOLDER: &str = "docs/adr/";
 
-/// The records whose third line is no status, or whose successor does not exist.
+/// Returns the records whose third line is no status, or whose successor does not exist.
 pub(super) fn statuses(files: &[File]) -> Vec<String> {
     let records = || files.iter().filter(|file| file.path.starts_with(FOLDER));
     let exists = |name: &str| records().any(|file| file.path.strip_prefix(FOLDER) == Some(name));
@@ -34,7 +34,7 @@ mod tests {
     use crate::tidy::tests::file;
 
     #[test]
-    fn record_without_a_true_status_is_found() {
+    fn record_without_a_valid_status_is_found() {
         let record = |status: &str| format!("# 1. Title\n\n{status}\n\n## Context\n");
         let files = [
             file(

@@ -1,16 +1,16 @@
-//! Which package may depend on which: the architecture's rooms as a table.
+//! The allowed dependencies between packages: the architecture as a table.
 //!
-//! Dependencies run one way. Dev-dependencies may go anywhere and are not looked at.
+//! Dependencies have one direction. Dev-dependencies are unrestricted and not checked.
 
 use crate::repo::Package;
 
-/// What a package may use of the others in this workspace.
+/// The packages of this workspace that a package may use.
 enum May {
     Use(&'static [&'static str]),
     UseAnything,
 }
 
-/// One row a package. A new package needs a row, and so a thought about where it stands.
+/// One row for each package. A new package needs a row, and so a decision about its position.
 const ROOMS: &[(&str, May)] = &[
     ("harn-schema", May::Use(&[])),
     ("harn-model", May::Use(&["harn-schema"])),
@@ -94,7 +94,7 @@ const ROOMS: &[(&str, May)] = &[
     ("xtask", May::Use(&[])),
 ];
 
-/// Those who may speak ACP. The schema crate counts as the SDK.
+/// The packages that may use ACP. The schema crate counts as the SDK.
 const SPEAK_ACP: [&str; 6] = [
     "harn-acp",
     "harn-engines",
@@ -104,7 +104,7 @@ const SPEAK_ACP: [&str; 6] = [
     "harn-bench",
 ];
 
-/// Packages of ours depend on each other as the table says.
+/// Checks that the packages of this workspace depend on each other as in the table.
 pub(super) fn rooms(packages: &[Package]) -> Vec<String> {
     let ours = |name: &str| packages.iter().any(|package| package.name == name);
     let mut problems = Vec::new();
@@ -134,7 +134,7 @@ pub(super) fn rooms(packages: &[Package]) -> Vec<String> {
     problems
 }
 
-/// Crates of others stay in the rooms that need them.
+/// Checks that third-party crates are used only by the packages that need them.
 pub(super) fn third_parties(packages: &[Package]) -> Vec<String> {
     let mut problems = Vec::new();
     for package in packages {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_against_the_stream_is_found() {
+    fn dependency_against_the_direction_is_found() {
         let packages = [
             package("harn-schema", &["serde", "harn-model"]),
             package("harn-model", &["serde", "harn-journal"]),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn third_parties_in_the_wrong_room_are_found() {
+    fn third_party_crate_in_the_wrong_package_is_found() {
         let packages = [
             package("harn-model", &["tokio", "agent-client-protocol-schema"]),
             package("harn-runtime", &["tokio", "agent-client-protocol"]),

@@ -2,13 +2,13 @@
 
 use crate::repo::File;
 
-/// The table of events, where each has its row.
+/// The table of events, with one row for each.
 const TABLE: &str = "crates/model/src/event/table.rs";
 
-/// The most files that may name every event: those that a new event touches.
+/// The most files that may name every event: a new event changes them all.
 const MAX_FILES: usize = 5;
 
-/// The end of the names of enums that events are matched through, beside `AgentEvent`.
+/// The prefixes of the enums through which events are matched.
 const EVENT_ENUMS: [&str; 4] = [
     "AgentEvent::",
     "EventFamily::",
@@ -16,7 +16,8 @@ const EVENT_ENUMS: [&str; 4] = [
     "StampedEvent::",
 ];
 
-/// A match over events lists them, or their families: whoever adds an event is asked by the compiler.
+/// Checks that a match over events lists them or their families, so that the compiler reports it to the author of a
+/// new event.
 pub(super) fn default_arms(files: &[File]) -> Vec<String> {
     let members: Vec<_> = families(table(files))
         .map(|name| format!("{name}::"))
@@ -45,7 +46,7 @@ pub(super) fn default_arms(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Adding an event touches few files: what concerns some events only matches families.
+/// Checks that a new event changes few files: code that concerns some events only matches families.
 pub(super) fn complete_lists(files: &[File]) -> Vec<String> {
     let names: Vec<_> = events(table(files)).collect();
     if names.is_empty() {
@@ -83,7 +84,7 @@ fn table(files: &[File]) -> &str {
     table.map_or("", |file| &file.text)
 }
 
-/// The enums of the families: the heads of the groups of rows.
+/// Returns the enums of the families: the heads of the groups of rows.
 fn families(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter_map(|line| {
         let head = line.strip_prefix("    ")?.strip_suffix(") {")?;
@@ -95,7 +96,7 @@ fn families(table: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The events: the beginnings of the rows.
+/// Returns the events: the beginnings of the rows.
 fn events(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter_map(|line| {
         let row = line.strip_prefix("        ")?;
@@ -105,8 +106,8 @@ fn events(table: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Every `match` of a file: its line, and the patterns of its arms. Formatted code puts one on each line, so
-/// indentation tells where a pattern begins.
+/// Returns every `match` of a file: its line, and the patterns of its arms. Formatted code has one on each line, so
+/// the indentation shows where a pattern begins.
 fn matches(code: &str) -> Vec<(usize, Vec<String>)> {
     let lines: Vec<_> = code.lines().collect();
     let mut found = Vec::new();
@@ -125,7 +126,7 @@ fn matches(code: &str) -> Vec<(usize, Vec<String>)> {
     found
 }
 
-/// The patterns of arms: what stands at this depth before `=>`.
+/// Returns the patterns of arms: the text at this depth before `=>`.
 fn arms<'a>(body: impl Iterator<Item = &'a str>, indent: usize) -> Vec<String> {
     let mut arms = Vec::new();
     let mut pattern = String::new();
@@ -155,7 +156,7 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Whether a pattern takes whatever is left: `_`, or a name for it.
+/// Whether a pattern matches everything that is left: `_`, or a name for it.
 fn is_default(pattern: &str) -> bool {
     let pattern = pattern.split(" if ").next().unwrap_or_default();
     pattern.split('|').map(str::trim).any(|alternative| {

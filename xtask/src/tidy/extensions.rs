@@ -1,4 +1,4 @@
-//! The page about the extensions and the code that writes them: who changes one reads the other.
+//! Keeps the page about the extensions in step with their code: a change of the code requires a review of the page.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::repo::File;
 const CODE: &str = "crates/acp/src/ext/";
 const PAGE: &str = "docs/acp-extensions.md";
 
-/// The page names the code it was last read against.
+/// Checks that the page names the code against which it was last reviewed.
 pub(super) fn page(files: &[File]) -> Vec<String> {
     let line = format!("<!-- ext: sha256:{} -->", digest(files));
     let page = files.iter().find(|file| file.path == PAGE);
@@ -23,7 +23,7 @@ pub(super) fn page(files: &[File]) -> Vec<String> {
     )]
 }
 
-/// Of every file's path and text, in the order of their paths.
+/// Returns the digest of every file's path and text, in the order of their paths.
 fn digest(files: &[File]) -> String {
     let mut code: Vec<_> = files
         .iter()
@@ -51,7 +51,7 @@ mod tests {
     use crate::tidy::tests::file;
 
     #[test]
-    fn a_change_to_the_code_asks_for_the_page() {
+    fn change_of_the_code_requires_a_review_of_the_page() {
         let code = |text| file("crates/acp/src/ext/a.rs", text);
         let first = page(&[code("one")]);
         assert_eq!(first.len(), 1);

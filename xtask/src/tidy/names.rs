@@ -1,4 +1,4 @@
-//! Names of types: a reader who searches for a name finds one meaning.
+//! Checks the names of types: a reader who searches for a name finds one meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use crate::repo::File;
 
 /// The largest share of type names that are a single word, in percent.
 const ONE_WORD_PERCENT: usize = 35;
-/// How many crates may have a private type of the same name.
+/// The number of crates that may have a private type of the same name.
 const SAME_NAME: usize = 2;
 
-/// Words that say what happened to a thing and not what it is. A new one goes here when a review finds it.
+/// Words that describe what happened to a thing and not what it is. Add a new one when a review finds it.
 const PARTICIPLES: [&str; 40] = [
     "Accepted",
     "Allowed",
@@ -70,7 +70,7 @@ impl TypeName<'_> {
     }
 }
 
-/// Every name has one meaning, and most names state a role.
+/// Checks that every name has one meaning, and that most names state a role.
 pub(super) fn types(files: &[File]) -> Vec<String> {
     let types = defined(files);
     let mut problems = Vec::new();
@@ -106,8 +106,8 @@ pub(super) fn types(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// The types of all crates. Files that stand in for others under a cargo feature, and a second type of a name in one file,
-/// which is for another system, do not count.
+/// Returns the types of all crates. Files that replace others under a cargo feature, and a second type of a name in
+/// one file, which is for another system, do not count.
 fn defined(files: &[File]) -> Vec<TypeName<'_>> {
     let mut types = Vec::new();
     for file in files {
@@ -142,7 +142,7 @@ fn defined(files: &[File]) -> Vec<TypeName<'_>> {
     types
 }
 
-/// The type that a line begins to define, and whether it is public.
+/// Returns the type whose definition begins on a line, and whether it is public.
 fn definition(line: &str) -> Option<(bool, &str)> {
     let code = line.trim_start();
     let (is_public, code) = match code.strip_prefix("pub") {
@@ -168,7 +168,7 @@ mod tests {
     use crate::tidy::tests::file;
 
     fn found(sources: &[(&str, &str)]) -> Vec<String> {
-        // Enough names of two words, so that the share is no problem.
+        // Enough names of two words to keep the share small.
         let filler = (0..20).map(|at| format!("struct FillerName{at};\n"));
         let filler = file("crates/z/src/filler.rs", &filler.collect::<String>());
         let files = sources.iter().map(|(path, text)| file(path, text));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn participle_is_no_name() {
+    fn participle_as_a_type_name_is_found() {
         let problems = found(&[("crates/a/src/x.rs", "    pub(crate) struct Told<'a> {\n")]);
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("crates/a/src/x.rs:1: Told "));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_tests_and_types_of_traits_do_not_count() {
+    fn absent_files_tests_and_types_of_traits_do_not_count() {
         let room = "struct Room;\n";
         let problems = found(&[
             ("crates/a/src/x.rs", "struct Room;\n    type Told = u8;\n"),

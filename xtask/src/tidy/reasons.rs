@@ -1,6 +1,6 @@
-//! Every dependency has a reason, written above it or above the group it stands in.
+//! Checks that every dependency has a reason, in a comment above it or above its group.
 
-/// The lines of `[workspace.dependencies]` that nobody gave a reason for.
+/// Returns the lines of `[workspace.dependencies]` without a reason.
 pub(super) fn dependencies(manifest: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let (mut inside, mut reasoned) = (false, false);

@@ -1,10 +1,10 @@
-//! Keeps the crates small: how many lines of code each may have, and all of them together.
+//! Limits the size of the crates: the lines of code of each, and of all together.
 //!
-//! Whoever raises a budget says why in the commit that does so.
+//! A commit that raises a budget states why.
 
 use crate::{numbers::Numbers, repo::File};
 
-/// The most production lines of all crates together, comments and blank lines among them.
+/// The most production lines of all crates together, including comments and blank lines.
 const ALL_LINES: usize = 105_000;
 
 /// The most lines of code that one crate may have.
@@ -13,7 +13,7 @@ const CRATE_CODE: usize = 12_000;
 /// The most that `tools` may have: files, commands, MCP and skills of a session.
 const TOOLS_CODE: usize = 14_000;
 
-/// No crate, and not the whole, is longer than its budget.
+/// Checks that each crate, and all together, stay within their budgets.
 pub(super) fn budgets(files: &[File]) -> Vec<String> {
     over(&Numbers::of(files))
 }
@@ -38,7 +38,7 @@ mod tests {
     use crate::numbers::Length;
 
     #[test]
-    fn what_is_too_long_is_found() {
+    fn crate_over_its_budget_is_found() {
         let of_crate = |name: &str, lines, code| {
             let length = Length { lines, code };
             over(&Numbers([(name.to_owned(), length)].into()))

@@ -1,14 +1,14 @@
-//! Checks on Rust source text: headers, length, leftovers and the one door for vendor data.
+//! Checks on Rust source text: headers, length, leftovers, and the one place for vendor data.
 
 use crate::repo::File;
 
 /// The most lines a file may have before its tests.
 const MAX_LINES: usize = 500;
 
-/// What is fine on a workbench and not in a commit.
+/// Words of unfinished work, which must not be committed.
 const LEFTOVERS: [&str; 4] = ["todo!", "unimplemented!", "dbg!", "FIXME"];
 
-/// Every source file says in its first line what it owns.
+/// Checks that every source file begins with a comment about what it owns.
 pub(super) fn module_docs(files: &[File]) -> Vec<String> {
     rust(files)
         .filter(|file| !file.text.starts_with("//!"))
@@ -22,7 +22,7 @@ pub(super) fn module_docs(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// No file grows past the point where it should be two.
+/// Checks that no file is so long that it should be split.
 pub(super) fn length(files: &[File]) -> Vec<String> {
     rust(files)
         .filter(|file| !is_test_file(&file.path))
@@ -38,10 +38,10 @@ pub(super) fn length(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// Nothing unfinished is committed.
+/// Checks that nothing unfinished is committed.
 pub(super) fn leftovers(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
-    // These checks have to name what they look for.
+    // These checks have to name what they search for.
     for file in rust(files).filter(|file| !file.path.starts_with("xtask/")) {
         for (number, line) in numbered(&file.text) {
             for word in LEFTOVERS.iter().filter(|word| has_word(line, word)) {
@@ -55,8 +55,8 @@ pub(super) fn leftovers(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Only `ext/` of the ACP front-end names the vendor's key, in the whole workspace. What tests with made-up clients is
-/// no part of it.
+/// Checks that in the whole workspace only `ext/` of the ACP front-end names the vendor's key. The test kit with
+/// its made-up clients is exempt.
 pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
     let is_closed = |file: &&File| {
         let open = ["crates/acp/src/ext/", "crates/testkit/"];
@@ -70,7 +70,7 @@ pub(super) fn vendor_key(files: &[File]) -> Vec<String> {
     })
 }
 
-/// The crates that may name methods of ACP: the front-end, the checker, the client, and what tests and measures them.
+/// The crates that may name methods of ACP: the front-end, the checker, the client, their tests and benchmarks.
 const NAME_ACP_METHODS: [&str; 5] = [
     "crates/acp/",
     "crates/conformance/",
@@ -79,7 +79,7 @@ const NAME_ACP_METHODS: [&str; 5] = [
     "crates/bench/",
 ];
 
-/// Nobody else speaks ACP.
+/// Checks that no other crate names a method of ACP.
 pub(super) fn acp_methods(files: &[File]) -> Vec<String> {
     let is_closed = |file: &&File| {
         let open = NAME_ACP_METHODS;
@@ -93,7 +93,7 @@ pub(super) fn acp_methods(files: &[File]) -> Vec<String> {
     })
 }
 
-/// Whether a line names a method that is ACP's, or one that the extensions add to it.
+/// Whether a line names a method of ACP, or one of the extensions.
 fn names_acp_method(line: &str) -> bool {
     const BEGINNINGS: [&str; 5] = ["session/", "fs/read_", "fs/write_", "terminal/", "_harn/"];
     let is_comment = line.trim_start().starts_with("//");
@@ -101,7 +101,7 @@ fn names_acp_method(line: &str) -> bool {
     !is_comment && BEGINNINGS.iter().any(|start| named(start))
 }
 
-/// The lines of production code in some files that have something in them, as problems.
+/// Returns the lines of production code that are wrong, as problems.
 fn found_in(
     files: &[File],
     is_looked_at: impl Fn(&&File) -> bool,
@@ -117,8 +117,8 @@ fn found_in(
     wrong.map(problem).collect()
 }
 
-/// Whether a line uses `"harn"` as a key. The same word is a profile's name in the arm of a match,
-/// and comments may speak of it.
+/// Whether a line uses `"harn"` as a key. In the arm of a match the same word is the name of a profile, and
+/// comments may contain it.
 fn names_vendor_key(line: &str) -> bool {
     let code = line.trim_start();
     if code.starts_with("//") {
@@ -150,7 +150,7 @@ pub(crate) fn is_test_file(path: &str) -> bool {
         .any(|part| matches!(part, "tests" | "benches" | "tests.rs"))
 }
 
-/// What comes before the test module; all of it when the tests lie in a file of their own.
+/// Returns the text before the test module; all of it if the tests are in a file of their own.
 pub(crate) fn product_code(text: &str) -> &str {
     let mut from = 0;
     while let Some(found) = text[from..].find("#[cfg(test)]\n") {
@@ -171,7 +171,7 @@ pub(crate) fn product_code(text: &str) -> &str {
     text
 }
 
-/// Whether `word` stands in `line` and is not the tail of a longer name.
+/// Whether `line` contains `word`, and not as the end of a longer name.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_are_found_where_they_stand() {
+    fn leftovers_are_found_with_their_line() {
         for word in LEFTOVERS {
             let text = format!("//! a\nfn f() {{ {word}() }}\n");
             let problems = leftovers(&[file("a.rs", &text)]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_of_acp_is_found_where_nobody_speaks_it() {
+    fn acp_method_is_found_outside_the_acp_crates() {
         let line = "let method = \"session/prompt\";";
         let at = |path: &str| acp_methods(&[file(path, line)]).len();
         assert_eq!(at("crates/runtime/src/a.rs"), 1);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vendor_key_is_found_outside_its_door() {
+    fn vendor_key_is_found_outside_ext() {
         let keys = [
             r#"json!({"harn": 1})"#,
             r#"meta.get("harn")"#,

@@ -1,13 +1,13 @@
-//! What cargo makes of the tests. Each test program is linked by itself against everything it tests, so a suite of
-//! many programs spends its time in the linker: a crate has one, with a module per subject. And a crate that cargo
-//! is not to search for tests in its documentation has none there, since they would not run.
+//! Checks on test programs and doctests. Cargo links each test program by itself against everything it tests, so a
+//! suite of many programs spends its time in the linker: a crate has one, with a module per subject. A crate with
+//! `doctest = false` must have no examples in its documentation, since they would not run.
 
 use crate::repo::{File, Package};
 
 /// The most test programs in the workspace.
 const MOST: usize = 20;
 
-/// The problem of more than [`MOST`] test programs.
+/// Returns a problem if there are more than [`MOST`] test programs.
 pub(super) fn test_programs(packages: &[Package]) -> Vec<String> {
     let names = packages.iter().flat_map(|package| {
         let programs = package.test_programs.iter();
@@ -24,7 +24,7 @@ pub(super) fn test_programs(packages: &[Package]) -> Vec<String> {
     )]
 }
 
-/// The examples in the documentation of crates whose manifest says `doctest = false`.
+/// Returns the examples in the documentation of crates whose manifest has `doctest = false`.
 pub(super) fn doc_tests(files: &[File]) -> Vec<String> {
     let crates = files.iter().filter_map(|file| {
         let folder = file.path.strip_suffix("Cargo.toml")?;

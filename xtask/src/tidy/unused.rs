@@ -1,9 +1,9 @@
-//! Every dependency of a package is used by it. What `cargo machete` checks, without the two minutes of processor
-//! time that it takes to build on a fresh machine.
+//! Checks that a package uses each of its dependencies, like `cargo machete`, but without the two minutes of
+//! processor time that building that takes on a fresh machine.
 
 use crate::repo::{File, Package, Use};
 
-/// The dependencies that no source file of their package names.
+/// Returns the dependencies that no source file of their package names.
 pub(super) fn dependencies(packages: &[Package], files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for package in packages {
@@ -32,7 +32,7 @@ fn may_use(dependency: &Use, path: &str) -> bool {
     dependency.is_dev || path.starts_with("src/") || path == "build.rs"
 }
 
-/// Whether code names the crate: comments do not count, nor does a longer word that the name is a part of.
+/// Whether code names the crate. Comments do not count, nor does a longer word that contains the name.
 fn names_crate(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let code = text

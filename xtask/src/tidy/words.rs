@@ -1,12 +1,11 @@
-//! Addresses no lock file may contain: where packages come from is the machine's business.
+//! Addresses that no lock file may contain: each machine decides where its packages are downloaded from.
 
 use crate::repo::File;
 
-/// npm's locks say where each package came from unless told not to. Split, so that this file passes its
-/// own check.
+/// By default, npm's lock files contain the address of each package. Split, so that this file passes its own check.
 const ADDRESS: &str = concat!("\"resol", "ved\": \"http");
 
-/// Nothing ties the repository to a place.
+/// Checks that no file names the address of a package.
 pub(super) fn forbidden(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files {

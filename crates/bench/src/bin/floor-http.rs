@@ -1,6 +1,6 @@
-//! The floor of a request over HTTP: a bare axum handler that takes whatever is posted and answers a constant.
+//! The floor of a request over HTTP: a bare axum handler that accepts any body and returns a constant.
 //!
-//! `floor-http ADDRESS BYTES`; ends when it is ended.
+//! `floor-http ADDRESS BYTES`; runs until it is killed.
 
 use std::io;
 
@@ -22,7 +22,7 @@ async fn main() -> io::Result<()> {
     let constant = Bytes::from(vec![b'x'; bytes.ok_or_else(wrong)?]);
     let handler = post(async move |_: Bytes| ([(CONTENT_TYPE, "application/json")], constant));
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
-        // One that refuses is only slower.
+        // A socket without it is only slower.
         let _ = stream.set_nodelay(true);
     });
     serve(listener, Router::new().route("/v1/openharness", handler)).await

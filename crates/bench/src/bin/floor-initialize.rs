@@ -1,6 +1,6 @@
-//! The floor of starting: reads one line, answers a fixed initialize result, waits for the end of input.
+//! The floor of starting: reads one line, writes a fixed initialize result, waits for the end of input.
 //!
-//! The standard library only; whatever this takes, the machine takes.
+//! Uses the standard library only; its time is the machine's own.
 #![allow(clippy::print_stdout, reason = "this program's answer is its output")]
 
 use std::io::{self, BufRead, Read, Write};

@@ -1,6 +1,6 @@
 //! The floor of streaming: `floor-serialise N` serialises N typed updates into blocks of 64 KiB on stdout.
 //!
-//! One thread, no log, no reader of requests. It says `ready`, waits for a line and begins, so that its
+//! One thread, no log, no reader of requests. It writes `ready`, waits for a line and begins, so that its
 //! start is not part of the time.
 
 use std::io::{self, BufRead, Write};

@@ -1,7 +1,7 @@
-//! The floor of a document over a WebSocket: a bare tungstenite server that tells whoever comes what is in a
-//! file, as one message.
+//! The floor of a document over a WebSocket: a bare tungstenite server that sends the content of a file to each
+//! client, as one message.
 //!
-//! `floor-ws ADDRESS FILE`; ends when it is ended.
+//! `floor-ws ADDRESS FILE`; runs until it is killed.
 
 use std::{fs, io};
 
@@ -22,7 +22,7 @@ async fn main() -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        // Who goes in the middle of it is no concern of the others.
+        // A client that disconnects early does not affect the others.
         tokio::spawn(tell(stream, text.clone()));
     }
 }

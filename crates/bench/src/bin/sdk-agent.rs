@@ -1,7 +1,7 @@
-//! The peer: an agent written directly on the SDK, the way its own example is.
+//! The peer: an agent written directly on the SDK, like the SDK's own example.
 //!
-//! A prompt ending in a number N is answered after N updates, or after N questions when it begins with
-//! `ask`; nothing is written to disk.
+//! A prompt that ends in a number N gets N updates, or N permission requests if it begins with `ask`, and then
+//! its response. Writes nothing to disk.
 
 use agent_client_protocol::v1::schema::{
     ContentBlock, InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse,
@@ -32,7 +32,7 @@ async fn main() -> Result<()> {
             async move |request: PromptRequest, responder, connection| {
                 let count = count(&request.prompt);
                 if is_to_ask(&request.prompt) {
-                    // A handler that waits would keep the answer from being read.
+                    // A handler that waits would block the reading of the response.
                     let asking = connection.clone();
                     return connection.spawn(async move {
                         for place in 0..count {
@@ -64,7 +64,7 @@ fn text(prompt: &[ContentBlock]) -> &str {
     }
 }
 
-/// The number a prompt ends with, 0 when there is none.
+/// Returns the number at the end of a prompt, or 0.
 fn count(prompt: &[ContentBlock]) -> u64 {
     text(prompt)
         .split_whitespace()

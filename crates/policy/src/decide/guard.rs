@@ -1,5 +1,5 @@
-//! Guards: what no rule can allow, and what always asks. Paths by where they lead, redirections by their
-//! words, commands by how well they are understood.
+//! Guards: calls that no rule can allow, and calls that always ask. Checks paths by their targets, redirections
+//! by their words, commands by the doubts about them.
 
 use std::ffi::OsStr;
 
@@ -14,7 +14,7 @@ use crate::{
     shell::{self, LineDoubt, Redirect, ShellLine},
 };
 
-/// Files that swallow what is written, or show it.
+/// Files that discard or display what is written.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 pub(super) fn paths<'a>(
@@ -49,7 +49,7 @@ pub(super) fn paths<'a>(
     }
 }
 
-/// The command, its redirections and doubts.
+/// Checks the command, its redirections and its doubts.
 pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinion<'a>) {
     let Some((_, line)) = call.command else {
         return;
@@ -71,7 +71,7 @@ pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinio
     for command in &line.commands {
         let mut words = command.argv.iter();
         let found = words.find_map(|word| named::protected(word, call.workspace));
-        // Which words a program writes only it knows, unless it is known to write none.
+        // Only a program knows which words it writes, unless it is known to write none.
         if let Some(path) = found.filter(|_| !shell::read_only(command)) {
             let source = OpinionSource::ProtectedWord(path);
             strongest.say_risk(RiskLabel::ProtectedPath, PolicyAction::Ask, source);
@@ -100,7 +100,7 @@ pub(super) fn command<'a>(call: &PolicyCall<'a>, strongest: &mut StrongestOpinio
     }
 }
 
-/// Whether a redirection writes a file that is there afterwards.
+/// Whether a redirection writes a file that exists afterwards.
 pub(super) fn writes_file(redirect: &Redirect) -> bool {
     redirect.write && !SINKS.contains(&redirect.path.as_str())
 }
@@ -126,7 +126,7 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/')
 }
 
-/// Whether a file may be elsewhere than below the directory the command runs in, by its words.
+/// Whether a file may be outside the directory in which the command runs, judged by its words.
 fn may_leave(path: &str) -> bool {
     path.is_empty()
         || path.starts_with(['/', '~'])

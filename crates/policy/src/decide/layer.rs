@@ -1,4 +1,4 @@
-//! What one policy says of a call by itself: its lists and its rules. Knows no other policy and no mode.
+//! Evaluates one policy by itself: its lists and its rules. Knows no other policy and no mode.
 
 use std::cell::OnceCell;
 
@@ -14,18 +14,18 @@ use crate::{
     shell::{ShellLine, SimpleCommand},
 };
 
-/// A call, with what is found out about it once for all rules.
+/// A call, with facts that are computed once for all rules.
 pub(super) struct CallFacts<'a> {
     pub(super) call: &'a PolicyCall<'a>,
-    /// What its tool is among the patterns.
+    /// The patterns that match its tool.
     tool: PatternHits,
-    /// The patterns that its paths are held against.
+    /// The path patterns of the policy.
     sets: &'a PathSets,
     /// Its paths, ready for patterns.
     pub(super) paths: CallPaths<'a>,
-    /// What the words of its line may name, looked up by the first rule that has to know.
+    /// The patterns that the words of its line may match; computed for the first rule that needs them.
     words: OnceCell<PossibleHits>,
-    /// The programs of its line, each once: long lines repeat a few, and most rules are of none of them.
+    /// The programs of its line, each once: long lines repeat a few, and most rules match none of them.
     programs: Vec<&'a str>,
 }
 
@@ -47,8 +47,8 @@ impl<'a> CallFacts<'a> {
         }
     }
 
-    /// Whether a word of its line, or a file that is redirected, may be what a pattern that takes away
-    /// means. What a command does with its words is not known, so naming is enough.
+    /// Whether an ask or deny pattern may match a word of its line, or a redirected file. A command may do
+    /// anything with its words, so naming is enough.
     fn words_touch(&self, pattern: PathPattern) -> bool {
         let Some(line) = self.line() else {
             return false;
@@ -57,7 +57,7 @@ impl<'a> CallFacts<'a> {
             let argv = line.commands.iter().flat_map(|command| &command.argv);
             let redirects = line.redirects.iter().map(|redirect| &redirect.path);
             let words = argv.chain(redirects).map(String::as_str);
-            // A declared folder may be the one it runs in, and the line itself may go elsewhere.
+            // A declared folder may be the one in which it runs, and the line itself may change the directory.
             let entered = entered(line, self.call.workspace);
             let declared = self.call.paths.iter();
             let mut folders: Vec<_> = declared
@@ -77,9 +77,9 @@ impl<'a> CallFacts<'a> {
     }
 }
 
-/// The folders a line goes into, one from the other, as far as its words tell.
+/// Returns the folders that a line enters, each from the previous one, as far as its words show.
 fn entered(line: &ShellLine, workspace: &str) -> Vec<String> {
-    /// More are not followed: rules of `**/` patterns hold for them too.
+    /// More are not followed: rules with `**/` patterns apply to them too.
     const MOST: usize = 8;
     let mut folders: Vec<String> = Vec::new();
     for command in &line.commands {
@@ -95,8 +95,8 @@ fn entered(line: &ShellLine, workspace: &str) -> Vec<String> {
     folders
 }
 
-/// Lets a policy speak. What takes away is said; what it allows is handed back, since that counts only
-/// when others agree.
+/// Evaluates a policy. Records its ask and deny opinions, and returns its allow opinion, which counts only
+/// if others agree.
 pub(super) fn speak<'a>(
     layer: &'a PolicyLayer,
     facts: &CallFacts<'a>,
@@ -120,7 +120,8 @@ pub(super) fn speak<'a>(
             PolicyAction::Allow => {
                 let holds = match rule.is_of_commands() {
                     true => {
-                        // What is more than its commands is covered by none; the quick look first.
+                        // No rule covers a line that is more than its commands. This check is quick, so it is
+                        // first.
                         facts.line().is_some_and(is_plain)
                             && takes_part(rule, facts)
                             && covers_line(layer, facts)
@@ -150,8 +151,8 @@ pub(super) fn speak<'a>(
     })
 }
 
-/// The first path that would be written, declared or by redirection, and is not among those that may be.
-/// Which of its other words a command writes cannot be known; those are for rules of commands.
+/// Returns the first path, declared or redirected, that would be written and is not in the allowlist.
+/// Which of its other words a command writes is unknown; rules for commands cover those.
 fn unlisted<'a>(layer: &PolicyLayer, facts: &CallFacts<'a>) -> Option<&'a str> {
     if layer.write_paths.is_empty() || !facts.call.writes() {
         return None;
@@ -166,13 +167,13 @@ fn unlisted<'a>(layer: &PolicyLayer, facts: &CallFacts<'a>) -> Option<&'a str> {
         let mut written = redirects
             .filter(|redirect| guard::writes_file(redirect))
             .map(|redirect| redirect.path.as_str())
-            // A declared one was judged by where it leads.
+            // A declared path is already checked, by its target.
             .filter(|path| !call.paths.iter().any(|it| it.info.input == *path));
         written.find(|path| !facts.sets.lists(&layer.write_paths, path, call.workspace))
     })
 }
 
-/// Whether a rule is about this call.
+/// Whether a rule applies to this call.
 fn holds(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     is_of_call(rule, facts) && is_of_paths(rule, facts) && is_of_line(rule, facts)
 }
@@ -190,7 +191,7 @@ pub(super) fn names_outside(
         && is_of_line(rule, facts)
 }
 
-/// Everything but paths and commands.
+/// Whether a rule matches everything but paths and commands.
 fn is_of_call(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let call = facts.call;
     let any = |names: &[NamePattern], text: &str| names.iter().any(|name| name.matches(text));
@@ -213,7 +214,7 @@ fn is_of_paths(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     if rule.path.is_empty() {
         return true;
     }
-    // Of no path at all is quickly told, and most rules are.
+    // Most rules match no path at all, and this check is quick.
     let touched = rule.path.iter().any(|at| facts.paths.touch(*at));
     match rule.action {
         PolicyAction::Ask | PolicyAction::Deny => {
@@ -244,7 +245,7 @@ fn is_of_line(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         && of_many(rule.action, &line.commands, |command| covers(rule, command))
 }
 
-/// What allows has to mean all there is, and that something; what takes away, any of it.
+/// Whether a rule matches a list: an allow rule all items and at least one, an ask or deny rule any.
 fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> bool {
     match action {
         PolicyAction::Allow => !all.is_empty() && all.iter().all(matches),
@@ -252,7 +253,7 @@ fn of_many<T>(action: PolicyAction, all: &[T], matches: impl Fn(&T) -> bool) -> 
     }
 }
 
-/// Whether a rule of commands may mean any of a call's, by their programs.
+/// Whether a rule for commands may match any of a call's, judged by their programs.
 fn may_cover(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let reading = rule.reading();
     rule.command.is_empty()
@@ -262,11 +263,11 @@ fn may_cover(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         })
 }
 
-/// Whether a rule of commands means this one.
+/// Whether a rule for commands matches this one.
 fn covers(rule: &CompiledRule, command: &SimpleCommand) -> bool {
     let reading = rule.reading();
     let by_words = |pattern: &CommandPattern| pattern.matches(command, reading);
-    // A program's name alone spells none of its words, as an open tail does not.
+    // A program's name alone spells none of its words, like a trailing `*`.
     let unspelt = || {
         let words = command.argv.get(1..).unwrap_or_default();
         reading == MatchStrictness::Wide || stays(words)
@@ -279,7 +280,7 @@ fn covers(rule: &CompiledRule, command: &SimpleCommand) -> bool {
         && (rule.identity.is_empty() || rule.identity.iter().any(|it| it.matches(command, reading)))
 }
 
-/// Whether an allow rule of commands means at least one command of the call.
+/// Whether an allow rule for commands matches at least one command of the call.
 fn takes_part(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
     let line = facts.line();
     may_cover(rule, facts)
@@ -288,8 +289,8 @@ fn takes_part(rule: &CompiledRule, facts: &CallFacts<'_>) -> bool {
         && line.is_some_and(|line| line.commands.iter().any(|command| covers(rule, command)))
 }
 
-/// Whether every command of the line is allowed by a rule of this policy. One rule need not know them all:
-/// what may run alone may run after something else that may.
+/// Whether rules of this policy allow every command of the line. One rule need not match them all: a command
+/// that may run alone may run after another allowed one.
 fn covers_line(layer: &PolicyLayer, facts: &CallFacts<'_>) -> bool {
     let Some(line) = facts.line() else {
         return false;
@@ -306,7 +307,7 @@ fn covers_line(layer: &PolicyLayer, facts: &CallFacts<'_>) -> bool {
     is_plain(line) && line.commands.iter().all(allowed)
 }
 
-/// Whether a line is no more than its commands: nothing doubtful, and no file written beside.
+/// Whether a line is no more than its commands: it has no doubts and writes no other file.
 fn is_plain(line: &ShellLine) -> bool {
     line.doubts.is_empty() && !line.redirects.iter().any(guard::writes_file)
 }

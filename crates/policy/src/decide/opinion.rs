@@ -1,10 +1,10 @@
-//! What somebody says of a call, and who of several is heard. Decides nothing by itself.
+//! Opinions about a call, and the choice of the strongest. Decides nothing by itself.
 
 use harn_model::{Grant, PolicyAction, RiskLabel};
 
 use crate::{LocatedPath, compile::CompiledRule};
 
-/// What is said of a call, and by whom. Words are found only for the one that is heard.
+/// An action for a call, and its source. Only the opinion that decides is put into words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opinion<'a> {
     pub(super) action: PolicyAction,
@@ -23,15 +23,15 @@ pub(super) enum OpinionSource<'a> {
     Protected(&'a str),
     /// Such a path among the words of a command that may write it.
     ProtectedWord(&'a str),
-    /// A path that cannot be told.
+    /// A path whose target is unknown.
     Untold(&'a LocatedPath),
-    /// A declared path elsewhere.
+    /// A declared path outside the session's directories.
     Outside(&'a LocatedPath),
-    /// A file that a command would write, elsewhere as far as its words tell.
+    /// A file that a command would write, outside as far as its words show.
     OutsideRedirect(&'a str),
-    /// A command that is not understood.
+    /// A command whose effects are unknown.
     Doubt(&'a str),
-    /// The mode, and why.
+    /// The session's mode, with its reason.
     Mode(&'static str),
 }
 
@@ -41,7 +41,7 @@ impl<'a> Opinion<'a> {
     }
 }
 
-/// The strongest opinion so far that takes away, and what makes the call risky.
+/// The strongest ask or deny opinion so far, and the risks of the call.
 #[derive(Debug, Default)]
 pub(super) struct StrongestOpinion<'a> {
     pub(super) opinion: Option<Opinion<'a>>,
@@ -49,14 +49,14 @@ pub(super) struct StrongestOpinion<'a> {
 }
 
 impl<'a> StrongestOpinion<'a> {
-    /// Hears an opinion; of equals the first stays.
+    /// Records an opinion; of equals the first stays.
     pub(super) fn say(&mut self, action: PolicyAction, source: OpinionSource<'a>) {
         if self.opinion.is_none_or(|said| action > said.action) {
             self.opinion = Some(Opinion::new(action, source));
         }
     }
 
-    /// Hears an opinion because of a risk.
+    /// Records an opinion and the risk that it is about.
     pub(super) fn say_risk(
         &mut self,
         label: RiskLabel,

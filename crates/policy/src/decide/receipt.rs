@@ -1,4 +1,4 @@
-//! Writes the receipt of a decision: who decided, why, in words for a person, and from what.
+//! Writes the receipt of a decision: the deciding rule, the reason in words for a person, and the facts.
 
 use harn_model::{
     GrantEffect, MatchedRule, PolicyAction, PolicyContext, PolicyDecision, ReceiptType, RiskLabel,

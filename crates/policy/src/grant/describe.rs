@@ -1,28 +1,28 @@
-//! Grants and commands in a line for a person. Whatever is left out, it says so, and never the end: that
-//! is where the danger hides.
+//! Describes grants and commands in a line for a person. A shortened text is marked as such and keeps its
+//! end, where a danger may hide.
 
 use harn_model::{Grant, GrantSubject};
 
 use crate::unseen::is_unseen;
 
-/// What fits in a label.
+/// The number of characters that fit in a label.
 const FITS: usize = 60;
 
-/// One line that says what a grant is about, for a label.
+/// Describes the subject of a grant in one line, short enough for a label.
 #[must_use]
 pub fn describe(grant: &Grant) -> String {
     let (text, mark) = whole(grant);
     fitting(&text, mark)
 }
 
-/// All that a grant is about, in one line however long.
+/// Describes the whole subject of a grant in one line of any length.
 #[must_use]
 pub fn describe_whole(grant: &Grant) -> String {
     let (text, mark) = whole(grant);
     format!("{mark}{text}{mark}")
 }
 
-/// What a grant is about, and the mark that stands around it.
+/// Returns the subject of a grant as text, and the mark around it.
 fn whole(grant: &Grant) -> (String, &'static str) {
     match &grant.subject {
         GrantSubject::Argv(argv) => (quote_words(argv), "`"),
@@ -38,11 +38,11 @@ fn whole(grant: &Grant) -> (String, &'static str) {
     }
 }
 
-/// Words as one would type them in a shell, without ambiguity: nothing in a word ends it, moves a cursor,
-/// hides or reorders what is read.
+/// Quotes words as a person types them in a shell, without ambiguity: nothing in a word ends it, moves a
+/// cursor, or hides or reorders text.
 #[must_use]
 pub fn quote_words(argv: &[String]) -> String {
-    // Long lines have hundreds of commands: no text of its own for each word.
+    // Long lines have hundreds of commands: no allocation for each word.
     let room = argv.iter().map(|word| word.len() + 3).sum();
     let mut shown = String::with_capacity(room);
     for (at, word) in argv.iter().enumerate() {
@@ -61,7 +61,7 @@ fn show_word(text: &str, first: bool, shown: &mut String) {
                 c,
                 b'-' | b'_' | b'.' | b'/' | b':' | b'@' | b'%' | b'+' | b','
             )
-            // In front of a program it would read as a variable that is set.
+            // Before a program it would look like an assignment.
             || (c == b'=' && !first)
     };
     if !text.is_empty() && text.bytes().all(bare) {
@@ -71,7 +71,7 @@ fn show_word(text: &str, first: bool, shown: &mut String) {
         shown.push('\'');
         shown.push_str(&text.replace('\'', r"'\''"));
     } else {
-        // The quotes in which a shell reads escapes, so that `\n` is not taken for two letters.
+        // A shell reads escapes in these quotes, so that `\n` is not taken for two letters.
         shown.push_str("$'");
         shown.push_str(&visible_line(
             &text.replace('\\', r"\\").replace('\'', r"\'"),
@@ -80,7 +80,7 @@ fn show_word(text: &str, first: bool, shown: &mut String) {
     shown.push('\'');
 }
 
-/// A text in one line with nothing in it that could move a cursor, hide or reorder what is read.
+/// Returns a text in one line without anything that moves a cursor, or hides or reorders text.
 #[must_use]
 pub fn visible_line(text: &str) -> String {
     visible_lines(text)
@@ -88,7 +88,7 @@ pub fn visible_line(text: &str) -> String {
         .replace('\t', "\\t")
 }
 
-/// The same of a text that may have several lines, and tabs.
+/// Returns a text like [`visible_line`], but keeps line breaks and tabs.
 #[must_use]
 pub fn visible_lines(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
@@ -102,7 +102,7 @@ pub fn visible_lines(text: &str) -> String {
     visible
 }
 
-/// The text between two marks, or its beginning and its end and how long it is.
+/// Returns the text between two marks; if it is too long, only its beginning, its end and its length.
 fn fitting(text: &str, mark: &str) -> String {
     let long = text.chars().count();
     if long <= FITS {
@@ -117,8 +117,8 @@ fn fitting(text: &str, mark: &str) -> String {
     format!("{mark}{start} … {end}{mark} ({long} characters)")
 }
 
-/// Where a text may be cut, each with the characters before it: not inside of what stands for one character, such
-/// as `\n` or `\u{200b}`.
+/// Returns the positions where a text may be cut, each with the number of characters before it. An escape of one
+/// character, such as `\n` or `\u{200b}`, is not cut.
 fn cuts(text: &str) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
     let mut chars = text.char_indices().enumerate();

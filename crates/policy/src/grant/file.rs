@@ -1,4 +1,4 @@
-//! The file of grants: text that a person reads, edits and cuts lines from. Opens no file itself.
+//! The text of a grant file, which a person may read, edit and shorten. Opens no file itself.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -15,19 +15,19 @@ const HEADER: &str = "\
 # To take one back, delete its table, or run: harn-serve grants revoke <id>
 ";
 
-/// A larger file is not read.
+/// The largest accepted text, in bytes.
 const LARGEST: usize = 4 * 1024 * 1024;
 
-/// The file of grants, as text and back.
+/// The content of a grant file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GrantFile {
-    /// The grants, with when they were given, the oldest first.
+    /// The grants, each with its time, the oldest first.
     pub grants: Vec<(Grant, Timestamp)>,
 }
 
 impl GrantFile {
-    /// Reads it. `origin` names it in errors. Names are made anew, so that one always follows from what the
-    /// grant says; of two that say the same the first stays.
+    /// Parses the text of a file. `origin` names it in errors. Computes each id again, so that it always follows
+    /// from the content of the grant; of two equal grants the first stays.
     pub fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
         let syntax = |message: String| PolicyError::Syntax {
             origin: origin.to_owned(),
@@ -54,7 +54,7 @@ impl GrantFile {
         Ok(Self { grants })
     }
 
-    /// As it is kept.
+    /// Returns the text of the file.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = HEADER.to_owned();
@@ -62,7 +62,7 @@ impl GrantFile {
             let table = GrantTable {
                 grant: [GrantEntry::of(grant, *at)],
             };
-            // Texts, lists of texts and a time: all of it can be written.
+            // Texts, lists of texts and a time: TOML can express all of it.
             let table = toml::to_string(&table).unwrap_or_default();
             text.push('\n');
             text.push_str(&table);
@@ -82,7 +82,7 @@ struct GrantTable {
     grant: [GrantEntry; 1],
 }
 
-/// One grant, as it is kept.
+/// One grant as a TOML table.
 #[derive(Serialize, Deserialize)]
 struct GrantEntry {
     #[serde(default)]
@@ -98,13 +98,13 @@ struct GrantEntry {
     line: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     paths: Option<Vec<String>>,
-    /// JSON, since not all of that can be said in TOML.
+    /// JSON, because TOML cannot express all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments: Option<String>,
     granted_at: GrantTime,
 }
 
-/// A time, as TOML has it or in quotes.
+/// A time, as a TOML date-time or as text.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum GrantTime {

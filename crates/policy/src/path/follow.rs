@@ -1,4 +1,4 @@
-//! Follows the links of a path, one name at a time, and remembers what it saw.
+//! Follows the links of a path, one name at a time, and caches what it reads.
 
 use std::{
     collections::HashMap,
@@ -9,28 +9,28 @@ use std::{
 
 use super::{PathEntry, PathProbe, PathScope};
 
-/// How many links are followed for one path, as many as the system itself would.
+/// The limit of links for one path, the same as that of the system.
 const MAX_LINKS: usize = 40;
 
-/// A probe, and what it said so far.
+/// A probe, and its results so far.
 pub(super) struct ProbeCache<'a> {
     probe: &'a dyn PathProbe,
     /// By the path's bytes, which are cheaper to compare than its names and as good: each has one spelling.
     seen: HashMap<OsString, Result<PathEntry, io::ErrorKind>>,
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug)]
 pub(super) struct FollowedPath {
-    /// Without links.
+    /// The path without links.
     pub(super) real: PathBuf,
-    /// The links that were followed, each where it stands.
+    /// The links that were followed, by their own paths.
     pub(super) links: Vec<PathBuf>,
-    /// The first name that is not there.
+    /// The first name that does not exist.
     pub(super) absent: Option<PathBuf>,
 }
 
-/// Why nobody can tell.
+/// The reason why a target is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FollowError {
     Nowhere,
@@ -58,13 +58,13 @@ impl FollowError {
     }
 }
 
-/// A step of a path that is still to be taken.
+/// A step of a path that remains to be followed.
 enum PathStep<'p> {
-    /// A name of the path that was asked for.
+    /// A name of the input path.
     Asked(&'p OsStr),
     /// A name of a link's target.
     Linked(OsString),
-    /// The folder above, in a link's target. Real by then, so it means what the system means.
+    /// `..` in a link's target. The path before it has no links by then, so it means what the system means.
     Up,
 }
 
@@ -85,20 +85,20 @@ impl<'a> ProbeCache<'a> {
         look
     }
 
-    /// Whether a name beside this one differs in case only. A folder that cannot be listed has none that
-    /// anybody would mistake it for.
+    /// Whether a sibling differs from this name in case only. A folder that cannot be listed counts as having
+    /// no such name.
     pub(super) fn twin(&self, path: &Path) -> bool {
         matches!(self.probe.twin(path), Ok(Some(_)))
     }
 
-    /// Follows an absolute path without `..` in it. What is below a name that is not there, or below a
-    /// file, is taken as it is.
+    /// Follows an absolute path without `..` in it. Names below a missing name, or below a file, stay as they
+    /// are.
     pub(super) fn follow(&mut self, path: &Path) -> Result<FollowedPath, FollowError> {
         let rest = path.strip_prefix("/").unwrap_or(path);
         self.follow_from(PathBuf::from("/"), rest)
     }
 
-    /// The same from a folder that has no links in it.
+    /// Follows a path from a folder that has no links in it.
     pub(super) fn follow_from(
         &mut self,
         folder: PathBuf,
@@ -160,7 +160,7 @@ impl<'a> ProbeCache<'a> {
 }
 
 impl FollowedPath {
-    /// With the names that are left: nothing is there that could be a link.
+    /// Appends the remaining names: nothing exists there that could be a link.
     fn and(mut self, steps: Vec<PathStep<'_>>) -> Self {
         for step in steps.into_iter().rev() {
             match step {

@@ -1,7 +1,7 @@
-//! Where a path leads, whatever `..`, absolute paths, links and other systems' forms say.
+//! Resolves paths with `..`, absolute paths, links and forms of other systems.
 //!
-//! Looks at the disk through a [`PathProbe`] only, and opens nothing. The answer has no links in it: open
-//! that, not what was asked for.
+//! Reads the disk through a [`PathProbe`] only, and opens nothing. The result contains no links: open the
+//! result, not the input.
 
 mod follow;
 mod protected;
@@ -20,33 +20,33 @@ use protected::ResolvedRoots;
 
 pub use protected::is_protected_name;
 
-/// Looks at one name on a disk.
+/// Reads one name on a disk at a time.
 pub trait PathProbe: Send + Sync {
-    /// What stands there; a link is told, not followed.
+    /// Returns the entry at a path; a link is returned, not followed.
     fn look(&self, path: &Path) -> io::Result<PathEntry>;
 
-    /// A name beside this one that differs from it in case only. Asked for a name that is not there; who
-    /// cannot list a folder need not answer.
+    /// Returns a sibling name that differs from this one in case only. Called for a name that does not exist; a
+    /// probe that cannot list a folder need not implement it.
     fn twin(&self, path: &Path) -> io::Result<Option<OsString>> {
         let _ = path;
         Ok(None)
     }
 }
 
-/// What stands at a path.
+/// The entry at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathEntry {
-    /// Nothing.
+    /// The name does not exist.
     Absent,
-    /// A link to this.
+    /// A link with this target.
     Link(PathBuf),
     /// A folder.
     Dir,
-    /// A file, or anything else that is no folder.
+    /// A file, or any other entry that is no folder.
     File,
 }
 
-/// The directories of a session: the first is where relative paths begin.
+/// The directories of a session; relative paths begin at the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRoots {
     dirs: Vec<PathBuf>,
@@ -54,39 +54,39 @@ pub struct SessionRoots {
 }
 
 impl SessionRoots {
-    /// Absolute directories, and absolute places inside or outside them that are never written.
+    /// Creates it from absolute directories, and absolute paths inside or outside them that are never written.
     #[must_use]
     pub fn new(dirs: Vec<PathBuf>, protected: Vec<PathBuf>) -> Self {
         Self { dirs, protected }
     }
 
-    /// The directories.
+    /// Returns the directories.
     #[must_use]
     pub fn dirs(&self) -> &[PathBuf] {
         &self.dirs
     }
 
-    /// The places that are never written, besides the names that never are.
+    /// Returns the paths that are never written, besides the protected names.
     #[must_use]
     pub fn protected(&self) -> &[PathBuf] {
         &self.protected
     }
 }
 
-/// What to open: a directory of the session, and a path from there without links in it.
+/// The path to open: a directory of the session, and a path from there without links in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootedPath {
     /// The directory, as the session names it.
     pub root: PathBuf,
-    /// From there; empty for the directory itself.
+    /// The path from there; empty for the directory itself.
     pub inside: PathBuf,
 }
 
 impl RootedPath {
-    /// The whole path.
+    /// Returns the whole path.
     #[must_use]
     pub fn absolute(&self) -> PathBuf {
-        // Joining nothing would leave a slash at the end.
+        // Joining an empty path would add a slash at the end.
         if self.inside.as_os_str().is_empty() {
             return self.root.clone();
         }
@@ -94,34 +94,34 @@ impl RootedPath {
     }
 }
 
-/// Where a path stands to the session's directories.
+/// The position of a path relative to the session's directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathScope {
-    /// In one of them.
+    /// Inside one of them.
     Inside,
-    /// Elsewhere.
+    /// Outside all of them.
     Outside,
-    /// Behind a link that leads nowhere, so that nobody can tell.
+    /// Behind a broken link or a loop of links, so that the target is unknown.
     Dangling,
-    /// Not a path that can be told here: empty, NUL in it, another system's form, too long.
+    /// Not a usable path: empty, with NUL in it, in another system's form, too long, unreadable.
     Invalid,
 }
 
-/// A path, and where it leads.
+/// A path and its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedPath {
     /// For the receipt. Its reason continues a sentence that begins with the path.
     pub info: WorkspacePathInfo,
-    /// Where it stands.
+    /// The position relative to the session's directories.
     pub standing: PathScope,
-    /// Whether it is never written: git's own, ours, or one of the protected places.
+    /// Whether it is never written: a directory of git or of this project, or one of the protected paths.
     pub protected: bool,
-    /// What to open; for an outside path the root of the file system stands for the directory, so that
-    /// every folder on the way is part of what was checked. None where nobody can tell.
+    /// The path to open; for an outside path the directory is the root of the file system, so that the check
+    /// covers every folder on the way. None if the target is unknown.
     pub place: Option<RootedPath>,
 }
 
-/// Finds where `input` leads. What does not exist yet is judged by the deepest folder that does.
+/// Resolves `input`. A path that does not exist yet is judged by its deepest existing folder.
 #[must_use]
 pub fn locate(roots: &SessionRoots, input: &str, probe: &dyn PathProbe) -> LocatedPath {
     let mut looks = ProbeCache::new(probe);
@@ -129,8 +129,8 @@ pub fn locate(roots: &SessionRoots, input: &str, probe: &dyn PathProbe) -> Locat
     locate_on(&ground, input, &mut looks)
 }
 
-/// Finds where each of `inputs` leads, looking at each name on the disk once; sorted by what is shown of
-/// them. Equal ones are told once; two ways to write one path are both told, since a rule may name either.
+/// Resolves each of `inputs`, reading each name on the disk once; sorted by the displayed path. Equal
+/// results appear once; two spellings of one path both stay, since a rule may name either.
 #[must_use]
 pub fn locate_all<S: AsRef<str>>(
     roots: &SessionRoots,
@@ -151,8 +151,8 @@ pub fn locate_all<S: AsRef<str>>(
     all
 }
 
-/// `input` without `.` and `..`, taken out by words; links are not followed. For rules that take away:
-/// one that names a link means it, however its name is spelled.
+/// Returns `input` without `.` and `..`, removed as text; links are not followed. For ask and deny rules: a
+/// rule that names a link applies to it in every spelling.
 #[must_use]
 pub fn as_worded(input: &str) -> String {
     words::normalise(Path::new(input))
@@ -181,7 +181,7 @@ fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
         };
         return outside(input, &followed.real, protected, reason);
     };
-    // What is never written says so, whatever is beside it.
+    // A protected path is reported as protected, whatever its siblings are.
     if !protected && let Some(reason) = twin(&followed, &root.real, looks) {
         return untold(input, PathScope::Invalid, reason);
     }
@@ -189,7 +189,7 @@ fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
         root: root.named.to_owned(),
         inside: inside.to_owned(),
     };
-    // Rules are text. A name they cannot spell would be judged by another one.
+    // Rules are text. A name that they cannot spell would be judged by another one.
     let (Some(host), Some(inside)) = (text(&place.absolute()), text(inside)) else {
         return untold(input, PathScope::Invalid, NOT_TEXT);
     };
@@ -213,7 +213,8 @@ fn locate_on(ground: &ResolvedRoots<'_>, input: &str, looks: &mut ProbeCache<'_>
     }
 }
 
-/// A new name beside one that differs in case only is taken for the other by some disks and some readers.
+/// Returns the reason to reject a new name that differs from a sibling in case only: some disks and some programs
+/// take it for the other.
 fn twin(followed: &FollowedPath, root: &Path, looks: &ProbeCache<'_>) -> Option<&'static str> {
     let absent = followed.absent.as_deref()?;
     let below = absent.strip_prefix(root).ok()?;

@@ -1,4 +1,4 @@
-//! The session's directories with their links followed, and what in them is never written.
+//! The session's directories with their links followed, and the protected paths in them.
 
 use std::{
     ffi::OsStr,
@@ -11,13 +11,13 @@ use super::{
     words,
 };
 
-/// Git's own, where a hook or a setting runs commands later, and ours.
+/// The directory of git, where a hook or a setting runs commands later, and those of this project.
 const NAMES: [&str; 3] = [".git", ".harn", ".harness"];
-/// What disks that shorten names call the same.
+/// The same names on disks that shorten names.
 const SHORT_NAMES: [&str; 3] = ["git~1", "harn~1", "harnes~1"];
 
-/// Whether a name is never written, in any spelling that some disk takes for it: another case, dots or
-/// spaces at the end, a stream of it, characters that are ignored, the short name.
+/// Whether a name is protected, in any spelling that a disk accepts for it: another case, dots or spaces at
+/// the end, a stream of it, ignored characters, the short name.
 #[must_use]
 pub fn is_protected_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
@@ -25,7 +25,7 @@ pub fn is_protected_name(name: &OsStr) -> bool {
     if !name.starts_with('.') && !name.contains(telling) {
         return false;
     }
-    // Where a backslash separates, each part is a name.
+    // Where a backslash is a separator, each part is a name.
     name.split('\\').any(|part| {
         let part = part.split(':').next().unwrap_or(part);
         let folded: String = fold(part).filter(|c| !is_ignored(*c)).collect();
@@ -34,25 +34,24 @@ pub fn is_protected_name(name: &OsStr) -> bool {
     })
 }
 
-/// Characters that HFS+ does not see in a name.
+/// Characters that HFS+ ignores in a name.
 fn is_ignored(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The directories of a session as they stand on the disk.
+/// The directories of a session, resolved on the disk.
 pub(super) struct ResolvedRoots<'a> {
     begin: Option<&'a Path>,
     roots: Vec<ResolvedRoot<'a>>,
     protected: Vec<PathBuf>,
 }
 
-/// One of them.
 pub(super) struct ResolvedRoot<'a> {
-    /// As the session names it.
+    /// The path as the session names it.
     pub(super) named: &'a Path,
-    /// Without `..`.
+    /// The path without `..`.
     pub(super) worded: PathBuf,
-    /// Without links.
+    /// The path without links.
     pub(super) real: PathBuf,
     /// Whether it is a folder on the disk.
     is_there: bool,
@@ -66,7 +65,7 @@ impl<'a> ResolvedRoots<'a> {
         let mut found = Vec::new();
         for (at, named) in roots.dirs.iter().enumerate() {
             let worded = words::normalise(named);
-            // Nothing is inside a directory that cannot be told.
+            // A directory that cannot be resolved contains nothing.
             let followed = named.is_absolute().then(|| looks.follow(&worded));
             if let Some(Ok(followed)) = followed {
                 let is_there = matches!(looks.look(&followed.real), Ok(PathEntry::Dir));
@@ -84,7 +83,7 @@ impl<'a> ResolvedRoots<'a> {
             let worded = words::normalise(path);
             protected.extend(looks.follow(&worded).map(|followed| followed.real));
         }
-        // A `.git` that is a link protects what it leads to, under every name.
+        // If `.git` is a link, its target is protected under every name.
         for root in &found {
             for name in NAMES {
                 let path = root.real.join(name);
@@ -101,7 +100,7 @@ impl<'a> ResolvedRoots<'a> {
         }
     }
 
-    /// `input` as an absolute path without `..`; nothing where a relative one has no beginning.
+    /// Returns `input` as an absolute path without `..`; none if it is relative and has no start directory.
     pub(super) fn absolute(&self, input: &str) -> Option<PathBuf> {
         let input = Path::new(input);
         if input.is_absolute() {
@@ -110,8 +109,8 @@ impl<'a> ResolvedRoots<'a> {
         self.begin.map(|begin| words::normalise(&begin.join(input)))
     }
 
-    /// Follows a path without `..`, from the directory it is in by its words where it is in one: that one
-    /// need not be looked at again.
+    /// Follows a path without `..`. If a directory contains it by its words, begins there: that directory is
+    /// already resolved.
     pub(super) fn follow(
         &self,
         asked: &Path,
@@ -125,7 +124,7 @@ impl<'a> ResolvedRoots<'a> {
         looks.follow(asked)
     }
 
-    /// The first directory that a path without links is in, and the path from there.
+    /// Returns the first directory that contains a path without links, and the path from there.
     pub(super) fn root_of<'p>(&self, real: &'p Path) -> Option<(&ResolvedRoot<'a>, &'p Path)> {
         let from = |root: &'_ ResolvedRoot<'a>| real.strip_prefix(&root.real).ok();
         self.roots
@@ -133,7 +132,7 @@ impl<'a> ResolvedRoots<'a> {
             .find_map(|root| from(root).map(|inside| (root, inside)))
     }
 
-    /// Whether a path is in a directory by its words.
+    /// Whether a directory contains a path, judged by its words.
     pub(super) fn seems_inside(&self, asked: &Path) -> bool {
         let seems = |root: &ResolvedRoot<'_>| {
             asked.starts_with(&root.worded) || asked.starts_with(&root.real)
@@ -141,10 +140,10 @@ impl<'a> ResolvedRoots<'a> {
         self.roots.iter().any(seems)
     }
 
-    /// Whether what was found is never written.
+    /// Whether a followed path is never written.
     pub(super) fn protects(&self, followed: &FollowedPath) -> bool {
         let by_name = |path: &Path| {
-            // The names above a directory are not the session's to be judged by.
+            // Names above a directory of the session do not count.
             let judged = self.root_of(path).map_or(path, |(_, inside)| inside);
             judged.iter().any(is_protected_name)
         };
@@ -157,7 +156,7 @@ impl<'a> ResolvedRoots<'a> {
     }
 }
 
-/// Whether `path` is `place` or below it, on a disk that may not tell cases apart.
+/// Whether `path` is `place` or below it, on a disk that may ignore case.
 fn is_below(path: &Path, place: &Path) -> bool {
     let mut names = path.iter();
     place.iter().all(|wanted| {
@@ -167,8 +166,7 @@ fn is_below(path: &Path, place: &Path) -> bool {
     })
 }
 
-/// Without case, as disks fold it: through the upper case, which some letters share that differ in the
-/// lower.
+/// Folds case as disks do: through the upper case, which some letters share that differ in the lower case.
 fn fold(text: &str) -> impl Iterator<Item = char> {
     text.chars()
         .flat_map(char::to_uppercase)
@@ -180,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_a_protected_name_is_one() {
+    fn every_spelling_of_a_protected_name_is_protected() {
         for name in [
             ".git",
             ".GIT",
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn below_is_by_names_and_not_by_letters() {
+    fn is_below_compares_whole_names() {
         for (path, place, expected) in [
             ("/w/state", "/w/state", true),
             ("/w/state/x", "/w/state", true),

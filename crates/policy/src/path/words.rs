@@ -1,15 +1,15 @@
-//! A path as text: what can be refused or taken out of it before anything is looked at.
+//! Checks and normalises a path as text, before the disk is read.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::unseen::is_unseen;
 
-/// What the system calls take, without the byte that ends it.
+/// The longest path for system calls, without the byte that ends it.
 const MAX_BYTES: usize = 4095;
-/// The longest name on the disks people use.
+/// The longest name on common disks.
 const MAX_NAME: usize = 255;
 
-/// Why `input` is no path that can be told here; `None` when it is one.
+/// Returns the reason why `input` is no usable path; `None` when it is one.
 pub(super) fn unusable(input: &str) -> Option<&'static str> {
     let wrong = [
         (input.trim().is_empty(), "is empty; name a path"),
@@ -40,7 +40,7 @@ pub(super) fn unusable(input: &str) -> Option<&'static str> {
     wrong.iter().find(|(is, _)| *is).map(|(_, reason)| *reason)
 }
 
-/// What is odd about a usable one, so that whoever decides is told.
+/// Returns what is odd about a usable path, for the person who decides.
 pub(super) fn odd(input: &str) -> Option<&'static str> {
     let plain = || names(input).filter(|name| !only_dots_and_spaces(name));
     if plain().any(|name| name.ends_with([' ', '.'])) {
@@ -49,21 +49,21 @@ pub(super) fn odd(input: &str) -> Option<&'static str> {
     if plain().any(|name| name.starts_with(' ')) {
         return Some("has a name that begins with a space");
     }
-    // Here it is a letter like others.
+    // Here it is a character like others.
     input
         .contains('\\')
         .then_some("has a name with \\ in it, which separates nothing here")
 }
 
-/// Takes `.` and `..` out by their words. A `..` after a link thus means the folder the link is in, which
-/// is what a person reads; since the result is what gets opened, nothing slips through.
+/// Removes `.` and `..` as text. A `..` after a link thus means the folder that contains the link, as a
+/// person reads it; this is safe because the result is the path that is opened.
 pub(super) fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {
             Component::CurDir => {}
             Component::ParentDir => {
-                // A relative path keeps those that lead above where it begins.
+                // A relative path keeps those that lead above its beginning.
                 match out.components().next_back() {
                     Some(Component::Normal(_)) => {
                         out.pop();
@@ -86,7 +86,7 @@ fn only_dots_and_spaces(name: &str) -> bool {
     name.chars().all(|c| c == '.' || c.is_whitespace())
 }
 
-/// `file:…`, and anything with a scheme before `://`.
+/// Matches `file:/…`, and anything with a scheme before `://`.
 fn is_url(input: &str) -> bool {
     let Some((scheme, rest)) = input.split_once(':') else {
         return false;
@@ -99,7 +99,7 @@ fn is_url(input: &str) -> bool {
     is_file || is_scheme && rest.starts_with("//")
 }
 
-/// `C:\x`, `C:x`, `\x`, `\\server\share`, `\\?\C:\x`, and a `..` next to a backslash.
+/// Matches `C:\x`, `C:x`, `\x`, `\\server\share`, `\\?\C:\x`, and a `..` next to a backslash.
 fn is_of_windows(input: &str) -> bool {
     let mut chars = input.chars();
     let first = chars.next();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_are_taken_out_by_words() {
+    fn dots_are_removed_by_words() {
         for (given, expected) in [
             ("/w/./a//b/", "/w/a/b"),
             ("/w/a/../b", "/w/b"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unusable_says_why_and_the_rest_is_let_through() {
+    fn unusable_path_has_a_reason_and_a_usable_one_has_none() {
         for (given, part) in [
             ("", "empty"),
             (" \t", "empty"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_told() {
+    fn odd_path_has_a_reason() {
         for given in ["a ", "a.", " a", "a\\b"] {
             assert!(odd(given).is_some(), "{given:?}");
         }

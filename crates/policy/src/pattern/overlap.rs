@@ -2,7 +2,7 @@
 
 use super::PatternForm;
 
-/// Whether one name may match both patterns; true where that is not plain to see.
+/// Whether one name may match both patterns; true if uncertain.
 pub(crate) fn may_overlap(one: &str, other: &str) -> bool {
     use PatternForm::{All, Exact, Glob, Nothing, Prefix, Suffix};
     let (Ok(one), Ok(other)) = (
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_that_cannot_overlap() {
+    fn overlap_is_found_or_ruled_out_as_in_the_table() {
         let table = [
             ("a", "a", true),
             ("a", "b", false),

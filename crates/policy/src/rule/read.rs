@@ -1,5 +1,5 @@
-//! Reads rules in every form they are written in. An entry that is not understood is an error that says
-//! what would be right: a rule without it would mean something else.
+//! Parses rules in every supported form. An unknown entry is an error that states what would be right: a
+//! rule without it would mean something else.
 
 use std::{fmt, marker::PhantomData};
 
@@ -18,7 +18,7 @@ const KEYS: WordTable =
 const MATCHERS: WordTable =
     WordTable("tool tool_kind side_effect path command command_identity agent mode capability");
 
-/// What other readers of such rules judge and we do not.
+/// Keys that other implementations of such rules support and this one does not.
 const UNJUDGED: WordTable =
     WordTable("url domain http_method mcp_server mcp_tool persona env_mode repeat_count_at_least");
 
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for RuleVisitor {
     }
 }
 
-/// An action, by any of its names.
+/// An action, parsed from any of its names.
 struct ActionWord(PolicyAction);
 
 impl<'de> Deserialize<'de> for ActionWord {
@@ -167,7 +167,7 @@ fn some<'de, T: DeserializeOwned, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<
     map.next_value::<OneOrMany<T>>().map(|entries| entries.0)
 }
 
-/// One entry or a list of them, and at least one: an empty list could mean all as well as none.
+/// One entry or a list of at least one: an empty list could mean all or none.
 struct OneOrMany<T>(Vec<T>);
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
@@ -200,7 +200,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for OneOrManyVisitor<T> {
     }
 }
 
-/// What stands beside `deny`, `ask` or `allow`: names of tools, or all that a rule can match.
+/// The value of `deny`, `ask` or `allow`: tool names, or a full matcher.
 struct RuleShorthand(RuleMatcher);
 
 impl<'de> Deserialize<'de> for RuleShorthand {
@@ -244,7 +244,7 @@ impl<'de> Visitor<'de> for ShorthandVisitor {
     }
 }
 
-/// A key nobody knows, with the one that was probably meant.
+/// Returns the error for an unknown key, with the key that was probably meant.
 fn unknown<E: de::Error>(place: &str, key: &str, known: WordTable) -> E {
     let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
     let near = known.words().find(|known| {
@@ -260,7 +260,7 @@ fn unknown<E: de::Error>(place: &str, key: &str, known: WordTable) -> E {
     E::custom(format!("`{shown}` is nothing that {place} has; {hint}"))
 }
 
-/// Whether one letter was added, left out or changed, or two neighbours changed places.
+/// Whether one letter was added, removed or changed, or two neighbours were swapped.
 fn is_one_off(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();

@@ -1,15 +1,15 @@
-//! The last resort, for lines that cost too much to be read: every word that stands where a program may stand,
-//! with the words behind it. It is wrong about quotes and knows no grammar; the line is in doubt already, and
-//! what is found here can only deny.
+//! The last resort, for lines that cost too much to parse: finds every word in the position of a program, with
+//! the words after it. It mishandles quotes and knows no grammar; the line is already in doubt, and these
+//! commands can only deny.
 
 use super::{plain, reader::ShellReader, variable};
 
-/// Pieces that are looked at.
+/// The limit of pieces that are read.
 const MAX_PIECES: usize = 256;
-/// Words of each that are.
+/// The limit of words of each piece.
 const MAX_WORDS: usize = 16;
 
-/// Tells a reader what may be the commands of a line.
+/// Adds the possible commands of a line to a reader.
 pub(super) fn read(line: &str, reader: &mut ShellReader) {
     let pieces = line.split([';', '|', '&', '(', ')', '{', '}', '`', '\n']);
     for piece in pieces.take(MAX_PIECES) {

@@ -1,5 +1,5 @@
-//! Which well-known programs can run or write what their words do not show, and by which flag or form.
-//! A table: an unknown program is not in it, and is judged by its words alone.
+//! Well-known programs that can run or write something that their words do not show, and the flag or form for it.
+//! An unknown program is not in the table and is judged by its words alone.
 
 use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
@@ -7,7 +7,7 @@ use super::{git, harmless};
 use crate::word_table::WordTable;
 
 /// Programs that run what they are given, whatever their flags: interpreters, shells, pagers and editors
-/// with an escape to a shell, and tools that run what a file of the project says.
+/// with an escape to a shell, and tools that run what a file of the project defines.
 const ALWAYS: [&str; 7] = [
     // Shells.
     "ash bash cmd csh dash elvish fish ksh mksh nu powershell pwsh rbash sh tcsh xonsh yash zsh",
@@ -19,7 +19,7 @@ const ALWAYS: [&str; 7] = [
     "dc ed ex ftp gdb jdb lldb mail mailx mutt mysql psql red sqlite3 telnet",
     // Editors and pagers.
     "info less lynx man more most nano nvim pico rview rvim vi view vim vimdiff w3m",
-    // What a file of the project says.
+    // Tools that run what a file of the project defines.
     "ansible ansible-playbook ant bazel cmake composer ctest gmake gradle gradlew gulp just make \
      meson mvn mvnw ninja nmake npm npx nx pip pipx pnpm pnpx poetry rake run-parts scons task \
      terraform tox turbo uv uvx vagrant yarn",
@@ -33,8 +33,8 @@ const ALWAYS: [&str; 7] = [
      strace trap unbuffer valgrind watch xargs xvfb-run",
 ];
 
-/// Flags and words by which a program runs or writes something else. `-x` is found among several letters
-/// too (`-ax`), `--long` by its beginnings and with a value, `-word` and `word` only whole.
+/// Returns the flags and words by which a program runs or writes something else. `-x` is found among several
+/// letters too (`-ax`), `--long` by its beginnings and with a value, `-word` and `word` only whole.
 fn flags(program: &str) -> WordTable {
     WordTable(match program {
         "apt" | "apt-get" => "-o --option -c",
@@ -99,7 +99,7 @@ static RUNNERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A program's name as the tables have it: no folder, no case, no `.exe`.
+/// Returns a program's name as in the tables: without folder and `.exe`, in lower case.
 pub(super) fn name(program: &str) -> Cow<'_, str> {
     let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
     if !base
@@ -112,14 +112,14 @@ pub(super) fn name(program: &str) -> Cow<'_, str> {
     Cow::Owned(lower.strip_suffix(".exe").unwrap_or(&lower).to_owned())
 }
 
-/// A name without the version behind it: `python3.12`, `lua5.4`.
+/// Returns a name without its version: `python3.12`, `lua5.4`.
 pub(super) fn family(name: &str) -> &str {
     let short =
         name.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.' || sign == '-');
     if short.is_empty() { name } else { short }
 }
 
-/// The flag or form by which a program runs or writes what its words do not show.
+/// Returns the flag or form by which a program runs or writes something that its words do not show.
 pub(super) fn form(argv: &[String]) -> Option<String> {
     let (program, args) = argv.split_first()?;
     let name = name(program);
@@ -139,7 +139,7 @@ pub(super) fn form(argv: &[String]) -> Option<String> {
             (!harmless::sed(args)).then(|| "a script that may write or run".to_owned())
         }
         "busybox" | "toybox" => (args.first()?.starts_with('-')).then(|| args[0].clone()),
-        // The second file is written.
+        // It writes the second file.
         "uniq" => harmless::second_file(args).then(|| "a second file".to_owned()),
         "test" | "[" | "printf" if harmless::evaluated(&name, args) => {
             Some("words that may be evaluated".to_owned())

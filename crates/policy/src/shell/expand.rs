@@ -1,16 +1,16 @@
-//! What a shell expands when it runs, as far as `dash` and `bash` read it alike: variables, `$(…)`, backquotes,
-//! `${name:-word}` and its like, `$((…))`. Cuts the commands in them, and leaves a doubt wherever it was.
+//! Expansions at run time, as far as `dash` and `bash` read them alike: variables, `$(…)`, backquotes,
+//! `${name:-word}` and similar forms, `$((…))`. Extracts the commands in them, and leaves a doubt for each.
 
 use super::{
     LineDoubt, MAX_COMMANDS, MAX_DEPTH,
     token::{InnerCommands, Lexer, ShellWord},
 };
 
-/// Variables that are one sign.
+/// Variables whose name is one character.
 const SPECIAL: &[u8] = b"@*#?$!-";
 
 impl Lexer<'_> {
-    /// Takes a `$…` or backquotes into a word, as it is written.
+    /// Appends a `$…` or backquotes to a word, as written.
     pub(super) fn expansion(
         &mut self,
         word: &mut ShellWord,
@@ -24,7 +24,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Whether a `$` here is expanded, and not a sign by itself.
+    /// Whether a `$` here begins an expansion, and is not a plain character.
     pub(super) fn expands(&self) -> bool {
         let name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
         self.peek(1).is_some_and(|next| {
@@ -52,14 +52,14 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// How many signs of a name are here.
+    /// Returns the length of the name at this position.
     fn name_length(&self) -> usize {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let inside = |byte: &&u8| **byte == b'_' || byte.is_ascii_alphanumeric();
         rest.iter().take_while(inside).count()
     }
 
-    /// `$(…)`, and what `<(…)` holds: cut like a line of its own.
+    /// Reads `$(…)`, or the content of `<(…)`, like a line of its own.
     pub(super) fn substitution(&mut self) -> Result<(), LineDoubt> {
         self.at += 2;
         let slot = self.slot()?;
@@ -76,7 +76,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// What is between backquotes is read once for its backslashes, and then as a line.
+    /// Reads backquotes: resolves the backslashes of the text, which is then a line.
     fn backquoted(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         self.at += 1;
         let slot = self.slot()?;
@@ -103,7 +103,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// `${…}`: a variable, its length, or it with a word for its absence or to be cut off.
+    /// Reads `${…}`: a variable, its length, or a variable with a default or a pattern to cut off.
     fn parameter(&mut self, quoted: bool) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 2;
@@ -128,7 +128,7 @@ impl Lexer<'_> {
         loop {
             match self.peek(0).ok_or(LineDoubt::Unparsable)? {
                 b'}' => break,
-                // Between double quotes, whether quotes count depends on the form and the shell.
+                // Between double quotes, the meaning of quotes depends on the form and the shell.
                 b'\'' | b'"' if quoted => return Err(self.dynamic(from)),
                 b'\'' => self.single(&mut scratch)?,
                 b'"' => self.double(&mut scratch)?,
@@ -150,7 +150,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// `$((…))` of plain signs. What ends in another way may be a substitution that begins with a group.
+    /// Reads `$((…))` of plain characters. If it ends otherwise, it may be a substitution that begins with a group.
     fn arithmetic(&mut self) -> Result<(), LineDoubt> {
         let from = self.at;
         self.at += 3;
@@ -175,7 +175,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A place for what is about to be cut, so that outer commands come before inner ones.
+    /// Reserves a slot for inner commands, so that outer commands precede inner ones.
     fn slot(&mut self) -> Result<usize, LineDoubt> {
         let slot = self.inner.len();
         if slot >= MAX_COMMANDS {

@@ -1,18 +1,18 @@
-//! The forms of `git` that run or write what their words do not show, and those that only look.
+//! The forms of `git` that run or write something that their words do not show, and those that only read.
 
 use crate::word_table::WordTable;
 
-/// Flags before the subcommand that change nothing of what it does.
+/// Flags before the subcommand that do not change its effect.
 const HARMLESS: WordTable = WordTable("--no-pager --version --help --no-optional-locks -P");
 
-/// Subcommands that run a program they are told, or what a repository's configuration says.
+/// Subcommands that run a program from their arguments or from a repository's configuration.
 const RUNNERS: WordTable = WordTable(
     "bisect config credential cvsserver daemon difftool fast-import filter-branch for-each-repo \
      gui help hook instaweb maintenance mergetool send-email shell submodule svn upload-pack \
      receive-pack web--browse remote-ext remote-fd",
 );
 
-/// Flags behind a subcommand. `-O`, `-u` and `-x` are found among other letters too.
+/// Flags after a subcommand. `-O`, `-u` and `-x` are found among other letters too.
 const FLAGS: WordTable = WordTable(
     "--exec --upload-pack --receive-pack --ext-diff --textconv --output --open-files-in-pager \
      --template --separate-git-dir --config --extcmd --tool --strategy --output-directory",
@@ -22,12 +22,12 @@ const FLAGS: WordTable = WordTable(
 const BRANCHES: WordTable =
     WordTable("-a -r -v -vv --list --all --remotes --show-current --no-color");
 
-/// The flag or form, if there is one.
+/// Returns the flag or form that runs or writes something else, if there is one.
 pub(super) fn form(args: &[String]) -> Option<String> {
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
         let name = arg.split('=').next().unwrap_or(arg);
-        // Others change which programs `git` runs, or whose configuration counts.
+        // Others change which programs `git` runs, or which configuration counts.
         if !HARMLESS.has(name) {
             return Some(arg.clone());
         }
@@ -68,12 +68,12 @@ fn runs(subcommand: &str, arg: &str) -> bool {
         )
 }
 
-/// Whether this only looks at the repository.
+/// Whether this only reads the repository.
 ///
 /// `diff`, `log`, `show` and `blame` may run programs that attributes and configuration name (external
-/// diffs, text conversions); a repository's own configuration is not ours to judge, so they pass only with
-/// `--no-ext-diff` and `--no-textconv` both given (`blame` with the latter). On a terminal they run a pager,
-/// so they pass only behind `--no-pager`. `status` may refresh the index, which is no change of content.
+/// diffs, text conversions). A repository's own configuration is not judged here, so they pass only with
+/// both `--no-ext-diff` and `--no-textconv` (`blame` with the latter). On a terminal they and `branch` run a
+/// pager, so they pass only after `--no-pager`. `status` may refresh the index, which changes no content.
 pub(super) fn looks(args: &[String]) -> bool {
     let (paged, args) = match args.first().map(String::as_str) {
         Some("--no-pager") => (false, args.get(1..).unwrap_or_default()),
@@ -124,7 +124,7 @@ pub(super) fn looks(args: &[String]) -> bool {
     }
 }
 
-/// `-5`, `-n5`, `-U3`: a count behind a letter that may have one.
+/// Whether an argument is a count, also after a letter that may have one: `-5`, `-n5`, `-U3`.
 fn counts(arg: &str, flags: WordTable) -> bool {
     let Some(rest) = arg.strip_prefix('-') else {
         return false;

@@ -1,15 +1,15 @@
-//! Programs without any flag that runs another, and scripts of `sed` that only print: what may stand behind
-//! `xargs` and `find -exec`, where some arguments are known only when it runs.
+//! Programs without any flag that runs another, and scripts of `sed` that only print: these may follow `xargs`
+//! and `find -exec`, where some arguments are known only at run time.
 
 use crate::word_table::WordTable;
 
-/// Programs that no argument whatever makes run another or write a file.
+/// Programs that run no other and write no file, with any arguments.
 pub(super) const NEVER_RUN: WordTable = WordTable(
     "basename cat cksum cmp cut dirname du echo egrep fgrep grep head ls md5sum nl od readlink \
      realpath sha1sum sha256sum sha512sum stat tac tail tr wc",
 );
 
-/// Whether `uniq` is given a second file, which it writes. A `-` is a file too, and so is all behind `--`.
+/// Whether `uniq` has a second file, which it writes. A `-` is a file too, and so is everything after `--`.
 pub(super) fn second_file(args: &[String]) -> bool {
     let ended = args.iter().position(|arg| arg == "--");
     let ended = ended.unwrap_or(args.len());
@@ -20,9 +20,9 @@ pub(super) fn second_file(args: &[String]) -> bool {
     files.count() > 1
 }
 
-/// Whether a shell's own `test` or `printf` does more with its words than compare or print them. Some
-/// evaluate what looks like an index, and what is substituted in it; some reckon with what is compared as a
-/// number, assignments and all; and `%n` sets the variable it is given.
+/// Whether a shell's own `test` or `printf` does more with its words than compare or print them. Some shells
+/// evaluate what looks like an index, with the substitutions in it; some evaluate compared numbers as
+/// arithmetic, with assignments; and `%n` sets the variable in its argument.
 pub(super) fn evaluated(name: &str, args: &[String]) -> bool {
     if args
         .iter()
@@ -45,7 +45,7 @@ pub(super) fn evaluated(name: &str, args: &[String]) -> bool {
         .any(|(at, arg)| compares(arg) && !(at.checked_sub(1).is_none_or(number) && number(at + 1)))
 }
 
-/// Whether a format holds `%n`, or something that may turn out to be it.
+/// Whether a format contains `%n`, or something that may become it.
 fn counts_signs(format: &str) -> bool {
     let mut pieces = format.split('%');
     pieces.next();
@@ -57,8 +57,8 @@ fn counts_signs(format: &str) -> bool {
     })
 }
 
-/// Whether these arguments of `sed` neither change a file nor run anything: plain flags, and one script of
-/// printing, deleting and substituting.
+/// Whether these arguments of `sed` neither change a file nor run anything: plain flags, and one script that
+/// prints, deletes or substitutes.
 pub(super) fn sed(args: &[String]) -> bool {
     let mut script = None;
     let mut next_is_script = false;
@@ -118,8 +118,8 @@ fn substitution(rest: &str) -> bool {
         .all(|byte| byte.is_ascii_digit() || b"gpiI".contains(&byte))
 }
 
-/// Where the mark stands without a backslash before it. A bracket, in which the mark would count for
-/// nothing, and a newline are taken for none.
+/// Returns the position of the mark without a backslash before it. None if a bracket, in which the mark has no
+/// meaning, or a newline precedes it.
 fn unescaped(text: &str, mark: char) -> Option<usize> {
     let mut escaped = false;
     for (at, sign) in text.char_indices() {

@@ -1,18 +1,18 @@
-//! Here-documents: where their bodies end, and what is expanded in them. Cuts like `token`, of which it is a part.
+//! Here-documents: the ends of their bodies, and the expansions in them. Part of the lexer in `token`.
 
 use super::{LineDoubt, token::Lexer};
 
-/// A here-document whose body comes after the next newline.
+/// A here-document whose body follows the next newline.
 pub(super) struct HereDocument {
     pub(super) end: String,
-    /// Nothing in it is expanded.
+    /// Whether nothing in it is expanded.
     pub(super) raw: bool,
-    /// Its lines lose their tabs.
+    /// Whether its lines lose their leading tabs.
     pub(super) tabs: bool,
 }
 
 impl Lexer<'_> {
-    /// Passes the bodies of the here-documents of the line that just ended; what is expanded in them is cut.
+    /// Skips the bodies of the here-documents of the line that just ended, and reads the expansions in them.
     pub(super) fn bodies(&mut self) -> Result<(), LineDoubt> {
         for here in std::mem::take(&mut self.pending) {
             let start = self.at;
@@ -41,7 +41,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// A here-document that is expanded. It ends where its lines say, whatever is open in it.
+    /// Reads the expansions of a here-document. It ends at its delimiter, even if something in it is still open.
     fn body(&mut self, start: usize, end: usize) -> Result<(), LineDoubt> {
         let (line, bytes, at) = (self.line, self.bytes, self.at);
         self.line = line.get(..end).unwrap_or_default();
@@ -50,7 +50,7 @@ impl Lexer<'_> {
         let mut scratch = String::new();
         while let Some(byte) = self.peek(0) {
             match byte {
-                // Lines that are joined may make or hide an end.
+                // Joined lines may make or hide a delimiter.
                 b'\\' if self.peek(1) == Some(b'\n') => return Err(LineDoubt::Unparsable),
                 b'\\' => {
                     self.at += 1;

@@ -1,12 +1,12 @@
-//! A shell line taken apart: every program it would start, every file it would write, and every doubt
-//! about either. Reads text only; runs and looks up nothing.
+//! Parses a shell line: every program it would start, every file it would write, and every doubt about
+//! either. Reads text only; runs nothing and looks up nothing.
 //!
-//! Two readers. `plain` knows the part of the language that every shell reads alike, and knows it exactly; a
-//! line that passes unasked was read by it, without a doubt. What it refuses is read as a tree (`tree`), or
-//! where that costs too much word by word (`coarse`), to find the programs in it, and keeps a doubt whatever
-//! they show.
+//! There are two readers. `plain` knows exactly the part of the language that every shell reads alike; a line
+//! that runs without approval was read by it, without a doubt. A line that it rejects is parsed as a tree
+//! (`tree`), or word by word (`coarse`) where that costs too much, to find the programs in it. Such a line
+//! always keeps a doubt.
 //!
-//! Hand-written because a parser for editors guesses where it should doubt, and rules decide by what is read here.
+//! Hand-written because a parser for editors guesses where it should doubt, and rules decide by this result.
 
 mod coarse;
 mod executor;
@@ -29,66 +29,66 @@ mod wrapper;
 pub use reach::looks_below;
 pub use readonly::read_only;
 
-/// A longer line is not read.
+/// The longest line that is read, in bytes.
 pub const MAX_BYTES: usize = 16 * 1024;
-/// More programs than these are not followed.
+/// The limit of programs that are followed.
 const MAX_COMMANDS: usize = 256;
-/// More words than these, those of programs in programs counted again, are not kept.
+/// The limit of words that are kept; those of inner programs count again.
 const MAX_WORDS: usize = 2048;
-/// Deeper nesting than this is not followed.
+/// The deepest nesting that is followed.
 const MAX_DEPTH: usize = 48;
-/// Lines in lines (`sh -c "sh -c …"`) deeper than this are not followed.
+/// The deepest nesting of lines in lines (`sh -c "sh -c …"`) that is followed.
 const MAX_LINES: usize = 6;
-/// More different doubts than these tell a reader nothing.
+/// The limit of different doubts; more would not help a reader.
 const MAX_DOUBTS: usize = 16;
 
-/// A line as far as it can be told what it does.
+/// A parsed line: the effects that are known, and the doubts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellLine {
-    /// Every simple command in it, in the order of the text; those inside substitutions, wrappers and
-    /// other commands' arguments too.
+    /// Every simple command in it, in the order of the text, including those inside substitutions, wrappers
+    /// and other commands' arguments.
     pub commands: Vec<SimpleCommand>,
-    /// Files it writes or reads by redirection.
+    /// Files that it writes or reads by redirection.
     pub redirects: Vec<Redirect>,
-    /// Why it cannot be told what else it does. None of it may run unasked then.
+    /// The reasons why its effects are not fully known. If there is one, nothing of the line runs without approval.
     pub doubts: Vec<LineDoubt>,
 }
 
 /// One program and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimpleCommand {
-    /// The program and its arguments, quotes taken off.
+    /// The program and its arguments, without quotes.
     pub argv: Vec<String>,
-    /// The flag or form by which it can run, or write, what its words do not show, where it has one: an
+    /// The flag or form, if any, by which it can run or write something that its words do not show: an
     /// interpreter, `-exec`, `--to-command`, `-c`, `sort -o`.
     pub exec_capable: Option<String>,
 }
 
-/// A file that a line opens.
+/// A file that a line opens by redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// Whether it is written.
+    /// Whether the line writes it.
     pub write: bool,
 }
 
-/// Why it cannot be told what a line does.
+/// A reason why the effects of a line are not fully known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineDoubt {
-    /// It is longer than is read.
+    /// The line is too long to be read.
     TooLong,
-    /// It has more parts, or deeper ones, than are followed.
+    /// The line has more parts, or deeper ones, than are followed.
     TooMuch,
-    /// It is no line that could be read.
+    /// The line cannot be parsed.
     Unparsable,
-    /// Something is known only when it runs; this.
+    /// This part is known only when the line runs.
     Dynamic(String),
-    /// It changes what other programs do: a variable, a function, an alias, a trap.
+    /// The line changes the effects of other programs: by a variable, a function, an alias, a trap.
     Environment(String),
 }
 
-/// Reads a line as `/bin/sh -c` would.
+/// Parses a line as `/bin/sh -c` would.
 #[must_use]
 pub fn read(line: &str) -> ShellLine {
     let mut reader = reader::ShellReader::default();

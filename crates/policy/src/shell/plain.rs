@@ -1,5 +1,5 @@
-//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, redirections, words, and the
-//! commands substituted in them. Whatever else there is it refuses, and says what.
+//! The exact reader: lists, pipelines, groups, `if`, `while`, `until`, `for`, `case`, functions, redirections,
+//! words, and the commands substituted in them. Rejects everything else, and returns the reason.
 
 use super::{
     LineDoubt, MAX_DEPTH, Redirect,
@@ -7,9 +7,9 @@ use super::{
     variable,
 };
 
-/// Words of the language that close or continue something.
+/// Keywords that close or continue something.
 const CLOSERS: &[&str] = &["}", "then", "else", "elif", "fi", "do", "done", "esac"];
-/// Words of the language that are not followed here, or mean something in `bash` only.
+/// Keywords that are not supported here, or mean something in `bash` only.
 const OTHERS: &[&str] = &["in"];
 const BASH: &[&str] = &["function", "select", "coproc", "]]"];
 
@@ -19,7 +19,7 @@ pub(super) struct PlainLine {
     pub(super) redirects: Vec<Redirect>,
     /// Variables that a loop sets.
     pub(super) loops: Vec<String>,
-    /// What is expanded when it runs.
+    /// Doubts about a line that is otherwise understood.
     pub(super) doubts: Vec<LineDoubt>,
 }
 
@@ -28,12 +28,11 @@ pub(super) struct PlainLine {
 pub(super) struct PlainCommand {
     pub(super) assignments: Vec<(String, String)>,
     pub(super) argv: Vec<String>,
-    /// A line in it that is read by itself; there is nothing else then.
+    /// A line in it that is read by itself; then the rest is empty.
     pub(super) line: Option<String>,
 }
 
-/// Whether a program of this name, said by another program, would be a word of the language if it were the
-/// first of a command.
+/// Whether this word would be a keyword as the first of a command.
 pub(super) fn reserved(word: &str) -> bool {
     matches!(
         word,
@@ -43,7 +42,7 @@ pub(super) fn reserved(word: &str) -> bool {
         || BASH.contains(&word)
 }
 
-/// Reads a line, or says why it is not one for this reader.
+/// Parses a line, or returns the reason why this reader cannot.
 pub(super) fn read(line: &str) -> Result<PlainLine, LineDoubt> {
     let cut = token::cut(line)?;
     let mut parser = PlainParser {
@@ -66,7 +65,7 @@ pub(super) fn read(line: &str) -> Result<PlainLine, LineDoubt> {
 struct PlainParser {
     tokens: Vec<Token>,
     inner: Vec<InnerCommands>,
-    /// Substitutions of the command at hand, to be read behind it.
+    /// Substitutions of the current command, to be read after it.
     held: Vec<usize>,
     at: usize,
     depth: usize,
@@ -74,7 +73,7 @@ struct PlainParser {
 }
 
 impl PlainParser {
-    /// All tokens there are.
+    /// Parses tokens up to their end.
     fn whole(&mut self) -> Result<(), LineDoubt> {
         self.list(true)?;
         match self.peek() {
@@ -83,7 +82,7 @@ impl PlainParser {
         }
     }
 
-    /// Reads what was substituted in the command before.
+    /// Parses the substitutions of the previous command.
     fn open_held(&mut self) -> Result<(), LineDoubt> {
         for slot in std::mem::take(&mut self.held) {
             let Some(inner) = self.inner.get_mut(slot) else {
@@ -113,7 +112,7 @@ impl PlainParser {
         self.tokens.get(self.at)
     }
 
-    /// The next word, if it is unquoted: only then can it be a word of the language.
+    /// Returns the next word if it is unquoted: only then can it be a keyword.
     fn keyword(&self) -> Option<&str> {
         match self.peek() {
             Some(Token::Word(word)) if word.bare => Some(&word.text),
@@ -136,7 +135,7 @@ impl PlainParser {
         }
     }
 
-    /// Commands up to a closing word, `)` or the end.
+    /// Parses commands up to a closing keyword, `)` or the end.
     fn list(&mut self, may_be_empty: bool) -> Result<(), LineDoubt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -181,7 +180,7 @@ impl PlainParser {
                 Some(Token::Pipe) => {
                     self.at += 1;
                     self.newlines();
-                    // Only some shells take a `!` there.
+                    // Only some shells accept a `!` there.
                     if self.keyword() == Some("!") {
                         return Err(LineDoubt::Unparsable);
                     }
@@ -218,7 +217,8 @@ impl PlainParser {
             }
             "for" => self.each()?,
             "case" => self.case()?,
-            // A test for one shell; for the other a program, and what is behind `&&` in it another.
+            // One shell takes it for a test; the other for a program, and the text after `&&` in it for another
+            // one.
             "[[" => {
                 self.found.doubts.push(bash_only("[["));
                 return self.simple();
@@ -277,7 +277,7 @@ impl PlainParser {
         self.body()
     }
 
-    /// Which branch is taken, nobody knows before.
+    /// Parses a `case`. Which branch runs is known only at run time.
     fn case(&mut self) -> Result<(), LineDoubt> {
         self.found
             .doubts
@@ -323,7 +323,7 @@ impl PlainParser {
         Ok(())
     }
 
-    /// What a function holds is read as if it ran here; whether its name still means a program is in doubt.
+    /// Parses a function. Its body is read as if it ran here; whether its name still means a program is in doubt.
     fn function(&mut self, name: &str) -> Result<(), LineDoubt> {
         let made = LineDoubt::Environment(format!("the function {name} is made"));
         let doubts = &mut self.found.doubts;
@@ -339,7 +339,7 @@ impl PlainParser {
         Ok(())
     }
 
-    /// After a group only redirections may come.
+    /// Parses the end of a group: only redirections may follow.
     fn after_group(&mut self) -> Result<(), LineDoubt> {
         while self.redirect()? {}
         self.open_held()?;
@@ -392,7 +392,7 @@ impl PlainParser {
         self.open_held()
     }
 
-    /// Takes a redirection, if one is next.
+    /// Parses a redirection, if one is next.
     fn redirect(&mut self) -> Result<bool, LineDoubt> {
         let token = match self.peek() {
             Some(token @ (Token::File { .. } | Token::Duplicate | Token::Here)) => token.clone(),

@@ -1,15 +1,15 @@
-//! Whether what a line looks at is below the directory it runs in, as far as words tell. Meant for commands
-//! that only look (`readonly`); looks up nothing, so a link in the directory that leads out is not seen.
+//! Whether a line reads only below the directory it runs in, as far as words show. Meant for read-only
+//! commands (`readonly`); looks up nothing, so it does not detect a link in the directory that leads out.
 
 use super::{ShellLine, SimpleCommand};
 
-/// Programs that take no word of theirs for a file.
+/// Programs that use none of their words as a file.
 const NO_FILES: &[&str] = &[
     ":", "basename", "command", "date", "dirname", "echo", "false", "printf", "tr", "true",
 ];
 
-/// Whether no word of its commands, and no file they are given to read, may lead elsewhere: an absolute path,
-/// one with `..`, somebody's home.
+/// Whether no word of its commands, and no file that they read by redirection, may lead elsewhere: an absolute
+/// path, one with `..`, a home directory.
 #[must_use]
 pub fn looks_below(line: &ShellLine) -> bool {
     let mut read = line.redirects.iter().filter(|redirect| !redirect.write);
@@ -36,8 +36,8 @@ fn stays(command: &SimpleCommand) -> bool {
         .all(|(at, arg)| pattern == Some(at) || below(arg) || (arg == "/" && separates(at)))
 }
 
-/// Which word is what a program searches for, and no file. No flag in the table takes a file for its value
-/// but `-f`, so what comes first without a dash is the pattern or stands before it.
+/// Returns the index of the word that a program searches for, which is no file. No flag in the table takes a
+/// file as its value but `-f`, so the first word without a dash is the pattern or precedes it.
 fn pattern(program: &str, args: &[String]) -> Option<usize> {
     let told = |arg: &String| match arg.strip_prefix("--") {
         Some(long) => matches!(
@@ -55,7 +55,7 @@ fn pattern(program: &str, args: &[String]) -> Option<usize> {
     }
 }
 
-/// Whether a word, or the value of a flag or a revision in it, leads nowhere else.
+/// Whether neither a word, nor the value of a flag or a revision in it, leads elsewhere.
 fn below(word: &str) -> bool {
     let attached = word.starts_with('-') && !word.starts_with("--") && word.contains('/');
     word == "/dev/null"

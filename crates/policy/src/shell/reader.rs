@@ -1,27 +1,27 @@
-//! Gathers what the two readers find: follows programs into the programs they run, and lines into the lines
-//! in them, up to the limits.
+//! Collects what the readers find: follows programs into the programs they run, and lines into the lines in
+//! them, up to the limits.
 
 use super::{
     LineDoubt, MAX_BYTES, MAX_COMMANDS, MAX_DOUBTS, MAX_LINES, MAX_WORDS, Redirect, ShellLine,
     SimpleCommand, executor, plain, stealth, tree, variable, wrapper,
 };
 
-/// What was found so far.
+/// The result so far, and the counters for the limits.
 #[derive(Debug, Default)]
 pub(super) struct ShellReader {
     found: ShellLine,
-    /// How many lines deep this is.
+    /// The current depth of lines and programs inside others.
     depth: usize,
-    /// How much text was read, lines in lines counted again.
+    /// The bytes that were read; lines in lines count again.
     bytes: usize,
-    /// How much of it was to be read as a tree.
+    /// The bytes that were to be parsed as a tree.
     tree_bytes: usize,
-    /// How many words were kept, those of inner programs counted again.
+    /// The words that were kept; those of inner programs count again.
     words: usize,
 }
 
 impl ShellReader {
-    /// Reads a line, here or inside another.
+    /// Reads a line, by itself or inside another.
     pub(super) fn line(&mut self, text: &str) {
         if text.len() > MAX_BYTES {
             return self.doubt(LineDoubt::TooLong);
@@ -50,7 +50,7 @@ impl ShellReader {
                     self.doubt(doubt);
                 }
                 for name in read.loops {
-                    // A variable that is exported reaches every program; one letter seldom is.
+                    // An exported variable reaches every program; a name of one letter seldom is exported.
                     if name.len() > 1 {
                         self.environment(&format!("the variable {name} is set"));
                     }
@@ -76,14 +76,14 @@ impl ShellReader {
         self.depth -= 1;
     }
 
-    /// The same, where there may be none.
+    /// Reads a line, if there is one.
     pub(super) fn line_unless_empty(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.line(text);
         }
     }
 
-    /// One program and its words, and the programs in them.
+    /// Adds one program with its words, and the programs in them.
     pub(super) fn program(&mut self, argv: &[String]) {
         if argv.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl ShellReader {
             exec_capable: executor::form(argv),
         });
         wrapper::open(self, argv);
-        // A variable that is empty leaves the next word to be the program.
+        // If a variable is empty, the next word is the program.
         if argv.len() > 1
             && argv
                 .first()
@@ -110,13 +110,13 @@ impl ShellReader {
         }
     }
 
-    /// Counts text that is to be read as a tree, and says how much that is by now.
+    /// Adds to the bytes that were to be parsed as a tree, and returns the sum.
     pub(super) fn tree_bytes(&mut self, more: usize) -> usize {
         self.tree_bytes += more;
         self.tree_bytes
     }
 
-    /// What may be a program; not followed further.
+    /// Adds a possible program, without following it.
     pub(super) fn found_by_guess(&mut self, argv: &[String]) {
         if !argv.is_empty() && self.found.commands.len() < MAX_COMMANDS {
             self.found.commands.push(SimpleCommand {
@@ -126,7 +126,7 @@ impl ShellReader {
         }
     }
 
-    /// A program that another starts.
+    /// Adds a program that another one starts.
     pub(super) fn inner(&mut self, argv: &[String]) {
         if let Some(first) = argv.first()
             && (plain::reserved(first) || first.is_empty())
@@ -172,14 +172,14 @@ impl ShellReader {
         }
     }
 
-    /// All of it, with the doubts that only the whole shows.
+    /// Returns the result, with the doubts that only the whole line shows.
     pub(super) fn finish(mut self) -> ShellLine {
         let moves = self
             .found
             .commands
             .iter()
             .any(|command| command.argv.first().is_some_and(|program| program == "cd"));
-        // Elsewhere, a relative name is another file.
+        // In another directory, a relative name is another file.
         let relative = self
             .found
             .redirects

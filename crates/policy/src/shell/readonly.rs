@@ -1,11 +1,11 @@
-//! The built-in table of commands that only look: programs by their bare names, with the flags that are
-//! known. A flag that is not in the table, or a program by a path, is not read-only.
+//! The built-in table of commands that only read: programs by their bare names, with their known flags. A
+//! flag outside the table, or a program with a path, is not read-only.
 
 use super::{SimpleCommand, git, harmless};
 use crate::word_table::WordTable;
 
-/// The flags of a program that only looks: letters in one word, then long flags. A letter that takes a value
-/// may take it attached; digits pass behind any flag.
+/// Returns the flags of a program that only reads: letters in one word, then long flags. A letter that takes a
+/// value may have it attached; digits pass after any flag.
 fn flags(program: &str) -> Option<WordTable> {
     Some(WordTable(match program {
         "basename" => "-asz --multiple --suffix --zero",
@@ -87,9 +87,9 @@ const FIND_TESTS: WordTable = WordTable(
      -mtime -mmin -prune -o -or -a -and -xdev -regex -iregex -user -group -perm -links -L -P -H",
 );
 
-/// Whether a command only looks: starts nothing else, writes nothing, changes no setting.
+/// Whether a command only reads: it starts no other program, writes nothing, changes no setting.
 ///
-/// Conservative: what is not in the table is not read-only.
+/// Conservative: a command outside the table is not read-only.
 #[must_use]
 pub fn read_only(command: &SimpleCommand) -> bool {
     let Some((program, args)) = command.argv.split_first() else {
@@ -103,7 +103,7 @@ pub fn read_only(command: &SimpleCommand) -> bool {
         "sed" => harmless::sed(args),
         "echo" | ":" => true,
         "printf" => args.first().is_some_and(|first| !first.starts_with('-')),
-        // In one shell, these evaluate what looks like an index.
+        // In one shell, these evaluate arguments that look like an index.
         "test" | "[" => !args
             .iter()
             .any(|arg| arg.contains(['(', '`']) || arg == "-v" || arg == "-R"),
@@ -114,7 +114,7 @@ pub fn read_only(command: &SimpleCommand) -> bool {
         }),
         "uniq" => {
             known(args, UNIQ)
-                // A second file would be written; a value apart looks like one, and does not pass.
+                // A second file would be written. A separate value looks like one and does not pass.
                 && !harmless::second_file(args)
         }
         "find" => finds(args),
@@ -122,8 +122,8 @@ pub fn read_only(command: &SimpleCommand) -> bool {
     }
 }
 
-/// Whether all flags are among these, letters in the first word. Behind `--` there are none, but what looks like
-/// it may be the value of a flag (`-e --`): words that look like flags are taken for flags there too.
+/// Whether all flags are among these, letters in the first word. After `--` there are none, but a `--` may be the
+/// value of a flag (`-e --`), so words that look like flags count as flags there too.
 fn known(args: &[String], flags: WordTable) -> bool {
     let letters = flags.words().find(|word| !word.starts_with("--"));
     let letters = letters.map_or("", |word| word.trim_start_matches('-'));
@@ -132,7 +132,7 @@ fn known(args: &[String], flags: WordTable) -> bool {
             return flags.has(arg.split('=').next().unwrap_or(arg));
         }
         match arg.strip_prefix('-') {
-            // Whatever stands behind a letter may be a value or more letters: all have to be known.
+            // The text after a letter may be a value or more letters: all have to be known.
             Some(flags) => flags.chars().all(|letter| {
                 letters.contains(letter) || letter.is_ascii_digit() || ",.:".contains(letter)
             }),
@@ -141,7 +141,7 @@ fn known(args: &[String], flags: WordTable) -> bool {
     })
 }
 
-/// `find` with tests alone.
+/// Whether `find` has tests only.
 fn finds(args: &[String]) -> bool {
     args.iter().filter(|arg| arg.starts_with('-')).all(|arg| {
         FIND_TESTS.has(arg)

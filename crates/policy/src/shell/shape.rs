@@ -1,14 +1,14 @@
-//! How the words of programs that start others look: which flags stand before the inner program, which have a
+//! The forms of the words of programs that start others: which flags precede the inner program, which have a
 //! value, and which values are programs. Tables only; nothing is followed here.
 
 use crate::word_table::WordTable;
 
-/// How the words before the inner program look.
+/// The form of the words before the inner program.
 pub(super) struct WrapperShape {
     solo: WordTable,
     /// Flags with a value, attached or in the next word.
     valued: WordTable,
-    /// Words before the program that are neither.
+    /// The number of other words before the program.
     operands: usize,
 }
 
@@ -20,7 +20,7 @@ fn shape(solo: &'static str, valued: &'static str, operands: usize) -> WrapperSh
     }
 }
 
-/// The shape of a program that starts another and changes nothing of what it does.
+/// Returns the shape of a program that starts another and does not change its effect.
 pub(super) fn known(name: &str) -> Option<WrapperShape> {
     Some(match name {
         "nice" => shape("", "-n --adjustment", 0),
@@ -73,7 +73,7 @@ pub(super) fn known(name: &str) -> Option<WrapperShape> {
     })
 }
 
-/// Where the inner program begins, or the flag that is not known.
+/// Returns the index of the inner program, or the unknown flag.
 pub(super) fn skip<'a>(
     args: &'a [String],
     shape: &WrapperShape,
@@ -116,7 +116,7 @@ pub(super) fn skip<'a>(
     Ok((at + shape.operands).min(args.len()))
 }
 
-/// Flags whose value is a program, or a line.
+/// Returns the flags whose value is a program or a line.
 pub(super) fn carriers(name: &str) -> Option<WordTable> {
     Some(WordTable(match name {
         "tar" => "--to-command --checkpoint-action --use-compress-program -I --rsh-command",

@@ -1,9 +1,9 @@
-//! Characters that a person does not see as they are, or that shells take differently: control characters,
-//! blanks other than space and tab, signs without width, signs that turn the direction of writing.
+//! Characters that a person cannot see as they are, or that shells treat differently: control characters,
+//! blanks other than space and tab, characters without width, and those that change the direction of writing.
 
 use crate::unseen::is_unseen;
 
-/// The first such character of a text.
+/// Returns the first such character of a text.
 pub(super) fn first(text: &str) -> Option<char> {
     text.chars().find(|&sign| hidden(sign))
 }
@@ -11,7 +11,7 @@ pub(super) fn first(text: &str) -> Option<char> {
 fn hidden(sign: char) -> bool {
     match sign {
         '\n' | '\t' | ' '..='~' => false,
-        // Some shells take other blanks for the end of a word.
+        // Some shells end a word at other blanks.
         _ => sign.is_whitespace() || is_unseen(sign),
     }
 }

@@ -1,19 +1,20 @@
-//! Cuts a line into words and operators, as POSIX has it and `dash` and `bash` both do. What is expanded when
-//! it runs leaves a doubt (`expand`); what is read differently by the two is refused. Knows no grammar.
+//! Splits a line into words and operators, by the rules of POSIX that `dash` and `bash` share. An expansion at
+//! run time leaves a doubt (`expand`); syntax that the two read differently is rejected or leaves one too. Knows
+//! no grammar.
 
 use super::{LineDoubt, MAX_DEPTH, MAX_DOUBTS, here::HereDocument, variable, word};
 
-/// A piece of a line.
+/// A word or an operator of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Word(ShellWord),
-    /// A redirection to a file; whether it writes.
+    /// A redirection to or from a file.
     File {
         write: bool,
     },
     /// A redirection to another descriptor.
     Duplicate,
-    /// A here-document; its body is checked and left out. Or a text in its place.
+    /// A here-document, whose body is checked and dropped, or a here-string.
     Here,
     Newline,
     And,
@@ -31,32 +32,32 @@ pub(super) enum Token {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellWord {
     pub(super) text: String,
-    /// What is substituted in it, by its places among the inner ones.
+    /// The substitutions in it, as indexes of `LexedLine::inner`.
     pub(super) holds: Vec<usize>,
-    /// Nothing in it was quoted: it may be a word of the language.
+    /// Whether nothing in it was quoted: it may be a keyword.
     pub(super) bare: bool,
-    /// It begins with an unquoted name and `=`.
+    /// Whether it begins with an unquoted name and `=`.
     pub(super) assigns: bool,
 }
 
-/// Commands inside a word.
+/// Commands substituted in a word or a here-document.
 #[derive(Debug)]
 pub(super) enum InnerCommands {
-    /// Cut with the line around them.
+    /// Tokens that were read with the line around them.
     Tokens(Vec<Token>),
-    /// A line of their own.
+    /// The text of a line of their own.
     Line(String),
 }
 
-/// A line in pieces.
+/// The tokens of a line, its substitutions and doubts.
 #[derive(Debug)]
 pub(super) struct LexedLine {
     pub(super) tokens: Vec<Token>,
-    /// What is substituted, in the order of the text.
+    /// The substitutions, in the order of the text.
     pub(super) inner: Vec<InnerCommands>,
-    /// Those of them that are in no word, but in a here-document.
+    /// The indexes of those that are in no word, but in a here-document.
     pub(super) loose: Vec<usize>,
-    /// What is in doubt about its words.
+    /// Doubts about its words.
     pub(super) doubts: Vec<LineDoubt>,
 }
 
@@ -84,9 +85,9 @@ pub(super) fn cut(line: &str) -> Result<LexedLine, LineDoubt> {
     })
 }
 
-/// The text from here to the next blank, short enough to be shown.
+/// Returns the text from here to the next blank, short enough to display.
 pub(super) fn glimpse(line: &str, from: usize) -> String {
-    // No more is shown than this, however long the word is.
+    // No more than this is displayed, however long the word is.
     let mut end = line.len().min(from + 136);
     while !line.is_char_boundary(end) {
         end -= 1;
@@ -107,7 +108,7 @@ pub(super) fn glimpse(line: &str, from: usize) -> String {
     short
 }
 
-/// What `bash` has and other shells read as something else.
+/// Returns the doubt about syntax that other shells than `bash` read as something else.
 pub(super) fn bash_only(what: &str) -> LineDoubt {
     LineDoubt::Dynamic(format!("bash-only syntax {what}"))
 }
@@ -118,28 +119,28 @@ pub(super) struct Lexer<'a> {
     pub(super) at: usize,
     pub(super) tokens: Vec<Token>,
     pub(super) pending: Vec<HereDocument>,
-    /// The next word ends a here-document; whether its lines lose their tabs.
+    /// Set if the next word is the delimiter of a here-document: whether its lines lose their tabs.
     pub(super) delimiter: Option<bool>,
     pub(super) inner: Vec<InnerCommands>,
-    /// What the word at hand holds.
+    /// The substitutions of the current word.
     pub(super) holding: Vec<usize>,
     pub(super) loose: Vec<usize>,
-    /// How deep in expansions this is.
+    /// The current depth of expansions.
     pub(super) depth: usize,
-    /// How often something was in doubt; not all of it is kept.
+    /// Grows with every doubt, also with those that are not kept.
     doubted: usize,
     doubts: Vec<LineDoubt>,
 }
 
 impl Lexer<'_> {
-    /// Cuts up to the end, or, inside a substitution, up to the `)` that closes it.
+    /// Reads up to the end, or, inside a substitution, up to the `)` that closes it.
     pub(super) fn run(&mut self, inside: bool) -> Result<(), LineDoubt> {
         let mut open = 0_usize;
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' => self.at += 1,
                 b'\\' if self.peek(1) == Some(b'\n') => {
-                    // `&\⏎&` is `&&`: only a blank before it makes it a blank.
+                    // `&\⏎&` is `&&`: only after a blank does it count as a blank.
                     if self.at > 0 && !matches!(self.bytes[self.at - 1], b' ' | b'\t' | b'\n') {
                         return Err(LineDoubt::Unparsable);
                     }
@@ -178,7 +179,7 @@ impl Lexer<'_> {
         self.ended()
     }
 
-    /// Nothing may be begun and not ended.
+    /// Returns a doubt if a redirection or a here-document is incomplete.
     fn ended(&self) -> Result<(), LineDoubt> {
         self.whole_redirect()?;
         if self.pending.is_empty() {
@@ -246,7 +247,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Reads one word. Bytes are copied in runs, so a sign of several bytes stays whole.
+    /// Reads one word. Copies whole characters, so one of several bytes is not split.
     fn word(&mut self) -> Result<(), LineDoubt> {
         let start = self.at;
         let doubted = self.doubted;
@@ -274,7 +275,7 @@ impl Lexer<'_> {
                     word.text.push_str(raw.unwrap_or_default());
                 }
                 b'<' | b'>' => {
-                    // `2>f` names a descriptor; `{fd}>f` does in one shell only, and so does `10>f`.
+                    // `2>f` names a descriptor; `{fd}>f` and `10>f` do so in one shell only.
                     let digits = !word.text.is_empty()
                         && word.bare
                         && word.text.bytes().all(|byte| byte.is_ascii_digit());
@@ -314,7 +315,7 @@ impl Lexer<'_> {
                         self.at += 1;
                         let mut raw = ShellWord::default();
                         self.single(&mut raw)?;
-                        // For one shell this ends here, for the other it goes on.
+                        // One shell ends the text here, the other continues.
                         if raw.text.ends_with('\\') {
                             return Err(bash_only("$'…'"));
                         }
@@ -332,9 +333,9 @@ impl Lexer<'_> {
                     self.doubt(start);
                     self.sign(&mut word.text);
                 }
-                // `[` by itself is the program; elsewhere it begins a pattern.
+                // `[` by itself is a program; elsewhere it begins a pattern.
                 b'[' if self.at > start || !self.ends_word(1) => {
-                    // Behind a name it may be an index, which one shell reads across blanks.
+                    // After a name it may be an index, which one shell reads across blanks.
                     if variable::is_name(&word.text) {
                         return Err(self.dynamic(start));
                     }
@@ -370,7 +371,7 @@ impl Lexer<'_> {
                 self.doubt(start);
             }
         }
-        // The end of a here-document is not expanded; whoever writes it like this is not followed.
+        // Shells do not expand a delimiter; one that would be expanded is rejected.
         if self.delimiter.is_some() && self.doubted > doubted {
             return Err(LineDoubt::Unparsable);
         }
@@ -418,7 +419,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes one sign as it is.
+    /// Copies one character as it is.
     pub(super) fn sign(&mut self, text: &mut String) {
         if let Some(sign) = self
             .line

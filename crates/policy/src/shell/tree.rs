@@ -1,6 +1,6 @@
-//! Finds the programs of a line that the exact reader refused, in the tree that `tree-sitter-bash` makes of
-//! it: in lists, groups, loops, functions, substitutions, here-documents, wherever a command can stand. It
-//! may find more than there is; the line is in doubt already, and what is found here can only deny.
+//! Finds the programs of a line that the exact reader rejected, in the tree of `tree-sitter-bash`: in lists,
+//! groups, loops, functions, substitutions, here-documents, wherever a command can be. It may find too many; the
+//! line is already in doubt, and these commands can only deny.
 
 use std::{cell::RefCell, ops::ControlFlow};
 
@@ -8,32 +8,32 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{LineDoubt, MAX_COMMANDS, MAX_DEPTH, Redirect, coarse, reader::ShellReader, word};
 
-/// Of more text than this, lines in lines together, no tree is made: it costs half a microsecond a byte.
+/// The limit of bytes for the tree, lines in lines together: it costs half a microsecond a byte.
 const MAX_TREE: usize = 144;
-/// More brackets are not followed: the grammar tries each as a test, an index and a pattern.
+/// The limit of brackets: the grammar tries each as a test, an index and a pattern.
 const MAX_BRACKETS: usize = 8;
-/// Steps of a hundred operations, for any line and for so many bytes of it: a line of many short words takes
-/// one step for thirty bytes.
+/// The limit of parser steps, of a hundred operations each: `STEPS` for any line, and one for every
+/// `BYTES_A_STEP`. A line of many short words takes one step for thirty bytes.
 const STEPS: usize = 12;
 const BYTES_A_STEP: usize = 12;
-/// Nodes that are looked at.
+/// The limit of nodes that are visited.
 const MAX_NODES: usize = 40_000;
-/// The grammar keeps these in a buffer of fixed size.
+/// The limit of here-documents, which the grammar keeps in a buffer of fixed size.
 const MAX_HERE_DOCUMENTS: usize = 16;
 
 thread_local! {
-    /// Made once a thread: making one costs more than a line.
+    /// One for each thread: creating one costs more than a line.
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
 }
 
-/// Tells a reader all commands and redirections of a line; what was not understood, word by word.
+/// Adds all commands and redirections of a line to a reader; word by word, too, if the tree is incomplete.
 pub(super) fn read(line: &str, reader: &mut ShellReader) {
     if !show(line, reader) {
         coarse::read(line, reader);
     }
 }
 
-/// The same by the tree alone; whether all of it was understood.
+/// Reads a line by the tree alone, and returns whether all of it was understood.
 fn show(line: &str, reader: &mut ShellReader) -> bool {
     let here_documents = line.matches("<<").count();
     let costly = reader.tree_bytes(line.len()) > MAX_TREE;
@@ -57,7 +57,7 @@ fn show(line: &str, reader: &mut ShellReader) -> bool {
     whole
 }
 
-/// Whether a line has more parts or deeper ones than are followed, before any work is spent on it: what the
+/// Whether a line has more parts or deeper ones than are followed. Checked before parsing: something that the
 /// grammar cannot close costs it the square of its depth.
 fn beyond(line: &str) -> bool {
     let (mut depth, mut deepest, mut parts) = (0_usize, 0, 0);
@@ -103,15 +103,15 @@ fn parse(line: &str) -> Option<Tree> {
             Some(options),
         );
         if tree.is_none() {
-            // Else the next line would go on where this one stopped.
+            // Otherwise the next line would continue where this one stopped.
             parser.reset();
         }
         tree
     })
 }
 
-/// The line in plain ASCII, byte for byte. The grammar's scanner indexes a table of bytes with whole
-/// characters, and takes a NUL for the end: it is never shown either. Words are taken from the line itself.
+/// Returns the line in plain ASCII, byte for byte. The grammar's scanner indexes a table of bytes with whole
+/// characters, and takes a NUL for the end, so it receives neither. Words are taken from the line itself.
 fn plain_bytes(line: &str) -> Vec<u8> {
     let plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
     line.bytes()
@@ -127,12 +127,12 @@ struct TreeWalk<'a> {
 
 impl TreeWalk<'_> {
     fn visit(&mut self, node: Node<'_>, depth: usize) {
-        // Most nodes are words, which hold nothing.
+        // Most nodes are words without children.
         if node.child_count() == 0 {
             return self.leaf(node);
         }
         self.nodes += 1;
-        // A tree is deeper than what it stands for.
+        // A tree is deeper than the line that it represents.
         if depth > 8 * MAX_DEPTH || self.nodes > MAX_NODES {
             return self.reader.doubt(LineDoubt::TooMuch);
         }
@@ -158,7 +158,8 @@ impl TreeWalk<'_> {
         }
     }
 
-    /// The grammar takes patterns and some defaults whole; a shell runs what is substituted in them.
+    /// Reads the substitutions in a leaf: the grammar does not parse patterns and some defaults, but a shell runs
+    /// what is substituted in them.
     fn leaf(&mut self, node: Node<'_>) {
         let raw = self.line.get(node.byte_range()).unwrap_or_default();
         let quoted = matches!(
@@ -187,7 +188,7 @@ impl TreeWalk<'_> {
             match child.kind() {
                 "variable_assignment" | "subshell" | "comment" => {}
                 "file_redirect" | "herestring_redirect" => {
-                    // More than one word behind a redirection: the rest are words of the command.
+                    // More than one word after a redirection: the rest are words of the command.
                     let mut words = child.walk();
                     let skip = if child.kind() == "file_redirect" {
                         1
@@ -208,7 +209,7 @@ impl TreeWalk<'_> {
         self.reader.program(&argv);
     }
 
-    /// A command whose words the grammar takes apart further.
+    /// Adds a command whose words the grammar splits further.
     fn flat(&mut self, node: Node<'_>) {
         let raw = self.line.get(node.byte_range()).unwrap_or_default();
         let argv: Vec<String> = raw.split_whitespace().map(str::to_owned).collect();
@@ -248,7 +249,7 @@ impl TreeWalk<'_> {
         self.reader.program(&more);
     }
 
-    /// Words behind a here-document's mark belong to the command before it.
+    /// Adds the words after a here-document's operator, which belong to the command before it.
     fn behind_here(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
         let words: Vec<String> = node
@@ -268,8 +269,7 @@ mod tests {
     use super::*;
     use crate::shell;
 
-    /// Two readers of different making, one line: where the exact one has no doubt, the tree has to show the
-    /// same commands.
+    /// Compares two independent readers: where the exact one has no doubt, the tree has to show the same commands.
     #[test]
     fn both_readers_find_the_same_commands() {
         let table = include_str!("../../../../fixtures/policy/shell.jsonl");
@@ -296,9 +296,9 @@ mod tests {
         assert!(compared > 60, "{compared} lines");
     }
 
-    /// What is in doubt can only deny: there the exact reader may find more than the tree, and never less.
+    /// A command in doubt can only deny, so there the exact reader may find more than the tree, and never less.
     #[test]
-    fn the_exact_reader_loses_no_program_that_the_tree_shows() {
+    fn exact_reader_finds_every_program_of_the_tree() {
         let table = include_str!("../../../../fixtures/policy/shell.jsonl");
         let mut compared = 0;
         for case in table.lines() {

@@ -1,5 +1,5 @@
 //! Variables that change how a program writes and not what it does. Any other may name a program, a
-//! library or a file, so the list is short and names what passes.
+//! library or a file, so this short list names those that pass.
 
 use crate::word_table::WordTable;
 
@@ -8,9 +8,9 @@ const PASS: WordTable = WordTable(
 );
 
 /// Whether setting this variable is harmless with this value. A value with a slash or a colon could name a
-/// file (`TZ=:/some/file`, `LANG=/some/locale`), so those do not pass.
+/// file (`TZ=:/some/file`, `LANG=/some/locale`), so it does not pass.
 pub(super) fn harmless(name: &str, value: &str) -> bool {
-    // Elsewhere a byte of one letter may be a backslash or a quote, for a shell as for a program.
+    // In other encodings a byte of one letter may be a backslash or a quote, for a shell as for a program.
     if name == "LANG" || name.starts_with("LC_") {
         return matches!(value, "" | "C" | "POSIX")
             || value.rsplit_once('.').is_some_and(|(place, coding)| {
@@ -23,13 +23,13 @@ pub(super) fn harmless(name: &str, value: &str) -> bool {
     known && !file
 }
 
-/// A word taken as an assignment: its name and value.
+/// Splits an assignment into its name and value.
 pub(super) fn split(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     is_name(name).then_some((name, value))
 }
 
-/// Whether this can name a variable.
+/// Whether this is a valid name of a variable.
 pub(super) fn is_name(text: &str) -> bool {
     let mut signs = text.bytes();
     signs

@@ -1,9 +1,9 @@
-//! A word of the tree without its quotes, as `bash` takes them off. What is expanded when it runs stays as
-//! it is written; such a word is in doubt anyway.
+//! Removes the quotes of a word in the tree, as `bash` does. A part that is expanded at run time stays as it
+//! is written; such a word is in doubt anyway.
 
 use tree_sitter::Node;
 
-/// The text of a word.
+/// Returns the text of a word, without its quotes.
 pub(super) fn text(node: Node<'_>, source: &str) -> String {
     let mut out = String::new();
     append(node, source, &mut out, 0);
@@ -60,7 +60,7 @@ fn double(text: &str, out: &mut String) {
     }
 }
 
-/// The escapes of `$'…'`.
+/// Appends a text of `$'…'` with its escapes decoded.
 pub(super) fn ansi(text: &str, out: &mut String) {
     let mut signs = text.chars().peekable();
     while let Some(sign) = signs.next() {

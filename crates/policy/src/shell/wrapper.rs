@@ -1,5 +1,5 @@
-//! Programs that start other programs, taken apart: the inner program is found behind the flags of the outer
-//! one. A flag that is not known leaves a doubt, and every word that could be the program is followed.
+//! Programs that start other programs: finds the inner program after the flags of the outer one. An unknown
+//! flag leaves a doubt, and every word that could be the program is followed.
 
 use super::{
     executor::{family, name},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::word_table::WordTable;
 
-/// Follows a program into what it starts.
+/// Follows a program into those that it starts.
 pub(super) fn open(reader: &mut ShellReader, argv: &[String]) {
     let Some((program, args)) = argv.split_first() else {
         return;
@@ -111,7 +111,7 @@ fn wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: &Wrappe
             }
             return reader.inner(inner.get(named..).unwrap_or_default());
         }
-        // Their words are joined and read again.
+        // They join their words and parse them again.
         "ssh" | "mosh" | "watch" | "parallel" => return reader.line_unless_empty(&inner.join(" ")),
         "flock" if inner.first().is_some_and(|arg| arg == "-c" || arg == "--command") => {
             return reader.line_unless_empty(&inner.get(1..).unwrap_or_default().join(" "));
@@ -135,7 +135,7 @@ fn wrapped(reader: &mut ShellReader, name: &str, args: &[String], shape: &Wrappe
     reader.inner(inner);
 }
 
-/// A flag is not known: says so, and follows each word that may be the program.
+/// Records a doubt about an unknown flag, and follows each word that may be the program.
 fn guess(reader: &mut ShellReader, args: &[String], why: &str) {
     reader.dynamic(why);
     let words = args
@@ -183,8 +183,8 @@ fn environment(reader: &mut ShellReader, args: &[String]) {
     reader.inner(args.get(at..).unwrap_or_default());
 }
 
-/// `-exec program … ;` and its like. A name that is found begins with where the search began, so it is no
-/// flag; a program that runs its files is in doubt all the same.
+/// Follows `-exec program … ;` and similar flags. A name that is found begins with the start of the search, so
+/// it is no flag; a program that runs its files is in doubt all the same.
 fn searched(reader: &mut ShellReader, args: &[String], flags: &[&str]) {
     for (at, arg) in args.iter().enumerate() {
         if !flags.contains(&arg.as_str()) {
@@ -208,7 +208,7 @@ fn searched(reader: &mut ShellReader, args: &[String], flags: &[&str]) {
 
 fn git(reader: &mut ShellReader, args: &[String]) {
     for arg in args {
-        // An alias, or a setting, that is a line for a shell.
+        // An alias or a setting that is a shell line.
         if let Some((_, line)) = arg.split_once("=!") {
             reader.dynamic(arg);
             reader.line(line);
@@ -223,7 +223,7 @@ fn git(reader: &mut ShellReader, args: &[String]) {
     }
 }
 
-/// `-c 'line'` of programs that hand it to a shell.
+/// Reads the `-c 'line'` of programs that pass it to a shell.
 fn quoted(reader: &mut ShellReader, args: &[String]) {
     let line = args
         .iter()
@@ -251,7 +251,7 @@ fn quoted_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
         let letters = flag.get(1..).unwrap_or_default();
         line |= !flag.starts_with("--") && letters.contains('c');
         if letters.contains('i') || letters.contains('l') || flag.starts_with("--") {
-            // It reads a file of the person's first.
+            // It first reads a file of the user.
             reader.environment(&format!("{name} {flag}"));
         }
         if letters.ends_with('o') || letters.ends_with('O') || flag.ends_with("file") {
@@ -268,7 +268,7 @@ fn quoted_shell(reader: &mut ShellReader, name: &str, args: &[String]) {
     }
 }
 
-/// A program behind a subcommand, a place or a name: each word may be it.
+/// Follows a program after a subcommand, a location or a name: each word may be the program.
 fn contained(reader: &mut ShellReader, args: &[String]) {
     let at = args.iter().position(|arg| {
         matches!(
@@ -281,7 +281,7 @@ fn contained(reader: &mut ShellReader, args: &[String]) {
     }
 }
 
-/// A directory that is not plainly below is elsewhere.
+/// Records a doubt about a directory that is not plainly below this one.
 fn moved(reader: &mut ShellReader, args: &[String]) {
     let below = match args {
         [place] => {

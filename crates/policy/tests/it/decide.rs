@@ -1,4 +1,4 @@
-//! What is decided, as tables: the policy, the call, and who says what of it.
+//! Tables of decisions: the policy, the call, and the expected action with its source.
 
 use crate::decide_world::*;
 use harn_model::{GrantEffect, PolicyAction, RiskLabel, SideEffectLevel, ToolKind};
@@ -21,7 +21,7 @@ fn check(table: &[(&str, Owned, &str)]) {
 }
 
 #[test]
-fn a_path_in_other_letters_is_taken_away_and_not_given() {
+fn path_in_another_case_is_denied_but_not_allowed() {
     let table = [
         (
             "rules = [{ deny = { path = 'Src/*.PEM' } }]",
@@ -43,7 +43,7 @@ fn a_path_in_other_letters_is_taken_away_and_not_given() {
             "src/a",
             "allow rules #0",
         ),
-        // To ask about what is outside is to give, too.
+        // An ask rule for an outside path loosens, so here case counts.
         (
             "rules = [{ ask = { path = '/ETC/**' } }]",
             "/etc/x",
@@ -65,7 +65,7 @@ fn a_path_in_other_letters_is_taken_away_and_not_given() {
 }
 
 #[test]
-fn git_looks_unasked_only_where_the_session_is() {
+fn auto_mode_allows_git_only_in_the_session_directory() {
     let auto = |line: &str, paths: &[&str]| {
         let call = run(line).paths(paths).within(SessionMode::Auto);
         outcome(&decide("", &call))
@@ -79,7 +79,7 @@ fn git_looks_unasked_only_where_the_session_is() {
 }
 
 #[test]
-fn an_open_tail_stands_for_words_that_stay() {
+fn trailing_star_allows_only_words_inside_the_directory() {
     let cat = "rules = [{ allow = { command = 'cat *' } }]";
     let name = "rules = [{ allow = { command_identity = 'cat' } }]";
     let etc = "rules = [{ allow = { command = 'cat /etc/*' } }]";
@@ -96,7 +96,7 @@ fn an_open_tail_stands_for_words_that_stay() {
 }
 
 #[test]
-fn a_command_that_names_what_is_never_written_asks() {
+fn command_that_names_a_protected_path_asks() {
     let all = "rules = [{ allow = { command = ['cp *', 'cat *', 'tar *', 'touch *'] } }]";
     let auto = |line: &str| run(line).within(SessionMode::Auto);
     let asks = "ask protected_path";
@@ -135,7 +135,7 @@ fn a_command_that_names_what_is_never_written_asks() {
 }
 
 #[test]
-fn what_takes_a_path_away_takes_it_from_commands() {
+fn deny_rule_for_a_path_also_denies_commands_that_name_it() {
     let secrets = "auto_approve = ['run']\nrules = [\
         { deny = { path = ['**/.env', '*.pem', 'keys/**', '/w/abs/**', '/etc/shadow'] } }]";
     let denied = "deny rules #0";
@@ -177,7 +177,7 @@ fn what_takes_a_path_away_takes_it_from_commands() {
     let only = |rule: &str| format!("auto_approve = ['*']\nrules = [{rule}]");
     check(&[
         (secrets, there, denied),
-        // Whatever else a rule asks has to hold.
+        // All other matchers of the rule must match as well.
         (
             &only("{ ask = { path = '*.pem', tool = 'run' } }"),
             run("cat a.pem"),
@@ -198,13 +198,13 @@ fn what_takes_a_path_away_takes_it_from_commands() {
             run("cp a.pem b"),
             "deny rules #0",
         ),
-        // A word is no declared path to what allows.
+        // For an allow rule, a word is not a declared path.
         (
             "rules = [{ allow = { path = 'src/**' } }]",
             run("cat src/a"),
             "ask mode ask",
         ),
-        // A class means less in any case, and what takes away has to miss nothing.
+        // A class matches less when case is ignored, and an ask or deny rule must miss nothing.
         (
             "rules = [{ ask = { path = '[!A].env' } }]",
             run("cat a.env").within(SessionMode::Auto),
@@ -214,7 +214,7 @@ fn what_takes_a_path_away_takes_it_from_commands() {
 }
 
 #[test]
-fn lists() {
+fn strongest_list_decides() {
     check(&[
         (
             "auto_deny = ['x', 'rm_*']",
@@ -233,7 +233,7 @@ fn lists() {
         ),
         ("auto_approve = ['edit_']", edit(&["a"]), "ask mode ask"),
         ("auto_approve = ['Edit_*']", edit(&["a"]), "ask mode ask"),
-        // The strongest wins, wherever it stands.
+        // The strongest wins, in any position.
         (
             "auto_approve = ['*']\nrequire_approval = ['edit_file']",
             edit(&["a"]),
@@ -244,7 +244,7 @@ fn lists() {
             edit(&["a"]),
             "deny auto_deny * #0",
         ),
-        // The first of a list is the one that is named.
+        // The receipt names the first match of a list.
         (
             "auto_deny = ['a*', 'ab']",
             call("ab"),
@@ -254,7 +254,7 @@ fn lists() {
 }
 
 #[test]
-fn written_paths() {
+fn write_allowlist_restricts_written_paths() {
     let src = "write_path_allowlist = ['src/**']\nauto_approve = ['*']";
     check(&[
         (src, edit(&["src/a.rs"]), "allow auto_approve * #0"),
@@ -264,7 +264,7 @@ fn written_paths() {
             edit(&["src/a.rs", "docs/a.md"]),
             "deny write_path_allowlist",
         ),
-        // By where it leads, not by how it is spelt.
+        // Judged by the target, not by the spelling.
         (
             src,
             edit(&["src/../docs/a.md"]),
@@ -280,7 +280,7 @@ fn written_paths() {
             edit(&["/more/a"]),
             "ask mode ask",
         ),
-        // What only reads is not held to it; what does not say counts as writing.
+        // The list does not restrict calls that only read; a call without a kind counts as writing.
         (src, read(&["docs/a.md"]), "allow auto_approve * #0"),
         (
             src,
@@ -292,9 +292,9 @@ fn written_paths() {
             read(&["docs/a.md"]).reach(SideEffectLevel::WorkspaceWrite),
             "deny write_path_allowlist",
         ),
-        // Without declared paths there is nothing to hold against it.
+        // Without declared paths there is nothing to check.
         (src, call("x"), "allow auto_approve * #0"),
-        // A denied name comes before a path, and both before rules.
+        // A denied name precedes a path, and both precede rules.
         (
             "write_path_allowlist = ['src/**']\nauto_deny = ['edit_file']",
             edit(&["docs/a.md"]),
@@ -309,7 +309,7 @@ fn written_paths() {
 }
 
 #[test]
-fn redirections_write_what_is_listed() {
+fn write_allowlist_restricts_redirections() {
     let src = "write_path_allowlist = ['src/**', '/srv/**']\nauto_approve = ['*']";
     let denied = "deny write_path_allowlist";
     check(&[
@@ -328,7 +328,7 @@ fn redirections_write_what_is_listed() {
         (src, run("echo a > /srv/x"), "ask default_external_path"),
         (src, run("ls; echo a > x"), denied),
         (src, run("cat < x > /dev/null"), "allow auto_approve * #0"),
-        // Declared, it is judged by where it leads.
+        // A declared path is judged by its target.
         (
             src,
             run("echo a > stays/x").paths(&["stays/x"]),
@@ -346,7 +346,7 @@ fn redirections_write_what_is_listed() {
 }
 
 #[test]
-fn rules() {
+fn rule_applies_if_every_matcher_matches() {
     let two = "rules = [{ id = 'a', allow = 'edit_*' }, { id = 'b', allow = '*_file' }]";
     check(&[
         (
@@ -360,7 +360,7 @@ fn rules() {
             edit(&["a"]),
             "deny rules no #2",
         ),
-        // Of what says the same, the first said: rules before lists, but for denied names.
+        // Of equal actions the first counts: rules before lists, except denied names.
         (
             "require_approval = ['*']\nrules = [{ id = 'r', ask = '*' }]",
             edit(&["a"]),
@@ -376,7 +376,7 @@ fn rules() {
             edit(&["a"]),
             "deny auto_deny * #0",
         ),
-        // Every matcher has to hold, and of each one entry.
+        // Every matcher must match, by one entry of each.
         (
             "rules = [{ deny = { tool = ['x', 'edit_file'], mode = 'ask' } }]",
             edit(&["a"]),
@@ -422,7 +422,7 @@ fn rules() {
             read(&[]),
             "allow mode ask",
         ),
-        // Of many, what takes away needs one, and what allows all.
+        // Of several capabilities, an ask or deny rule needs one, and an allow rule all.
         (
             "rules = [{ deny = { capability = 'process.*' } }]",
             read(&[]).needs(&["process.exec", "workspace.read"]),
@@ -447,7 +447,7 @@ fn rules() {
 }
 
 #[test]
-fn path_rules() {
+fn path_rules_decide_by_the_target() {
     let allow = "rules = [{ allow = { path = 'src/**' } }]";
     let deny = "rules = [{ deny = { path = ['*.env', 'secret/**', 'stays/**'] } }]";
     check(&[
@@ -459,7 +459,7 @@ fn path_rules() {
         (deny, read(&["x/../secret/key"]), "deny rules #0"),
         (deny, read(&["/more/b.env"]), "deny rules #0"),
         (deny, read(&["a"]), "allow mode ask"),
-        // A link is meant by its own name as well.
+        // A link also matches by its own name.
         (deny, read(&["stays/a"]), "deny rules #0"),
         (
             "rules = [{ allow = { path = 'stays/**' } }]",
@@ -485,7 +485,7 @@ fn path_rules() {
 }
 
 #[test]
-fn path_guards() {
+fn path_guards_deny_what_no_rule_names() {
     let all = "auto_approve = ['*']";
     let etc = "rules = [{ id = 'etc', allow = { tool = 'read_*', path = '/etc/**' } }]";
     check(&[
@@ -499,13 +499,13 @@ fn path_guards() {
         (all, edit(&["deep/.GIT/config"]), "deny protected_path"),
         (all, edit(&["state/x"]), "deny protected_path"),
         (all, read(&[".git/config"]), "allow auto_approve * #0"),
-        // A guard comes before every other that denies.
+        // A guard precedes every other source that denies.
         (
             "auto_deny = ['*']",
             read(&["/etc/passwd"]),
             "deny default_external_path",
         ),
-        // Only a rule that names it lets an outside path through, for what it is about.
+        // Only a rule that names an outside path allows it, and only for the calls of the rule.
         (etc, read(&["/etc/passwd"]), "allow rules etc #0"),
         (etc, read(&["leaves/passwd"]), "allow rules etc #0"),
         (etc, edit(&["/etc/passwd"]), "deny default_external_path"),
@@ -555,7 +555,7 @@ fn path_guards() {
 }
 
 #[test]
-fn command_rules() {
+fn command_rules_must_allow_every_command_of_a_line() {
     let rules = "rules = [
         { id = 'test', allow = { command = ['cargo test *', 'cargo build'] } },
         { id = 'git', allow = { command_identity = 'git' } },
@@ -576,7 +576,7 @@ fn command_rules() {
             of(line(&[&["cargo", "build", "-r"]])),
             "ask mode ask",
         ),
-        // Every command of the line, by any rule of the policy.
+        // Rules of the policy must cover every command of the line; any of them may.
         (
             rules,
             of(line(&[test, &["git", "log"]])),
@@ -601,7 +601,7 @@ fn command_rules() {
         (rules, of(line(&[&["./git", "log"]])), "ask mode ask"),
         (rules, of(line(&[])), "ask mode ask"),
         (rules, call("run").kind(ToolKind::Execute), "ask mode ask"),
-        // Nothing beside the commands.
+        // Rules cover only commands, no written files.
         (rules, of(writing(line(&[test]), "out.txt")), "ask mode ask"),
         (
             rules,
@@ -613,7 +613,7 @@ fn command_rules() {
             of(doubting(line(&[test]), LineDoubt::Dynamic("$x".to_owned()))),
             "ask default_command_guard",
         ),
-        // What can run more than it shows needs a rule that shows it all.
+        // A command that can run more than it shows needs a rule that shows it all.
         (rules, of(exec_capable(line(&[test]))), "ask mode ask"),
         (
             rules,
@@ -625,7 +625,7 @@ fn command_rules() {
             of(exec_capable(line(&[&["cargo", "build"]]))),
             "allow rules test #0",
         ),
-        // A rule of commands has other matchers too.
+        // A rule for commands has other matchers too.
         (
             "rules = [{ allow = { command = 'ls', tool = 'other' } }]",
             of(line(&[&["ls"]])),
@@ -645,7 +645,7 @@ fn command_rules() {
 }
 
 #[test]
-fn command_guards() {
+fn command_guards_ask_about_every_doubt() {
     let all = "auto_approve = ['*']";
     let of = |line: ShellLine| call("run").kind(ToolKind::Execute).line("…", line);
     let ls = || line(&[&["ls"]]);
@@ -709,10 +709,10 @@ fn command_guards() {
 }
 
 #[test]
-fn modes() {
+fn modes_decide_as_in_the_table() {
     use SessionMode::{AcceptEdits, Ask, Auto, ReadOnly};
     let kinds = |tool: ToolKind| call("t").kind(tool).paths(&["src/a"]);
-    // Each call, and what the modes say of it: read-only, ask, accept-edits, auto.
+    // Each call, and the action in each mode: read-only, ask, accept-edits, auto.
     let table = [
         (read(&["a"]), "allow allow allow allow"),
         (kinds(ToolKind::Search), "allow allow allow allow"),
@@ -777,7 +777,7 @@ fn modes() {
         assert_eq!(said.join(" "), expected, "{call:?}");
     }
     check(&[
-        // Read-only is heard whatever is allowed; the others only where nobody spoke.
+        // Read-only overrides whatever is allowed; the other modes count only if nothing else matches.
         (
             "auto_approve = ['*']",
             edit(&["a"]).within(ReadOnly),
@@ -808,7 +808,7 @@ fn modes() {
 }
 
 #[test]
-fn reasons_are_for_people() {
+fn receipt_reason_is_readable() {
     let table = [
         (
             "auto_deny = ['rm_*']",
@@ -864,7 +864,7 @@ fn reasons_are_for_people() {
 }
 
 #[test]
-fn labels_are_sorted_and_tell_facts_and_the_rule() {
+fn labels_are_sorted_and_name_facts_and_the_rule() {
     let table = [
         ("", call("x"), json!(["approval_required"])),
         ("", read(&["a"]), json!([])),
@@ -898,7 +898,7 @@ fn labels_are_sorted_and_tell_facts_and_the_rule() {
 }
 
 #[test]
-fn the_context_is_what_was_judged() {
+fn receipt_context_contains_the_judged_facts() {
     let call = run("git log | wc -l")
         .needs(&["process.exec", "a.b", "a.b"])
         .paths(&["src/b", "src/a", "src/a"])
@@ -914,11 +914,11 @@ fn the_context_is_what_was_judged() {
 }
 
 #[test]
-fn a_mode_can_be_shown_as_a_policy() {
+fn policy_of_a_mode_decides_like_the_mode() {
     for mode in SessionMode::ALL {
         let policy = mode.policy();
         policy.compile().unwrap();
-        // Where a mode does not look closer, its policy says the same.
+        // Where a mode does not look closer, its policy has the same result.
         for call in [
             read(&["a"]),
             read(&["a"]).reach(SideEffectLevel::Network),
@@ -934,7 +934,7 @@ fn a_mode_can_be_shown_as_a_policy() {
 }
 
 #[test]
-fn the_empty_policy_leaves_it_to_the_mode() {
+fn empty_policy_leaves_the_decision_to_the_mode() {
     let policy = ToolApprovalPolicy::default().compile().unwrap();
     let asked = policy.decide(&call("x").call());
     assert_eq!(asked.action, PolicyAction::Ask);

@@ -1,4 +1,4 @@
-//! Policies as files: every form of a rule, what is refused and where, and the pinned decisions.
+//! Policies as files: every form of a rule, the rejected ones with their position, and the pinned decisions.
 
 use std::{env, fs, path::PathBuf};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 #[test]
-fn every_form_of_a_rule() {
+fn every_form_of_a_rule_is_parsed() {
     let read = RuleMatcher::tool("read_*");
     let rule = |action, matcher: &RuleMatcher| PolicyRule::new(action, matcher.clone());
     let two = RuleMatcher {
@@ -62,7 +62,7 @@ fn every_form_of_a_rule() {
 }
 
 #[test]
-fn every_matcher() {
+fn every_matcher_is_parsed() {
     let written = json!({
         "tool": "a", "tool_kind": ["edit", "move"], "side_effect": "process_exec", "path": "p",
         "command": "c", "command_identity": "i", "agent": "w", "mode": "read-only", "capability": "x.y",
@@ -83,7 +83,7 @@ fn every_matcher() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_and_never_left_out() {
+fn unknown_entry_is_rejected_and_never_ignored() {
     let table = [
         (
             "rules = [{ action = 'allow', deny = 'x' }]",
@@ -196,7 +196,7 @@ fn what_is_not_understood_is_refused_and_never_left_out() {
 }
 
 #[test]
-fn errors_tell_the_place() {
+fn errors_name_the_position() {
     let text = "auto_approve = ['a']\n\n[[rules]]\nid = 'x'\nallow = { tool = 'a', pth = 'b' }\n";
     let error = ToolApprovalPolicy::from_toml("p.toml", text)
         .unwrap_err()
@@ -224,7 +224,7 @@ fn errors_tell_the_place() {
 }
 
 #[test]
-fn hosts_find_the_canonical_form_in_the_schema() {
+fn schema_contains_the_canonical_form() {
     let schema = schemars::schema_for!(ToolApprovalPolicy);
     let text = serde_json::to_string(&schema).unwrap();
     for name in [
@@ -238,7 +238,7 @@ fn hosts_find_the_canonical_form_in_the_schema() {
     }
 }
 
-/// One pinned decision: the call, as a host sees it, and the whole receipt.
+/// One pinned decision: the call as a host sees it, and the whole receipt.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Pinned {
     case: String,
@@ -408,7 +408,7 @@ fn shown(owned: &Owned) -> Value {
 }
 
 #[test]
-fn pinned_decisions() {
+fn decisions_match_the_pinned_file() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/policy");
     let text = fs::read_to_string(folder.join("policy.toml")).unwrap();
     let policy = ToolApprovalPolicy::from_toml("policy.toml", &text).unwrap();

@@ -1,4 +1,4 @@
-//! Grants: as narrow as what was shown, never above a deny, and a file that people can edit.
+//! Grants: as narrow as the displayed call, never above a deny, and a file that people can edit.
 
 use crate::decide_world::*;
 use expect_test::expect;
@@ -18,7 +18,7 @@ fn refusing(call: &Owned) -> Grant {
 }
 
 #[test]
-fn a_grant_says_what_was_shown() {
+fn grant_contains_what_was_shown() {
     let table = [
         (run("cargo test"), "Argv([\"cargo\", \"test\"])"),
         (run("  cargo   'test' "), "Argv([\"cargo\", \"test\"])"),
@@ -47,7 +47,7 @@ fn a_grant_says_what_was_shown() {
 }
 
 #[test]
-fn what_feeds_a_program_is_part_of_what_was_shown() {
+fn grant_includes_the_input_of_a_program() {
     for text in [
         "python3 <<E\nprint(1)\nE",
         "python3 <<< 'print(1)'",
@@ -63,7 +63,7 @@ fn what_feeds_a_program_is_part_of_what_was_shown() {
 }
 
 #[test]
-fn what_is_not_narrow_is_not_remembered() {
+fn call_without_a_narrow_grant_gets_none() {
     let long = "x".repeat(2000);
     let doubts = [
         LineDoubt::TooLong,
@@ -83,7 +83,7 @@ fn what_is_not_narrow_is_not_remembered() {
         edit(&[".git/config"]),
         edit(&["dangles"]),
         call("x").kind(ToolKind::Execute).paths(&["script.sh"]),
-        // What the arguments hold beside was in no label.
+        // Other content of the arguments was in no label.
         run("ls").with(json!({"command": "ls", "env": {"PATH": "."}})),
         run("ls").with(json!({"command": "ls", "stdin": "x"})),
         run("ls").with(json!({"command": "rm x"})),
@@ -100,7 +100,7 @@ fn what_is_not_narrow_is_not_remembered() {
         call("mv")
             .paths(&["a"])
             .with(json!({"path": "a", "force": true})),
-        // Which becomes which is not in a set of paths.
+        // A set of paths does not show which file becomes which.
         call("mv").kind(ToolKind::Move).paths(&["a", "b"]),
         call("mv").kind(ToolKind::Move).with(json!({"a": "b"})),
     ]);
@@ -110,7 +110,7 @@ fn what_is_not_narrow_is_not_remembered() {
 }
 
 #[test]
-fn what_a_file_becomes_is_not_part_of_its_grant() {
+fn grant_for_a_file_ignores_the_new_content() {
     let grant = allowing(&edit(&["a", "b"]));
     for arguments in [
         json!(null),
@@ -130,7 +130,7 @@ fn what_a_file_becomes_is_not_part_of_its_grant() {
 }
 
 #[test]
-fn a_grant_covers_that_and_no_more() {
+fn grant_covers_only_the_same_call() {
     let cargo = allowing(&run("cargo test"));
     let find = allowing(&run("find . -name x"));
     let both = allowing(&run("cargo test && ls"));
@@ -226,7 +226,7 @@ fn a_grant_covers_that_and_no_more() {
 }
 
 #[test]
-fn a_move_stays_refused_where_it_was() {
+fn deny_grant_for_a_move_stays_in_force() {
     let move_it = call("mv").kind(ToolKind::Move).paths(&["a", "b"]);
     let refused = Grant {
         kind: Some(ToolKind::Move),
@@ -238,7 +238,7 @@ fn a_move_stays_refused_where_it_was() {
 }
 
 #[test]
-fn a_line_written_by_hand_covers_that_line() {
+fn grant_for_a_line_covers_exactly_that_line() {
     let grant = Grant {
         subject: GrantSubject::Line("cargo test".to_owned()),
         ..allowing(&run("cargo test"))
@@ -248,7 +248,7 @@ fn a_line_written_by_hand_covers_that_line() {
 }
 
 #[test]
-fn a_grant_answers_what_asks_and_lifts_nothing() {
+fn grant_answers_an_ask_and_lifts_no_deny() {
     let call = run("A=1 ls > ../x");
     let yes = allowing(&call);
     let no = refusing(&call);
@@ -256,11 +256,11 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
     let refused = format!("deny grant {}", no.id);
     let asked = || call.clone().knowing(&[&yes]);
     let table = [
-        // Whoever asks: the mode, a list, a rule, a guard.
+        // Any source may ask: the mode, a list, a rule, a guard.
         ("", asked(), granted.as_str()),
         ("require_approval = ['*']", asked(), &granted),
         ("rules = [{ ask = '*' }]", asked(), &granted),
-        // Never what denies.
+        // A grant never lifts a deny.
         ("auto_deny = ['*']", asked(), "deny auto_deny * #0"),
         (
             "rules = [{ deny = { command = 'ls' } }]",
@@ -272,7 +272,7 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
             asked().within(SessionMode::ReadOnly),
             "deny mode read-only",
         ),
-        // What was refused for good comes before what allows, be it a grant.
+        // A deny grant precedes everything that allows, also a grant.
         (
             "auto_approve = ['*']",
             call.clone().knowing(&[&no]),
@@ -288,7 +288,7 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
     for (policy, call, expected) in table {
         assert_eq!(outcome(&decide(policy, &call)), expected, "{policy}");
     }
-    // What is allowed anyway is allowed by whoever allows it.
+    // If a call is allowed without the grant, the receipt names that source.
     let plain = run("ls");
     let call = plain.clone().knowing(&[&allowing(&plain)]);
     assert_eq!(
@@ -302,7 +302,7 @@ fn a_grant_answers_what_asks_and_lifts_nothing() {
 }
 
 #[test]
-fn a_command_that_cannot_be_read_is_asked_about_each_time() {
+fn unparsable_command_asks_each_time() {
     let unreadable = call("run")
         .kind(ToolKind::Execute)
         .line("", doubting(line(&[]), LineDoubt::Unparsable))
@@ -331,7 +331,7 @@ fn a_command_that_cannot_be_read_is_asked_about_each_time() {
 }
 
 #[test]
-fn the_name_follows_from_what_it_says() {
+fn grant_id_follows_from_its_content() {
     let grant = allowing(&run("cargo test"));
     assert_eq!(grant.id, allowing(&run("cargo  test")).id);
     let others = [
@@ -349,7 +349,7 @@ fn the_name_follows_from_what_it_says() {
 }
 
 #[test]
-fn a_line_for_a_person_hides_no_end() {
+fn description_never_hides_the_end() {
     let long = format!("cargo test {} && rm -rf /", "very-".repeat(20));
     let table = [
         (run("cargo test"), "`cargo test`".to_owned()),
@@ -379,7 +379,7 @@ fn a_line_for_a_person_hides_no_end() {
         ),
         (
             call("run").line("…", line(&[&["printf", &format!("x{}", "\n".repeat(40))]])),
-            // Not in the middle of what stands for one character.
+            // The cut is not inside an escape of one character.
             format!(
                 "`printf $'x{} … {}'` (91 characters)",
                 r"\n".repeat(9),
@@ -417,7 +417,7 @@ fn sample() -> GrantFile {
 }
 
 #[test]
-fn the_file_is_for_people() {
+fn grant_file_is_readable_and_parses_back() {
     let text = sample().text();
     assert_eq!(GrantFile::parse("grants.toml", &text).unwrap(), sample());
     expect![[r##"
@@ -474,7 +474,7 @@ fn the_file_is_for_people() {
 }
 
 #[test]
-fn edits_by_hand_are_taken_for_what_they_say() {
+fn hand_edited_grant_gets_the_id_of_its_content() {
     let text = r#"
 [[grant]]
 id = "g-00000000"
@@ -503,7 +503,7 @@ granted_at = 2026-02-26T00:00:00Z
 }
 
 #[test]
-fn a_broken_file_is_refused_at_its_line() {
+fn broken_grant_file_is_rejected_with_the_line() {
     let head = "[[grant]]\neffect = 'allow'\nworkspace = '/w'\ntool = 'run'\n";
     let at = "granted_at = 2026-02-26T00:00:00Z\n";
     let table = [
@@ -544,7 +544,7 @@ fn a_broken_file_is_refused_at_its_line() {
 
 proptest! {
     #[test]
-    fn whatever_is_kept_is_read_back(
+    fn written_grants_parse_back(
         words in proptest::collection::vec(".*", 1..4), line in ".*", at in 0..253_402_300_799_999_u64,
     ) {
         let of = |subject| Grant { subject, ..allowing(&run("ls")) };

@@ -1,4 +1,4 @@
-//! Policies put together only take away: tables for what comes of two, properties for all.
+//! Combined policies only restrict: tables for pairs, properties for all.
 
 use crate::decide_world::*;
 use harn_model::{ApprovalLists, PolicyAction, RuleSource, ToolKind};
@@ -11,9 +11,9 @@ use proptest::{
 };
 
 #[test]
-fn two_policies() {
+fn combined_policies_must_agree() {
     let table = [
-        // What one says nothing of, the other decides.
+        // If one policy does not match, the other decides.
         (
             "auto_approve = ['*']",
             "",
@@ -38,7 +38,7 @@ fn two_policies() {
             edit(&["a"]),
             "deny auto_deny * #0",
         ),
-        // Where both approve something, what both approve.
+        // If both approve something, only the common part is approved.
         (
             "auto_approve = ['*']",
             "auto_approve = ['edit_*']",
@@ -63,7 +63,7 @@ fn two_policies() {
             edit(&["a"]),
             "ask mode ask",
         ),
-        // Two lists of paths that have nothing in common leave nothing, not everything.
+        // Two lists of paths with nothing in common allow nothing, not everything.
         (
             "write_path_allowlist = ['src/**']\nauto_approve = ['*']",
             "write_path_allowlist = ['docs/**']",
@@ -104,7 +104,7 @@ fn two_policies() {
 }
 
 #[test]
-fn what_only_tightens_gives_nothing() {
+fn tightening_policy_approves_nothing() {
     let all = || policy("auto_approve = ['*']\nrules = [{ allow = { path = '/etc/**' } }]");
     let nested = ToolApprovalPolicy::default().and(all()).tightening();
     for tight in [all().tightening(), nested] {
@@ -116,13 +116,13 @@ fn what_only_tightens_gives_nothing() {
         let outside = outcome(&decide_by(&tight, &read(&["/etc/x"])));
         assert_eq!(outside, "deny default_external_path");
     }
-    // It narrows what others give.
+    // It narrows the approvals of others.
     let narrowed = all().and(policy("auto_approve = ['read_*']").tightening());
     assert_eq!(
         outcome(&decide_by(&narrowed, &edit(&["a"]))),
         "ask mode ask"
     );
-    // And what is put together with it gives as before, in either order.
+    // A policy combined with it approves as before, in either order.
     let call = edit(&["a"]);
     let tight = || policy("auto_deny = ['x']").tightening();
     for both in [all().and(tight()), tight().and(all())] {
@@ -131,7 +131,7 @@ fn what_only_tightens_gives_nothing() {
 }
 
 #[test]
-fn policies_in_policies_have_an_end() {
+fn compile_rejects_a_policy_beyond_the_limits() {
     let nest = |depth: usize| {
         let mut policy = ToolApprovalPolicy::default();
         for _ in 0..depth {
@@ -177,7 +177,7 @@ fn policies_in_policies_have_an_end() {
 }
 
 #[test]
-fn the_lists_of_two_policies() {
+fn lists_of_two_policies_are_combined() {
     let lists = |text: &str| serde_json::from_str::<ApprovalLists>(text).unwrap();
     let table = [
         // One policy: its lists as they are.
@@ -188,7 +188,7 @@ fn the_lists_of_two_policies() {
             r#"{"auto_approve": ["a", "b"], "auto_deny": ["c"], "require_approval": ["d"],
                 "write_path_allowlist": ["src/**"]}"#,
         ),
-        // What takes away is joined; what gives has to stand in both.
+        // Ask and deny lists are joined; entries of approve lists must occur in both.
         (
             "auto_approve = ['a', 'b']\nauto_deny = ['c']\nwrite_path_allowlist = ['src/**', 'docs/**']",
             "auto_approve = ['b', '*']\nauto_deny = ['d', 'c']\nrequire_approval = ['e']\n\
@@ -203,14 +203,14 @@ fn the_lists_of_two_policies() {
             r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
                 "write_path_allowlist": ["<nothing>"]}"#,
         ),
-        // One that approves by rules alone has to agree, too, and the lists cannot say to what.
+        // A policy that approves by rules alone must agree, too, and the lists cannot express its rules.
         (
             "auto_approve = ['a']",
             "rules = [{ allow = 'b' }]",
             r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
                 "write_path_allowlist": []}"#,
         ),
-        // A rule may take away what the list gives.
+        // A rule may restrict what the list approves.
         (
             "auto_approve = ['a', 'b']",
             "rules = [{ ask = { tool = 'b', path = '*.pem' } }]",
@@ -223,7 +223,7 @@ fn the_lists_of_two_policies() {
             r#"{"auto_approve": ["<nothing>"], "auto_deny": [], "require_approval": [],
                 "write_path_allowlist": []}"#,
         ),
-        // What only tightens gives nothing.
+        // A policy that only tightens approves nothing.
         (
             "",
             "only_tightens = true\nauto_approve = ['a']",
@@ -272,7 +272,7 @@ const LINES: [&str; 8] = [
 ];
 const COMMANDS: [&str; 6] = ["ls", "ls *", "*", "rm", "cat *", "find *"];
 
-/// The lists as a policy of their own.
+/// Returns the lists as a policy of their own.
 fn of_lists(lists: ApprovalLists) -> ToolApprovalPolicy {
     ToolApprovalPolicy {
         auto_approve: lists.auto_approve,
@@ -384,7 +384,7 @@ fn calls() -> impl Strategy<Value = Owned> {
     })
 }
 
-/// Whether a receipt is somebody's word, and not what happens where nobody speaks.
+/// Whether a decision has a source of its own, and is not the default where nothing matches.
 fn is_said(source: RuleSource) -> bool {
     match source {
         RuleSource::AutoDeny
@@ -422,7 +422,7 @@ proptest! {
         let mut more = policy;
         more.rules.push(PolicyRule { action: PolicyAction::Ask, ..rule });
         let after = decide_by(&more, &call);
-        // Asking for an outside path by its name is the one thing that an ask rule gives.
+        // An ask rule loosens one thing: an outside path that it names is no longer denied.
         let external = before.matched_rule.as_ref().map(|rule| rule.source);
         if external != Some(RuleSource::DefaultExternalPath) {
             prop_assert!(after.action >= before.action);
@@ -432,7 +432,7 @@ proptest! {
     }
 
     #[test]
-    fn both_are_never_laxer_than_what_either_says(a in policies(), b in policies(), call in calls()) {
+    fn combined_policies_are_never_laxer_than_a_match_of_one(a in policies(), b in policies(), call in calls()) {
         let both = decide_by(&a.clone().and(b.clone()), &call).action;
         for one in [&a, &b] {
             let alone = decide_by(one, &call);
@@ -440,20 +440,21 @@ proptest! {
                 prop_assert!(both >= alone.action);
             }
         }
-        // Where the order differs, only who is named does.
+        // The order changes only which source is named.
         prop_assert_eq!(both, decide_by(&b.and(a), &call).action);
     }
 
     #[test]
-    fn both_are_never_laxer_than_either_where_both_approve(
+    fn combined_policies_are_never_laxer_than_one_where_both_approve(
         a in policies(), b in policies(), call in calls(),
     ) {
         let approve = |mut policy: ToolApprovalPolicy| {
             policy.auto_approve.push("nothing".to_owned());
-            // What only tightens approves nothing by itself, so that alone it says less than it lets pass.
+            // A policy that only tightens approves nothing by itself, so that alone it allows less than it lets
+            // pass.
             policy.only_tightens = false;
             policy.all_of.iter_mut().for_each(|inner| inner.only_tightens = false);
-            // An outside path is given by whoever names it; the rest of the property is without it.
+            // Any policy that names an outside path lifts its deny; the property excludes such rules.
             for layer in std::iter::once(&mut policy.rules) {
                 layer.retain(|rule| rule.matcher.path.iter().all(|path| !path.starts_with('/')));
             }
@@ -470,7 +471,7 @@ proptest! {
     }
 
     #[test]
-    fn what_only_tightens_never_loosens(a in policies(), b in policies(), call in calls()) {
+    fn tightening_policy_never_loosens(a in policies(), b in policies(), call in calls()) {
         let alone = decide_by(&a, &call).action;
         prop_assert!(decide_by(&a.and(b.tightening()), &call).action >= alone);
     }
@@ -499,7 +500,7 @@ proptest! {
     }
 
     #[test]
-    fn order_among_rules_only_changes_who_is_named(
+    fn order_of_rules_only_changes_the_named_rule(
         policy in policies(), call in calls(), turn in 0..4_usize,
     ) {
         let mut turned = policy.clone();
@@ -519,7 +520,7 @@ proptest! {
     }
 
     #[test]
-    fn guards_and_read_only_hold_whatever_is_allowed(policy in policies(), call in calls()) {
+    fn guards_and_read_only_override_every_allow(policy in policies(), call in calls()) {
         let decision = decide_by(&policy, &call);
         if decision.action == PolicyAction::Allow {
             let writes = call.call().writes();
@@ -534,7 +535,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(policy in policies()) {
+    fn written_policy_parses_back(policy in policies()) {
         let text = policy.to_toml();
         prop_assert_eq!(&ToolApprovalPolicy::from_toml("test", &text).unwrap(), &policy);
         let json = serde_json::to_value(&policy).unwrap();

@@ -1,5 +1,5 @@
-//! The table of paths in `fixtures/policy/paths.jsonl`, against the world of `paths-world.json` built on a
-//! real disk. `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+//! The table of paths in `fixtures/policy/paths.jsonl`, on a real disk with the tree of `paths-world.json`.
+//! `UPDATE_EXPECT=1` rewrites the expectations; read the difference before you keep it.
 
 use std::{fs, path::Path};
 
@@ -16,21 +16,21 @@ use crate::path_world::{StdProbe, World};
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Case {
-    /// `{root}` stands for the folder the world is in, `{x255}` and `{x256}` for so many letters, `{deep}`
-    /// for more folders than fit.
+    /// `{root}` is the folder of the tree, `{x255}` and `{x256}` are so many letters, `{deep}` is more folders
+    /// than fit.
     path: String,
     write: bool,
     #[serde(default)]
     standing: String,
-    /// What a person is shown of it.
+    /// The displayed path.
     #[serde(default)]
     shown: String,
     #[serde(default)]
     protected: bool,
-    /// What is said of the path; the decision may have another reason.
+    /// The reason about the path; the decision may have another one.
     #[serde(default)]
     said: Option<String>,
-    /// About a tool that edits or reads it, in a session that allows what stays inside, without rules.
+    /// The decision about a tool that edits or reads the path, in mode `auto` and without rules.
     #[serde(default)]
     decision: Option<PolicyAction>,
     #[serde(default)]
@@ -86,7 +86,7 @@ fn table() -> std::path::PathBuf {
 }
 
 #[test]
-fn every_path_of_the_table_stands_where_it_says() {
+fn every_path_resolves_as_in_the_table() {
     let text = fs::read_to_string(table()).unwrap();
     let world = World::build();
     let policy = ToolApprovalPolicy::default().compile().unwrap();

@@ -1,4 +1,4 @@
-//! Random paths over a real disk: what is said to be inside is inside, and nothing panics.
+//! Random paths on a real disk: a path that is reported as inside is inside, and nothing panics.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use proptest::prelude::*;
 
 use crate::path_world::{StdProbe, World};
 
-/// What the system itself says of the deepest folder or file on the way that is there.
+/// Returns the deepest existing folder or file of a path, as the system resolves it.
 fn deepest(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| ancestor.canonicalize().ok())
         .unwrap()
 }
 
-/// Whether the answer holds against what the system says.
+/// Checks a result against the system's own resolution.
 fn holds(world: &World, located: &LocatedPath) {
     let dirs = world.roots().dirs();
     match (located.standing, &located.place) {
@@ -25,7 +25,7 @@ fn holds(world: &World, located: &LocatedPath) {
                 there.starts_with(&place.root),
                 "{located:?} is at {there:?}"
             );
-            // No link is left in it, so that it can be opened without following any.
+            // It contains no link, so that it can be opened without following any.
             assert!(place.absolute().starts_with(&there), "{located:?}");
             let git = there.iter().chain(&place.inside).any(|name| name == ".git");
             assert!(located.protected || !git, "{located:?}");
@@ -45,7 +45,7 @@ fn holds(world: &World, located: &LocatedPath) {
     }
 }
 
-/// Paths made of names of the world, its links, dots and absolute beginnings.
+/// Generates paths of names of the tree, its links, dots and absolute beginnings.
 fn paths(links: Vec<String>) -> impl Strategy<Value = String> {
     let link = proptest::sample::select(links);
     let name = prop_oneof![
@@ -71,7 +71,7 @@ fn paths(links: Vec<String>) -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn what_is_said_to_be_inside_is_inside() {
+fn path_reported_as_inside_is_inside() {
     let world = World::build();
     let base = world.base().to_str().unwrap();
     let config = ProptestConfig {
@@ -85,7 +85,7 @@ fn what_is_said_to_be_inside_is_inside() {
 }
 
 #[test]
-fn no_text_makes_it_panic() {
+fn no_text_makes_locate_panic() {
     let world = World::build();
     proptest!(|(path in "\\PC{0,40}|[./~\\\\: a-z\u{0}\u{202e}]{0,40}")| {
         holds(&world, &locate(world.roots(), &path, &StdProbe));
@@ -93,7 +93,7 @@ fn no_text_makes_it_panic() {
 }
 
 #[test]
-fn many_at_once_say_what_each_says() {
+fn locate_all_agrees_with_locate() {
     let world = World::build();
     let some = proptest::collection::vec(paths(world.links().to_vec()), 0..10);
     let base = world.base().to_str().unwrap();

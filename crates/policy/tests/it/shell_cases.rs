@@ -1,5 +1,6 @@
-//! Every line of `fixtures/policy/shell.jsonl` through the policy beside it, and of `shell-auto.jsonl` in mode
-//! `auto`: attacks, and what looks like one. `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+//! Decides about every line of `fixtures/policy/shell.jsonl` by the policy beside it, and of `shell-auto.jsonl` in mode
+//! `auto`: attacks, and lines that look like one. `UPDATE_EXPECT=1` rewrites the expectations; read the difference
+//! before you keep it.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +10,12 @@ use harn_model::PolicyAction;
 use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
 
 #[test]
-fn every_line_of_the_table_is_decided_as_it_says() {
+fn every_line_is_decided_as_in_the_table() {
     check("shell.jsonl", cases(), &policy(), SessionMode::Ask);
 }
 
 #[test]
-fn every_line_of_the_table_of_auto_mode_is_decided_as_it_says() {
+fn every_line_is_decided_as_in_the_table_of_auto_mode() {
     let nothing = ToolApprovalPolicy::default().compile().unwrap();
     check(
         "shell-auto.jsonl",
@@ -45,7 +46,7 @@ fn check(table: &str, cases: Vec<Case>, policy: &Policy, mode: SessionMode) {
 }
 
 #[test]
-fn the_table_is_large_and_says_nothing_twice() {
+fn table_is_large_and_has_no_duplicates() {
     let cases = cases();
     let lines: BTreeSet<_> = cases.iter().map(|case| &case.line).collect();
     assert_eq!(lines.len(), cases.len());
@@ -60,7 +61,7 @@ fn the_table_is_large_and_says_nothing_twice() {
 }
 
 #[test]
-fn no_mode_lets_a_line_run_that_the_table_denies_or_doubts() {
+fn no_mode_allows_a_line_that_the_table_denies_or_doubts() {
     let policy = policy();
     for case in cases() {
         let (action, _, line) = decide(&policy, &case.line, SessionMode::Auto);
@@ -70,7 +71,7 @@ fn no_mode_lets_a_line_run_that_the_table_denies_or_doubts() {
             "ask" if doubtful => assert_eq!(action, PolicyAction::Ask, "{:?}", case.line),
             _ => {}
         }
-        // What the mode lets run beside the table is in the table of commands that only look.
+        // Beyond the table, the mode allows only commands in the table of read-only commands.
         if case.decision == "ask" && action == PolicyAction::Allow {
             assert!(
                 line.commands.iter().all(shell::read_only),

@@ -1,5 +1,5 @@
-//! What holds of every line: reading never panics, nothing that is added to a line or wrapped around it is
-//! lost, and a line without a doubt has just the words that a real shell gives its programs.
+//! Properties of every line: parsing never panics, nothing that is added to a line or wrapped around it is
+//! lost, and a line without a doubt has exactly the words that a real shell passes to its programs.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use crate::shell_table::cases;
 use harn_policy::shell::{self, ShellLine, SimpleCommand};
 use proptest::prelude::*;
 
-/// Pieces that lines are made of, the nasty ones often.
+/// Pieces of lines, with many hard ones.
 const PIECES: &[&str] = &[
     "a",
     "b",
@@ -92,11 +92,11 @@ const PIECES: &[&str] = &[
     ",",
 ];
 
-/// Pieces that only a lexer cares for.
+/// Pieces that matter only to a lexer.
 const LETTERS: &[&str] = &[
     "a",
     "é",
-    // Bytes that one shell keeps for itself.
+    // Bytes that one shell uses internally.
     "Á",
     "ăĄĆć",
     "È",
@@ -178,13 +178,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_can_be_read(line in "\\PC{0,200}") {
+    fn any_text_can_be_parsed(line in "\\PC{0,200}") {
         let read = shell::read(&line);
         prop_assert!(read.commands.iter().all(|command| !command.argv.is_empty()));
     }
 
     #[test]
-    fn any_pieces_can_be_read(line in soup(40)) {
+    fn any_pieces_can_be_parsed(line in soup(40)) {
         let read = shell::read(&line);
         for command in &read.commands {
             prop_assert!(!command.argv.is_empty());
@@ -193,10 +193,10 @@ proptest! {
     }
 
     #[test]
-    fn what_is_added_is_found_or_doubted(line in soup(12), link in 0..6usize) {
+    fn added_command_is_found_or_doubted(line in soup(12), link in 0..6usize) {
         let link = [";", "&&", "||", "|", "\n", "&"][link];
         let read = shell::read(&line);
-        // A comment swallows what is added to it, in a shell too.
+        // A comment includes the text that is added to it, in a shell too.
         if read.doubts.is_empty() && !line.contains('#') {
             let longer = shell::read(&format!("{line}{link} rm -rf x"));
             prop_assert!(names(&longer, "rm") || !longer.doubts.is_empty(), "{longer:?}");
@@ -205,7 +205,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_added_to_an_allowed_line_is_found_or_doubted() {
+fn command_added_to_an_allowed_line_is_found_or_doubted() {
     for line in allowed() {
         for link in [
             "; ", " && ", " || ", " | ", "\n", " & ", ";", "&&", "||", "|", "&",
@@ -223,7 +223,7 @@ fn what_is_added_to_an_allowed_line_is_found_or_doubted() {
 }
 
 #[test]
-fn what_wraps_an_allowed_line_loses_none_of_it() {
+fn wrapped_line_keeps_all_its_commands() {
     for line in allowed() {
         let inner = shell::read(&line);
         let quoted = line.replace('\'', "'\\''");
@@ -244,7 +244,7 @@ fn what_wraps_an_allowed_line_loses_none_of_it() {
                 );
             }
         }
-        // These are in doubt as well, whatever is in them.
+        // These are in doubt as well, with any content.
         let escaped = line.replace('\\', "\\\\").replace('`', "\\`");
         let doubtful = [
             format!("echo $( {line}\n)"),
@@ -275,11 +275,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_shell_gives_its_programs_the_words_that_were_read(words in of(LETTERS, 12), more in of(LETTERS, 6)) {
+    fn parsed_words_equal_those_of_a_real_shell(words in of(LETTERS, 12), more in of(LETTERS, 6)) {
         let show = "printf '[%s]' ";
         for line in [format!("{show}{words}"), format!("{show}{words}; {show}{more}"), format!("{show}{words}\n{show}{more}")] {
             let read = shell::read(&line);
-            // Only what writes to the output and does nothing else is run.
+            // Runs only lines that write to the output and do nothing else.
             let plain = read.doubts.is_empty()
                 && read.redirects.is_empty()
                 && !line.contains(['&', '|', '!', '<', '>'])
@@ -291,7 +291,7 @@ proptest! {
                 continue;
             }
             let expected: String = read.commands.iter().map(shown).collect();
-            // Where there is a second shell, both have to agree.
+            // If there is a second shell, both must agree.
             for shell in ["/bin/sh", "/bin/bash"] {
                 let Ok(output) = Command::new(shell)
                     .args(["-c", &line])

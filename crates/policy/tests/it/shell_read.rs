@@ -1,5 +1,5 @@
-//! What lines are read as, in `fixtures/policy/shell-read.jsonl`: programs, files and doubts; and the limits.
-//! `UPDATE_EXPECT=1` rewrites what is expected; read the difference before you keep it.
+//! Parsed lines in `fixtures/policy/shell-read.jsonl`: programs, files and doubts; and the limits.
+//! `UPDATE_EXPECT=1` rewrites the expectations; read the difference before you keep it.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ struct Reading {
 #[derive(Debug, Serialize, Deserialize)]
 struct Program {
     argv: Vec<String>,
-    /// How it can run or write what its words do not show.
+    /// The flag or form that can run or write something that its words do not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exec_capable: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -69,7 +69,7 @@ fn said(doubt: &LineDoubt) -> String {
 }
 
 #[test]
-fn every_line_of_the_table_is_read_as_it_says() {
+fn every_line_is_parsed_as_in_the_table() {
     let text = fs::read_to_string(fixture("shell-read.jsonl")).unwrap();
     let mut got = String::new();
     for line in text.lines() {
@@ -114,7 +114,7 @@ fn limits_fail_closed() {
 }
 
 #[test]
-fn a_line_reads_the_same_after_any_other() {
+fn line_parses_the_same_after_any_other() {
     let text = fs::read_to_string(fixture("shell-read.jsonl")).unwrap();
     let lines: Vec<Reading> = text
         .lines()

@@ -1,6 +1,6 @@
-//! Runs every line that the tables allow, and lines made up at random that would be allowed, under a tracer.
-//! Nothing may be executed that was not approved: each program, with its first words, is one that the line
-//! was read as. And no file may be made, changed or taken away. Needs `strace`.
+//! Runs every line that the tables allow, and random lines that would be allowed, under a tracer. Every executed
+//! program, with its first words, must be a command of the parsed line, and no file may be created, changed or
+//! removed. Needs `strace`.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use crate::shell_table::{auto_cases, cases, decide, policy};
 use harn_model::PolicyAction;
 use harn_policy::{Policy, SessionMode, ToolApprovalPolicy, shell};
 
-/// Pieces of lines that are made up: what looks, what writes or runs by a flag, what shells take apart.
+/// Pieces of random lines: commands that read, flags that write or run, and syntax that shells split at.
 const PIECES: &[&str] = &[
     "ls",
     "cat a.txt",
@@ -145,13 +145,13 @@ const PIECES: &[&str] = &[
     "'`touch out`'",
 ];
 
-/// Lines that are made up.
+/// The number of random lines.
 const MADE: usize = 200;
-/// How many are tried at most: few of them are allowed.
+/// The limit of attempts: few lines are allowed.
 const TRIED: usize = 200_000;
 
 #[test]
-fn what_runs_is_what_was_approved() {
+fn allowed_line_runs_only_what_was_approved() {
     if skip_without("strace") {
         return;
     }
@@ -166,7 +166,7 @@ fn what_runs_is_what_was_approved() {
 }
 
 #[test]
-fn what_is_made_up_and_allowed_runs_only_what_was_approved() {
+fn random_allowed_line_runs_only_what_was_approved() {
     if skip_without("strace") {
         return;
     }
@@ -195,13 +195,13 @@ fn what_is_made_up_and_allowed_runs_only_what_was_approved() {
     }
     assert_eq!(lines.len(), MADE);
     for (at, line) in lines.iter().enumerate() {
-        // What one shell does not read like the other would be a hole in the other.
+        // A line that the shells read differently would be a hole in one of them.
         let second = at % 2 == 1 && Path::new("/bin/bash").exists();
         check(line, if second { "bash" } else { "sh" });
     }
 }
 
-/// Runs a line, and looks what it did.
+/// Runs a line and checks what it did.
 fn check(line: &str, shell: &str) {
     let trace = trace(line, shell);
     let ours = [shell.to_owned(), "-c".to_owned(), line.to_owned()];
@@ -227,17 +227,17 @@ fn check(line: &str, shell: &str) {
     );
 }
 
-/// Whether these words begin with those. A program may add words of its own (`xargs`), not change them.
+/// Whether these words begin with the approved ones. A program may add words (`xargs`), not change them.
 fn begins(argv: &[String], approved: &[String]) -> bool {
     argv.len() >= approved.len() && argv.iter().zip(approved).all(|(got, want)| got == want)
 }
 
-/// What a line did.
+/// The recorded effects of a line.
 #[derive(Debug, Default)]
 struct Trace {
-    /// Everything it executed, with its words.
+    /// Every executed program, with its words.
     executed: Vec<Vec<String>>,
-    /// Calls that make, change or take away a file.
+    /// System calls that create, change or remove a file.
     changed: Vec<String>,
 }
 
@@ -247,7 +247,7 @@ fn trace(line: &str, shell: &str) -> Trace {
     fs::create_dir_all(work.join("src")).unwrap();
     fs::create_dir(&log).unwrap();
     fs::write(work.join("a.txt"), "a\nx\nb\n").unwrap();
-    // One log a process, so that no call is cut in two; strings in hex, so that none has to be guessed.
+    // One log for each process, so that no call is split; strings in hex, so that each is unambiguous.
     let child = Command::new("strace")
         .args([
             "-ff",
@@ -280,7 +280,7 @@ fn trace(line: &str, shell: &str) -> Trace {
             }
         }
     }
-    // The timeout around the shell is ours.
+    // The timeout around the shell is part of the test.
     trace
         .executed
         .retain(|argv| argv.get(1).is_none_or(|word| word != "20"));
@@ -297,7 +297,7 @@ fn trace(line: &str, shell: &str) -> Trace {
     trace
 }
 
-/// Whether a call changes what is on the disk. What goes to a sink does not.
+/// Whether a system call changes the disk. Writing to a sink does not.
 fn changes(call: &str) -> bool {
     let name = call.split('(').next().unwrap_or_default();
     let made = [
@@ -328,7 +328,7 @@ fn changes(call: &str) -> bool {
     !call.contains("= -1 ") && (writes || made.iter().any(|made| name.starts_with(made)))
 }
 
-/// The words of an `execve` as `strace -xx` writes it; the program by its last part.
+/// Returns the words of an `execve` as `strace -xx` writes it, the program by its last part.
 fn words(call: &str) -> Vec<String> {
     let list = call.split_once('[').unwrap().1;
     let list = list.split_once(']').unwrap().0;

@@ -1,5 +1,5 @@
-//! Calls to decide about, put together in a line, on a disk that is only told of: `/w` is the session's
-//! directory, `/more` another one of it.
+//! Builders for calls to decide about, on a disk that exists only in memory: `/w` is the session's directory,
+//! `/more` another one of it.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use harn_policy::{
 };
 use serde_json::{Value, json};
 
-/// A call that owns what it is made of.
+/// A call that owns its data.
 #[derive(Clone, Debug)]
 pub(crate) struct Owned {
     pub(crate) tool: String,
@@ -30,7 +30,7 @@ pub(crate) struct Owned {
     pub(crate) grants: Vec<Grant>,
 }
 
-/// A call of a tool that says nothing of itself, in the default mode.
+/// Returns a call of a tool that declares nothing, in the default mode.
 pub(crate) fn call(tool: &str) -> Owned {
     Owned {
         tool: tool.to_owned(),
@@ -47,17 +47,17 @@ pub(crate) fn call(tool: &str) -> Owned {
     }
 }
 
-/// A call that reads these.
+/// Returns a call that reads these paths.
 pub(crate) fn read(paths: &[&str]) -> Owned {
     call("read_file").kind(ToolKind::Read).paths(paths)
 }
 
-/// A call that edits these.
+/// Returns a call that edits these paths.
 pub(crate) fn edit(paths: &[&str]) -> Owned {
     call("edit_file").kind(ToolKind::Edit).paths(paths)
 }
 
-/// A call that runs this, as the shell reads it.
+/// Returns a call that runs this line, parsed by the shell reader.
 pub(crate) fn run(line: &str) -> Owned {
     call("run").kind(ToolKind::Execute).command(line)
 }
@@ -144,12 +144,12 @@ impl Owned {
     }
 }
 
-/// A policy from TOML.
+/// Parses a policy from TOML.
 pub(crate) fn policy(text: &str) -> ToolApprovalPolicy {
     ToolApprovalPolicy::from_toml("test", text).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-/// Decides, from TOML.
+/// Decides by a policy in TOML.
 pub(crate) fn decide(text: &str, call: &Owned) -> PolicyDecision {
     decide_by(&policy(text), call)
 }
@@ -161,7 +161,7 @@ pub(crate) fn decide_by(policy: &ToolApprovalPolicy, call: &Owned) -> PolicyDeci
     compiled.decide(&call.call())
 }
 
-/// What it comes to: `deny auto_deny "rm_*" 0`.
+/// Returns the action and its source as text: `deny auto_deny rm_* #0`.
 pub(crate) fn outcome(decision: &PolicyDecision) -> String {
     let action = match decision.action {
         PolicyAction::Allow => "allow",
@@ -184,7 +184,7 @@ pub(crate) fn outcome(decision: &PolicyDecision) -> String {
     text
 }
 
-/// A line made by hand, one list of words a command.
+/// Returns a line built by hand, from one list of words for each command.
 pub(crate) fn line(commands: &[&[&str]]) -> ShellLine {
     let simple = |argv: &&[&str]| SimpleCommand {
         argv: argv.iter().map(|&word| word.to_owned()).collect(),

@@ -1,4 +1,4 @@
-//! The world of `fixtures/policy/paths-world.json` on a real disk, and a probe that looks at it.
+//! The tree of `fixtures/policy/paths-world.json` on a real disk, and a probe that reads it.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,6 @@ use std::{
 use harn_policy::{PathEntry, PathProbe, SessionRoots};
 use serde::Deserialize;
 
-/// Looks at this disk.
 pub(crate) struct StdProbe;
 
 impl PathProbe for StdProbe {
@@ -48,7 +47,7 @@ struct Plan {
     links: BTreeMap<String, String>,
 }
 
-/// The world, gone when dropped.
+/// The tree on the disk, removed on drop.
 pub(crate) struct World {
     base: PathBuf,
     roots: SessionRoots,
@@ -57,7 +56,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Builds it in a temporary folder.
+    /// Builds the tree in a temporary folder.
     pub(crate) fn build() -> Self {
         let plan =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/policy/paths-world.json");
@@ -89,17 +88,17 @@ impl World {
         }
     }
 
-    /// The folder it is in, without links.
+    /// The folder that contains the tree, without links.
     pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
-    /// The directories of a session in it.
+    /// The directories of a session in the tree.
     pub(crate) fn roots(&self) -> &SessionRoots {
         &self.roots
     }
 
-    /// The links in the first of them, from there.
+    /// The links in the first directory, relative to it.
     pub(crate) fn links(&self) -> &[String] {
         &self.links
     }

@@ -1,4 +1,4 @@
-//! The table of lines in `fixtures/policy/shell.jsonl`, and the policy they are judged under.
+//! The table of lines in `fixtures/policy/shell.jsonl`, and the policy that decides about them.
 
 use std::{
     fs,
@@ -16,31 +16,30 @@ use serde_json::Value;
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Case {
-    /// What would be run.
+    /// The line to run.
     pub(crate) line: String,
-    /// What is decided about it.
+    /// The expected decision.
     #[serde(default)]
     pub(crate) decision: String,
-    /// The reason on the receipt.
+    /// The reason in the receipt.
     #[serde(default)]
     pub(crate) reason: String,
-    /// What the case is about.
+    /// The purpose of the case.
     pub(crate) why: String,
 }
 
-/// A file of the table's folder.
+/// Returns the path of a file in the folder of the table.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/policy")
         .join(name)
 }
 
-/// All cases.
 pub(crate) fn cases() -> Vec<Case> {
     table("shell.jsonl")
 }
 
-/// The cases of mode `auto`, where no rule speaks.
+/// Returns the cases of mode `auto`, without rules.
 pub(crate) fn auto_cases() -> Vec<Case> {
     table("shell-auto.jsonl")
 }
@@ -52,14 +51,14 @@ fn table(name: &str) -> Vec<Case> {
         .collect()
 }
 
-/// The policy they are judged under.
+/// Returns the policy for the table.
 pub(crate) fn policy() -> Policy {
     let text = fs::read_to_string(fixture("shell-policy.toml")).unwrap();
     let policy = ToolApprovalPolicy::from_toml("shell-policy.toml", &text).unwrap();
     policy.compile().unwrap()
 }
 
-/// Decides about a line.
+/// Decides about a line and returns the action, the reason and the parsed line.
 pub(crate) fn decide(
     policy: &Policy,
     line: &str,
