@@ -1,4 +1,4 @@
-//! Names, changes, and arguments held against schemas.
+//! Tests of names, changes, and the check of arguments.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -71,7 +71,7 @@ fn a_change_says_what_came_went_and_is_otherwise() {
     assert_eq!(change.changed, list(&["c"]));
     assert_eq!(change.total, 4);
     assert_eq!(after.change_from(&after), None);
-    // Another order is no change.
+    // A different order is no change.
     let turned = Catalogue::new([tool("d", ToolSource::Host), tool("b", ToolSource::Builtin)]);
     let same = Catalogue::new([tool("b", ToolSource::Builtin), tool("d", ToolSource::Host)]);
     assert_eq!(turned.change_from(&same), None);
@@ -237,7 +237,7 @@ fn a_schema_that_is_wrong_refuses_calls_and_nothing_else() {
             "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it refers to a schema elsewhere, which is not fetched"
         ],
     );
-    // What it refers to in itself is fine.
+    // References inside the schema are fine.
     check(
         json!({"$defs": {"n": {"type": "number"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}),
         json!({"a": 1}),
@@ -253,7 +253,7 @@ fn a_schema_that_is_wrong_refuses_calls_and_nothing_else() {
 fn a_hostile_pattern_gives_up() {
     let schema = json!({"properties": {"a": {"pattern": "^(a|a)*\\1b$"}}});
     let arguments = json!({"a": "a".repeat(40)});
-    // Whatever it says, it says it at once.
+    // The result does not matter; it must arrive at once.
     let _ = with_schema(schema).check("t", &arguments);
 }
 
@@ -305,7 +305,7 @@ fn references_that_double_are_not_followed() {
     );
 }
 
-/// Objects within objects.
+/// Returns objects nested to this depth.
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!({}), |inner, _| json!({"a": inner}))
 }
@@ -424,7 +424,7 @@ fn schemas_and_arguments_have_bounds() {
             "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it gives names by `$anchor`; refer by `#/$defs/NAME` instead"
         ],
     );
-    // A property may be called as a keyword is.
+    // A property may have the name of a keyword.
     check(
         json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}, "$anchor": {}}}),
         json!({"$ref": "x"}),

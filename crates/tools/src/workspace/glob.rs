@@ -1,11 +1,11 @@
-//! Files of a workspace by their names.
+//! Search for files of a workspace by name.
 
 use super::{Workspace, off_thread, relative};
 use crate::{search::SearchError, watch::GlobPattern};
 
 impl Workspace {
-    /// The first `limit` files that match a glob, in the order of their paths, and whether there are more.
-    /// Hidden files count only where the glob names one.
+    /// Returns the first `limit` files that match a glob, in the order of their paths, and whether there are more.
+    /// Hidden files match only if the glob names one.
     pub async fn glob(&self, glob: &str, limit: usize) -> Result<(Vec<String>, bool), SearchError> {
         let (workspace, glob) = (self.clone(), glob.to_owned());
         off_thread(move |stop| {

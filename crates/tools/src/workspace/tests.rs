@@ -1,4 +1,4 @@
-//! Walking small folders.
+//! Tests of walks through small folders.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -167,7 +167,7 @@ async fn grep_and_top() {
     assert_eq!(workspace.top().await.unwrap(), ["README.md", "src/"]);
 }
 
-/// Searching folder by folder and ranking once finds what one search finds, in the same order.
+/// A search folder by folder with one ranking returns the same hits in the same order as one search.
 #[tokio::test]
 async fn parts_are_ranked_as_the_whole() {
     let (dir, workspace) = workspace(&[

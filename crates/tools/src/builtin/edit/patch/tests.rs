@@ -1,4 +1,4 @@
-//! Patches that apply, and what is said of those that do not.
+//! Tests of patches that apply, and of the errors of those that do not.
 
 use expect_test::{Expect, expect};
 
@@ -37,7 +37,7 @@ fn hunks_are_applied() {
         &expect![[r#""one\nthree\nfour\nfive\n""#]],
     );
     check("", "@@ -0,0 +1,2 @@\n+a\n+b\n", &expect![[r#""a\nb\n""#]]);
-    // An empty line whose space was left out.
+    // An empty context line without its leading space.
     check(
         "a\n\nb\n",
         "@@ -1,3 +1,2 @@\n a\n\n-b\n",
