@@ -1,4 +1,4 @@
-//! Passages and ranking on texts small enough to count by hand.
+//! Tests of passages and ranking, on texts small enough to count by hand.
 
 use super::*;
 use crate::search::rank::{PER_TEXT, TOGETHER};
@@ -31,8 +31,7 @@ fn passages_overlap_and_end_with_the_text() {
     assert_eq!(spans(100), [(1, 40), (31, 70), (61, 100)]);
 }
 
-/// One plain word in texts without definitions, comments or telling paths: what is left is BM25 and
-/// the best line.
+/// One plain word in texts without definitions, comments or matching paths: only BM25 and the best line contribute.
 #[test]
 fn scores_are_bm25_and_the_best_line() {
     let query = SearchQuery::question("apple");
@@ -42,7 +41,7 @@ fn scores_are_bm25_and_the_best_line() {
     corpus.add("c", "fig lime pear plum");
     let hits = corpus.rank(10);
     assert_eq!(hits.len(), 1);
-    // By hand: see the test of the formula; one line that says the word once more adds its idf.
+    // Calculated by hand, see the test of the formula; the best line adds the idf of its word.
     let expected = 1.18237 + TOGETHER * 0.98083;
     assert!((hits[0].score - expected).abs() < 1e-4, "{}", hits[0].score);
 }

@@ -1,4 +1,4 @@
-//! Which shells are found, in which order, and why.
+//! Tests of discovery: the shells, their order and their sources.
 
 use expect_test::{Expect, expect};
 use harn_model::ShellPlatform::{Darwin, Linux, Windows};
@@ -15,7 +15,7 @@ fn check(world: &dyn ShellWorld, expected: Expect) {
 #[test]
 fn a_mac() {
     let world = FakeShellWorld {
-        // Users of a Mac do not stand in this file.
+        // On a Mac, users are not in this file.
         passwd: Some("root:*:0:0:System Administrator:/var/root:/bin/sh\n"),
         etc_shells: Some("# List of acceptable shells\n\n/bin/bash\n/bin/dash\n/bin/zsh\n"),
         ..FakeShellWorld::new(Darwin)
@@ -188,7 +188,7 @@ fn windows_has_three() {
             "PATH",
             r#"C:\Windows\system32;"C:\Program Files\PowerShell\7\";tools"#,
         )
-        // None of these is looked at on Windows.
+        // Windows ignores `SHELL`.
         .env("SHELL", "/bin/bash")
         .files(&[
             "/bin/bash",
@@ -234,7 +234,7 @@ fn names_lose_case_and_ending() {
              powershell [powershell.exe] fallback
         "#]],
     );
-    // A backslash is a letter like any other elsewhere.
+    // On other platforms a backslash is an ordinary character.
     let world = FakeShellWorld::new(Linux).env("SHELL", r"/opt/a\Fish");
     assert_eq!(discover(&world).shells[0].id, r"a\fish");
     let world = FakeShellWorld::new(Linux)
@@ -259,7 +259,7 @@ fn a_choice_counts_while_it_is_there() {
     assert_eq!(default_id(&[], Some("sh")), None);
 }
 
-/// Whatever machine this runs on.
+/// Works on any machine.
 #[test]
 fn this_machine() {
     let blank = ("SHELL".to_owned(), " ".to_owned());
