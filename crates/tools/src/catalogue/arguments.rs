@@ -75,7 +75,6 @@ fn compile(schema: &Value) -> Result<Validator, String> {
         })
 }
 
-/// Describes one problem.
 fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
     let at = place(error.instance_path());
     let of = |name: &str| match at.as_str() {

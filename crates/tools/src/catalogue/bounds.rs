@@ -1,4 +1,4 @@
-//! Limits on the work that a schema causes, by itself and in a validation. A schema comes from a server or a host,
+//! Limits on the work that a schema causes, by itself and in a validation. A server or a host supplies the schema,
 //! and the code that walks it recurses: one that is too deep would overflow the stack, one that is too wide would
 //! never finish.
 //!

@@ -1,4 +1,4 @@
-//! What a search of somebody else may answer.
+//! Tests of the answers of a custom search.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::tool;
 use crate::tool_search::{ToolIndex, ToolSearchFn, ToolSearchOutcome, ToolSearchStrategy};
 
-/// Answers this, whatever is asked.
+/// A search that always returns this answer.
 struct FixedSearchAnswer(Result<Value, String>);
 
 #[async_trait]
@@ -46,7 +46,7 @@ async fn every_shape_is_understood() {
         json!(["b", "a"]),
         json!(r#"["b", "a"]"#),
         json!(r#"{"result": {"tool_names": ["b", "a"]}}"#),
-        // Unknown names and repetitions are left out.
+        // Unknown names and repetitions are dropped.
         json!({"tool_names": ["nobody", "b", "a", "b"], "more": 1}),
     ] {
         check(answer, &names).await;
@@ -105,7 +105,7 @@ async fn a_failure_is_told_in_its_own_words() {
         outcome.diagnostic.unwrap(),
         "the search failed: index is rebuilding"
     );
-    // A blank query finds nothing, whoever searches.
+    // A blank query finds nothing with any strategy.
     let outcome = ask(Ok(json!(["a"])), " ").await;
     assert!(outcome.tool_names.is_empty());
     assert!(outcome.diagnostic.unwrap().contains("blank"));

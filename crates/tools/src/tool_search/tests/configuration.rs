@@ -1,4 +1,4 @@
-//! What a configuration may say.
+//! Tests of the configuration.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What holds for any tools and any query.
+//! Properties that are true for any tools and any query.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -73,14 +73,14 @@ proptest! {
         }
     }
 
-    /// Looking at words instead of whole texts finds the same.
+    /// Matching words instead of whole texts gives the same results.
     #[test]
     fn parts_are_found_as_in_the_text(tools in tools(), query in "[a-z0-9ü]{1,4}") {
         let index = ToolIndex::new(&tools);
         let found: BTreeSet<_> = index.by_parts(&counted(&query)).iter().map(|it| it.0).collect();
         for (place, name) in index.names().enumerate() {
             let text = index.text(name).unwrap().to_lowercase();
-            // The tag tells where a tool is from and is no part that counts.
+            // The tag names the source of a tool and does not count as a part.
             let text = text.split("\nmcp:").next().unwrap();
             prop_assert_eq!(found.contains(&place), text.contains(&query), "{} in {}", query, text);
         }

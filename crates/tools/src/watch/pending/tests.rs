@@ -1,4 +1,4 @@
-//! Merging, as tables: files before, what happens to them, what is told.
+//! Tests of merging, as tables: files before, changes, and reported events.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
 const CREATED: EventKind = EventKind::Create(CreateKind::File);
 const REMOVED: EventKind = EventKind::Remove(RemoveKind::File);
 
-/// A disk of names that tells a `UnreportedChanges` what happens on it, as the scout does.
+/// A fake disk that reports its changes to `UnreportedChanges`, as the scanner does.
 struct FakeDisk {
     files: BTreeSet<String>,
     pending: UnreportedChanges,
@@ -80,7 +80,7 @@ fn what_belongs_together_is_one_event() {
         ("", "+a ~a -a +a", "create a"),
         ("a", "-a +a ~a", "modify a"),
         ("a b", "~b ~a", "modify a; modify b"),
-        // Renames, once and in a row.
+        // Renames, single and chained.
         ("a", "a>b", "rename a b"),
         ("a", "a>b ~b", "rename a b"),
         ("a", "a>b b>c", "rename a c"),
@@ -88,15 +88,15 @@ fn what_belongs_together_is_one_event() {
         ("", "+a a>b", "create b"),
         ("a", "a>b -b", "remove a"),
         ("a", "a>b -b +b", "remove a; create b"),
-        // Editors: to a new file beside, then over the old one.
+        // Editors: write a new file in the same folder, then rename it over the old one.
         ("a", "+t ~t t>a", "modify a"),
-        // Editors: the old one aside, a new one, the old one gone or kept.
+        // Editors: rename the old file, write a new one, then remove or keep the old one.
         ("a", "a>a~ +a ~a -a~", "modify a"),
         ("a", "a>a~ +a ~a", "modify a; create a~"),
-        // Over another that was known: the other changed, this one is gone.
+        // A rename over a known file: the target is modified, the source is removed.
         ("a b", "a>b", "remove a; modify b"),
         ("a b", "a>t b>a t>b", "modify a; modify b"),
-        // Folders take their files along.
+        // A folder moves with its files.
         ("d/a d/b x", "d>e", "rename d/a e/a; rename d/b e/b"),
         ("d/a", "d>e e/a>e/b", "rename d/a e/b"),
         ("d/a", "d>e e>f", "rename d/a f/a"),
@@ -148,7 +148,7 @@ fn a_burst_starts_anew_when_it_was_taken() {
     assert_eq!(kinds, ["create", "modify", "rename", "remove"]);
 }
 
-/// A scan may see a file before its creation is heard of.
+/// A scan may find a file before its creation event arrives.
 #[test]
 fn what_is_created_was_not_there() {
     let mut pending = UnreportedChanges::default();

@@ -1,4 +1,4 @@
-//! Folders and files against a system's watcher that only takes notes: what it would say is said by the test.
+//! Tests with a fake system watcher that only records folders; the tests send the events.
 
 use std::{
     os::unix::fs::symlink,
@@ -209,7 +209,7 @@ fn a_new_folder_is_watched_with_what_is_in_it() {
     scene.hear(created(true), "n");
     assert_eq!(scene.folders(), ["", "n", "n/m"]);
     assert_eq!(scene.summary(), "create n/m/b");
-    // What the watch on `n` says late is known already.
+    // The late event of the watch on `n` is already known.
     scene.hear(created(true), "n/m");
     assert_eq!(scene.summary(), "");
     assert_eq!(scene.shared.named().len(), 2);
@@ -226,7 +226,7 @@ fn a_moved_folder_takes_its_files_along() {
         .add_path(scene.root.join("d"))
         .add_path(scene.root.join("f"));
     scene.scout.hear(Ok(both));
-    // The folder says itself that it moved, by its old name.
+    // The folder itself also reports its move, by its old name.
     scene.hear(renamed(RenameMode::From), "d");
     assert_eq!(scene.folders(), ["", "f", "f/e"]);
     assert_eq!(scene.summary(), "rename d/a f/a; rename d/e/b f/e/b");
@@ -243,7 +243,7 @@ fn a_folder_that_leaves_takes_its_files_away() {
     assert_eq!(scene.shared.named().len(), 1);
 }
 
-/// Another folder took the place before the first was missed: its files are others.
+/// A different folder took the name before the removal event arrived: its files are different.
 #[test]
 fn a_replaced_folder_has_other_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/b"], "**");
@@ -261,7 +261,7 @@ fn a_replaced_folder_has_other_files() {
 fn new_rules_mean_other_files_and_tell_of_none() {
     let mut scene = ScannerFixture::new(&["a.rs", "gen/b.rs", "gen/deep/c.rs", "d.rs"], "**/*.rs");
     write(&scene.root.join(".gitignore"), "gen\n");
-    // Removed in the same moment: that is a change.
+    // Removed at the same time: that is a change.
     fs::remove_file(scene.root.join("d.rs")).unwrap();
     scene.hear(created(false), ".gitignore");
     assert_eq!(scene.folders(), [""]);
@@ -280,7 +280,7 @@ fn new_rules_mean_other_files_and_tell_of_none() {
     assert_eq!(scene.summary(), "modify gen/b.rs");
 }
 
-/// As when a tree is unpacked: the rules come first, and by the time they are read the rest is there.
+/// As in the unpacking of a tree: the rules arrive first, and when they are read the rest exists.
 #[test]
 fn what_came_with_the_rules_is_told() {
     let mut scene = ScannerFixture::new(&["d/a"], "**");
@@ -312,7 +312,7 @@ fn after_an_overflow_everything_is_looked_at() {
     assert!(told[2].error.as_ref().unwrap().contains("missed"));
 }
 
-/// The queue between hearing and looking is bounded too.
+/// The queue between the watcher and the scanner is bounded too.
 #[test]
 fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
     let scene = ScannerFixture::new(&["a"], "**");
@@ -366,7 +366,7 @@ fn a_root_that_is_gone_is_told() {
     assert!(scene.folders().is_empty());
 }
 
-/// What the system says of other places, of links and late is no change of a watched file.
+/// Events about other paths, about links, and late events are no change of a watched file.
 #[tokio::test(start_paused = true)]
 async fn what_is_not_meant_wakes_nobody() {
     let mut scene = ScannerFixture::new(&["a.rs"], "**/*.rs");
@@ -384,7 +384,7 @@ async fn what_is_not_meant_wakes_nobody() {
     assert!(waited.is_err());
 }
 
-/// Which files there are is for rules to say, and they know nothing of the system's words.
+/// The rules decide which files may be disclosed, and they do not see the system's messages.
 #[test]
 fn the_systems_own_words_are_not_told() {
     let mut scene = ScannerFixture::new(&["a.rs", "secret/key.rs"], "**/*.rs");
@@ -417,7 +417,7 @@ fn the_systems_own_words_are_not_told() {
         assert!(text.contains(words) && !text.contains("secret"), "{text}");
         assert!(!event.raw_kind.contains("secret"), "{event:?}");
     }
-    // Where it is about a known place, that decides whether it is told.
+    // An error about a known path is reported with it, so that the rules can decide.
     scene
         .scout
         .hear(Err(notify::Error::path_not_found().add_path(inside)));
