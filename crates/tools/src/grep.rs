@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_lines_and_stops_at_its_limits() {
+    fn take_finds_lines_and_stops_at_its_limits() {
         let regex = compile(r"fn \w+").unwrap();
         let mut found = GrepResult::default();
         assert!(found.take(&regex, "a.rs", "  fn one() {\nlet x;\n}\nfn two()"));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_pattern_or_too_large_a_one() {
+    fn compile_rejects_an_invalid_or_too_large_pattern() {
         for pattern in ["(", "a{99999}{99999}"] {
             assert!(
                 matches!(compile(pattern), Err(SearchError::Pattern(_))),

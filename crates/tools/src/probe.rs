@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_what_stands_there() {
+    fn probe_finds_entries_and_names_that_differ_in_case() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir(at("folder")).unwrap();

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_an_item() {
+    fn short_item_formats_a_list_item() {
         assert_eq!(short_item("a", 3, "x `y`"), "- `a:3` — `` x `y` ``\n");
         assert_eq!(short_item("a", 3, ""), "- `a:3`\n");
     }

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn outputs_are_kept_for_their_session_alone() {
+    async fn outputs_are_private_and_never_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let outputs = OutputFolder::new(dir.path().join("files"));
         let place = outputs.place(&ToolCallId::new("call-1")).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_names_are_outputs() {
+    fn only_plain_names_count_as_outputs() {
         let outputs = OutputFolder::new("/state/files".into());
         for (path, expected) in [
             ("/state/files/outputs/call-1.txt", true),

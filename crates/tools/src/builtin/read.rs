@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_of_lines_is_shown() {
+    fn a_window_surrounds_the_requested_line() {
         let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
         let range = |line| window("a", &text, line).0;
         assert_eq!(range(None), 0..40);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_where_the_next_begins() {
+    fn a_page_names_the_first_line_of_the_next() {
         let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
         let whole = page("a.rs", &text, None, None);
         assert!(whole.starts_with("```rust\nline 1\n") && whole.ends_with("line 100\n```\n"));

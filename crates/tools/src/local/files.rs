@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_says_what_is_wrong() {
+    fn a_read_error_states_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let file = |name: &str| place(dir.path(), name);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_was_not_there_is_not_followed() {
+    fn a_link_in_a_located_path_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         let at = |name: &str| root.join(name);

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_survive_being_cut_anywhere() {
+    fn characters_split_between_reads_are_decoded() {
         let text = "aß→𝄞z";
         for at in 0..=text.len() {
             let (left, right) = text.as_bytes().split_at(at);
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_become_replacement_characters() {
+    fn invalid_bytes_become_replacement_characters() {
         assert_eq!(decode(&[b"a\xffb"]), "a\u{FFFD}b");
         assert_eq!(decode(&[b"a\xe2\x86", b"b"]), "a\u{FFFD}b");
         assert_eq!(decode(&[b"a\xe2\x86"]), "a\u{FFFD}");
     }
 
     #[test]
-    fn the_end_is_kept_on_character_boundaries() {
+    fn the_tail_begins_at_a_character_boundary() {
         let keep = |limit, parts: &[&str]| {
             let mut tail = OutputTail::new(limit);
             parts.iter().for_each(|part| tail.push(part));

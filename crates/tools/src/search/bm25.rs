@@ -31,7 +31,7 @@ mod tests {
 
     /// Calculated by hand for three passages of 4, 6 and 2 words (mean 4), one of which has the word.
     #[test]
-    fn agrees_with_a_calculation_by_hand() {
+    fn bm25_agrees_with_a_calculation_by_hand() {
         // ln(1 + (3 - 1 + 0.5) / (1 + 0.5)) = ln(2.66667)
         near(idf(3, 1), 0.98083);
         // ln(1 + 0.5 / 3.5)
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counts_for_nothing() {
+    fn a_word_that_does_not_occur_has_no_weight() {
         near(weight(1.2, idf(3, 1), 0.0, 4, 4.0), 0.0);
         near(weight(1.2, 1.0, 1.0, 0, 0.0), 1.0);
     }

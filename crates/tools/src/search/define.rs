@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_names_in_the_usual_languages() {
+    fn names_are_found_in_common_languages() {
         for (line, name) in [
             ("pub(crate) async fn run(mut self) {", "run"),
             ("    fn poll(", "poll"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_everything_else_alone() {
+    fn other_lines_define_no_name() {
         for line in [
             "",
             "// fn commented()",

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_within_blocks_are_followed() {
+    fn nested_code_blocks_are_tracked() {
         let text = "a\n````text\nb\n  ```rust\n  c\n  ```\n````\nd\n~~~\ne\n```\n~~~\nf `x`\n";
         let mut quoting = CodeBlockTracker::default();
         let free: Vec<_> = text.lines().filter(|line| !quoting.next(line)).collect();

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_keeps_its_meaning() {
+    fn a_question_drops_its_stop_words() {
         assert_eq!(terms("Where is the journal written?"), ["journal", "writ"]);
         let query = SearchQuery::question("Where is the journal written?");
         assert_eq!(query.words(), ["journal", "written"]);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_words_and_neighbours() {
+    fn names_are_words_and_adjacent_words() {
         let query = SearchQuery::question("where is the session task run");
         let meant = |name: &str| query.names.get(name).map(|name| name.meant);
         assert_eq!(meant("session"), Some(false));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_were_not_seen_are_named() {
+    fn words_without_returns_unseen_words() {
         let query = SearchQuery::question("SessionTask writes journals");
         let seen = 1 << query.terms["task"] | 1 << query.terms["journal"];
         assert_eq!(query.words_without(seen), ["writes"]);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn scanning_counts_wholes_and_parts() {
+    fn scan_counts_whole_words_and_parts() {
         let query = SearchQuery::question("SessionTask writes");
         let mut found = Vec::new();
         let line = "fn run(SessionTask, session_task, written)";
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pasted_page_is_cut_short() {
+    fn a_pasted_page_is_truncated() {
         let page: String = (0..500).map(|n| format!("word{n}_x ")).collect();
         assert!(SearchQuery::question(&page).terms.len() <= MAX_TERMS);
         assert!(SearchQuery::question(&"x".repeat(MAX_WORD + 1)).is_empty());

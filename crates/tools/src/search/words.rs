@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_cut_at_humps_and_underscores() {
+    fn identifiers_are_split_at_capitals_and_underscores() {
         assert_eq!(split("session_task"), ["session", "task"]);
         assert_eq!(split("SessionTask"), ["Session", "Task"]);
         assert_eq!(split("sessionTaskId"), ["session", "Task", "Id"]);
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_into_words() {
+    fn lines_are_split_into_words() {
         let got: Vec<_> = words("pub fn read_text(&self) -> Größe; // what's up?").collect();
         let expected = ["pub", "fn", "read_text", "self", "Größe", "what", "s", "up"];
         assert_eq!(got, expected);
     }
 
     #[test]
-    fn forms_of_a_word_come_together() {
+    fn forms_of_a_word_have_one_stem() {
         for family in [
             &["write", "writes", "writing", "written", "wrote"][..],
             &["run", "runs", "running", "ran"],

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_shown_with_what_is_known_of_them() {
+    fn the_command_lists_servers_with_state_and_tools() {
         let server = |name: &str, state, tools, error: Option<&str>| McpServerStatus {
             name: name.to_owned(),
             state,

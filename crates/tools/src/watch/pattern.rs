@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches() {
+    fn a_glob_matches_paths() {
         let table = [
             ("*.rs", "a.rs", true),
             ("*.rs", "src/a.rs", false),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn which_folders_are_worth_a_watch() {
+    fn may_hold_accepts_folders_that_can_contain_matches() {
         let table = [
             ("*.rs", "", true),
             ("*.rs", "src", false),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_files_are_meant_by_naming_one() {
+    fn a_glob_includes_hidden_files_by_naming_one() {
         let table = [
             ("**", false),
             ("*.rs", false),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_would_be_right() {
+    fn an_error_suggests_a_correct_glob() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         let inside = dir.path().join("src/*.rs");

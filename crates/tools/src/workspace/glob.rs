@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn globs_pass_over_what_is_ignored_or_hidden() {
+    async fn globs_skip_ignored_and_hidden_files() {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in [
             (".gitignore", "target/\n*.log\n"),

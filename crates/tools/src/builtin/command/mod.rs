@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_are_put_into_words() {
+    fn how_describes_the_end_of_a_command() {
         let exit = |code, signal: Option<&str>| {
             let signal = signal.map(str::to_owned);
             let (output, truncated) = (String::new(), false);

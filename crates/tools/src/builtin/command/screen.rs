@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_have_no_gap_up_to_their_limit() {
+    fn updates_cover_all_output_up_to_the_limit() {
         let mut screen = CommandScreen::default();
         let mut joined = OutputText::new(usize::MAX);
         let mut whole = String::new();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_an_update_has_the_end() {
+    fn updates_above_the_limit_show_only_the_end() {
         let mut screen = CommandScreen::default();
         for _ in 0..STREAMED {
             screen.output("→");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_shown_instead_of_output() {
+    fn a_terminal_replaces_the_output() {
         let mut screen = CommandScreen::default();
         screen.terminal("term-1");
         let terminal = ToolContent::Terminal {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_shown_goes_into_a_file_from_the_beginning() {
+    fn long_output_is_written_to_a_file_completely() {
         let dir = tempfile::tempdir().unwrap();
         let outputs = OutputFolder::new(dir.path().to_owned());
         let place = outputs.place(&"call-1".into()).unwrap();

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_is_replaced() {
+    fn a_single_match_is_replaced() {
         check("a b c", "b", "x", false, &expect![[r#""a x c""#]]);
         check("a b c", "b ", "", false, &expect![[r#""a c""#]]);
         check("aaa", "aa", "b", false, &expect![[r#""ba""#]]);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn several_only_if_all_are_meant() {
+    fn several_matches_need_replace_all() {
         check("a\nb\na\n", "a", "x", true, &expect![[r#""x\nb\nx\n""#]]);
         check(
             "a\nb\na\n",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is_near() {
+    fn an_error_hints_at_a_similar_text() {
         check(
             "a\n",
             "b",

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn only_web_addresses_without_credentials_parse() {
         let parse = FetchAddress::parse;
         check(
             parse(" https://a.example/x?q=1#part "),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn media_types_of_text() {
+    fn is_text_detects_media_types_of_text() {
         for (kind, expected) in [
             ("text/html; charset=utf-8", true),
             ("Application/JSON", true),

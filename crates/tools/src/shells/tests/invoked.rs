@@ -28,7 +28,7 @@ fn check(command: Value, expected: Expect) {
 }
 
 #[test]
-fn login_and_interactive_where_they_mean_something() {
+fn login_and_interactive_apply_to_posix_shells_only() {
     let of = |id: &str, login: bool, interactive: bool| json!({"shell_id": id, "command": "ls", "login": login, "interactive": interactive});
     check(
         of("zsh", false, false),
@@ -99,7 +99,7 @@ fn a_shell_with_only_an_id_is_looked_up() {
 }
 
 #[test]
-fn somebody_must_say_which() {
+fn a_command_must_name_a_shell() {
     for command in [
         json!({"command": "ls"}),
         json!({"command": "ls", "shell": {}}),
@@ -111,7 +111,7 @@ fn somebody_must_say_which() {
 }
 
 #[test]
-fn what_is_not_known_of_a_shell_is_not_sent() {
+fn unknown_properties_of_a_shell_are_not_sent() {
     let given = GivenShell {
         path: Some("/opt/xsh".to_owned()),
         ..GivenShell::default()

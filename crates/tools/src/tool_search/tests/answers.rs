@@ -38,7 +38,7 @@ async fn check(answer: Value, expected: &Expect) {
 }
 
 #[tokio::test]
-async fn every_shape_is_understood() {
+async fn every_answer_shape_is_parsed() {
     let names = expect![[r#"{"tool_names":["b","a"]}"#]];
     for answer in [
         json!({"tool_names": ["b", "a"]}),
@@ -62,14 +62,14 @@ async fn every_shape_is_understood() {
 }
 
 #[tokio::test]
-async fn no_more_than_twenty_are_taken() {
+async fn an_answer_is_truncated_to_twenty_names() {
     let all: Vec<_> = ('a'..='z').map(String::from).collect();
     let outcome = ask(Ok(json!(all)), "anything").await;
     assert_eq!(outcome.tool_names, all[..20]);
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_told() {
+async fn an_invalid_answer_becomes_a_diagnostic() {
     check(
         json!({"names": ["a"]}),
         &expect![[r#"{"tool_names":[],"diagnostic":"the search failed: its answer must have a list tool_names"}"#]],
@@ -98,7 +98,7 @@ async fn what_makes_no_sense_is_told() {
 }
 
 #[tokio::test]
-async fn a_failure_is_told_in_its_own_words() {
+async fn a_failed_search_returns_its_error_as_diagnostic() {
     let outcome = ask(Err("index is rebuilding".to_owned()), "anything").await;
     assert_eq!(outcome.tool_names, [""; 0]);
     assert_eq!(

@@ -42,7 +42,7 @@ fn a_promotion_is_in_effect_from_the_next_boundary_on() {
 }
 
 #[test]
-fn the_oldest_make_room() {
+fn the_oldest_promotions_are_removed_first() {
     let mut promotions = ToolPromotions::new(Some(100));
     assert_eq!(promote(&mut promotions, "a b"), "a b");
     assert_eq!(promote(&mut promotions, "c d"), "c d");
@@ -66,7 +66,7 @@ fn the_oldest_make_room() {
 }
 
 #[test]
-fn what_was_found_together_does_not_push_each_other_out() {
+fn results_of_one_search_do_not_displace_each_other() {
     let mut promotions = ToolPromotions::new(Some(50));
     promote(&mut promotions, "a");
     // d is best and fits together with a; c would fit only in place of d.
@@ -94,7 +94,7 @@ fn sizes_are_estimated_from_json() {
 }
 
 #[test]
-fn a_tenth_of_the_context_is_enough() {
+fn search_is_needed_above_a_tenth_of_the_context() {
     assert!(!needed(20_000, 200_000));
     assert!(needed(20_001, 200_000));
     assert!(!needed(0, 0));
@@ -124,7 +124,7 @@ fn names(tools: &[&ToolSpec]) -> String {
 }
 
 #[test]
-fn it_switches_itself_on_for_a_large_catalogue() {
+fn auto_mode_switches_on_for_a_large_catalogue() {
     let tools = [builtin("read_file"), tool("issue", "Opens an issue", &[])];
     let tokens = catalogue_tokens(&tools);
     let search = search(ToolSearchSwitch::Auto, &[]);
@@ -140,7 +140,7 @@ fn it_switches_itself_on_for_a_large_catalogue() {
 }
 
 #[test]
-fn tools_of_hosts_and_servers_are_left_to_be_found() {
+fn tools_of_hosts_and_servers_are_deferred() {
     let of = |name: &str, source| ToolSpec {
         source,
         ..tool(name, "", &[])
@@ -164,7 +164,7 @@ fn tools_of_hosts_and_servers_are_left_to_be_found() {
 }
 
 #[test]
-fn something_must_be_left_to_call() {
+fn set_catalogue_rejects_a_catalogue_without_a_visible_tool() {
     let tools = [tool("issue", "", &[])];
     let search_all = search(ToolSearchSwitch::On, &[]);
     let refused = search_all.set_catalogue(&tools, 1_000);
@@ -181,7 +181,7 @@ fn something_must_be_left_to_call() {
 
 #[cfg(feature = "argument-checks")]
 #[test]
-fn the_search_tool_reads_and_says_what_it_takes() {
+fn the_search_tool_is_read_only_and_has_a_schema() {
     let options = ToolSearchOptions {
         switch: ToolSearchSwitch::On,
         name: "find_tool".to_owned(),

@@ -70,7 +70,7 @@ fn greps() -> ToolIndex {
 }
 
 #[test]
-fn where_words_stand_counts_as_calculated_by_hand() {
+fn by_parts_agrees_with_a_calculation_by_hand() {
     let index = greps();
     let found = named(&index, index.by_parts(&counted("grep")));
     let expected = [
@@ -116,7 +116,7 @@ fn fusion_agrees_with_a_calculation_by_hand() {
 }
 
 #[test]
-fn lists_are_fused_as_far_as_four_times_what_is_answered() {
+fn fusion_uses_the_first_eighty_of_each_list() {
     let tools: Vec<_> = (0..100)
         .map(|at| tool(&format!("log_{at:02}"), "", &[]))
         .collect();
@@ -133,7 +133,7 @@ fn lists_are_fused_as_far_as_four_times_what_is_answered() {
 }
 
 #[test]
-fn what_is_searched_of_a_tool() {
+fn the_text_of_a_tool_has_its_name_parameters_and_server() {
     let mut remote = tool(
         "createIssue",
         "Opens an issue",
@@ -200,7 +200,7 @@ fn patterns_rank_by_how_often_they_match() {
 }
 
 #[test]
-fn bad_patterns_are_told() {
+fn an_invalid_pattern_becomes_a_diagnostic() {
     check(
         ToolRanking::Regex,
         "gr(ep",
@@ -229,7 +229,7 @@ fn bad_patterns_are_told() {
 }
 
 #[test]
-fn nothing_to_look_for_finds_nothing() {
+fn a_blank_or_too_long_query_finds_nothing() {
     for ranking in ToolRanking::ALL {
         let blank = expect!["the query is blank; say in a few words what the tool should do"];
         check(ranking, " \n", blank);

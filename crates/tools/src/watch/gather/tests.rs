@@ -47,7 +47,7 @@ async fn a_burst_ends_when_it_is_quiet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endless_burst_is_told_in_pieces() {
+async fn an_endless_burst_is_reported_in_pieces() {
     let shared = WatchState::new("/root".into());
     let mut burst = ChangeBurst::default();
     let mut told = None;
@@ -67,7 +67,7 @@ async fn an_endless_burst_is_told_in_pieces() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_to_nothing_is_not_told() {
+async fn a_created_and_removed_file_is_not_reported() {
     let shared = WatchState::new("/root".into());
     let mut burst = ChangeBurst::default();
     create(&shared, "a");
@@ -78,7 +78,7 @@ async fn what_comes_to_nothing_is_not_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_wait_for_who_comes_later() {
+async fn changes_wait_for_a_later_call() {
     let shared = WatchState::new("/root".into());
     create(&shared, "a");
     advance(ms(10_000)).await;
@@ -88,7 +88,7 @@ async fn changes_wait_for_who_comes_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_is_woken() {
+async fn a_change_wakes_the_waiting_task() {
     let shared = std::sync::Arc::new(WatchState::new("/root".into()));
     let waiting = tokio::spawn({
         let shared = shared.clone();

@@ -69,7 +69,7 @@ fn told(before: &str, steps: &str) -> Vec<FsWatchEvent> {
 }
 
 #[test]
-fn what_belongs_together_is_one_event() {
+fn related_changes_become_one_event() {
     let table = [
         ("", "+a", "create a"),
         ("", "+a ~a ~a", "create a"),
@@ -112,7 +112,7 @@ fn what_belongs_together_is_one_event() {
 }
 
 #[test]
-fn an_event_names_its_paths_and_what_the_system_said() {
+fn an_event_has_its_paths_and_the_raw_kind() {
     let table = [
         ("", "+s/a ~s/a", "Create(File)"),
         ("s/a", "~s/a", "Modify(Data(Any))"),
@@ -133,7 +133,7 @@ fn an_event_names_its_paths_and_what_the_system_said() {
 }
 
 #[test]
-fn a_burst_starts_anew_when_it_was_taken() {
+fn take_resets_the_changes() {
     let mut disk = FakeDisk {
         files: BTreeSet::new(),
         pending: UnreportedChanges::default(),
@@ -150,7 +150,7 @@ fn a_burst_starts_anew_when_it_was_taken() {
 
 /// A scan may find a file before its creation event arrives.
 #[test]
-fn what_is_created_was_not_there() {
+fn a_created_file_did_not_exist_before() {
     let mut pending = UnreportedChanges::default();
     pending.touch(Path::new("a"), true, true, CREATED);
     assert_eq!(pending.take(Path::new("/"))[0].kind, "create");
@@ -160,7 +160,7 @@ fn what_is_created_was_not_there() {
 }
 
 #[test]
-fn too_many_changes_are_said_to_be_missed_once() {
+fn an_overflow_is_reported_as_missed_once() {
     let mut pending = UnreportedChanges::default();
     for file in 0..MAX_PATHS + 10 {
         let path = format!("{file:05}");
@@ -188,7 +188,7 @@ fn too_many_changes_are_said_to_be_missed_once() {
 }
 
 #[test]
-fn troubles_are_told_once_and_not_without_end() {
+fn failures_are_reported_once_and_up_to_a_limit() {
     let mut pending = UnreportedChanges::default();
     for _ in 0..3 {
         pending.trouble(Some(Path::new("s")), "Error", "no".to_owned());

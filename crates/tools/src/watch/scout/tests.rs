@@ -135,7 +135,7 @@ const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
 const REMOVED: EventKind = EventKind::Remove(RemoveKind::Any);
 
 #[test]
-fn ignored_folders_cost_nothing() {
+fn ignored_folders_are_not_watched() {
     let files = [
         "a.rs",
         "src/b.rs",
@@ -167,7 +167,7 @@ fn ignored_folders_cost_nothing() {
 }
 
 #[test]
-fn too_few_watches_are_told_with_what_to_do() {
+fn an_exceeded_watch_limit_is_reported_with_advice() {
     let files = ["a/1", "b/2", "c/d/3"];
     let error = ScannerFixture::with_room(&files, "**", 2).err().unwrap();
     let expected = WatchError::TooManyFolders {
@@ -203,7 +203,7 @@ fn too_few_watches_are_told_with_what_to_do() {
 }
 
 #[test]
-fn a_new_folder_is_watched_with_what_is_in_it() {
+fn a_new_folder_is_watched_with_its_content() {
     let mut scene = ScannerFixture::new(&["a"], "**");
     write(&scene.root.join("n/m/b"), "");
     scene.hear(created(true), "n");
@@ -216,7 +216,7 @@ fn a_new_folder_is_watched_with_what_is_in_it() {
 }
 
 #[test]
-fn a_moved_folder_takes_its_files_along() {
+fn a_moved_folder_renames_its_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     fs::rename(scene.root.join("d"), scene.root.join("f")).unwrap();
     scene.hear(renamed(RenameMode::From), "d");
@@ -233,7 +233,7 @@ fn a_moved_folder_takes_its_files_along() {
 }
 
 #[test]
-fn a_folder_that_leaves_takes_its_files_away() {
+fn a_folder_moved_out_of_the_root_removes_its_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
@@ -245,7 +245,7 @@ fn a_folder_that_leaves_takes_its_files_away() {
 
 /// A different folder took the name before the removal event arrived: its files are different.
 #[test]
-fn a_replaced_folder_has_other_files() {
+fn a_replaced_folder_reports_its_different_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/b"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
@@ -258,7 +258,7 @@ fn a_replaced_folder_has_other_files() {
 }
 
 #[test]
-fn new_rules_mean_other_files_and_tell_of_none() {
+fn new_rules_change_the_files_without_events() {
     let mut scene = ScannerFixture::new(&["a.rs", "gen/b.rs", "gen/deep/c.rs", "d.rs"], "**/*.rs");
     write(&scene.root.join(".gitignore"), "gen\n");
     // Removed at the same time: that is a change.
@@ -282,7 +282,7 @@ fn new_rules_mean_other_files_and_tell_of_none() {
 
 /// As in the unpacking of a tree: the rules arrive first, and when they are read the rest exists.
 #[test]
-fn what_came_with_the_rules_is_told() {
+fn files_created_with_the_rules_are_reported() {
     let mut scene = ScannerFixture::new(&["d/a"], "**");
     write(&scene.root.join(".gitignore"), "*.log\n");
     write(&scene.root.join("d/b"), "");
@@ -299,7 +299,7 @@ fn what_came_with_the_rules_is_told() {
 }
 
 #[test]
-fn after_an_overflow_everything_is_looked_at() {
+fn an_overflow_causes_a_full_scan() {
     let mut scene = ScannerFixture::new(&["a", "old/b"], "**");
     write(&scene.root.join("new/c"), "");
     fs::remove_dir_all(scene.root.join("old")).unwrap();
@@ -314,7 +314,7 @@ fn after_an_overflow_everything_is_looked_at() {
 
 /// The queue between the watcher and the scanner is bounded too.
 #[test]
-fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
+fn a_full_queue_causes_a_full_scan() {
     let scene = ScannerFixture::new(&["a"], "**");
     let (wake, heard) = std::sync::mpsc::sync_channel(2);
     let missed = Arc::new(AtomicBool::new(false));
@@ -353,7 +353,7 @@ fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_told() {
+fn a_removed_root_is_reported() {
     let mut scene = ScannerFixture::new(&["a"], "**");
     fs::remove_dir_all(scene.dir.path()).unwrap();
     scene.hear(REMOVED, "a");
@@ -368,7 +368,7 @@ fn a_root_that_is_gone_is_told() {
 
 /// Events about other paths, about links, and late events are no change of a watched file.
 #[tokio::test(start_paused = true)]
-async fn what_is_not_meant_wakes_nobody() {
+async fn events_about_other_files_wake_no_task() {
     let mut scene = ScannerFixture::new(&["a.rs"], "**/*.rs");
     symlink(scene.root.join("a.rs"), scene.root.join("link.rs")).unwrap();
     write(&scene.root.join("note.txt"), "");
@@ -386,7 +386,7 @@ async fn what_is_not_meant_wakes_nobody() {
 
 /// The rules decide which files may be disclosed, and they do not see the system's messages.
 #[test]
-fn the_systems_own_words_are_not_told() {
+fn messages_of_the_system_are_not_reported() {
     let mut scene = ScannerFixture::new(&["a.rs", "secret/key.rs"], "**/*.rs");
     let elsewhere = PathBuf::from("/elsewhere/secret/key.rs");
     let inside = scene.root.join("secret/key.rs");
