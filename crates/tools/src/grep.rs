@@ -1,40 +1,40 @@
-//! Lines that match a regular expression.
+//! Search for lines that match a regular expression.
 
 use regex::{Regex, RegexBuilder};
 
 use crate::{markdown::clip, search::SearchError, workspace::WalkSummary};
 
-/// The most lines that are found.
+/// The most lines in a result.
 const MAX_LINES: usize = 200;
 /// The most lines of one file, so that one generated file cannot hide the others.
 const MAX_PER_FILE: usize = 40;
-/// The most characters of a line that are shown.
+/// The most characters of a line in a result.
 const MAX_SHOWN: usize = 240;
 
 /// A line that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrepLine {
-    /// The file, from the root, with `/` between its parts.
+    /// The file's path relative to the root, with `/` between its parts.
     pub path: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: u32,
-    /// What it says, without the space around it, cut when it is long.
+    /// The text of the line, trimmed and shortened.
     pub text: String,
 }
 
-/// What a regular expression found.
+/// The result of a search for a regular expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrepResult {
-    /// The lines, by file and line.
+    /// The matching lines, ordered by file and line.
     pub lines: Vec<GrepLine>,
-    /// Whether more would have matched.
+    /// Whether there are more matches than listed.
     pub more: bool,
-    /// What was looked at.
+    /// How much was searched.
     pub walked: WalkSummary,
 }
 
 impl GrepResult {
-    /// Looks through one file; false when there is enough.
+    /// Adds the matches in one file; returns false when the result is full.
     pub(crate) fn take(&mut self, regex: &Regex, path: &str, text: &str) -> bool {
         let matching = text
             .lines()
@@ -59,14 +59,14 @@ impl GrepResult {
     }
 }
 
-/// Compiles a pattern a person typed, within limits.
+/// Compiles a pattern that a person typed, with a limit on its size.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, SearchError> {
     const MAX_SIZE: usize = 1024 * 1024;
     let built = RegexBuilder::new(pattern).size_limit(MAX_SIZE).build();
     built.map_err(|error| SearchError::Pattern(error.to_string()))
 }
 
-/// A line without the space around it, cut when it is long.
+/// Trims a line and shortens it to `MAX_SHOWN` characters.
 pub(crate) fn shorten(line: &str) -> String {
     clip(line.trim(), MAX_SHOWN).into_owned()
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_lines_and_stops_at_its_limits() {
+    fn take_finds_lines_and_stops_at_its_limits() {
         let regex = compile(r"fn \w+").unwrap();
         let mut found = GrepResult::default();
         assert!(found.take(&regex, "a.rs", "  fn one() {\nlet x;\n}\nfn two()"));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_pattern_or_too_large_a_one() {
+    fn compile_rejects_an_invalid_or_too_large_pattern() {
         for pattern in ["(", "a{99999}{99999}"] {
             assert!(
                 matches!(compile(pattern), Err(SearchError::Pattern(_))),

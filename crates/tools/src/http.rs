@@ -1,27 +1,27 @@
-//! The one HTTP client of this process: made when it is first needed, because who never asks a server should
-//! not pay for TLS and its authorities.
+//! The HTTP client of this process. It is created on first use, so that a process that contacts no server does not
+//! pay for TLS and its certificate authorities.
 
 use std::{sync::OnceLock, time::Duration};
 
 use reqwest::{Client, ClientBuilder, redirect::Policy};
 use tokio_rustls::rustls::crypto::ring;
 
-/// How long a connection may take to come about.
+/// The deadline for a connection attempt.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How many redirects are followed.
+/// The most redirects that the client follows.
 const HOPS: usize = 5;
 
-/// The client; clones share its connections. A redirect is followed on the same origin only: what a request
-/// carries may be a secret, meant for that one. Another redirect is the response. There is no deadline for a
-/// whole request, because a stream of events has none.
+/// Returns the client; clones share its connections. It follows redirects on the same origin only, because a
+/// request may carry a secret for that origin; the caller receives any other redirect as the response. A whole
+/// request has no deadline, because an event stream has no end.
 pub(crate) fn client() -> reqwest::Result<Client> {
     static CLIENT: OnceLock<Client> = OnceLock::new();
     if let Some(client) = CLIENT.get() {
         return Ok(client.clone());
     }
-    // Somebody else may have chosen; one provider is as good as another.
+    // The process may have installed a provider already; any provider will do.
     let _ = ring::default_provider().install_default();
-    // A machine that trusts no authority can still speak to its own servers without TLS.
+    // A machine without trusted authorities can still reach its own servers without TLS.
     let made = builder()
         .build()
         .or_else(|_| builder().tls_certs_only([]).build())?;

@@ -1,9 +1,10 @@
-//! What an agent works with: files and commands of this machine, where paths lead, search, and what hosts, MCP
-//! servers and skills add to it.
+//! The equipment of an agent: files and commands of this machine, path probes, search, and the tools of hosts, MCP
+//! servers and skills.
 //!
-//! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] looks where paths lead; [`Workspace`]
-//! walks and searches a folder; [`FileWatch`] tells what changes in one. [`BuiltinTool`] are the tools made of these; a
-//! [`Toolbox`] has them beside those of others, under the names of a [`Catalogue`]. Nothing here knows a wire.
+//! [`LocalHost`] is the host port for clients that offer none; [`DiskProbe`] resolves paths; [`Workspace`] walks
+//! and searches a folder; [`FileWatch`] reports changes in one. [`BuiltinTool`] lists the tools made of these; a
+//! [`Toolbox`] combines them with the tools of other sources, under the names of a [`Catalogue`]. Nothing here
+//! depends on a wire.
 
 mod builtin;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! This machine's disk, looked at one name at a time; opens no file.
+//! Probes this machine's disk one path at a time; opens no file.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,7 +8,7 @@ use std::{
 
 use harn_policy::{PathEntry, PathProbe};
 
-/// Looks at this machine's disk.
+/// A [`PathProbe`] for this machine's disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskProbe;
 
@@ -43,7 +43,7 @@ impl PathProbe for DiskProbe {
     }
 }
 
-/// Whether an error says that there is nothing at a path.
+/// Returns whether an error means that nothing exists at a path.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_what_stands_there() {
+    fn probe_finds_entries_and_names_that_differ_in_case() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir(at("folder")).unwrap();

@@ -1,4 +1,4 @@
-//! What tells one state of a file or folder from another, so that one which has not changed is not read again.
+//! The stamp of a file or folder, which shows whether it changed since it was last read.
 
 use std::{
     fs::Metadata,
@@ -6,10 +6,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// How long two changes may carry the same time, on the coarsest file systems.
+/// The longest time in which the coarsest file systems give two changes the same timestamp.
 const TICK: Duration = Duration::from_secs(2);
 
-/// What tells one state of a file or folder from another.
+/// Metadata that differs between two states of a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     place: (u64, u64),
@@ -19,7 +19,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// Of what was found.
+    /// Creates the stamp from a file's metadata.
     #[must_use]
     pub fn of(found: &Metadata) -> Self {
         Self {
@@ -30,7 +30,8 @@ impl FileStamp {
         }
     }
 
-    /// Whether a change after `now` would show: not where it is so new that its time may stay.
+    /// Returns whether a change after `now` would alter the stamp. False for a recent change: a second one may get
+    /// the same timestamp.
     #[must_use]
     pub fn is_settled(&self, now: SystemTime) -> bool {
         let (seconds, nanos) = self.changed;

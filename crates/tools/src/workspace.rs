@@ -1,7 +1,7 @@
 //! The folders of a session, walked with their ignore rules and within limits.
 //!
-//! Reads only: hidden, ignored, large and binary files are passed over, and links are never followed, so
-//! a walk cannot leave a folder.
+//! Read-only. A walk skips hidden, ignored, large and binary files and never follows links, so it cannot leave a
+//! folder.
 
 mod glob;
 mod roots;
@@ -26,18 +26,18 @@ use crate::{
 /// Git's own folder, which no search and no watch enters.
 pub(crate) const GIT: &str = ".git";
 
-/// A folder to search, and the directories a client added to it. Cheap to clone.
+/// A folder to search, with the directories that a client added. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     root: Arc<Path>,
-    /// Absolute. Each is walked by itself, and passed over in the walk of a folder it lies in.
+    /// Absolute paths. Each is walked separately and skipped in the walk of a folder that contains it.
     additional: Arc<[PathBuf]>,
     part: WalkScope,
     limits: WalkLimits,
     filter: PathFilter,
 }
 
-/// Which files may be read.
+/// Selects the files that a walk may read.
 #[derive(Clone, Default)]
 struct PathFilter(Option<Arc<PathPredicate>>);
 
@@ -57,23 +57,23 @@ impl fmt::Debug for PathFilter {
     }
 }
 
-/// What of a workspace is looked at.
+/// The part of a workspace that a walk visits.
 #[derive(Clone, Debug)]
 enum WalkScope {
     Whole,
-    /// What lies in this folder.
+    /// The content of this folder.
     Folder(Arc<Path>),
-    /// The files that lie in no folder.
+    /// The files directly in the root.
     Top,
 }
 
-/// How much of a folder is looked at.
+/// The limits of a walk through one folder.
 #[derive(Clone, Copy, Debug)]
 struct WalkLimits {
     files: usize,
-    /// Bytes in all of them.
+    /// The total size of the files.
     bytes: u64,
-    /// Bytes in one; larger ones are passed over.
+    /// The size of one file; a walk skips larger ones.
     file_bytes: u64,
 }
 
@@ -87,12 +87,12 @@ impl Default for WalkLimits {
     }
 }
 
-/// How far a walk came.
+/// How much a walk covered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkSummary {
-    /// Text files that were read.
+    /// The number of text files read.
     pub files: usize,
-    /// Why there may be more, if there may.
+    /// The reason why the walk may have missed files.
     pub note: Option<String>,
 }
 
@@ -105,14 +105,14 @@ impl WalkSummary {
     }
 }
 
-/// What a part of a workspace has to say to a query, before it is ranked.
+/// The unranked matches for a query in one part of a workspace.
 pub struct Survey {
     corpus: Corpus,
     walked: WalkSummary,
 }
 
 impl Workspace {
-    /// The folder `root`, with the usual limits.
+    /// Creates a workspace for the folder `root` with the default limits.
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self {
             root: root.as_ref().into(),
@@ -123,37 +123,37 @@ impl Workspace {
         }
     }
 
-    /// Also searches these absolute directories. What is found in one outside the root is named by its
-    /// absolute path.
+    /// Adds absolute directories to the search. Results outside the root have absolute paths.
     #[must_use]
     pub fn with_directories(mut self, additional: Vec<PathBuf>) -> Self {
         self.additional = additional.into();
         self
     }
 
-    /// Only what lies in `folder`, which is a path from the root or one of the added directories. What is
-    /// found is still named from the root.
+    /// Restricts the search to `folder`, a path relative to the root or an added directory. Results still have
+    /// paths relative to the root.
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.part = WalkScope::Folder(self.root.join(folder).into());
         self
     }
 
-    /// Only the files that lie directly in the root.
+    /// Restricts the search to the files directly in the root.
     #[must_use]
     pub fn top_files(mut self) -> Self {
         self.part = WalkScope::Top;
         self
     }
 
-    /// Only files that `lets` lets be read; it is asked before each is opened, where blocking is fine.
+    /// Restricts the search to files that `lets` accepts. It runs before each file is opened, on a thread that may
+    /// block.
     #[must_use]
     pub fn only(mut self, lets: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         self.filter = PathFilter(Some(Arc::new(lets)));
         self
     }
 
-    /// The best `limit` places for a query, and what is needed to rank them together with those of other parts.
+    /// Returns the best `limit` hits for a query, and the data to rank them together with those of other parts.
     pub async fn survey(
         &self,
         query: SearchQuery,
@@ -167,8 +167,8 @@ impl Workspace {
         .await?
     }
 
-    /// The best `limit` places of several parts, as one search over all of them would have found them.
-    /// Nothing is found where there is no part.
+    /// Returns the best `limit` hits of several parts, equal to those of one search over all of them. Without parts
+    /// there are no hits.
     pub async fn rank(
         &self,
         parts: Vec<Survey>,
@@ -186,7 +186,7 @@ impl Workspace {
         .await
     }
 
-    /// Lines that match a regular expression, in the order of their files.
+    /// Returns the lines that match a regular expression, in the order of their files.
     pub async fn grep(&self, pattern: &str) -> Result<GrepResult, SearchError> {
         let regex = grep::compile(pattern)?;
         let workspace = self.clone();
@@ -199,7 +199,7 @@ impl Workspace {
         .await?
     }
 
-    /// What lies directly in the folder: names, folders with a `/` at their end.
+    /// Returns the names of the entries directly in the folder; folders end with `/`.
     pub async fn top(&self) -> Result<Vec<String>, SearchError> {
         let workspace = self.clone();
         off_thread(move |_| {
@@ -218,7 +218,8 @@ impl Workspace {
         .await?
     }
 
-    /// A walk passes over what it cannot read, which could be everything.
+    /// Checks that the start folder is readable. A walk skips unreadable entries, so without this check the error
+    /// would be an empty result.
     fn readable(&self) -> Result<(), SearchError> {
         readable(self.start()).map_err(|error| SearchError::Unreadable(error.to_string()))
     }
@@ -240,7 +241,7 @@ impl Workspace {
     fn best(&self, survey: &Survey, limit: usize) -> SearchResults {
         let mut hits = survey.corpus.rank(limit);
         for hit in &mut hits {
-            // Gone or changed since: an empty line is shown.
+            // If the file was deleted or changed since, the hit shows an empty line.
             let text = read_text(&self.root.join(&hit.path), self.limits.file_bytes);
             let line = usize::try_from(hit.line).unwrap_or(0).saturating_sub(1);
             let line = text.as_deref().and_then(|text| text.lines().nth(line));
@@ -253,7 +254,7 @@ impl Workspace {
         }
     }
 
-    /// What a person calls the folder a walk begins in.
+    /// Returns the display name of the folder in which a walk begins.
     fn name(&self, start: &Path) -> String {
         match start == &*self.root {
             true => "the workspace".to_owned(),
@@ -261,7 +262,7 @@ impl Workspace {
         }
     }
 
-    /// Where the walk of its part begins.
+    /// Returns the folder in which the walk begins.
     fn start(&self) -> &Path {
         match &self.part {
             WalkScope::Whole | WalkScope::Top => &self.root,
@@ -269,8 +270,8 @@ impl Workspace {
         }
     }
 
-    /// Visits the text files, folder by folder in the order of their paths, until `visit` says no. Every
-    /// folder has limits of its own, so that a large one does not hide those after it.
+    /// Visits the text files, folder by folder in the order of their paths, until `visit` returns false. Each
+    /// folder has its own limits, so that a large one does not hide the later ones.
     fn walk(
         &self,
         stop: &CancellationToken,
@@ -335,8 +336,8 @@ impl Workspace {
         (walked, ControlFlow::Continue(()))
     }
 
-    /// A walk through the folders that can hold files of a pattern. What git keeps for itself is never meant,
-    /// whatever the pattern says of hidden files.
+    /// Builds a walk through the folders that can contain files of a pattern. It never enters git's own folder,
+    /// even if the pattern includes hidden files.
     pub(crate) fn matching(&self, start: &Path, pattern: &GlobPattern) -> WalkBuilder {
         let mut builder = self.builder(start);
         builder.hidden(!pattern.hidden());
@@ -349,14 +350,14 @@ impl Workspace {
         builder
     }
 
-    /// How every walk goes.
+    /// Builds a walk with the settings that all walks share.
     pub(crate) fn builder(&self, start: &Path) -> WalkBuilder {
         let mut builder = WalkBuilder::new(start);
         builder
             .follow_links(false)
-            // `.gitignore` means the same in a folder that is not a repository yet.
+            // `.gitignore` also applies in a folder that is not a repository yet.
             .require_git(false)
-            // What is found depends on the workspace, not on whose machine it is.
+            // Results must depend on the workspace, not on the user's global git settings.
             .git_global(false)
             .sort_by_file_name(Ord::cmp);
         builder
@@ -367,7 +368,7 @@ fn readable(folder: &Path) -> io::Result<()> {
     fs::read_dir(folder).map(drop)
 }
 
-/// A path from the root; the whole path where it is outside.
+/// Returns a path relative to the root, or the whole path if it is outside.
 fn relative(root: &Path, path: &Path) -> String {
     match path.strip_prefix(root) {
         Ok(inside) => slashed(inside),
@@ -375,13 +376,13 @@ fn relative(root: &Path, path: &Path) -> String {
     }
 }
 
-/// A path with `/` between its parts.
+/// Joins the parts of a path with `/`.
 pub(crate) fn slashed(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
-/// The text of a file, unless it is too large, binary or gone.
+/// Returns the text of a file, or `None` if it is too large, binary or absent.
 fn read_text(path: &Path, limit: u64) -> Option<String> {
     const SNIFF: usize = 8 * 1024;
     if fs::metadata(path).ok()?.len() > limit {
@@ -397,7 +398,7 @@ fn read_text(path: &Path, limit: u64) -> Option<String> {
     })
 }
 
-/// Works on a thread that may block. When the caller goes away, `stop` is cancelled.
+/// Runs `work` on a thread that may block. When the caller drops the future, `stop` is cancelled.
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
 ) -> Result<T, SearchError> {

@@ -1,4 +1,4 @@
-//! Stands in for the tool `fetch` in a build without the feature `fetch`. The catalogue does not list the tool, so
+//! Replaces the tool `fetch` in a build without the feature `fetch`. The catalogue does not list the tool, so
 //! nothing calls it.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -10,7 +10,7 @@ use super::BuiltinToolkit;
 
 pub(super) const MAX_TIMEOUT_MS: u64 = 2 * 60 * 1000;
 
-/// The web, out of reach.
+/// A placeholder without access to the web.
 pub(super) struct WebClient;
 
 impl WebClient {

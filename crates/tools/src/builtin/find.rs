@@ -1,4 +1,4 @@
-//! `search` and `grep`: the workspace searched, as calls that can be seen. Only files that may be read count.
+//! `search` and `grep`: search the workspace as visible calls. They skip files that may not be read.
 
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,11 @@ use crate::{
     markdown::{code, shorten},
 };
 
-/// How many places a model is shown unless it says otherwise, and at most.
+/// The default number of hits for a model; the constant below is the maximum.
 const PLACES: usize = 10;
 const MAX_PLACES: usize = 50;
 
-/// What a search found, and how its call shows it.
+/// The result of a search and the output of its call.
 #[derive(Clone)]
 pub(super) struct SearchCallOutput<T> {
     found: T,
@@ -47,7 +47,7 @@ struct GrepInput {
     pattern: String,
 }
 
-/// What a log keeps of a search.
+/// The part of a search result that the journal stores.
 #[derive(Serialize)]
 struct SearchOutput<'a> {
     files_searched: usize,
@@ -67,7 +67,7 @@ struct HitOutput<'a> {
     score: Option<f64>,
 }
 
-/// What is searched: a workspace or a part of it, and the folder its paths start from.
+/// The scope of a search: a workspace or a part of it, and the folder its paths are relative to.
 #[derive(Clone, Debug)]
 pub struct SearchScope {
     root: PathBuf,
@@ -75,29 +75,29 @@ pub struct SearchScope {
 }
 
 impl SearchScope {
-    /// All directories of a session.
+    /// Covers all directories of a session.
     #[must_use]
     pub fn whole(cx: &TurnContext) -> Self {
         Self::of(cx.cwd(), session_files(cx))
     }
 
-    /// A part of the workspace at `root`.
+    /// Covers a part of the workspace at `root`.
     pub fn of(root: impl AsRef<Path>, files: Workspace) -> Self {
         let root = root.as_ref().to_owned();
         Self { root, files }
     }
 }
 
-/// The directories of a session.
+/// Returns the directories of a session as a workspace.
 fn session_files(cx: &TurnContext) -> Workspace {
     Workspace::new(cx.cwd()).with_directories(cx.additional_directories())
 }
 
-/// What to say of arguments that are not those of a search.
+/// The errors for arguments without a query or a pattern.
 const NO_WORDS: &str = "the arguments have no words to search for";
 const NO_PATTERN: &str = "the arguments have no pattern";
 
-/// `search`, for a model.
+/// Calls `search` for a model.
 pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOutput, AgentError> {
     let SearchInput { query, .. } = parse(&input, NO_WORDS)?;
     let (searched, _) = survey(cx, SearchScope::whole(cx), query_of(&query), input).await?;
@@ -105,7 +105,7 @@ pub(super) async fn search_for(cx: &TurnContext, input: Value) -> Result<ToolOut
 }
 
 impl Toolbox {
-    /// `search`, and what is needed to rank the places together with those of other parts.
+    /// Calls `search`; also returns the data to rank the hits together with those of other parts.
     pub async fn search(
         &self,
         cx: &TurnContext,
@@ -121,7 +121,7 @@ impl Toolbox {
         Ok((searched.found, kept))
     }
 
-    /// `grep`.
+    /// Calls `grep`.
     pub async fn grep(&self, cx: &TurnContext, pattern: &str) -> Result<GrepResult, AgentError> {
         let input = value(GrepInput {
             pattern: pattern.to_owned(),
@@ -130,7 +130,7 @@ impl Toolbox {
     }
 }
 
-/// What a search found, and what ranks it together with other parts.
+/// The result of a search, and the data to rank it together with other parts.
 type SurveyedSearch = (SearchCallOutput<SearchResults>, Option<Survey>);
 
 fn survey<'a>(
@@ -152,7 +152,7 @@ fn survey<'a>(
         let mut kept = None;
         let work = async {
             let SearchInput { query: text, limit } = parse(&decided, NO_WORDS)?;
-            // Whoever was asked may have put other words in their place.
+            // The permission answer may have replaced the words.
             let query = match decided == input {
                 true => query,
                 false => query_of(&text),
@@ -165,7 +165,7 @@ fn survey<'a>(
                 line: hit.line,
                 text: &hit.text,
                 passage: Some([hit.first, hit.last]),
-                // Scores differ in digits that mean nothing.
+                // Further digits of a score mean nothing.
                 score: Some((hit.score * 100.0).round() / 100.0),
             });
             let output = output(&part.root, &found.walked, hits.collect());
@@ -176,7 +176,7 @@ fn survey<'a>(
     })
 }
 
-/// What a text asks for: its words as they are where none of them says anything.
+/// Parses a text into a query. If it has only stop words, the query uses all of them.
 fn query_of(text: &str) -> SearchQuery {
     let question = SearchQuery::question(text);
     if question.is_empty() {
@@ -186,7 +186,7 @@ fn query_of(text: &str) -> SearchQuery {
     }
 }
 
-/// `grep`: the lines that match.
+/// Calls `grep` and returns the matching lines.
 pub(super) fn grepped<'a>(
     cx: &'a TurnContext,
     input: Value,
@@ -202,7 +202,7 @@ pub(super) fn grepped<'a>(
             .await?;
         let input = call.input().clone();
         let work = async {
-            // Whoever was asked may have put another in its place.
+            // The permission answer may have replaced the pattern.
             let GrepInput { pattern } = parse(&input, NO_PATTERN)?;
             let found = workspace.grep(&pattern).await?;
             let hits = found.lines.iter().map(|line| HitOutput {
@@ -246,7 +246,7 @@ fn output(root: &Path, walked: &WalkSummary, hits: Vec<HitOutput<'_>>) -> ToolOu
     }
 }
 
-/// A place as an item of a plain list.
+/// Formats a position and its text as an item of a list.
 #[must_use]
 pub fn short_item(path: &str, line: u32, text: &str) -> String {
     const MAX: usize = 120;
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_an_item() {
+    fn short_item_formats_a_list_item() {
         assert_eq!(short_item("a", 3, "x `y`"), "- `a:3` — `` x `y` ``\n");
         assert_eq!(short_item("a", 3, ""), "- `a:3`\n");
     }

@@ -1,4 +1,4 @@
-//! `list_files` and `glob`: names of files. Looks at the disk itself.
+//! `list_files` and `glob`: list names of files. They read the disk directly.
 
 use harn_model::{Location, ToolContent, ToolExecutor};
 use harn_runtime::{AgentError, BoxFuture, ToolError, ToolOutput, TurnContext};
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{Toolbox, Workspace};
 
-/// How many files a glob shows unless it says otherwise, and at most.
+/// The default number of files of a glob; the constant below is the maximum.
 const MATCHES: usize = 200;
 pub(super) const MAX_MATCHES: usize = 2000;
 
-/// Names in a folder.
+/// The names in a folder.
 #[derive(Clone, Debug)]
 pub(super) struct FolderListing(Vec<String>);
 
@@ -53,7 +53,7 @@ pub(super) fn list<'a>(
         let call = tool.title(title).location(&folder, None).start().await?;
         let (host, input) = (call.host().clone(), call.input().clone());
         let work = async {
-            // Whoever was asked may have named another one.
+            // The permission answer may have named another folder.
             let ListInput { path } = parse(&input, NO_FOLDER)?;
             let mut workspace = Workspace::new(cx.cwd());
             if let Some(path) = path {
@@ -66,7 +66,7 @@ pub(super) fn list<'a>(
 }
 
 impl Toolbox {
-    /// `list_files` of the session's directory, which is named so that rules can be about it.
+    /// Calls `list_files` for the session's directory; names it, so that rules can match it.
     pub async fn list_files(&self, cx: &TurnContext) -> Result<Vec<String>, AgentError> {
         let path = Some(cx.cwd().display().to_string());
         Ok(list(cx, value(ListInput { path })).await?.0)
@@ -99,7 +99,7 @@ pub(super) async fn glob(cx: &TurnContext, input: Value) -> Result<ToolOutput, A
         .await?;
     let input = call.input().clone();
     let work = async {
-        // Whoever was asked may have put another in its place.
+        // The permission answer may have replaced the pattern.
         let GlobInput { pattern, limit } = parse(&input, NO_GLOB)?;
         let workspace = Workspace::new(cx.cwd()).only(move |path| filter.allows(path));
         let limit = limit.unwrap_or(MATCHES).min(MAX_MATCHES);

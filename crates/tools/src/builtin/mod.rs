@@ -1,7 +1,7 @@
-//! The built-in tools: what is known of each before it runs, and what it does when it is called.
+//! The built-in tools: the properties of each and its implementation.
 //!
-//! Each has a file of its own, with its arguments as a type, and the typed way in which agents of ours call it.
-//! Files and commands go through the host of the call, which does what the call declared and nothing else.
+//! Each has its own file with its argument type and a typed function for the agents in this workspace. Files and
+//! commands go through the host of the call, which permits only what the call declared.
 
 mod command;
 mod edit;
@@ -42,28 +42,28 @@ use outputs::OutputFolder;
 /// A built-in tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BuiltinTool {
-    /// `read_file`.
+    /// The tool `read_file`.
     ReadFile,
-    /// `write_file`.
+    /// The tool `write_file`.
     WriteFile,
-    /// `edit_file`.
+    /// The tool `edit_file`.
     EditFile,
-    /// `run_command`.
+    /// The tool `run_command`.
     RunCommand,
-    /// `search`.
+    /// The tool `search`.
     Search,
-    /// `grep`.
+    /// The tool `grep`.
     Grep,
-    /// `glob`.
+    /// The tool `glob`.
     Glob,
-    /// `list_files`.
+    /// The tool `list_files`.
     ListFiles,
-    /// `fetch`.
+    /// The tool `fetch`.
     Fetch,
 }
 
 impl BuiltinTool {
-    /// All of them, in the order of the catalogue.
+    /// All built-in tools, in the order of the catalogue.
     pub const ALL: [Self; 8 + cfg!(feature = "fetch") as usize] = [
         Self::ReadFile,
         Self::WriteFile,
@@ -77,7 +77,7 @@ impl BuiltinTool {
         Self::Fetch,
     ];
 
-    /// Its name, kind and side effects, and the capability of a host that it needs, with the operation.
+    /// Returns the name, kind and side effects, and the host capability and operation that the tool needs.
     fn facts(self) -> (&'static str, ToolKind, SideEffectLevel, [&'static str; 2]) {
         use SideEffectLevel::{Network, ProcessExec, ReadOnly, WorkspaceWrite};
         use ToolKind::{Edit, Execute, Fetch, Read, Search};
@@ -104,19 +104,19 @@ impl BuiltinTool {
         }
     }
 
-    /// Its name.
+    /// Returns the tool's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.facts().0
     }
 
-    /// The one of this name.
+    /// Returns the tool with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.name() == name)
     }
 
-    /// What is known of it.
+    /// Returns the tool's annotations.
     #[must_use]
     pub fn annotations(self) -> ToolAnnotations {
         let (_, kind, side_effect_level, [capability, operation]) = self.facts();
@@ -129,7 +129,7 @@ impl BuiltinTool {
         }
     }
 
-    /// As the catalogue lists it.
+    /// Returns the tool's entry in the catalogue.
     #[must_use]
     pub fn spec(self) -> ToolSpec {
         let (description, schema) = schema::of(self);
@@ -143,7 +143,7 @@ impl BuiltinTool {
         }
     }
 
-    /// Calls it, with arguments that fit its schema.
+    /// Calls the tool with arguments that fit its schema.
     pub(crate) async fn call(
         self,
         cx: &TurnContext,
@@ -167,12 +167,12 @@ impl BuiltinTool {
     }
 }
 
-/// A call of a built-in tool, with what is known of it.
+/// Begins a call of a built-in tool, with its annotations.
 pub fn built_in(cx: &TurnContext, builtin: BuiltinTool) -> ToolBuilder {
     cx.tool(builtin.name()).annotations(builtin.annotations())
 }
 
-/// What the built-in tools of a session work with beside its host.
+/// The resources of a session's built-in tools besides its host.
 pub(crate) struct BuiltinToolkit {
     outputs: Option<OutputFolder>,
     web: fetch::WebClient,
@@ -182,7 +182,7 @@ pub(crate) struct BuiltinToolkit {
 }
 
 impl BuiltinToolkit {
-    /// With a folder for files of the session, where there is one.
+    /// Creates the toolkit; `files` is the folder for files of the session, if there is one.
     pub(crate) fn new(
         files: Option<PathBuf>,
         env: Arc<BTreeMap<String, String>>,
@@ -196,7 +196,7 @@ impl BuiltinToolkit {
         }
     }
 
-    /// The host has these operations now.
+    /// Stores whether the host now offers `process.exec`.
     pub(crate) fn lend(&self, operations: &HostCapabilities) {
         let exec = operations.has("process", "exec");
         self.exec_lent.store(exec, Ordering::Relaxed);

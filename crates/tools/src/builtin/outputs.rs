@@ -1,5 +1,5 @@
-//! Output of commands that is too long to be shown, kept whole in files of the session for nobody else to
-//! read. They go with the session.
+//! Files with the output of commands that is too long to show. They belong to one session, are private to the user,
+//! and are deleted with the session.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,9 +11,9 @@ use std::{
 use harn_model::ToolCallId;
 use harn_runtime::ToolError;
 
-/// The most that is kept of one command.
+/// The most bytes stored of one command.
 const MAX_KEPT: u64 = 64 * 1024 * 1024;
-/// When nothing more is kept of a session's commands.
+/// The session's limit: above it, no new output is stored.
 const MAX_ALL: u64 = 8 * MAX_KEPT;
 
 /// The folder with the outputs of a session.
@@ -23,14 +23,14 @@ pub(super) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// In a folder of the session's files.
+    /// Uses the subfolder `outputs` of the session's files.
     pub(super) fn new(files: PathBuf) -> Self {
         Self {
             folder: files.join("outputs"),
         }
     }
 
-    /// Whether this is the path of a kept output: a plain name in the folder.
+    /// Returns whether this is the path of a stored output: a plain name in the folder.
     pub(super) fn has(&self, path: &Path) -> bool {
         let name = path.file_stem().and_then(|name| name.to_str());
         let plain = name.is_some_and(is_plain);
@@ -39,13 +39,13 @@ impl OutputFolder {
             && path.parent() == Some(&self.folder)
     }
 
-    /// Where the output of a call is kept; nowhere if its id cannot be a name.
+    /// Returns the file for the output of a call, or `None` if its id cannot be a file name.
     pub(super) fn place(&self, call: &ToolCallId) -> Option<PathBuf> {
         let name = call.as_str();
         is_plain(name).then(|| self.folder.join(format!("{name}.txt")))
     }
 
-    /// Begins to keep an output.
+    /// Creates the file of an output.
     pub(super) fn keep(&self, place: PathBuf) -> io::Result<OutputFile> {
         let mut folder = fs::DirBuilder::new();
         folder.recursive(true).mode(0o700).create(&self.folder)?;
@@ -66,13 +66,13 @@ impl OutputFolder {
         })
     }
 
-    /// How much there is of all outputs.
+    /// Returns the total size of all outputs.
     fn bytes(&self) -> io::Result<u64> {
         let lengths = fs::read_dir(&self.folder)?.map(|entry| Ok(entry?.metadata()?.len()));
         lengths.sum()
     }
 
-    /// Reads a kept output.
+    /// Reads a stored output.
     pub(super) async fn read(&self, path: &Path) -> Result<String, ToolError> {
         let path = path.to_owned();
         let read = tokio::task::spawn_blocking(move || read(&path));
@@ -85,7 +85,7 @@ impl OutputFolder {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Nothing but us writes there; a link or a folder has no business in it.
+    // Only this process writes there; reject links and folders.
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("this is not a regular file"));
     }
@@ -102,23 +102,23 @@ fn is_plain(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// An output that is being kept. What cannot be written ends it early; a command is not failed for that.
+/// An output file that is being written. A write error ends the file early but does not fail the command.
 pub(super) struct OutputFile {
     pub(super) place: String,
-    /// Gone once nothing more is kept.
+    /// `None` once writing has stopped.
     file: Option<File>,
-    /// How much of it is there.
+    /// The number of bytes written.
     pub(super) bytes: u64,
 }
 
 impl OutputFile {
-    /// Whether all of it is there.
+    /// Returns whether the file has the whole output.
     pub(super) fn is_whole(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Keeps some more. Writes to a local disk and not through a task: output comes in order and a piece at a
-    /// time, and what waits in between would have to be bounded as well.
+    /// Appends text. Writes directly and not through a task: output arrives in order and in pieces, and a queue of
+    /// pieces would need its own limit.
     pub(super) fn push(&mut self, text: &str) {
         let Some(file) = &mut self.file else {
             return;
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn outputs_are_kept_for_their_session_alone() {
+    async fn outputs_are_private_and_never_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let outputs = OutputFolder::new(dir.path().join("files"));
         let place = outputs.place(&ToolCallId::new("call-1")).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_names_are_outputs() {
+    fn only_plain_names_count_as_outputs() {
         let outputs = OutputFolder::new("/state/files".into());
         for (path, expected) in [
             ("/state/files/outputs/call-1.txt", true),

@@ -1,4 +1,4 @@
-//! `read_file`: a text file through the host, shown in part.
+//! `read_file`: reads a text file through the host and shows a part of it.
 
 use std::{ops::Range, path::Path, sync::Arc};
 
@@ -16,23 +16,23 @@ use crate::{
     markdown::{clip, fence, language},
 };
 
-/// How many lines somebody who looks at one line is shown.
+/// The number of lines shown around one line.
 const WINDOW: usize = 40;
-/// How many of them stand before the line that was asked for.
+/// The number of these lines before the requested line.
 const BEFORE: usize = 5;
-/// How many lines a page has at most, which is also what it has when nobody says.
+/// The maximum and default number of lines of a page.
 pub(super) const MAX_LINES: usize = 2000;
-/// How long a line of a window or of a page may be, in characters: one line of a generated file may be as long
+/// The maximum length of a line in a window or a page, in characters: one line of a generated file may be as long
 /// as the file.
 const WINDOW_WIDTH: usize = 400;
 const PAGE_WIDTH: usize = 2000;
-/// How much a page holds at most.
+/// The maximum size of a page.
 const PAGE_BYTES: usize = 64 * 1024;
 
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub struct FileRead {
-    /// From the workspace, where it is inside.
+    /// The path, relative to the workspace if it is inside.
     pub path: String,
     /// The whole text.
     pub text: Arc<str>,
@@ -45,12 +45,12 @@ impl From<FileRead> for ToolOutput {
     }
 }
 
-/// How much of a file is shown.
+/// The part of a file that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileView {
-    /// Some lines around the one that was asked for, for a person.
+    /// Some lines around the requested one, for a person.
     Window,
-    /// From the line that was asked for, as many as fit, for a model.
+    /// As many lines as fit from the requested one on, for a model.
     Page,
 }
 
@@ -71,7 +71,7 @@ struct ReadOutput {
 }
 
 impl BuiltinToolkit {
-    /// Reads a file of the workspace, or an output that a command of this session left.
+    /// Reads a file of the workspace, or a stored output of a command of this session.
     pub(super) fn read<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -98,7 +98,7 @@ impl BuiltinToolkit {
             };
             let (host, input) = (call.host().clone(), call.input().clone());
             let work = async move {
-                // Whoever was asked may have named another file.
+                // The permission answer may have named another file.
                 let input = parsed(&input)?;
                 let target = host.absolute(&input.path);
                 let shown = shown_path(cx.cwd(), &target);
@@ -114,7 +114,7 @@ impl BuiltinToolkit {
 }
 
 impl Toolbox {
-    /// `read_file`, shown around a line.
+    /// Calls `read_file` and shows the lines around `line`.
     pub async fn read_file(
         &self,
         cx: &TurnContext,
@@ -136,8 +136,8 @@ fn parsed(input: &Value) -> Result<ReadInput, ToolError> {
     parse(input, "the arguments name no file")
 }
 
-/// For the session's own kept outputs: they are in none of its directories, and no rule about paths is about
-/// them.
+/// Returns annotations without a path, for the session's stored outputs: they are in none of its directories, and
+/// no rule about paths applies to them.
 fn unlocated() -> ToolAnnotations {
     ToolAnnotations {
         arg_schema: Some(json!({"path_params": []})),
@@ -162,7 +162,7 @@ fn read(path: String, text: Arc<str>, input: &ReadInput, view: FileView) -> File
 }
 
 impl FileRead {
-    /// The lines to show of it around one, counted from 0, and their code block.
+    /// Returns the range of lines to show around one, counted from 0, and their code block.
     #[must_use]
     pub fn window(&self, line: Option<u32>) -> (Range<usize>, String) {
         window(&self.path, &self.text, line)
@@ -181,7 +181,7 @@ fn window(path: &str, text: &str, line: Option<u32>) -> (Range<usize>, String) {
     (range, block)
 }
 
-/// A page from a line on, which says where it ends if that is not the end.
+/// Formats a page that starts at a line; if it ends before the file, it names the next line.
 fn page(path: &str, text: &str, line: Option<u32>, lines: Option<usize>) -> String {
     let total = text.lines().count();
     if total == 0 {
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_of_lines_is_shown() {
+    fn a_window_surrounds_the_requested_line() {
         let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
         let range = |line| window("a", &text, line).0;
         assert_eq!(range(None), 0..40);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_where_the_next_begins() {
+    fn a_page_names_the_first_line_of_the_next() {
         let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
         let whole = page("a.rs", &text, None, None);
         assert!(whole.starts_with("```rust\nline 1\n") && whole.ends_with("line 100\n```\n"));

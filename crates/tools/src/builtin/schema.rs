@@ -1,11 +1,11 @@
-//! The built-in tools as a model reads of them: what each does, and its arguments as a JSON Schema.
+//! The descriptions of the built-in tools for a model, with the JSON Schemas of their arguments.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{BuiltinTool, command, fetch, list, read};
 
-/// What a tool does, and the schema of its arguments.
+/// Returns the description of a tool and the schema of its arguments.
 pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
     let path = text("A path, from the working directory unless it is absolute");
     match builtin {
@@ -100,12 +100,12 @@ pub(super) fn of(builtin: BuiltinTool) -> (&'static str, Value) {
     }
 }
 
-/// A text that is not empty.
+/// Returns the schema of a non-empty string.
 fn text(description: &str) -> Value {
     json!({"type": "string", "minLength": 1, "description": description})
 }
 
-/// A number from 1 on.
+/// Returns the schema of an integer from 1 to `most`.
 fn number(most: impl Serialize, description: &str) -> Value {
     json!({"type": "integer", "minimum": 1, "maximum": most, "description": description})
 }
@@ -119,8 +119,8 @@ fn object(required: &[&str], properties: Value) -> Value {
     })
 }
 
-/// Either a replacement or a patch. Said with `dependentRequired` rather than `oneOf`, so that what is missing
-/// can be named; [`super::edit`] refuses what is both or neither.
+/// Returns the schema of a replacement or a patch. It uses `dependentRequired` instead of `oneOf`, so that an error
+/// can name the missing argument; [`super::edit`] rejects both and neither.
 fn edit_schema(path: &Value) -> Value {
     let mut schema = object(
         &["path"],

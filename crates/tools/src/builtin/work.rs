@@ -1,4 +1,4 @@
-//! The work of a call, and who does it: said however the call ends, for a failure is somebody's too.
+//! The work of a call and its executor, which every end of the call reports, including a failure.
 
 use std::{future::Future, path::Path};
 
@@ -7,7 +7,7 @@ use harn_runtime::{AgentError, ToolError, ToolHandle, ToolOutput, TurnContext};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// Who does what the client may offer to do.
+/// Returns the executor of an operation that the client may offer.
 pub(crate) fn executor(offered: bool) -> ToolExecutor {
     if offered {
         ToolExecutor::HostBridge
@@ -16,8 +16,8 @@ pub(crate) fn executor(offered: bool) -> ToolExecutor {
     }
 }
 
-/// Does the work and ends the call with what comes of it. When the turn is cancelled the work is dropped,
-/// and the runtime settles the call.
+/// Does the work and ends the call with its result. When the turn is cancelled the work is dropped, and the runtime
+/// settles the call.
 pub async fn run_by<T, E>(
     cx: &TurnContext,
     call: ToolHandle,
@@ -39,7 +39,7 @@ where
     }
 }
 
-/// Ends a call badly, and returns the failure for the turn to go on with.
+/// Ends a call with a failure and returns the error, with which the turn continues.
 pub async fn fail_by(
     call: ToolHandle,
     by: ToolExecutor,
@@ -55,7 +55,7 @@ pub async fn fail_by(
     Ok(error.into())
 }
 
-/// Waits for work that a cancelled turn no longer needs.
+/// Waits for work, or until the turn is cancelled.
 pub async fn unless_cancelled<T>(
     cx: &TurnContext,
     work: impl Future<Output = T>,
@@ -67,13 +67,13 @@ pub async fn unless_cancelled<T>(
     }
 }
 
-/// A value for a log; what cannot be written down is left out.
+/// Serializes a value for the journal; returns null if that fails.
 pub(super) fn value(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Arguments of a tool. They were held against its schema, unless whoever was asked put others in their
-/// place; `unfit` is what to say of those.
+/// Parses the arguments of a tool. They passed its schema, unless the permission answer replaced them; `unfit`
+/// begins the error for those.
 pub(super) fn parse<T: DeserializeOwned>(arguments: &Value, unfit: &str) -> Result<T, ToolError> {
     T::deserialize(arguments).map_err(|error| {
         ToolError::of(
@@ -83,7 +83,7 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &Value, unfit: &str) -> Resu
     })
 }
 
-/// Warns whoever reads the session's log.
+/// Writes a warning to the session's log.
 pub(crate) async fn warn(
     cx: &TurnContext,
     message: String,
@@ -97,7 +97,7 @@ pub(crate) async fn warn(
     cx.emit(AgentEvent::Log(Box::new(record))).await
 }
 
-/// A path inside the workspace as a person reads it.
+/// Returns a path relative to the workspace if it is inside, for display.
 #[must_use]
 pub fn shown_path(cwd: &Path, path: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).display().to_string()

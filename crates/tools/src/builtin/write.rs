@@ -1,5 +1,5 @@
-//! `write_file`, and the way every change of a file goes: shown as a diff, asked about, made through the host
-//! as the answer says, and told as it is there afterwards.
+//! `write_file`, and the steps of every change of a file: show a diff, ask for permission, write through the host,
+//! and report the text that was saved.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::Toolbox;
 
-/// A change that was made, as its call shows it.
+/// A change that was made, for the output of its call.
 #[derive(Clone, Debug)]
 pub(super) struct FileChange {
     target: PathBuf,
     diff: ToolContent,
-    /// The client saved something else than it was given.
+    /// The client saved a different text than it received.
     otherwise: bool,
 }
 
@@ -48,7 +48,7 @@ struct WriteInput {
 }
 
 impl Toolbox {
-    /// `write_file`. Returns where it was written.
+    /// Calls `write_file` and returns the path it wrote.
     pub async fn write_file(
         &self,
         cx: &TurnContext,
@@ -63,7 +63,7 @@ impl Toolbox {
     }
 }
 
-/// Writes a file, if it may.
+/// Writes a file if it is allowed.
 pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<FileChange, AgentError> {
     let make = |input: &Value, _: Option<&str>| {
         let input: WriteInput = parse(input, NOT_A_FILE)?;
@@ -72,10 +72,10 @@ pub(super) async fn write(cx: &TurnContext, input: Value) -> Result<FileChange, 
     change(cx, BuiltinTool::WriteFile, make, input).await
 }
 
-/// What to say of arguments that are not those of a change.
+/// The error for arguments that do not describe a change.
 pub(super) const NOT_A_FILE: &str = "the arguments are not those of a file";
 
-/// Makes the new text of a file out of the arguments and of what it says now, where there is one.
+/// Computes the new text of a file from the arguments and its current text, if the file exists.
 type NewTextFn = fn(&Value, Option<&str>) -> Result<String, ToolError>;
 
 #[derive(Deserialize)]
@@ -83,7 +83,7 @@ struct PathInput {
     path: String,
 }
 
-/// Changes a file with one of the tools that do, if it may.
+/// Changes a file with one of the editing tools if it is allowed.
 pub(super) fn change<'a>(
     cx: &'a TurnContext,
     builtin: BuiltinTool,
@@ -96,7 +96,7 @@ pub(super) fn change<'a>(
         let shown = shown_path(cx.cwd(), &target);
         let old = match old_text(cx.host(), &target, false).await {
             Ok(old) => Some(old),
-            // Whether it may be written is decided about the call itself, and told there.
+            // The permission for the call itself decides about the write, and reports the denial.
             Err(HostError::Denied(_)) => None,
             Err(error) => return Err(unread(cx, &path, error).await?),
         };
@@ -112,12 +112,12 @@ pub(super) fn change<'a>(
         if let Some(old) = &old {
             match make(&input, old.as_deref()) {
                 Ok(new) => tool = tool.content(diff(&target, old.clone(), &new)),
-                // Nobody is asked about what cannot be done.
+                // Do not ask for permission for an impossible change.
                 Err(error) => return Err(tool.refuse(error).await?),
             }
         }
         let call = tool.ask().await?;
-        // Asked for now: a decision can outlast a client.
+        // Read this only now: the client may have disconnected during the decision.
         let through_client = cx.host().client_offers().write_text;
         let asked = ApprovedChange {
             target,
@@ -130,16 +130,16 @@ pub(super) fn change<'a>(
     })
 }
 
-/// What was shown to whoever decided.
+/// The change as it was shown for approval.
 struct ApprovedChange {
     target: PathBuf,
-    /// What the file said; none where it could not be told.
+    /// The text of the file; the outer `None` means that it could not be read.
     old: Option<Option<String>>,
     through_client: bool,
 }
 
 impl ApprovedChange {
-    /// Makes the change that the arguments say, which may not be what was asked for.
+    /// Makes the change that the arguments describe, which may differ from the one shown.
     async fn write(
         self,
         host: &Host,
@@ -150,7 +150,7 @@ impl ApprovedChange {
         let target = host.absolute(path);
         let known_missing = target == self.target && self.old == Some(None);
         let old = old_text(host, &target, known_missing).await?;
-        // Deciding takes time: what was shown must still be what would change.
+        // A decision takes time: the file must still have the text that was shown.
         if target == self.target && self.old.is_some_and(|shown| shown != old) {
             return Err(ToolError::new(
                 "the file changed while the permission was pending; look at it and try again",
@@ -158,7 +158,7 @@ impl ApprovedChange {
         }
         let new = make(input, old.as_deref())?;
         host.write_text(&target, new.as_str()).await?;
-        // An editor may format what it saves.
+        // An editor may format the text it saves.
         let saved = match self.through_client {
             true => host.read_text(&target).await.ok(),
             false => None,
@@ -173,7 +173,7 @@ impl ApprovedChange {
     }
 }
 
-/// A file that cannot be read is not written over: told as what it is, a call that reads and fails.
+/// Reports an unreadable file, which is not overwritten, as a failed `read_file` call.
 async fn unread(cx: &TurnContext, path: &str, error: HostError) -> Result<AgentError, AgentError> {
     let tool = built_in(cx, BuiltinTool::ReadFile).path(path);
     let call: ToolHandle = tool.title(format!("Read {path}")).start().await?;
@@ -189,11 +189,11 @@ fn diff(target: &Path, old_text: Option<String>, new_text: &str) -> ToolContent 
     }
 }
 
-/// The text of the file; `None` when there is no file. One that is there and cannot be read is not written
-/// over.
+/// Returns the text of the file; `None` when there is no file. An existing file that cannot be read is an error, so
+/// that it is not overwritten.
 ///
-/// Clients log a read request that fails, so none is sent for a file that is missing on the disk of a client
-/// on this machine, or that was `known_missing` when the client was asked before.
+/// Clients log a read request that fails, so none is sent for a file that is missing on the disk of a client on
+/// this machine, or that was `known_missing` at the earlier read.
 async fn old_text(
     host: &Host,
     path: &Path,
@@ -205,7 +205,7 @@ async fn old_text(
     }
     match host.read_text(path).await {
         Ok(text) => Ok(Some(text)),
-        // A client says in words of its own that a file is missing; the disk says it plainly.
+        // Clients report a missing file in various ways; the disk answers clearly.
         Err(_) if !path.exists() => Ok(None),
         Err(error) => Err(error),
     }

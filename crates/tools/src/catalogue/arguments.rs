@@ -1,5 +1,5 @@
-//! Arguments held against a tool's JSON Schema, and what is wrong with them in words that help. Nothing is
-//! fetched, and no value is repeated: an argument may be a secret.
+//! Checks arguments against a tool's JSON Schema and describes the problems. Fetches nothing, and repeats no value:
+//! an argument may be a secret.
 
 use std::sync::OnceLock;
 
@@ -12,27 +12,27 @@ use serde_json::Value;
 
 use super::bounds;
 
-/// How many things that are wrong are told at once.
+/// The most problems in one message.
 const TOLD: usize = 4;
-/// The longest list of right values or names that is told.
+/// The most valid values or names in one message.
 const LISTED: usize = 20;
-/// How hard a pattern of a schema may try.
+/// The backtracking limit of a pattern in a schema.
 const BACKTRACKS: usize = 100_000;
-/// How large a compiled pattern may be, in bytes.
+/// The largest compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 1024 * 1024;
 
-/// A schema, compiled when it is first needed.
+/// The validator of a schema, compiled on first use.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentChecker(OnceLock<Result<Validator, String>>);
 
 impl ArgumentChecker {
-    /// Whether these fit the schema; if not, what is wrong.
+    /// Checks arguments against the schema; the error describes the problems.
     pub(super) fn check(&self, schema: Option<&Value>, arguments: &Value) -> Result<(), String> {
         if !arguments.is_object() {
             let given = kind_of(arguments);
             return Err(format!("they must be a JSON object, not {given}"));
         }
-        // A schema of null is how some say that there is none.
+        // Some sources send a null schema for none.
         let Some(schema) = schema.filter(|schema| !schema.is_null()) else {
             return Ok(());
         };
@@ -75,7 +75,6 @@ fn compile(schema: &Value) -> Result<Validator, String> {
         })
 }
 
-/// One thing that is wrong.
 fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
     let at = place(error.instance_path());
     let of = |name: &str| match at.as_str() {
@@ -117,7 +116,7 @@ fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
             let shown: Vec<_> = options.iter().take(LISTED).map(Value::to_string).collect();
             format!("{} must be one of {}", whole(), shown.join(", "))
         }
-        // The words of the library, without the value.
+        // The library's message, without the value.
         _ => match at.as_str() {
             "" => error.masked_with("they").to_string(),
             at => format!("`{at}`: {}", error.masked_with("it")),
@@ -125,7 +124,7 @@ fn problem(error: &ValidationError<'_>, schema: &Value) -> String {
     }
 }
 
-/// The arguments there are.
+/// Lists the arguments that the schema defines.
 fn known(schema: &Value) -> String {
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = properties
@@ -140,7 +139,7 @@ fn known(schema: &Value) -> String {
     format!("; there are {}", names.join(", "))
 }
 
-/// A place in the arguments as code writes it: `edits[0].old_text`.
+/// Formats a position in the arguments as code does: `edits[0].old_text`.
 fn place(location: &Location) -> String {
     let mut place = String::new();
     for segment in location {

@@ -1,14 +1,14 @@
-//! Stands in for the check of arguments in a build without the feature `argument-checks`: arguments are an object, and
-//! whoever runs the tool checks the rest.
+//! Replaces the check of arguments in a build without the feature `argument-checks`: it requires an object, and the
+//! tool's implementation checks the rest.
 
 use serde_json::Value;
 
-/// A schema that is not compiled.
+/// A checker that ignores the schema.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentChecker;
 
 impl ArgumentChecker {
-    /// Whether these can be arguments at all.
+    /// Checks that the arguments are an object.
     pub(super) fn check(&self, _: Option<&Value>, arguments: &Value) -> Result<(), String> {
         match arguments.is_object() {
             true => Ok(()),

@@ -1,7 +1,8 @@
-//! How much work a schema may make of itself and of what it is held against. A schema comes from a server or a
-//! host, and what walks it recurses: too deep a one would end the process, too wide a one would never end.
+//! Limits on the work that a schema causes, by itself and in a validation. A server or a host supplies the schema,
+//! and the code that walks it recurses: one that is too deep would overflow the stack, one that is too wide would
+//! never finish.
 //!
-//! Looks at shapes alone; what is right and wrong is for the validator to say.
+//! Checks sizes only; the validator checks the values.
 
 use std::collections::HashMap;
 
@@ -10,30 +11,30 @@ use serde_json::{Map, Value};
 
 use super::length::json_length;
 
-/// How long a schema may be, written out, in bytes.
+/// The longest schema, serialized, in bytes.
 const SCHEMA_BYTES: u64 = 256 * 1024;
-/// How many values it may be made of.
+/// The most values in a schema.
 const SCHEMA_NODES: u64 = 20_000;
-/// How deep it may be nested.
+/// The deepest nesting of a schema.
 const SCHEMA_DEPTH: usize = 64;
-/// How many references may lead from one to the next.
+/// The longest chain of references.
 const LINKS: usize = 64;
-/// How many values it may be made of with each reference replaced by what it refers to.
+/// The most values in a schema after each reference is replaced by its target.
 const EXPANDED: u64 = 100_000;
-/// How deep arguments may be nested.
+/// The deepest nesting of arguments.
 const ARGUMENT_DEPTH: usize = 128;
-/// How long arguments may be, written out, in bytes.
+/// The longest arguments, serialized, in bytes.
 const ARGUMENT_BYTES: u64 = 16 * 1024 * 1024;
-/// How many schemas may be held against how many values.
+/// The most pairs of a schema and a value in one validation.
 const STEPS: usize = 500_000;
-/// How many schemas may be at work within each other.
+/// The deepest nesting of schemas in one validation.
 const AT_WORK: usize = 256;
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const ELSEWHERE: &str = "it refers to a schema elsewhere, which is not fetched";
 const TOO_MUCH: &str = "it would take too long to hold them against the tool's schema";
 
-/// Whether a schema can be compiled; if not, why.
+/// Checks that a schema can be compiled; the error states why not.
 pub(super) fn schema(schema: &Value) -> Result<(), String> {
     if depth_over(schema, SCHEMA_DEPTH) {
         return Err(format!("it is nested deeper than {SCHEMA_DEPTH}"));
@@ -51,7 +52,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
     if walk.nodes > SCHEMA_NODES {
         return Err(format!("it is made of more than {SCHEMA_NODES} values"));
     }
-    // With these a reference leads to where it does not seem to.
+    // These keywords can change the target of a reference.
     if let (true, Some(keyword)) = (walk.refers, walk.renames) {
         return Err(format!(
             "it gives names by `{keyword}`; refer by `#/$defs/NAME` instead"
@@ -70,7 +71,7 @@ pub(super) fn schema(schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether these arguments can be held against the schema, which is within its own bounds.
+/// Checks that a validation of these arguments finishes. The schema must be within its own limits.
 pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String> {
     if depth_over(arguments, ARGUMENT_DEPTH) {
         return Err(format!("they are nested deeper than {ARGUMENT_DEPTH}"));
@@ -84,13 +85,13 @@ pub(super) fn arguments(schema: &Value, arguments: &Value) -> Result<(), String>
         .ok_or_else(|| TOO_MUCH.to_owned())
 }
 
-/// What a schema has in it.
+/// The counts and keywords found in a schema.
 struct SchemaScan<'a> {
     schema: &'a Value,
     nodes: u64,
-    /// Whether anything in it refers to anything.
+    /// Whether it contains a reference.
     refers: bool,
-    /// A keyword by which a part of it gets a name of its own.
+    /// A keyword that gives a part of the schema its own name.
     renames: Option<&'static str>,
 }
 
@@ -103,7 +104,7 @@ impl SchemaScan<'_> {
             let names = ["$anchor", "$dynamicAnchor", "$recursiveAnchor", "$id", "id"];
             let ours = names.into_iter().find(|name| match *name {
                 "$id" => !is_root && object.get(*name).is_some_and(Value::is_string),
-                // A keyword of the oldest draft alone; elsewhere a word like any other.
+                // A keyword only in draft 4; an ordinary word in later drafts.
                 "id" => {
                     !is_root && self.is_oldest() && object.get(*name).is_some_and(Value::is_string)
                 }
@@ -122,20 +123,20 @@ impl SchemaScan<'_> {
     }
 }
 
-/// A part of a schema with its references replaced.
+/// The size of a part of a schema with its references replaced.
 #[derive(Clone, Copy, Default)]
 struct SchemaSize {
     nodes: u64,
-    /// The longest chain of references in it.
+    /// The longest chain of references in the part.
     links: usize,
 }
 
-/// Reckons sizes, each target once.
+/// Computes sizes, once for each target of a reference.
 struct SchemaExpansion<'a> {
     schema: &'a Value,
-    /// By where a target is; nothing yet for one that is being reckoned, which is how a cycle ends.
+    /// Sizes by the address of the target. A target in progress has size zero, which ends a cycle.
     known: HashMap<*const Value, SchemaSize>,
-    /// How many references lead to where we are.
+    /// The number of references on the path to the current position.
     path: usize,
 }
 
@@ -182,14 +183,14 @@ fn too_many_links() -> String {
     format!("more than {LINKS} references lead on from one another")
 }
 
-/// Goes where a validator would go at most, and counts.
+/// Counts the most steps that a validator could take.
 struct ValidationCost<'a> {
     schema: &'a Value,
     steps: usize,
 }
 
 impl ValidationCost<'_> {
-    /// None where it gets too much.
+    /// Counts the validation of a value against a schema; returns `None` above the limit.
     fn hold(&mut self, schema: &Value, value: &Value, at_work: usize) -> Option<()> {
         self.count(1)?;
         let Value::Object(keywords) = schema else {
@@ -198,7 +199,8 @@ impl ValidationCost<'_> {
         if at_work == AT_WORK {
             return None;
         }
-        // To find what was left over, everything is gone through again: for the answer, and for the words.
+        // To find unevaluated values, the validator visits everything again: once for the result and once for the
+        // message.
         let left_over = ["unevaluatedProperties", "unevaluatedItems"];
         let left_over = left_over.iter().filter(|it| keywords.contains_key(**it));
         let rounds = 1 + 2 * left_over.count();
@@ -256,7 +258,7 @@ impl ValidationCost<'_> {
                 }
             }
             "unevaluatedProperties" if value.is_object() => self.each(argument, value, at_work)?,
-            // A name has nothing in it, as null has.
+            // A property name has no children, like null.
             "propertyNames" if value.is_object() => {
                 for _ in children(value) {
                     self.hold(argument, &Value::Null, at_work)?;
@@ -285,7 +287,7 @@ impl ValidationCost<'_> {
     }
 }
 
-/// The part of a schema that a reference leads to; none where it leads out of it.
+/// Returns the part of a schema that a reference points to, or `None` if it points elsewhere.
 fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
     let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let own = schema.get("$id").and_then(Value::as_str);

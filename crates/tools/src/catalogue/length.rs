@@ -1,10 +1,10 @@
-//! How long a value is when it is written out.
+//! The length of a value in JSON.
 
 use std::io;
 
 use serde::Serialize;
 
-/// How many bytes it takes to write a value out.
+/// Returns the number of bytes of a value in JSON.
 pub(crate) fn json_length(value: &impl Serialize) -> u64 {
     struct ByteCounter(u64);
     impl io::Write for ByteCounter {
@@ -18,7 +18,7 @@ pub(crate) fn json_length(value: &impl Serialize) -> u64 {
         }
     }
     let mut count = ByteCounter(0);
-    // Counting does not fail, and neither do keys that are text.
+    // The counter cannot fail, and neither can keys that are strings.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }

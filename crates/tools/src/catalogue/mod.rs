@@ -1,6 +1,6 @@
-//! What an agent may call in a session: tools of every source under names of their own, at one moment.
+//! The tools that an agent may call in a session: a snapshot of all sources, with unique names.
 //!
-//! Never changes; another one takes its place. Calls nothing, see [`Toolbox`](crate::Toolbox).
+//! Immutable; a change creates a new one. It calls nothing, see [`Toolbox`](crate::Toolbox).
 
 #[cfg_attr(not(feature = "argument-checks"), path = "arguments_absent.rs")]
 mod arguments;
@@ -17,15 +17,16 @@ use serde_json::Value;
 use arguments::ArgumentChecker;
 pub(crate) use length::json_length;
 
-/// How many names are offered in the place of one that is not there.
+/// The most suggestions for an unknown name.
 const NEAR: usize = 3;
-/// How near a name has to be to be offered, from 0 to 1.
+/// The least similarity of a suggestion, from 0 to 1.
 const NEAR_ENOUGH: f64 = 0.5;
 
-/// How many names a change tells of each kind: it is kept for good, and a server may change as it likes.
+/// The most names of each kind in a change: the journal stores it permanently, and a server can make any number of
+/// changes.
 const NAMED: usize = 200;
 
-/// The tools of a session.
+/// The tools of a session, by name.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     tools: Vec<Arc<CatalogueTool>>,
@@ -33,7 +34,7 @@ pub struct Catalogue {
     warnings: Vec<String>,
 }
 
-/// A tool, and what reads its arguments.
+/// A tool and the checker of its arguments.
 #[derive(Debug)]
 struct CatalogueTool {
     spec: ToolSpec,
@@ -41,14 +42,14 @@ struct CatalogueTool {
 }
 
 impl Catalogue {
-    /// A catalogue of these, in their order. A name that is taken stays with the tool that came first, and
-    /// there is a warning about the other.
+    /// Creates a catalogue of these tools in their order. Of two tools with one name, the first stays, and a
+    /// warning names the other.
     #[must_use]
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
         Self::default().with(specs)
     }
 
-    /// Another one in the place of this. Tools that are in both keep the schemas they compiled.
+    /// Creates the next catalogue. Tools that are in both keep their compiled schemas.
     #[must_use]
     pub fn with(&self, specs: impl IntoIterator<Item = ToolSpec>) -> Self {
         let mut new = Self::default();
@@ -68,36 +69,37 @@ impl Catalogue {
         new
     }
 
-    /// The tools, in their order.
+    /// Returns the tools in their order.
     pub fn tools(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
         self.tools.iter().map(|tool| &tool.spec)
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// The tool of this name.
+    /// Returns the tool with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ToolSpec> {
         self.find(name).map(|tool| &tool.spec)
     }
 
-    /// Tools that were left out, and why.
+    /// Returns a warning for each tool that was left out, with the reason.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What is different from an earlier one; none where nothing is. Of very many names only the first are in it.
+    /// Returns the difference from an earlier catalogue, or `None` if there is none. Each list has at most 200
+    /// names.
     #[must_use]
     pub fn change_from(&self, earlier: &Self) -> Option<ToolsChange> {
         let mut change = ToolsChange {
@@ -125,8 +127,8 @@ impl Catalogue {
         (!same).then_some(change)
     }
 
-    /// Whether a call of this tool with these arguments makes sense; if not, what a model or a person can
-    /// do about it. What was given is not repeated.
+    /// Checks that the tool exists and accepts these arguments. The error states what a model or a person can do;
+    /// it does not repeat the values.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<(), ToolError> {
         let tool = self.find(name).ok_or_else(|| self.unknown(name))?;
         let checked = tool.arguments.check(tool.spec.schema.as_ref(), arguments);
@@ -136,7 +138,7 @@ impl Catalogue {
         })
     }
 
-    /// What to say of a name that no tool has.
+    /// Creates the error for a name that no tool has.
     #[must_use]
     pub fn unknown(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.tools().map(|tool| tool.name.as_str()).collect();
@@ -154,7 +156,7 @@ impl Catalogue {
     }
 }
 
-/// The names that are nearest to one, the nearest first.
+/// Returns the names most similar to one, best first.
 fn near<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     let nearness = |other: &&'a str| (strsim::normalized_damerau_levenshtein(name, other), *other);
     let mut near: Vec<_> = names.iter().map(nearness).collect();
@@ -172,7 +174,7 @@ fn taken(first: &ToolSpec, other: &ToolSpec) -> String {
     )
 }
 
-/// Whose a tool is, for a sentence.
+/// Describes the source of a tool, for use in a sentence.
 pub(crate) fn described(source: &ToolSource) -> String {
     match source {
         ToolSource::Builtin => "this agent".to_owned(),

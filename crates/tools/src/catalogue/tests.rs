@@ -1,4 +1,4 @@
-//! Names, changes, and arguments held against schemas.
+//! Tests of names, changes, and the check of arguments.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -30,7 +30,7 @@ fn names(catalogue: &Catalogue) -> String {
 }
 
 #[test]
-fn a_name_belongs_to_whoever_had_it_first() {
+fn the_first_tool_keeps_a_name() {
     let mcp = |server: &str| ToolSource::Mcp(server.to_owned());
     let catalogue = Catalogue::new([
         tool("read_file", ToolSource::Builtin),
@@ -50,7 +50,7 @@ fn a_name_belongs_to_whoever_had_it_first() {
 }
 
 #[test]
-fn a_change_says_what_came_went_and_is_otherwise() {
+fn a_change_lists_added_removed_and_changed_tools() {
     let before = Catalogue::new([
         tool("b", ToolSource::Builtin),
         tool("c", ToolSource::Host),
@@ -71,14 +71,14 @@ fn a_change_says_what_came_went_and_is_otherwise() {
     assert_eq!(change.changed, list(&["c"]));
     assert_eq!(change.total, 4);
     assert_eq!(after.change_from(&after), None);
-    // Another order is no change.
+    // A different order is no change.
     let turned = Catalogue::new([tool("d", ToolSource::Host), tool("b", ToolSource::Builtin)]);
     let same = Catalogue::new([tool("b", ToolSource::Builtin), tool("d", ToolSource::Host)]);
     assert_eq!(turned.change_from(&same), None);
 }
 
 #[test]
-fn a_change_names_only_so_many() {
+fn a_change_lists_at_most_200_names() {
     let many = |prefix: &str| {
         let names = (0..900).map(|n| format!("{prefix}{n:03}"));
         Catalogue::new(names.map(|name| tool(&name, ToolSource::Host)))
@@ -90,7 +90,7 @@ fn a_change_names_only_so_many() {
 }
 
 #[test]
-fn what_stays_is_not_compiled_again() {
+fn an_unchanged_tool_keeps_its_compiled_schema() {
     let spec = || ToolSpec {
         schema: Some(json!({"type": "object"})),
         ..tool("t", ToolSource::Host)
@@ -110,7 +110,7 @@ fn what_stays_is_not_compiled_again() {
 }
 
 #[test]
-fn a_name_that_is_not_there_brings_up_its_neighbours() {
+fn an_unknown_name_suggests_similar_names() {
     let names = ["read_file", "write_file", "run_command", "fetch"];
     let catalogue = Catalogue::new(names.map(|name| tool(name, ToolSource::Builtin)));
     let told = |name: &str| catalogue.check(name, &json!({})).unwrap_err().message;
@@ -133,7 +133,7 @@ fn check(schema: Value, arguments: Value, expected: &Expect) {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_told_so_that_it_can_be_mended() {
+fn an_error_describes_how_to_correct_the_arguments() {
     let schema = || {
         json!({
             "type": "object",
@@ -200,7 +200,7 @@ fn arguments_that_do_not_fit_are_told_so_that_it_can_be_mended() {
 }
 
 #[test]
-fn only_a_few_problems_are_told() {
+fn an_error_lists_at_most_four_problems() {
     let properties: serde_json::Map<String, Value> = (0..9)
         .map(|n| (format!("p{n}"), json!({"type": "string"})))
         .collect();
@@ -215,7 +215,7 @@ fn only_a_few_problems_are_told() {
 }
 
 #[test]
-fn a_schema_that_is_wrong_refuses_calls_and_nothing_else() {
+fn an_invalid_schema_only_rejects_calls() {
     check(
         json!({"type": "sting"}),
         json!({}),
@@ -237,7 +237,7 @@ fn a_schema_that_is_wrong_refuses_calls_and_nothing_else() {
             "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it refers to a schema elsewhere, which is not fetched"
         ],
     );
-    // What it refers to in itself is fine.
+    // References inside the schema are fine.
     check(
         json!({"$defs": {"n": {"type": "number"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}),
         json!({"a": 1}),
@@ -250,10 +250,10 @@ fn a_schema_that_is_wrong_refuses_calls_and_nothing_else() {
 }
 
 #[test]
-fn a_hostile_pattern_gives_up() {
+fn the_check_of_a_hostile_pattern_ends() {
     let schema = json!({"properties": {"a": {"pattern": "^(a|a)*\\1b$"}}});
     let arguments = json!({"a": "a".repeat(40)});
-    // Whatever it says, it says it at once.
+    // The result does not matter; it must arrive at once.
     let _ = with_schema(schema).check("t", &arguments);
 }
 
@@ -278,7 +278,7 @@ fn a_chain_of_references_does_not_exhaust_the_stack() {
 }
 
 #[test]
-fn references_that_double_are_not_followed() {
+fn references_that_expand_exponentially_are_rejected() {
     let tower = |wrap: fn(Value) -> Value, top: Value| {
         let mut defs: serde_json::Map<String, Value> = (0..40)
             .map(|n| {
@@ -305,13 +305,13 @@ fn references_that_double_are_not_followed() {
     );
 }
 
-/// Objects within objects.
+/// Returns objects nested to this depth.
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!({}), |inner, _| json!({"a": inner}))
 }
 
 #[test]
-fn what_recurses_is_held_against_no_more_than_can_be_done() {
+fn a_recursive_schema_is_rejected_when_validation_costs_too_much() {
     let twice = json!({"properties": {"a": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
     check(twice.clone(), nested(3), &expect!["fine"]);
     check(
@@ -352,7 +352,7 @@ fn what_recurses_is_held_against_no_more_than_can_be_done() {
 }
 
 #[test]
-fn a_type_that_contains_itself_is_fine() {
+fn a_recursive_type_is_accepted() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$defs": {"tree": {
@@ -383,7 +383,7 @@ fn a_type_that_contains_itself_is_fine() {
 }
 
 #[test]
-fn schemas_and_arguments_have_bounds() {
+fn schemas_and_arguments_above_a_limit_are_rejected() {
     let deep = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
     check(
         deep,
@@ -424,7 +424,7 @@ fn schemas_and_arguments_have_bounds() {
             "the arguments of t do not fit: the tool's own schema is wrong, so it cannot be called: it gives names by `$anchor`; refer by `#/$defs/NAME` instead"
         ],
     );
-    // A property may be called as a keyword is.
+    // A property may have the name of a keyword.
     check(
         json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}, "$anchor": {}}}),
         json!({"$ref": "x"}),
@@ -438,7 +438,7 @@ fn schemas_and_arguments_have_bounds() {
 }
 
 #[test]
-fn what_is_just_within_the_bounds_is_held_against_without_harm() {
+fn schemas_just_below_the_limits_are_validated() {
     let mut defs: serde_json::Map<String, Value> = (0..60)
         .map(|n| {
             let next = json!({"$ref": format!("#/$defs/a{}", n + 1)});

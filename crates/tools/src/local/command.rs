@@ -1,4 +1,4 @@
-//! Running a command on this machine.
+//! Runs commands on this machine.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
@@ -22,22 +22,22 @@ use super::{
     output::{OutputTail, TextDecoder},
 };
 
-/// How long the output may stay open after the command has ended: something it started may have left
-/// its group and never close it.
+/// How long the output may stay open after the command has ended: a child process may have left the group and never
+/// close it.
 const DRAIN: Duration = Duration::from_millis(100);
 
-/// The variable that holds the token of clients that come over the network.
+/// The variable with the token of network clients.
 pub(crate) const SECRET: &str = "HARN_SERVE_TOKEN";
 
-/// Runs a command to its end, with one output for all it prints. What it left running in its group is ended
-/// with it.
+/// Runs a command to its end, with stdout and stderr in one output. Ends the processes that it left running in its
+/// group.
 pub(super) async fn run(
     groups: &ProcessGroups,
     spec: CommandSpec,
     sink: &mut dyn CommandSink,
 ) -> Result<CommandExit, HostError> {
     let failed = |error: io::Error| HostError::Failed(format!("{}: {error}", spec.program));
-    // One pipe for both, so that lines come in the order they were printed.
+    // One pipe for both, so that lines arrive in the order they were printed.
     let (reader, writer) = io::pipe().map_err(failed)?;
     let group = start(groups, &spec, writer.try_clone().map_err(failed)?, writer)?;
     let output = OutputReader::new(reader, spec.output_limit, Some(sink)).map_err(failed)?;
@@ -55,7 +55,7 @@ pub(super) async fn run(
     })
 }
 
-/// Runs a command to its end or to its limit, with what it prints to standard output and error apart.
+/// Runs a command to its end or its time limit, with standard output and error separate.
 pub(super) async fn exec(
     groups: &ProcessGroups,
     spec: CommandSpec,
@@ -81,8 +81,8 @@ pub(super) async fn exec(
     })
 }
 
-/// Waits for a command to exit, and reads its outputs meanwhile. Ends the command at its limit, and returns no status
-/// then.
+/// Waits for a command to exit and reads its outputs meanwhile. At the limit it ends the command and returns no
+/// status.
 async fn wait_for_exit(
     group: ProcessGroup,
     outputs: &mut [OutputReader<'_>],
@@ -102,13 +102,13 @@ async fn wait_for_exit(
     };
     drop(group);
     if !printed.is_terminated() {
-        // A time-out is fine: what the command itself printed is in the pipe and was read.
+        // A timeout is fine: the command's own output was in the pipe and has been read.
         let _ = tokio::time::timeout(DRAIN, printed).await;
     }
     Ok(status)
 }
 
-/// Sleeps until the limit has passed; for ever where there is none.
+/// Sleeps until the limit has passed; forever if there is none.
 pub(crate) async fn sleep_until_limit(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,
@@ -116,7 +116,7 @@ pub(crate) async fn sleep_until_limit(limit: Option<Duration>) {
     }
 }
 
-/// Starts a command that prints into these.
+/// Starts a command with these pipes as its outputs.
 fn start(
     groups: &ProcessGroups,
     spec: &CommandSpec,
@@ -133,12 +133,12 @@ fn start(
     command
         .args(&spec.args)
         .current_dir(&spec.cwd)
-        // What lets clients in is no business of a command.
+        // A command must not see the clients' token.
         .env_remove(SECRET)
         .stdin(Stdio::null())
         .stdout(stdout)
         .stderr(stderr);
-    // The command is consumed: kept, it would hold the pipes open.
+    // The command is consumed: a copy would keep the pipes open.
     let started = groups.spawn(command);
     started.map_err(|error| HostError::Failed(format!("{}: {error}", spec.program)))
 }
@@ -151,7 +151,7 @@ struct OutputReader<'a> {
 }
 
 impl<'a> OutputReader<'a> {
-    /// Keeps the last `limit` bytes of what comes out of a pipe.
+    /// Retains the last `limit` bytes read from a pipe.
     fn new(
         reader: PipeReader,
         limit: usize,
@@ -166,7 +166,7 @@ impl<'a> OutputReader<'a> {
         })
     }
 
-    /// Reads until everyone who could print is gone.
+    /// Reads until every process with the write end has closed it.
     async fn drain(&mut self) {
         const PIECE: usize = 16 * 1024;
         loop {

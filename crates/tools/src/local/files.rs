@@ -1,7 +1,7 @@
-//! Text files of this machine: read with limits, written whole or not at all.
+//! Text files of this machine: read with limits, written completely or not at all.
 //!
-//! Opened name by name from a directory's handle, and never through a link: a place has none in it, so one
-//! that is met has been put there since the place was looked at.
+//! Paths are opened name by name from a directory's handle, and never through a link: a located path contains none,
+//! so a link on the way was created after the path was resolved.
 
 use std::{
     ffi::OsStr,
@@ -18,27 +18,27 @@ use cap_std::{
 use harn_policy::path::is_protected_name;
 use harn_runtime::{HostError, RootedPath};
 
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const MAX_READ: u64 = 10 * 1024 * 1024;
 
-/// Reads a text file, or says what it is instead.
+/// Reads a text file; the error states why it is not one.
 pub(super) fn read(file: &RootedPath) -> Result<String, HostError> {
     read_it(file).map_err(|trouble| trouble.told(file))
 }
 
-/// Writes a text file: into a temporary file beside it, which then takes its place. Whoever reads
-/// meanwhile sees the old text or the new one. Missing folders are made; permissions are kept.
+/// Writes a text file: into a temporary file in the same folder, which then replaces it. Concurrent readers see the
+/// old text or the new one. Missing folders are created; permissions are preserved.
 pub(super) fn write(file: &RootedPath, text: &str) -> Result<(), HostError> {
     write_it(file, text).map_err(|trouble| trouble.told(file))
 }
 
 fn read_it(place: &RootedPath) -> Result<String, FileError> {
     let (folder, name) = folder(place, MissingFolders::IsAnError)?;
-    // Asked first, because opening a device can do something, and opening a socket fails.
+    // Check first, because opening a device can have effects, and opening a socket fails.
     regular(&folder.symlink_metadata(name)?)?;
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
-    // A pipe that took the file's place could block for ever.
+    // A pipe that replaced the file could block forever.
     options.nonblock(true);
     let file = match folder.open_with(name, &options) {
         Err(_) if is_link(&folder, name) => return Err(FileError::Swapped),
@@ -50,7 +50,7 @@ fn read_it(place: &RootedPath) -> Result<String, FileError> {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    // It may have grown since; one byte more than allowed is enough to know.
+    // The file may have grown since; one byte above the limit is enough to detect that.
     file.take(MAX_READ + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_READ {
         return Err(too_large());
@@ -63,7 +63,7 @@ fn read_it(place: &RootedPath) -> Result<String, FileError> {
 }
 
 fn write_it(place: &RootedPath, text: &str) -> Result<(), FileError> {
-    // The policy says so as well; here it holds whoever asks.
+    // The policy checks this too; here it applies to every caller.
     if place.inside.iter().any(is_protected_name) {
         return Err(FileError::Refused("this is never written".to_owned()));
     }
@@ -71,7 +71,7 @@ fn write_it(place: &RootedPath, text: &str) -> Result<(), FileError> {
     let permissions = match folder.symlink_metadata(name) {
         Ok(meta) => {
             regular(&meta)?;
-            // Replacing a file needs the folder's permission only; the file's own still counts.
+            // Replacing a file needs only the folder's permission; respect the file's own as well.
             if meta.permissions().readonly() {
                 return Err(FileError::Refused("the file is read-only".to_owned()));
             }
@@ -82,18 +82,18 @@ fn write_it(place: &RootedPath, text: &str) -> Result<(), FileError> {
     };
     let (file, temporary) = TemporaryFile::create(&folder)?;
     fill(file, text, permissions)?;
-    // Takes the place of the name, so that a link put there meanwhile is replaced and not followed.
+    // A rename replaces a link that was created meanwhile, and does not follow it.
     Ok(temporary.take_the_place_of(name)?)
 }
 
-/// What to do about folders on the way that are not there.
+/// What to do about missing folders in a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MissingFolders {
     IsAnError,
     IsMade,
 }
 
-/// The folder that a file is in, and the file's name.
+/// Opens the folder of a file; also returns the file's name.
 fn folder(place: &RootedPath, missing: MissingFolders) -> Result<(Dir, &OsStr), FileError> {
     let mut folder = Dir::open_ambient_dir(&place.root, ambient_authority())?;
     let mut names = place.inside.components().map(|component| match component {
@@ -121,7 +121,7 @@ fn enter(folder: &Dir, name: &OsStr, missing: MissingFolders) -> Result<Dir, Fil
     };
     if error.kind() == io::ErrorKind::NotFound && missing == MissingFolders::IsMade {
         match folder.create_dir(name) {
-            // Somebody else made it.
+            // Another process created it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made?,
         }
@@ -161,7 +161,7 @@ fn fill(mut file: File, text: &str, permissions: Option<Permissions>) -> io::Res
     file.sync_all()
 }
 
-/// A file that goes away unless it takes another's place.
+/// A temporary file, deleted on drop unless it replaced another.
 struct TemporaryFile<'d> {
     folder: &'d Dir,
     name: String,
@@ -181,7 +181,7 @@ impl<'d> TemporaryFile<'d> {
                     let kept = false;
                     return Ok((file, Self { folder, name, kept }));
                 }
-                // Left behind by a process of the same id that was killed.
+                // Left behind by a killed process with the same id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -198,16 +198,16 @@ impl<'d> TemporaryFile<'d> {
 impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            // It may be gone already; either way there is nothing more to do.
+            // It may already be gone; either way nothing remains to do.
             let _ = self.folder.remove_file(&self.name);
         }
     }
 }
 
-/// Why a file was not read or written.
+/// The reason why a file was not read or written.
 enum FileError {
     Io(io::Error),
-    /// A link stands where none was.
+    /// A link has replaced a path component.
     Swapped,
     Refused(String),
 }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_says_what_is_wrong() {
+    fn a_read_error_states_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let file = |name: &str| place(dir.path(), name);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_was_not_there_is_not_followed() {
+    fn a_link_in_a_located_path_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         let at = |name: &str| root.join(name);
@@ -355,7 +355,7 @@ mod tests {
         fs::write(at("src/real"), "old").unwrap();
         fs::create_dir(dir.path().join("out")).unwrap();
         fs::write(dir.path().join("out/file"), "old").unwrap();
-        // Out of the directory, and to where the policy would not let anybody write.
+        // Targets outside the directory, and a target that the policy protects.
         symlink("../out/file", at("file")).unwrap();
         symlink("../out", at("folder")).unwrap();
         symlink("src/real", at("near")).unwrap();

@@ -1,8 +1,8 @@
 //! Process groups of this machine: each command leads one, and none outlives its owner.
 //!
-//! A leader stays unreaped until its group was killed, so that its number cannot have gone to someone
-//! else by the time a signal is sent.
-//! Hand-written because that order is what crates for child processes leave to chance.
+//! A leader stays unreaped until its group was killed, so that its number cannot belong to another process when the
+//! signal is sent.
+//! Hand-written because crates for child processes do not guarantee that order.
 
 use std::{
     collections::HashSet,
@@ -22,10 +22,10 @@ use tokio::{
 
 use crate::lock::lock;
 
-/// How long a group may take to end when it is asked to, before it is made to.
+/// The time between the request to end a group and its kill.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// The groups that live.
+/// The running process groups.
 #[derive(Clone, Default)]
 pub(crate) struct ProcessGroups {
     live: Arc<Mutex<LiveGroups>>,
@@ -38,10 +38,10 @@ struct LiveGroups {
 }
 
 impl ProcessGroups {
-    /// Starts a command as the leader of a group of its own.
+    /// Starts a command as the leader of its own group.
     pub(crate) fn spawn(&self, mut command: Command) -> io::Result<ProcessGroup> {
         command.process_group(0);
-        // Held while the command starts: `end_all` must not miss it.
+        // Locked while the command starts: `end_all` must not miss it.
         let mut live = lock(&self.live);
         if live.closed {
             return Err(io::Error::other("this process is going down"));
@@ -62,7 +62,7 @@ impl ProcessGroups {
         })
     }
 
-    /// Kills all groups and lets none start any more.
+    /// Kills all groups and prevents new ones.
     pub(super) fn end_all(&self) {
         let mut live = lock(&self.live);
         live.closed = true;
@@ -72,7 +72,7 @@ impl ProcessGroups {
     }
 }
 
-/// A group that lives. Dropped, it is asked to end at once and killed after a grace, in the background.
+/// A running group. Dropping it sends SIGTERM at once and SIGKILL after a delay, in the background.
 pub(crate) struct ProcessGroup {
     id: Pid,
     leader: Option<GroupLeader>,
@@ -81,7 +81,7 @@ pub(crate) struct ProcessGroup {
 impl ProcessGroup {
     /// Waits for the leader to exit, and leaves it unreaped.
     pub(crate) async fn exited(&self) -> io::Result<WaitIdStatus> {
-        // Listens before the first look, so that no exit is missed.
+        // Subscribes before the first check, so that no exit is missed.
         let mut children = signal(SignalKind::child())?;
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         loop {
@@ -99,8 +99,8 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         kill(self.id, Signal::TERM);
         let leader = self.leader.take();
-        // Without a runtime there is nobody to wait; the leader is dropped, and its group killed, now.
-        // A runtime that goes down drops the task, which comes to the same.
+        // Without a runtime no task can wait; the leader is dropped, and its group killed, now. A runtime that
+        // shuts down drops the task, with the same effect.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 tokio::time::sleep(GRACE).await;
@@ -110,7 +110,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// The process that leads a group. Dropped, the whole group is killed; then tokio reaps it.
+/// The leader of a group. Dropping it kills the whole group; then tokio reaps it.
 struct GroupLeader {
     id: Pid,
     groups: ProcessGroups,
@@ -125,6 +125,6 @@ impl Drop for GroupLeader {
 }
 
 fn kill(group: Pid, signal: Signal) {
-    // Fails only when nobody is left in it, which is what was wanted.
+    // Fails only if the group is empty, which is the goal.
     let _ = kill_process_group(group, signal);
 }

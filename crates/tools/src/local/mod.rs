@@ -1,7 +1,7 @@
 //! This machine as a host: its files, its commands and its shells.
 //!
-//! Opens a place as it was located, and nothing that took its place since; whether it may is the caller's
-//! part. A command runs as told.
+//! It opens a path as it was located, and nothing that replaced it since. The caller checks permission; a command
+//! runs as given.
 
 pub(crate) mod command;
 mod files;
@@ -25,7 +25,7 @@ use crate::shells::{LocalShells, ShellWorld};
 #[cfg(feature = "mcp")]
 pub(crate) use {command::SECRET, group::ProcessGroup};
 
-/// Files, commands and shells of this machine. Clones share the commands that run, and the shells that sessions
+/// Files, commands and shells of this machine. Clones share the running commands and the shells that sessions
 /// chose.
 #[derive(Clone, Default)]
 pub struct LocalHost {
@@ -34,13 +34,13 @@ pub struct LocalHost {
 }
 
 impl LocalHost {
-    /// A host with nothing running.
+    /// Creates a host without running commands.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same host, with shells that are found here.
+    /// Returns the same host with the shells of `world`.
     #[must_use]
     pub fn with_shells(self, world: Arc<dyn ShellWorld>) -> Self {
         Self {
@@ -53,14 +53,14 @@ impl LocalHost {
         &self.shells
     }
 
-    /// Where its processes are, for others whose processes are to end with them.
+    /// Returns its process groups, for other processes that must end with them.
     #[cfg(feature = "mcp")]
     pub(crate) fn groups(&self) -> &ProcessGroups {
         &self.groups
     }
 
-    /// Kills every command that runs, with all it started, and lets none start any more. For the way
-    /// out of the process: does not wait, and may be called from a panic hook.
+    /// Kills every running command with its child processes, and prevents new ones. For the exit of the process:
+    /// does not wait, and may be called from a panic hook.
     pub fn end_all(&self) {
         self.groups.end_all();
     }

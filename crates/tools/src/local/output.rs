@@ -1,15 +1,15 @@
-//! What a command prints: bytes into text as they come, and the end of it kept.
+//! The output of a command: decodes its bytes and retains its end.
 
-/// Turns bytes into text. A character that is cut between two reads waits for its rest; what is no
-/// UTF-8 becomes a replacement character.
+/// Decodes bytes into text. An incomplete character waits for the next read; invalid UTF-8 becomes a replacement
+/// character.
 #[derive(Default)]
 pub(super) struct TextDecoder {
-    /// The beginning of a character, at most three bytes.
+    /// The beginning of an incomplete character, at most three bytes.
     cut: Vec<u8>,
 }
 
 impl TextDecoder {
-    /// The text of `bytes`, after what was cut before.
+    /// Decodes `bytes`, preceded by the incomplete character of the last call.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> String {
         let mut whole = std::mem::take(&mut self.cut);
         whole.extend_from_slice(bytes);
@@ -27,7 +27,7 @@ impl TextDecoder {
         text
     }
 
-    /// What a character that never got its rest becomes.
+    /// Returns a replacement character if the last character is incomplete.
     pub(super) fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.cut).is_empty() {
             ""
@@ -37,12 +37,12 @@ impl TextDecoder {
     }
 }
 
-/// Whether these bytes are the beginning of a character rather than a mistake.
+/// Returns whether these bytes are the beginning of a character rather than invalid.
 fn may_continue(bytes: &[u8]) -> bool {
     !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|e| e.error_len().is_none())
 }
 
-/// The end of a text that may be endless.
+/// The end of a text of any length.
 pub(super) struct OutputTail {
     text: String,
     limit: usize,
@@ -50,7 +50,7 @@ pub(super) struct OutputTail {
 }
 
 impl OutputTail {
-    /// Keeps at most `limit` bytes.
+    /// Retains at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             text: String::new(),
@@ -61,13 +61,13 @@ impl OutputTail {
 
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        // Cut only now and then, so that each byte is moved once on average.
+        // Cut rarely, so that each byte is moved once on average.
         if self.text.len() > self.limit.saturating_mul(2) {
             self.cut();
         }
     }
 
-    /// What was kept, and whether anything before it was not.
+    /// Returns the retained text, and whether anything before it was dropped.
     pub(super) fn finish(mut self) -> (String, bool) {
         self.cut();
         (self.text, self.truncated)
@@ -82,7 +82,7 @@ impl OutputTail {
     }
 }
 
-/// The first place from here on that is between two characters.
+/// Returns the first character boundary from here on.
 pub(crate) fn boundary(text: &str, at: usize) -> usize {
     let mut places = at..text.len();
     let place = places.find(|at| text.is_char_boundary(*at));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_survive_being_cut_anywhere() {
+    fn characters_split_between_reads_are_decoded() {
         let text = "aß→𝄞z";
         for at in 0..=text.len() {
             let (left, right) = text.as_bytes().split_at(at);
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_become_replacement_characters() {
+    fn invalid_bytes_become_replacement_characters() {
         assert_eq!(decode(&[b"a\xffb"]), "a\u{FFFD}b");
         assert_eq!(decode(&[b"a\xe2\x86", b"b"]), "a\u{FFFD}b");
         assert_eq!(decode(&[b"a\xe2\x86"]), "a\u{FFFD}");
     }
 
     #[test]
-    fn the_end_is_kept_on_character_boundaries() {
+    fn the_tail_begins_at_a_character_boundary() {
         let keep = |limit, parts: &[&str]| {
             let mut tail = OutputTail::new(limit);
             parts.iter().for_each(|part| tail.push(part));

@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::{LocalHost, blocking, command};
 use crate::shells::ShellError;
 
-/// How much is kept of what a command prints, of standard output and of error.
+/// The most bytes retained of a command's standard output, and of its error output.
 const KEPT: usize = 1024 * 1024;
 
 /// The arguments of operations that take none.
 #[derive(Deserialize)]
 struct NoArguments {}
 
-/// Does one of the operations.
+/// Performs one of the operations.
 pub(super) async fn call(
     host: &LocalHost,
     session: &SessionId,
@@ -54,12 +54,12 @@ pub(super) async fn call(
     }
 }
 
-/// Runs a command where it says. Whether it may, and where, is the caller's part.
+/// Runs a command in its `cwd`. The caller checks permission and directory.
 async fn exec(host: &LocalHost, exec: ProcessExec) -> Result<Value, HostError> {
     let needed = |what: &str| HostError::Failed(format!("the arguments of process.exec: {what}"));
     let cwd = exec.cwd.ok_or_else(|| needed("missing field `cwd`"))?;
     let spec = match exec.command {
-        // As which the rules read a line.
+        // The rules interpret a line in the same way.
         ExecCommand::Line(line) => CommandSpec::shell(line, cwd, KEPT),
         ExecCommand::Argv(words) => {
             let mut words = words.into_iter();
@@ -81,7 +81,7 @@ fn refused(error: ShellError) -> HostError {
 
 fn read<T: DeserializeOwned>(operation: &str, args: Value) -> Result<T, HostError> {
     let misfit = |what: String| HostError::Failed(format!("the arguments of {operation}: {what}"));
-    // By position its members would fit by luck.
+    // An array could match the fields by position, by accident.
     if !args.is_object() {
         return Err(misfit("expected an object".to_owned()));
     }

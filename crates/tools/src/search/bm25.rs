@@ -1,17 +1,17 @@
-//! The BM25 formula, and nothing else. Who ranks says how soon repeating a word stops to count.
-//! Hand-written because it is a formula, and two rankings
-//! weigh it differently; crates for it bring an index of their own.
+//! The BM25 formula; the ranking chooses `k1`.
+//! Hand-written because it is one formula, which two rankings weight differently; crates for it bring their own
+//! index.
 
 const B: f64 = 0.75;
 
-/// How much a word tells that `with` of `total` passages have.
+/// Returns the inverse document frequency of a word that `with` of `total` passages have.
 pub(crate) fn idf(total: u32, with: u32) -> f64 {
     let (total, with) = (f64::from(total), f64::from(with));
     (1.0 + (total - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// What a word adds that occurs `count` times in a passage of `length` words. The greater `k1`, the more
-/// does a word count that occurs again.
+/// Returns the score of a word that occurs `count` times in a passage of `length` words. The greater `k1`, the more
+/// repetitions count.
 pub(crate) fn weight(k1: f64, idf: f64, count: f64, length: u32, mean_length: f64) -> f64 {
     let relative = if mean_length > 0.0 {
         f64::from(length) / mean_length
@@ -29,9 +29,9 @@ mod tests {
         assert!((got - expected).abs() < 1e-4, "{got} is not {expected}");
     }
 
-    /// By hand, for three passages of 4, 6 and 2 words (mean 4) of which one has the word.
+    /// Calculated by hand for three passages of 4, 6 and 2 words (mean 4), one of which has the word.
     #[test]
-    fn agrees_with_a_calculation_by_hand() {
+    fn bm25_agrees_with_a_calculation_by_hand() {
         // ln(1 + (3 - 1 + 0.5) / (1 + 0.5)) = ln(2.66667)
         near(idf(3, 1), 0.98083);
         // ln(1 + 0.5 / 3.5)
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counts_for_nothing() {
+    fn a_word_that_does_not_occur_has_no_weight() {
         near(weight(1.2, idf(3, 1), 0.0, 4, 4.0), 0.0);
         near(weight(1.2, 1.0, 1.0, 0, 0.0), 1.0);
     }

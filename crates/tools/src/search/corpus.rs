@@ -1,7 +1,7 @@
-//! Texts cut into passages, as far as a query asks for them.
+//! Texts split into passages, reduced to the matches of one query.
 //!
-//! Only what a query asks for is kept, so that a workspace can be searched without an index: terms with
-//! their lines, names with theirs, and the length of every passage.
+//! Stores only what the query needs, so that a workspace can be searched without an index: terms and names with
+//! their lines, and the length of every passage.
 
 use super::{
     SearchHit, SearchQuery,
@@ -12,34 +12,34 @@ use super::{
     words::{stemmed, words},
 };
 
-/// Lines in a passage, and how many it shares with the next.
+/// The number of lines in a passage, and how many it shares with the next.
 const PASSAGE: usize = 40;
 const OVERLAP: usize = 10;
 
-/// Texts to be ranked against one query.
+/// Texts to be ranked for one query.
 pub struct Corpus {
     query: SearchQuery,
     pub(super) texts: Vec<CorpusText>,
     pub(super) passages: u32,
     pub(super) length: u64,
-    /// For each term, in how many passages it is.
+    /// For each term, the number of passages that contain it.
     pub(super) with_term: Vec<u32>,
-    /// For each name, how often it is defined.
+    /// For each name, the number of its definitions.
     pub(super) defined: Vec<u32>,
-    /// Terms that are in some path.
+    /// The terms that occur in any path.
     in_paths: u32,
 }
 
-/// What is kept of a text that has something to say.
+/// The matches in one text.
 pub(super) struct CorpusText {
     pub(super) path: String,
     pub(super) passages: Vec<Passage>,
     pub(super) mentions: Vec<TermMention>,
     pub(super) definitions: Vec<NameDefinition>,
-    /// Terms in its path.
+    /// The terms that occur in its path.
     pub(super) in_path: u32,
     pub(super) aside: bool,
-    /// The line from which on it holds its own tests.
+    /// The line at which its tests begin.
     pub(super) tests_from: u32,
 }
 
@@ -56,14 +56,14 @@ pub(super) struct Passage {
 pub(super) struct TermMention {
     pub(super) line: u32,
     pub(super) term: u8,
-    /// As a word of its own.
+    /// Occurrences as a whole word.
     pub(super) whole: u8,
-    /// As part of a name.
+    /// Occurrences as part of a name.
     pub(super) part: u8,
     pub(super) line_kind: LineKind,
 }
 
-/// A name that is defined on a line.
+/// The definition of a name on a line.
 pub(super) struct NameDefinition {
     pub(super) line: u32,
     pub(super) name: usize,
@@ -71,7 +71,7 @@ pub(super) struct NameDefinition {
 }
 
 impl Corpus {
-    /// An empty corpus.
+    /// Creates an empty corpus for a query.
     #[must_use]
     pub fn new(query: &SearchQuery) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Corpus {
         }
     }
 
-    /// Takes a text in. `path` tells what sort of text it is.
+    /// Adds a text. `path` determines its type.
     pub fn add(&mut self, path: &str, text: &str) {
         let prose = is_prose(path);
         let mut lengths = Vec::new();
@@ -146,8 +146,7 @@ impl Corpus {
         }
     }
 
-    /// Takes in what another corpus holds, as if its texts had been added here. It must have been made
-    /// for the same query.
+    /// Adds the texts of another corpus, which must be for the same query.
     pub fn join(&mut self, other: Self) {
         self.texts.extend(other.texts);
         self.passages += other.passages;
@@ -188,7 +187,7 @@ impl Corpus {
         }
     }
 
-    /// Whether a text is a test, an example or data, and was not asked for as such.
+    /// Returns whether a text is a test, an example or data that the query does not ask for.
     fn is_aside(&self, path: &str) -> bool {
         let asked = |word: &str| self.query.terms.contains_key(&stemmed(word));
         let mut tests = words(path).flat_map(|word| word.split('_')).filter(|word| {
@@ -201,7 +200,7 @@ impl Corpus {
         is_data || tests.any(|word| !asked(word))
     }
 
-    /// The words of the query that are nowhere, in no text and no path.
+    /// Returns the words of the query that occur in no text and no path.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
         let mut seen = self.in_paths;
@@ -211,19 +210,19 @@ impl Corpus {
         self.query.words_without(seen)
     }
 
-    /// The best `limit` places, best first; equal ones in the order of their paths and lines.
+    /// Returns the best `limit` hits, best first; equal ones in the order of their paths and lines.
     #[must_use]
     pub fn rank(&self, limit: usize) -> Vec<SearchHit> {
         rank::best(self, limit)
     }
 }
 
-/// Files that hold data rather than say something.
+/// Endings of files with data rather than code or prose.
 const DATA: &[&str] = &[
     ".json", ".jsonl", ".lock", ".csv", ".tsv", ".svg", ".xml", ".snap", ".map",
 ];
 
-/// Cuts lines of these lengths into overlapping passages.
+/// Splits lines of these lengths into overlapping passages.
 fn passages(lengths: &[u32]) -> Vec<Passage> {
     let mut out = Vec::new();
     let mut start = 0;
@@ -243,7 +242,7 @@ fn passages(lengths: &[u32]) -> Vec<Passage> {
     out
 }
 
-/// The part of a list sorted by line that lies in a passage.
+/// Returns the items of a passage from a list sorted by line.
 pub(super) fn within<'a, T>(
     items: &'a [T],
     passage: &Passage,

@@ -1,6 +1,6 @@
-//! Which name a line of source code defines, in the usual languages.
+//! Finds the name that a line of source code defines, in common languages.
 
-/// The name that `line` defines, such as `read_text` for `pub async fn read_text(`.
+/// Returns the name that `line` defines, such as `read_text` for `pub async fn read_text(`.
 ///
 /// ```
 /// assert_eq!(harn_tools::defined_name("    pub(crate) struct Feed<T> {"), Some("Feed"));
@@ -12,24 +12,24 @@ pub fn defined_name(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     let mut keyword = "";
     loop {
-        // A method's receiver in Go; `pub(crate)` in Rust.
+        // A method's receiver in Go; `(crate)` of `pub(crate)` in Rust.
         if let Some(inside) = rest.strip_prefix('(') {
             rest = inside.split_once(')')?.1.trim_start();
         }
         let (word, after) = next_word(rest)?;
         match word {
-            // The next word is the name of a new thing.
+            // The next word is the defined name.
             "class" | "const" | "def" | "enum" | "fn" | "func" | "function" | "interface"
             | "macro_rules" | "mod" | "module" | "namespace" | "protocol" | "record" | "static"
             | "struct" | "trait" | "type" | "union" => {
                 keyword = word;
             }
             _ if !keyword.is_empty() => {
-                // `mod name;` says that it is elsewhere.
+                // `mod name;` refers to another file.
                 let elsewhere = keyword == "mod" && after.starts_with(';');
                 return (!elsewhere).then_some(word);
             }
-            // These may stand before such a word.
+            // Modifiers that may precede such a keyword.
             "abstract" | "async" | "crate" | "data" | "declare" | "default" | "export"
             | "extern" | "final" | "inline" | "internal" | "private" | "protected" | "pub"
             | "public" | "sealed" | "super" | "unsafe" => {}
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_names_in_the_usual_languages() {
+    fn names_are_found_in_common_languages() {
         for (line, name) in [
             ("pub(crate) async fn run(mut self) {", "run"),
             ("    fn poll(", "poll"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_everything_else_alone() {
+    fn other_lines_define_no_name() {
         for line in [
             "",
             "// fn commented()",

@@ -1,19 +1,19 @@
-//! What kind of line a line is, by how it begins.
+//! Classifies a line by its beginning.
 
-/// What a line does.
+/// The role of a line.
 #[derive(Clone, Copy)]
 pub(super) enum LineKind {
-    /// A comment or a heading: says what a thing is.
+    /// A comment or a heading, which describes something.
     Explains,
-    /// Only names what is elsewhere.
+    /// Only refers to something elsewhere.
     Imports,
-    /// Stands in a code block of a document: an example, not what the document says.
+    /// In a code block of a document: an example, not the document's own statement.
     Quoted,
     Plain,
 }
 
 impl LineKind {
-    /// The kind of a line, in a document or in source.
+    /// Classifies a line of a document or of source code.
     pub(super) fn of(line: &str, prose: bool) -> Self {
         let line = line.trim_start();
         let begins = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
@@ -31,7 +31,7 @@ impl LineKind {
         }
     }
 
-    /// How much a line of this kind says, beside a plain one.
+    /// Returns the weight of this kind, relative to a plain line.
     pub(super) fn weight(self) -> f64 {
         match self {
             Self::Explains => 1.25,
@@ -41,21 +41,21 @@ impl LineKind {
     }
 }
 
-/// Whether a file is a document rather than source.
+/// Returns whether a file is a document rather than source code.
 pub(super) fn is_prose(path: &str) -> bool {
     let endings = [".md", ".markdown", ".txt", ".rst", ".adoc"];
     endings.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Follows the code blocks of a document, also those that show code blocks.
+/// Tracks the code blocks of a document, including blocks that contain fences.
 #[derive(Default)]
 pub(super) struct CodeBlockTracker {
-    /// The mark of the open block and how many of it there are.
+    /// The fence character of the open block and its count.
     open: Option<(char, usize)>,
 }
 
 impl CodeBlockTracker {
-    /// Takes the next line; whether it belongs to a code block.
+    /// Advances to the next line; returns whether it belongs to a code block.
     pub(super) fn next(&mut self, line: &str) -> bool {
         let line = line.trim();
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
@@ -64,7 +64,7 @@ impl CodeBlockTracker {
             (None, Some(mark)) if count >= 3 => self.open = Some((mark, count)),
             (None, _) => return false,
             (Some((open, least)), mark) => {
-                // Only the marks alone close a block, and no fewer than opened it.
+                // Only a line of fence characters closes a block, with at least as many as opened it.
                 if mark == Some(open) && count >= least && count == line.len() {
                     self.open = None;
                 }
@@ -74,10 +74,10 @@ impl CodeBlockTracker {
     }
 }
 
-/// How lines begin that only name what is elsewhere.
+/// The beginnings of lines that only refer to something elsewhere.
 const IMPORTS: [&str; 6] = ["use ", "mod ", "import ", "from ", "#include ", "require "];
 
-/// The same, made public again: `pub(crate) use`.
+/// Returns whether the line is a public import, such as `pub(crate) use`.
 fn begins_after_pub(line: &str) -> bool {
     let rest = line.strip_prefix("pub").unwrap_or_default();
     let rest = rest
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_within_blocks_are_followed() {
+    fn nested_code_blocks_are_tracked() {
         let text = "a\n````text\nb\n  ```rust\n  c\n  ```\n````\nd\n~~~\ne\n```\n~~~\nf `x`\n";
         let mut quoting = CodeBlockTracker::default();
         let free: Vec<_> = text.lines().filter(|line| !quoting.next(line)).collect();

@@ -1,6 +1,6 @@
-//! Ranked search over text: words, chunks, BM25, and names that are defined where the hit is.
+//! Ranked search over text: words, passages, BM25, and bonuses for defined names.
 //!
-//! Pure computation; walking a folder is [`Workspace`](crate::Workspace)'s.
+//! Pure computation; [`Workspace`](crate::Workspace) walks the folders.
 
 pub(crate) mod bm25;
 mod corpus;
@@ -18,47 +18,47 @@ use harn_runtime::ToolError;
 
 use crate::{watch::WatchError, workspace::WalkSummary};
 
-/// A place that fits a query.
+/// A passage that matches a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchHit {
-    /// The file, from the root, with `/` between its parts.
+    /// The file's path relative to the root, with `/` between its parts.
     pub path: String,
     /// The first line of the passage, from 1.
     pub first: u32,
-    /// Its last line.
+    /// The last line of the passage.
     pub last: u32,
-    /// The line in it that fits best.
+    /// The best matching line in the passage.
     pub line: u32,
-    /// What it says, without the space around it; long ones are cut and end in `…`.
+    /// The text of that line, trimmed; a long one is cut and ends in `…`.
     pub text: String,
-    /// How well it fits; comparable within one search only.
+    /// The score; comparable within one search only.
     pub score: f64,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResults {
-    /// The places, best first.
+    /// The hits, best first.
     pub hits: Vec<SearchHit>,
-    /// Words of the query that are nowhere.
+    /// Words of the query that occur nowhere.
     pub missing: Vec<String>,
-    /// What was looked at.
+    /// How much was searched.
     pub walked: WalkSummary,
 }
 
-/// A search could not be done.
+/// The reason why a search failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// The pattern is not a regular expression.
     #[error("this is not a regular expression: {0}")]
     Pattern(String),
-    /// The glob is not one that can be looked for.
+    /// The glob is invalid.
     #[error(transparent)]
     Glob(#[from] WatchError),
     /// The folder cannot be read.
     #[error("the folder cannot be read: {0}")]
     Unreadable(String),
-    /// It stopped in the middle.
+    /// The search stopped before its end.
     #[error("the search was interrupted")]
     Interrupted,
 }

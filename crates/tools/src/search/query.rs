@@ -1,24 +1,24 @@
-//! A question, made ready to be looked for.
+//! A search query, prepared for matching.
 
 use std::collections::HashMap;
 
 use super::words::{is_compound, is_stop_word, parts, stem, stemmed, words};
 
-/// The most terms a query keeps: a question has a handful, a pasted page has thousands.
+/// The most terms in a query: a question has a handful, a pasted page has thousands.
 const MAX_TERMS: usize = 24;
-/// The longest word that is looked for: beyond it lies data, not language.
+/// The longest word in a query, in bytes: longer ones are data, not language.
 const MAX_WORD: usize = 80;
 
-/// What to look for.
+/// The words, terms and names to search for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchQuery {
-    /// The words that carry meaning, as they were written.
+    /// The significant words, as written.
     words: Vec<String>,
-    /// Their terms, and the number of each.
+    /// The terms of the words, each with its number.
     pub(super) terms: HashMap<String, usize>,
-    /// Names that count when something is called so.
+    /// Names that count where they are defined.
     pub(super) names: HashMap<String, QueryName>,
-    /// First letters of the terms.
+    /// The first letters of the terms.
     first: Vec<char>,
 }
 
@@ -26,14 +26,14 @@ pub struct SearchQuery {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct QueryName {
     pub(super) number: usize,
-    /// How it was written.
+    /// The name as written.
     written: String,
-    /// Whether it is plainly a name rather than a word.
+    /// Whether it is clearly a name rather than a word.
     meant: bool,
 }
 
 impl QueryName {
-    /// Whether a thing called `name` is what was asked for: `Envelope` means the type, not the function
+    /// Returns whether an item called `name` is what the query means: `Envelope` means the type, not the function
     /// `envelope`; "envelope" may mean either.
     pub(super) fn means(&self, name: &str) -> bool {
         self.meant || (self.written == name && name.contains(char::is_uppercase))
@@ -41,13 +41,13 @@ impl QueryName {
 }
 
 impl SearchQuery {
-    /// Takes a question apart; words that only carry it are not looked for.
+    /// Parses a question; ignores its stop words.
     #[must_use]
     pub fn question(text: &str) -> Self {
         Self::of(words(text).filter(|word| !is_stop_word(&word.to_lowercase())))
     }
 
-    /// Looks for every word of `text`.
+    /// Creates a query for every word of `text`.
     #[must_use]
     pub fn words_of(text: &str) -> Self {
         Self::of(words(text))
@@ -75,47 +75,47 @@ impl SearchQuery {
         query
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns whether there is nothing to search for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The words that are looked for, as they were written.
+    /// Returns the words of the query, as written.
     #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// Whether a thing called `name` is plainly what was asked for.
+    /// Returns whether the query clearly means an item called `name`.
     #[must_use]
     pub fn asks_for(&self, name: &str) -> bool {
         let known = self.names.get(&name_key(name));
         known.is_some_and(|known| known.means(name))
     }
 
-    /// The words none of whose terms is among `seen`, a set of term numbers.
+    /// Returns the words with no term in `seen`, a set of term numbers.
     pub(super) fn words_without(&self, seen: u32) -> Vec<String> {
         let words = self.words.iter();
         let unseen = words.filter(|word| self.terms_in(word) & seen == 0);
         unseen.cloned().collect()
     }
 
-    /// How many words of `line` are looked for, each counted once.
+    /// Returns how many terms of the query `line` contains, each counted once.
     #[must_use]
     pub fn matches(&self, line: &str) -> usize {
         self.terms_in(line).count_ones() as usize
     }
 
-    /// The terms of a text, as a set of their numbers.
+    /// Returns the query's terms in a text, as a set of their numbers.
     pub(super) fn terms_in(&self, text: &str) -> u32 {
         let mut seen = 0;
         self.scan(text, |term, _| seen |= 1 << term);
         seen
     }
 
-    /// Calls `each` with the number of every term in `line`, and whether it is a whole word there rather
-    /// than part of a name; returns how many terms the line has.
+    /// Calls `each` with the number of every term in `line`, and whether it is a whole word there rather than part
+    /// of a name. Returns how many terms the line has, including those not in the query.
     pub(super) fn scan(&self, line: &str, mut each: impl FnMut(usize, bool)) -> u32 {
         let mut count = 0;
         let mut buffer = String::new();
@@ -146,7 +146,7 @@ impl SearchQuery {
         count
     }
 
-    /// A cheap look that spares most words the rest.
+    /// A cheap check that excludes most words.
     fn may_have(&self, word: &str) -> bool {
         let first = word.chars().next().and_then(|c| c.to_lowercase().next());
         first.is_some_and(|c| self.first.contains(&c))
@@ -157,7 +157,7 @@ impl SearchQuery {
         if is_compound(word) {
             found.push(word.to_lowercase());
         }
-        // A question's small words were left out; a name's count, as they do in the text.
+        // Stop words of a question were dropped; parts of a name count, as they do in the text.
         parts(word, |part| found.push(stemmed(part)));
         for term in found {
             let number = self.terms.len();
@@ -167,8 +167,7 @@ impl SearchQuery {
         }
     }
 
-    /// Each word may be a name, and so may neighbours written together: "session task" is
-    /// `SessionTask` and `session_task`.
+    /// Adds each word as a name, and adjacent words joined: "session task" is `SessionTask` and `session_task`.
     fn add_names(&mut self) {
         for length in 1..=3 {
             for run in self.words.windows(length) {
@@ -190,8 +189,8 @@ impl SearchQuery {
     }
 }
 
-/// A name without what differs between languages and forms: `SessionTask`, `session_tasks` and the words
-/// "session task" have one key.
+/// Normalizes a name across languages and word forms: `SessionTask`, `session_tasks` and the words "session task"
+/// have one key.
 pub(super) fn name_key(name: &str) -> String {
     let mut key = String::new();
     parts(name, |part| key.push_str(&stemmed(part)));
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_keeps_its_meaning() {
+    fn a_question_drops_its_stop_words() {
         assert_eq!(terms("Where is the journal written?"), ["journal", "writ"]);
         let query = SearchQuery::question("Where is the journal written?");
         assert_eq!(query.words(), ["journal", "written"]);
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_words_and_neighbours() {
+    fn names_are_words_and_adjacent_words() {
         let query = SearchQuery::question("where is the session task run");
         let meant = |name: &str| query.names.get(name).map(|name| name.meant);
         assert_eq!(meant("session"), Some(false));
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_were_not_seen_are_named() {
+    fn words_without_returns_unseen_words() {
         let query = SearchQuery::question("SessionTask writes journals");
         let seen = 1 << query.terms["task"] | 1 << query.terms["journal"];
         assert_eq!(query.words_without(seen), ["writes"]);
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn scanning_counts_wholes_and_parts() {
+    fn scan_counts_whole_words_and_parts() {
         let query = SearchQuery::question("SessionTask writes");
         let mut found = Vec::new();
         let line = "fn run(SessionTask, session_task, written)";
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pasted_page_is_cut_short() {
+    fn a_pasted_page_is_truncated() {
         let page: String = (0..500).map(|n| format!("word{n}_x ")).collect();
         assert!(SearchQuery::question(&page).terms.len() <= MAX_TERMS);
         assert!(SearchQuery::question(&"x".repeat(MAX_WORD + 1)).is_empty());

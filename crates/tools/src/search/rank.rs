@@ -1,4 +1,4 @@
-//! What makes one passage a better answer than another.
+//! Scores and ranks passages.
 
 use super::{
     SearchHit,
@@ -6,23 +6,23 @@ use super::{
     corpus::{Corpus, CorpusText, NameDefinition, Passage, TermMention, within},
 };
 
-/// How soon repeating a word stops to count.
+/// The `k1` of BM25: the lower, the sooner repetitions stop to count.
 const K1: f64 = 1.2;
-/// A name that is defined here counts as much as this many mentions of a word as rare.
+/// A name defined in a passage counts as much as this many mentions of a word equally rare.
 const MEANT_NAME: f64 = 3.0;
 const PLAIN_NAME: f64 = 0.4;
-/// What a word in the path adds, beside a mention in the text.
+/// The weight of a word in the path, relative to a mention in the text.
 const IN_PATH: f64 = 0.6;
-/// What the best single line adds: words that stand together mean more than words apart.
+/// The weight of the best single line: words on one line mean more than words apart.
 pub(super) const TOGETHER: f64 = 0.8;
-/// A word that is only part of a name, such as the error of a `JournalError`.
+/// The weight of a word that is only part of a name, such as the error of a `JournalError`.
 const IN_NAME: f64 = 0.5;
-/// Tests and data show a thing in use; where it is made comes first.
+/// The factor for tests and data: they show an item in use; its definition ranks first.
 const ASIDE: f64 = 0.6;
-/// The most passages of one text in a ranking.
+/// The most passages of one text in a result.
 pub(super) const PER_TEXT: usize = 2;
 
-/// The best `limit` places, best first; equal ones in the order of their paths and lines.
+/// Returns the best `limit` hits, best first; equal ones in the order of their paths and lines.
 pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<SearchHit> {
     let weights = Weights::new(corpus);
     let mut hits: Vec<(usize, SearchHit)> = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn best(corpus: &Corpus, limit: usize) -> Vec<SearchHit> {
     chosen.into_iter().map(|(_, hit)| hit).collect()
 }
 
-/// What words and names are worth in this corpus.
+/// The weights of words and names in a corpus.
 struct Weights {
     terms: Vec<f64>,
     names: Vec<f64>,
@@ -82,7 +82,7 @@ impl Weights {
             .sum();
         let best_name = definitions.iter().map(|d| self.name(d)).fold(0.0, f64::max);
         let here = !mentions.is_empty() || best_name > 0.0;
-        // A file that only its name speaks for is shown by its beginning.
+        // A file that matches only by its path is represented by its first passage.
         if !here && (text.in_path == 0 || passage.first > 1) {
             return None;
         }
@@ -92,7 +92,7 @@ impl Weights {
         let (line, together) = self.best_line(text, passage);
         score += best_name + TOGETHER * together;
         score += IN_PATH * self.sum_of(|term| text.in_path >> term & 1 == 1);
-        // Half of a question answered is less than half an answer.
+        // A passage that covers half of the query scores less than half.
         score *= covered / total.max(f64::MIN_POSITIVE);
         if text.aside || line >= text.tests_from {
             score *= ASIDE;
@@ -125,7 +125,7 @@ impl Weights {
         self.names[definition.name] * factor
     }
 
-    /// The line that says most, the first of equals, and how much it says.
+    /// Returns the line with the highest score, the first of equals, and its score.
     fn best_line(&self, text: &CorpusText, passage: &Passage) -> (u32, f64) {
         let definitions = within(&text.definitions, passage, |d| d.line);
         let mut best = (passage.first, 0.0);
@@ -144,7 +144,7 @@ impl Weights {
         best
     }
 
-    /// What a mention says on its line. What the path says already needs no saying again.
+    /// Returns the score of a mention on its line. A term that is also in the path counts half.
     fn said(&self, mention: &TermMention, in_path: u32) -> f64 {
         let whole = if mention.whole > 0 { 1.0 } else { IN_NAME };
         let known = if in_path >> mention.term & 1 == 1 {

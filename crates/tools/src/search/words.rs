@@ -1,16 +1,16 @@
-//! Words: how text and questions become terms.
+//! Splits text and questions into words and terms.
 //!
-//! Text and questions go through the same steps, so a stem need not be a word, only the same on both
-//! sides. No step changes the first letter; the corpus relies on that to skip most words unread.
+//! Both go through the same steps, so a stem need not be a word; it must only be equal on both sides. No step
+//! changes the first letter; the query relies on that to skip most words.
 
-/// The words of a line: letters, digits and underscores.
+/// Returns the words of a line: letters, digits and underscores.
 pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
 }
 
-/// Calls `each` with the parts of an identifier, cut at underscores and humps: `HTTPServer_v2` is
-/// `HTTP`, `Server`, `v2`. A plain word is its own only part.
+/// Calls `each` with the parts of an identifier, split at underscores and capitals: `HTTPServer_v2` is `HTTP`,
+/// `Server`, `v2`. A plain word is its own only part.
 pub(super) fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
     for piece in word.split('_').filter(|piece| !piece.is_empty()) {
         let mut start = 0;
@@ -30,14 +30,14 @@ pub(super) fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// Whether a word is made of more than one part.
+/// Returns whether a word has more than one part.
 pub(super) fn is_compound(word: &str) -> bool {
     let mut count = 0;
     parts(word, |_| count += 1);
     count > 1
 }
 
-/// Whether a word only carries a question: it is asked, not looked for.
+/// Returns whether a word only forms the question and is not searched for.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.split(' ').any(|stop| stop == word)
 }
@@ -52,7 +52,7 @@ const STOP_WORDS: &str = "\
     to up us want was way we were what when where which who whose why will with work works workspace \
     would you your";
 
-/// Forms that no rule reaches.
+/// Forms that no rule covers.
 const IRREGULAR: &[(&str, &str)] = &[
     ("began", "begin"),
     ("begun", "begin"),
@@ -82,14 +82,14 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("wrote", "write"),
 ];
 
-/// A word in lower case, as [`stem`] leaves it.
+/// Returns a word in lower case, reduced by [`stem`].
 pub(super) fn stemmed(word: &str) -> String {
     let mut word = word.to_lowercase();
     stem(&mut word);
     word
 }
 
-/// Brings the forms of a lower-case word together: plurals, `-ing`, `-ed`, doubled letters, a mute `e`.
+/// Reduces the forms of a lower-case word to one: plurals, `-ing`, `-ed`, doubled letters, a mute `e`.
 pub(super) fn stem(word: &mut String) {
     if !word.is_ascii() || word.len() < 3 || word.bytes().any(|b| b.is_ascii_digit()) {
         return;
@@ -124,7 +124,7 @@ fn plural(word: &mut String) {
     word.truncate(word.len() - drop);
 }
 
-/// Takes `-ing` and `-ed` off where a word remains.
+/// Removes `-ing` and `-ed` if a word remains.
 fn verb(word: &mut String) {
     let rest = match word.strip_suffix("ing") {
         Some(rest) => rest,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_cut_at_humps_and_underscores() {
+    fn identifiers_are_split_at_capitals_and_underscores() {
         assert_eq!(split("session_task"), ["session", "task"]);
         assert_eq!(split("SessionTask"), ["Session", "Task"]);
         assert_eq!(split("sessionTaskId"), ["session", "Task", "Id"]);
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_into_words() {
+    fn lines_are_split_into_words() {
         let got: Vec<_> = words("pub fn read_text(&self) -> Größe; // what's up?").collect();
         let expected = ["pub", "fn", "read_text", "self", "Größe", "what", "s", "up"];
         assert_eq!(got, expected);
     }
 
     #[test]
-    fn forms_of_a_word_come_together() {
+    fn forms_of_a_word_have_one_stem() {
         for family in [
             &["write", "writes", "writing", "written", "wrote"][..],
             &["run", "runs", "running", "ran"],

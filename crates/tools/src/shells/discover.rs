@@ -1,10 +1,10 @@
-//! Which shells there are where no host says it.
+//! Discovers shells without the help of a host.
 
 use harn_model::{ShellList, ShellPlatform, ShellSource, SystemShell};
 
 use super::{ShellWorld, kinds::describe};
 
-/// Where shells are on Unix.
+/// The usual paths of shells on Unix.
 const USUAL: [&str; 6] = [
     "/bin/zsh",
     "/bin/bash",
@@ -17,7 +17,7 @@ const USUAL: [&str; 6] = [
 /// The shells of Windows.
 const WINDOWS: [&str; 3] = ["pwsh.exe", "powershell.exe", "cmd.exe"];
 
-/// The shells of a world. Whoever is found first has its id, also where it is not there.
+/// Returns the shells of a world. The first one found takes its id, even if its file is missing.
 #[must_use]
 pub fn discover(world: &dyn ShellWorld) -> ShellList {
     let found = match world.platform() {
@@ -39,7 +39,7 @@ pub fn discover(world: &dyn ShellWorld) -> ShellList {
     }
 }
 
-/// Which of them to use: the one that was chosen while it is there, else the first that is, else the first.
+/// Returns the id of the shell to use: the chosen one if it is available, else the first available, else the first.
 #[must_use]
 pub fn default_id(shells: &[SystemShell], chosen: Option<&str>) -> Option<String> {
     let there = |shell: &&SystemShell| shell.available;
@@ -63,7 +63,7 @@ fn on_unix(world: &dyn ShellWorld) -> ShellCandidates {
     let listed = listed.lines().filter_map(listed_shell);
     let listed = listed.map(|path| (ShellSource::EtcShells, path));
     let meant = env.into_iter().chain(login).chain(listed);
-    // Accounts of services have such a one, and may hand it down as their shell.
+    // Service accounts have such a shell, and may pass it on in `SHELL`.
     found.extend(meant.filter(|(_, path)| !lets_nobody_in(path)));
     found.extend(USUAL.map(|path| (ShellSource::Fallback, path.to_owned())));
     found
@@ -82,7 +82,7 @@ fn configured(world: &dyn ShellWorld) -> ShellCandidates {
     configured.into_iter().collect()
 }
 
-/// The last field of the user's line.
+/// Returns the shell in the user's line of `/etc/passwd`.
 fn login_shell(world: &dyn ShellWorld) -> Option<String> {
     let user = world.env("USER").or_else(|| world.env("LOGNAME"))?;
     let passwd = world.passwd()?;
@@ -91,7 +91,7 @@ fn login_shell(world: &dyn ShellWorld) -> Option<String> {
     entry.nth(6).map(str::to_owned)
 }
 
-/// A line of `/etc/shells`, which may have a comment.
+/// Parses a line of `/etc/shells`, which may have a comment.
 fn listed_shell(line: &str) -> Option<String> {
     let path = line.split('#').next()?.trim();
     path.starts_with('/').then(|| path.to_owned())

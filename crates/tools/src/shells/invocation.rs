@@ -1,4 +1,4 @@
-//! How to run a command in a shell.
+//! Builds the invocation of a command in a shell.
 
 use harn_model::{
     GivenShell, InvocationShell, ShellCommand, ShellInvocation, ShellList, ShellSource, SystemShell,
@@ -9,7 +9,7 @@ use super::{
     kinds::{default_args, id_of, is_posix, label, located, login_args},
 };
 
-/// What to execute for a command, in a shell that it names itself or that is among these.
+/// Returns the program and arguments for a command, in the shell that it describes or one of these.
 pub fn invocation(
     world: &dyn ShellWorld,
     shells: &ShellList,
@@ -39,7 +39,7 @@ pub fn invocation(
     })
 }
 
-/// The shell of this id.
+/// Returns the shell with this id.
 pub(super) fn find<'a>(shells: &'a ShellList, id: &str) -> Result<&'a SystemShell, ShellError> {
     let found = shells.shells.iter().find(|shell| shell.id == id);
     found.ok_or_else(|| {
@@ -53,8 +53,8 @@ pub(super) fn find<'a>(shells: &'a ShellList, id: &str) -> Result<&'a SystemShel
     })
 }
 
-/// A shell that somebody named. With a path it need not be listed, and what they left out follows from its
-/// id; with only an id it is looked up.
+/// Resolves a described shell. With a path it need not be listed, and its id determines the missing properties;
+/// with only an id it is looked up.
 fn named(
     world: &dyn ShellWorld,
     shells: &ShellList,

@@ -1,10 +1,10 @@
-//! What is known of a shell by its name: how it is called, and what it takes.
+//! The properties of a shell that follow from its name: label, arguments and abilities.
 
 use harn_model::{ShellPlatform, ShellSource, SystemShell};
 
 use super::ShellWorld;
 
-/// A shell at a place, as its name lets expect it; nothing where the place names no file.
+/// Describes a shell by its name or path; returns `None` if that has no file name.
 pub(super) fn describe(
     world: &dyn ShellWorld,
     named: &str,
@@ -26,7 +26,7 @@ pub(super) fn describe(
     })
 }
 
-/// The file name in lower case, without `.exe`.
+/// Returns the file name in lower case, without `.exe`.
 pub(super) fn id_of(platform: ShellPlatform, path: &str) -> Option<String> {
     let file = path.rsplit(separators(platform)).next()?;
     let lower = file.trim().to_lowercase();
@@ -34,7 +34,7 @@ pub(super) fn id_of(platform: ShellPlatform, path: &str) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Its name for people. Two have PowerShell's.
+/// Returns the display name. PowerShell exists in two versions.
 pub(super) fn label(id: &str) -> String {
     match id {
         "pwsh" => "PowerShell",
@@ -44,7 +44,7 @@ pub(super) fn label(id: &str) -> String {
     .to_owned()
 }
 
-/// What comes before a command.
+/// Returns the arguments before a command.
 pub(super) fn default_args(id: &str) -> Vec<String> {
     let args: &[&str] = match id {
         "cmd" => &["/C"],
@@ -54,7 +54,7 @@ pub(super) fn default_args(id: &str) -> Vec<String> {
     args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
-/// The same for a login shell, where there is such a thing.
+/// Returns the arguments before a command in a login shell, if the shell supports that.
 pub(super) fn login_args(id: &str) -> Vec<String> {
     let mut args = default_args(id);
     if is_posix(id) {
@@ -63,13 +63,13 @@ pub(super) fn login_args(id: &str) -> Vec<String> {
     args
 }
 
-/// Whether it can be a login shell, and interactive, as shells of Unix can.
+/// Returns whether it can be a login shell and interactive, like the shells of Unix.
 pub(super) fn is_posix(id: &str) -> bool {
     !matches!(id, "cmd" | "pwsh" | "powershell")
 }
 
-/// Where it is, and whether it is there. A plain name is looked for where programs are. A path that begins
-/// nowhere would be another file in each folder, so it is never there.
+/// Returns the path of a shell and whether it exists. A plain name is searched in `PATH`. A relative path would be
+/// a different file in each folder, so it never exists.
 pub(super) fn located(world: &dyn ShellWorld, named: &str) -> (String, bool) {
     let platform = world.platform();
     if is_absolute(platform, named) {
@@ -104,7 +104,7 @@ fn on_path(world: &dyn ShellWorld, program: &str) -> Option<String> {
     None
 }
 
-/// Whether a path says where it begins.
+/// Returns whether a path is absolute.
 fn is_absolute(platform: ShellPlatform, path: &str) -> bool {
     match platform {
         ShellPlatform::Darwin | ShellPlatform::Linux => path.starts_with('/'),

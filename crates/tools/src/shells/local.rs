@@ -1,4 +1,4 @@
-//! The shells of this machine, and the one that each session chose among the shells it has.
+//! The shells of this machine, and the shell that each session chose, of this machine or of its host.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::lock::lock;
 
-/// Shells of this machine. Clones share the choices of sessions.
+/// The shells of this machine. Clones share the choices of sessions.
 #[derive(Clone)]
 pub struct LocalShells {
     world: Arc<dyn ShellWorld>,
@@ -20,7 +20,7 @@ pub struct LocalShells {
 }
 
 impl LocalShells {
-    /// The shells that are found here.
+    /// Creates the list for the shells of `world`.
     #[must_use]
     pub fn new(world: Arc<dyn ShellWorld>) -> Self {
         Self {
@@ -33,29 +33,29 @@ impl LocalShells {
         &self.world
     }
 
-    /// The id of the shell that a session chose.
+    /// Returns the id of the shell that a session chose.
     pub(crate) fn chosen(&self, session: &SessionId) -> Option<String> {
         lock(&self.chosen).get(session).cloned()
     }
 
-    /// A session uses this shell from now on, of this machine or of its host.
+    /// Stores the shell that a session uses from now on, of this machine or of its host.
     pub(super) fn choose(&self, session: &SessionId, id: String) {
         lock(&self.chosen).insert(session.clone(), id);
     }
 
-    /// The session has ended.
+    /// Removes the choice of a session that has ended.
     pub(super) fn forget(&self, session: &SessionId) {
         lock(&self.chosen).remove(session);
     }
 
-    /// Which there are, and which one the session is to use. Looks at the disk: call it where blocking is fine.
+    /// Returns the shells and the default of the session. Blocks: reads the disk.
     pub(crate) fn list(&self, session: &SessionId) -> ShellList {
         let mut list = discover(&*self.world);
         list.default_shell_id = default_id(&list.shells, self.chosen(session).as_deref());
         list
     }
 
-    /// Has a session use another shell of this machine. Looks at the disk: call it where blocking is fine.
+    /// Changes the session's shell to another one of this machine. Blocks: reads the disk.
     pub(crate) fn set_default(
         &self,
         session: &SessionId,
@@ -66,7 +66,7 @@ impl LocalShells {
         Ok(shell)
     }
 
-    /// How a session runs a command in a shell of this machine. Looks at the disk: call it where blocking is fine.
+    /// Builds the invocation of a command in a shell of this machine. Blocks: reads the disk.
     pub(crate) fn invocation(
         &self,
         session: &SessionId,
@@ -77,13 +77,13 @@ impl LocalShells {
 }
 
 impl Default for LocalShells {
-    /// Those that are found without an environment.
+    /// Uses the shells that are found without an environment.
     fn default() -> Self {
         Self::new(Arc::new(LocalShellWorld::new([])))
     }
 }
 
-/// The shell of this id, if it is there.
+/// Returns the shell with this id if it is available.
 pub(super) fn available(list: &ShellList, id: &str) -> Result<SystemShell, ShellError> {
     let shell = find(list, id)?.clone();
     if !shell.available {

@@ -1,8 +1,8 @@
-//! Shells: which there are, which one to use, and how to run a command in it.
+//! Shells: discovery, choice, and the invocation of a command.
 //!
-//! [`discover`] and [`invocation`] are what holds without a host, over a [`ShellWorld`] that tests can make
-//! up; [`LocalShells`] keeps what sessions chose, and [`SessionShells`] asks the host of a session first. Nothing is run
-//! here.
+//! [`discover`] and [`invocation`] work without a host, on a [`ShellWorld`] that tests can fake; [`LocalShells`]
+//! stores the choices of sessions, and [`SessionShells`] asks the host of a session first. Nothing here runs a
+//! command.
 
 mod discover;
 mod invocation;
@@ -19,29 +19,29 @@ pub use world::{LocalShellWorld, ShellWorld};
 
 use harn_runtime::ToolError;
 
-/// A shell could not be had.
+/// The reason why a shell cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShellError {
-    /// None of this id.
+    /// No shell has this id.
     #[error("there is no shell {given:?}; there are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested id.
         given: String,
-        /// What there is.
+        /// The known ids.
         known: String,
     },
-    /// It was listed and is not there.
+    /// The shell is listed, but its file is missing.
     #[error("the shell {id:?} is not at {path}; choose one that is available")]
     Unavailable {
-        /// Which.
+        /// The id of the shell.
         id: String,
-        /// Where it should be.
+        /// The path where it should be.
         path: String,
     },
-    /// Nobody said which.
+    /// The command names no shell.
     #[error("which shell? give shell_id, or shell with an id or a path")]
     Unnamed,
-    /// The host was not to be asked, or refused.
+    /// The host could not be asked, or refused.
     #[error("{0}")]
     Host(String),
 }

@@ -1,4 +1,4 @@
-//! The shells of a session: those of its host where it has some, else those of this machine.
+//! The shells of a session: those of its host if it offers some, else those of this machine.
 
 use std::sync::Mutex;
 
@@ -13,20 +13,20 @@ use serde_json::{Map, Value};
 use super::{LocalShells, ShellError, default_id, invocation, local::available};
 use crate::lock::lock;
 
-/// The capability of a host that shells belong to.
+/// The host capability for shells.
 const CAPABILITY: &str = "process";
 
-/// Shells of a session. The one that was chosen is forgotten when this is dropped.
+/// The shells of one session. Dropping it removes the session's choice.
 pub struct SessionShells {
     local: LocalShells,
     session: SessionId,
     deadlines: HostDeadlines,
-    /// What the host can do, as far as it said so in this turn.
+    /// The host's capabilities, as received in this turn.
     heard: Mutex<Option<(TurnId, HostCapabilities)>>,
 }
 
 impl SessionShells {
-    /// Shells of this session, with this machine to fall back to.
+    /// Creates the shells of this session, with those of this machine as a fallback.
     #[must_use]
     pub fn new(local: LocalShells, session: SessionId, deadlines: HostDeadlines) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl SessionShells {
         }
     }
 
-    /// Which there are, and which one to use.
+    /// Returns the shells, and the default among them.
     pub fn list<'a>(&'a self, cx: &'a TurnContext) -> BoxFuture<'a, ShellList> {
         Box::pin(async move {
             let args = Value::Object(Map::new());
@@ -55,7 +55,7 @@ impl SessionShells {
         })
     }
 
-    /// The one to use, where there is any.
+    /// Returns the default shell, if there is any.
     pub async fn default(&self, cx: &TurnContext) -> Option<SystemShell> {
         if self.chosen().is_none() {
             let args = Value::Object(Map::new());
@@ -69,8 +69,8 @@ impl SessionShells {
         list.shells.into_iter().find(|shell| shell.id == id)
     }
 
-    /// Uses another one from now on. A host that keeps the choice is told in a call of its own, which is
-    /// judged like any that changes something.
+    /// Changes the default shell. If the host stores the choice, it receives a call, which needs permission like
+    /// any call that changes something.
     pub async fn set_default(&self, cx: &TurnContext, id: &str) -> Result<SystemShell, ShellError> {
         let list = self.list(cx).await;
         let mut shell = available(&list, id)?;
@@ -78,18 +78,18 @@ impl SessionShells {
             let shell_id = id.to_owned();
             shell = tell_host(cx, &SetDefaultShell { shell_id }).await?;
         }
-        // The host may have been told another one by whoever allowed it.
+        // The permission answer may have sent another shell to the host.
         self.local.choose(&self.session, shell.id.clone());
         Ok(shell)
     }
 
-    /// The id of the one that somebody chose for this session.
+    /// Returns the id of the shell that was chosen for this session.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
         self.local.chosen(&self.session)
     }
 
-    /// How to run a command in a shell.
+    /// Builds the invocation of a command in a shell.
     pub async fn invocation(
         &self,
         cx: &TurnContext,
@@ -105,8 +105,8 @@ impl SessionShells {
         found.await.unwrap_or_else(interrupted)
     }
 
-    /// Asks the host, if it has this operation. One that fails is not asked again in this turn: it may
-    /// have taken its whole time.
+    /// Asks the host if it has this operation. After a failure the host is not asked again in this turn: it may
+    /// have used its full deadline.
     async fn inquire<T: DeserializeOwned>(
         &self,
         cx: &TurnContext,
@@ -132,7 +132,7 @@ impl SessionShells {
         }
     }
 
-    /// Whether the host has an operation. It is asked once a turn; one that does not answer has none.
+    /// Returns whether the host has an operation. It is asked once per turn; a host that does not answer has none.
     async fn host_has(&self, cx: &TurnContext, operation: &str) -> bool {
         if !cx.host().client_offers().tools {
             return false;
@@ -160,7 +160,7 @@ impl SessionShells {
         *lock(&self.heard) = Some((cx.turn_id().clone(), told));
     }
 
-    /// Looks at this machine, so not on this thread.
+    /// Runs `look` on a thread that may block, because it reads the disk.
     async fn local<T: Send + 'static>(
         &self,
         look: impl FnOnce(&LocalShells, &SessionId) -> T + Send + 'static,
@@ -177,14 +177,14 @@ impl Drop for SessionShells {
     }
 }
 
-/// Has the host keep a choice.
+/// Sends the choice to the host.
 async fn tell_host(cx: &TurnContext, choice: &SetDefaultShell) -> Result<SystemShell, ShellError> {
     const OPERATION: &str = "process.set_default_shell";
     let args = value(choice)?;
     let refused = |error: AgentError| ShellError::Host(error.to_string());
     let call = cx.tool(OPERATION).kind(ToolKind::Other).input(args);
     let call = call.start().await.map_err(refused)?;
-    // Whoever allowed it may have put other arguments in the place of these.
+    // The permission answer may have replaced the arguments.
     let args = call.input().clone();
     let told = call.run(|host| host.call(OPERATION, args)).await;
     let misfit =

@@ -1,4 +1,4 @@
-//! Shells of made-up machines.
+//! Tests of shells on fake machines.
 
 mod found;
 mod invoked;
@@ -9,7 +9,7 @@ use harn_model::{ShellList, ShellPlatform};
 
 use super::ShellWorld;
 
-/// A machine that has only what it is given.
+/// A fake machine with only the given content.
 struct FakeShellWorld {
     platform: ShellPlatform,
     env: BTreeMap<&'static str, &'static str>,
@@ -63,7 +63,7 @@ impl ShellWorld for FakeShellWorld {
     }
 }
 
-/// One line a shell: the default has a star, one that is not there stands in brackets.
+/// Formats one line per shell: the default has a star, an unavailable one is in brackets.
 fn shown(list: &ShellList) -> String {
     let lines = list.shells.iter().map(|shell| {
         let source = serde_json::to_value(shell.source).unwrap();

@@ -1,38 +1,38 @@
-//! What shells are found from: a few variables, two files, and whether a file is there.
+//! The inputs of shell discovery: a few variables, two files, and whether a file exists.
 
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
 use harn_model::ShellPlatform;
 
-/// As much of the two files as is read.
+/// The most bytes read of each file.
 const READ_BYTES: u64 = 1024 * 1024;
 
-/// Where shells are looked for.
+/// A machine on which shells are discovered.
 pub trait ShellWorld: Send + Sync + 'static {
-    /// Which system this is.
+    /// Returns the operating system.
     fn platform(&self) -> ShellPlatform;
 
-    /// A variable that is set and not blank.
+    /// Returns a variable that is set and not blank.
     fn env(&self, name: &str) -> Option<String>;
 
-    /// What `/etc/passwd` says, if it can be read.
+    /// Returns the content of `/etc/passwd` if it can be read.
     fn passwd(&self) -> Option<String>;
 
-    /// What `/etc/shells` says, if it can be read.
+    /// Returns the content of `/etc/shells` if it can be read.
     fn etc_shells(&self) -> Option<String>;
 
-    /// Whether a file is at this absolute path.
+    /// Returns whether a file exists at this absolute path.
     fn is_file(&self, path: &str) -> bool;
 }
 
-/// This machine, with an environment that is handed in. Looks at the disk: ask it where blocking is fine.
+/// This machine, with a given environment. Its methods read the disk and may block.
 #[derive(Clone, Debug)]
 pub struct LocalShellWorld {
     env: BTreeMap<String, String>,
 }
 
 impl LocalShellWorld {
-    /// The variables by which shells are found.
+    /// The variables that discovery reads.
     pub const VARIABLES: [&str; 6] = [
         "HARN_DEFAULT_SHELL",
         "SHELL",
@@ -42,14 +42,14 @@ impl LocalShellWorld {
         "PATH",
     ];
 
-    /// This machine with these variables.
+    /// Creates the world with these variables.
     pub fn new(env: impl IntoIterator<Item = (String, String)>) -> Self {
         let env = env.into_iter().map(|(name, value)| (key(&name), value));
         Self { env: env.collect() }
     }
 }
 
-/// How a variable is looked up: on Windows its case does not matter.
+/// Normalizes the name of a variable: on Windows case does not matter.
 fn key(name: &str) -> String {
     if cfg!(windows) {
         name.to_uppercase()

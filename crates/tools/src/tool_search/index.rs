@@ -1,53 +1,52 @@
-//! The tools to search, taken apart into words once: what every ranking looks at.
+//! The searchable tools, split into words once for all rankings.
 //!
-//! Tools stand in the order of their names, so that equal scores in the order of places are in the order of
-//! names.
+//! Tools are sorted by name, so that sorting equal scores by index sorts them by name.
 
 use std::collections::BTreeMap;
 
 use harn_model::{ToolSource, ToolSpec};
 use serde_json::Value;
 
-/// A word stands in the name of a tool.
+/// The word occurs in the name of a tool.
 pub(super) const IN_NAME: u8 = 1;
-/// In its description.
+/// The word occurs in the description.
 pub(super) const IN_DESCRIPTION: u8 = 2;
-/// In the name or the description of a parameter.
+/// The word occurs in the name or the description of a parameter.
 pub(super) const IN_PARAMETER: u8 = 4;
-/// In what tells where it is from.
+/// The word occurs in the tag of the tool's source.
 const IN_TAG: u8 = 0;
 
-/// Tools to search. Building it is the slow part: keep it while the tools stay the same.
+/// An index of tools to search. Creating it is slow: reuse it while the tools stay the same.
 #[derive(Debug, Default)]
 pub struct ToolIndex {
     pub(super) tools: Vec<IndexedTool>,
-    /// The words, and where each stands.
+    /// The words, each with the tools that contain it.
     pub(super) terms: BTreeMap<String, Vec<TermPosting>>,
     pub(super) mean_length: f64,
 }
 
-/// A tool as it is searched.
+/// A tool in the index.
 #[derive(Debug)]
 pub(super) struct IndexedTool {
     pub(super) name: String,
     pub(super) lower_name: String,
-    /// All it says of itself, a line each.
+    /// Its searchable text, one line per part.
     pub(super) text: String,
-    /// Words of the text.
+    /// The number of words of the text.
     pub(super) length: u32,
 }
 
-/// A tool that has a word.
+/// The occurrences of a word in one tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TermPosting {
     pub(super) tool: usize,
     pub(super) count: u32,
-    /// In which parts of what it says.
+    /// A bit set of the parts with the word.
     pub(super) parts: u8,
 }
 
 impl ToolIndex {
-    /// Takes the tools apart. Of two of the same name, the first counts.
+    /// Indexes the tools. Of two with the same name, the first counts.
     #[must_use]
     pub fn new<'a>(tools: impl IntoIterator<Item = &'a ToolSpec>) -> Self {
         let mut by_name: BTreeMap<&str, &ToolSpec> = BTreeMap::new();
@@ -78,44 +77,44 @@ impl ToolIndex {
         }
         let words: f64 = indexed.iter().map(|tool| f64::from(tool.length)).sum();
         Self {
-            // Of no tools there is no mean, and nobody to compare with it.
+            // Without tools there is no mean, and nothing to compare with it.
             mean_length: words / indexed.len().max(1) as f64,
             tools: indexed,
             terms,
         }
     }
 
-    /// The names of the tools, sorted.
+    /// Returns the names of the tools, sorted.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.tools.iter().map(|tool| &*tool.name)
     }
 
-    /// What a tool says of itself, a line each: its name, what it does, its parameters, its server.
+    /// Returns the searchable text of a tool, one line per part: its name, description, parameters and server.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         Some(&self.tools[self.find(name)?].text)
     }
 
-    /// Where the tool of this name is.
+    /// Returns the index of the tool with this name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let found = self.tools.binary_search_by(|tool| (*tool.name).cmp(name));
         found.ok()
     }
 
-    /// The tools that have this word.
+    /// Returns the tools that contain this word.
     pub(super) fn places(&self, word: &str) -> &[TermPosting] {
         self.terms.get(word).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Runs of letters and digits of a text in lower case.
+/// Splits a lower-case text into runs of letters and digits.
 pub(crate) fn tokens(lower: &str) -> impl Iterator<Item = &str> {
     lower
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
 }
 
-/// What is searched of a tool, and which part of it that is.
+/// Returns the searchable lines of a tool, each with its part.
 fn lines(tool: &ToolSpec) -> Vec<(u8, String)> {
     let mut lines = vec![(IN_NAME, tool.name.clone())];
     if !tool.description.is_empty() {
@@ -140,7 +139,7 @@ fn lines(tool: &ToolSpec) -> Vec<(u8, String)> {
     lines
 }
 
-/// Counts a word of a tool. Tools come one after the other, so the last place is this tool's or another's.
+/// Counts a word of a tool. Tools are indexed one after the other, so only the last posting can be this tool's.
 fn note(terms: &mut BTreeMap<String, Vec<TermPosting>>, word: &str, tool: usize, part: u8) {
     let place = TermPosting {
         tool,

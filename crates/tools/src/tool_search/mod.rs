@@ -1,7 +1,7 @@
-//! Tool search: of a large catalogue a model sees a few tools and one that finds the others.
+//! Tool search: a model sees a few tools of a large catalogue, and one tool that finds the others.
 //!
-//! [`ToolIndex`] ranks, [`ToolPromotions`] keeps what was found within a budget, [`ToolSearchOptions`] says
-//! whether and how, and [`ToolSearch`] puts them together for a session. Who calls tools is not known here.
+//! [`ToolIndex`] ranks, [`ToolPromotions`] stores the found tools within a budget, [`ToolSearchOptions`] configures
+//! the search, and [`ToolSearch`] combines them for a session. Nothing here calls a tool.
 
 mod index;
 mod options;

@@ -1,4 +1,4 @@
-//! What a configuration says of tool search: `true`, `false`, the name of a ranking, or a table.
+//! The configuration of tool search: `true`, `false`, the name of a ranking, or a table.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{ToolRanking, ToolSearchStrategy};
 
-/// What the search tool is called unless somebody says otherwise.
+/// The default name of the search tool.
 pub const DEFAULT_NAME: &str = "__harn_tool_search";
 
-/// Whether tools are searched.
+/// Whether tool search is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolSearchSwitch {
-    /// When they would fill more than a tenth of the context.
+    /// If the tools would fill more than a tenth of the context.
     #[default]
     Auto,
     /// Always.
@@ -22,16 +22,16 @@ pub enum ToolSearchSwitch {
     Off,
 }
 
-/// Who searches.
+/// The side that performs the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolSearchMode {
-    /// The provider where it can, else we.
+    /// The model's provider if it can, else this process.
     #[default]
     Auto,
-    /// The provider.
+    /// The model's provider.
     Native,
-    /// We.
+    /// This process.
     Client,
 }
 
@@ -39,46 +39,46 @@ pub enum ToolSearchMode {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct ToolSearchOptions {
-    /// Whether.
+    /// Whether tool search is used.
     pub switch: ToolSearchSwitch,
-    /// Who searches.
+    /// The side that performs the search.
     pub mode: ToolSearchMode,
-    /// How we do.
+    /// The strategy of a search in this process.
     pub strategy: ToolSearchStrategy,
-    /// Tools that are never left to be found.
+    /// Tools that are never deferred.
     pub always_loaded: BTreeSet<String>,
-    /// How many tokens the tools that were found may take together; any number without one.
+    /// The most tokens for all promoted tools together; `None` means no limit.
     pub budget_tokens: Option<u64>,
-    /// What the search tool is called.
+    /// The name of the search tool.
     pub name: String,
-    /// Whether the search tool lists the names of what there is to find.
+    /// Whether the description of the search tool lists the names of the deferred tools.
     pub include_stub_listing: bool,
 }
 
-/// Tool search cannot be had as it was asked for.
+/// The reason why tool search cannot be used as configured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolSearchError {
-    /// Not one of the forms.
+    /// The value has none of the valid types.
     #[error("tool_search must be true, false, \"bm25\", \"regex\", \"hybrid\" or a table, not {0}")]
     Form(&'static str),
-    /// No ranking of this name.
+    /// No ranking has this name.
     #[error("there is no tool search {0:?}; there are bm25, regex and hybrid")]
     Ranking(String),
-    /// A table that does not fit.
+    /// The table is invalid.
     #[error("tool_search: {0}")]
     Table(String),
-    /// A blank name.
+    /// The name is blank.
     #[error("tool_search.name is blank; leave it out for {DEFAULT_NAME}")]
     BlankName,
-    /// A tool has the name already.
+    /// A tool already has the name.
     #[error("a tool is called {0:?}; give the search tool another name with tool_search.name")]
     NameTaken(String),
-    /// Nothing would be left to call.
+    /// No tool would remain to call.
     #[error(
         "tool search would leave no tool to call; name at least one in tool_search.always_loaded"
     )]
     AllDeferred,
-    /// The provider would have to search.
+    /// The configuration requires a search by the provider.
     #[error("no provider searches tools here; set tool_search.mode to auto or client")]
     Native,
 }
@@ -97,7 +97,7 @@ impl Default for ToolSearchOptions {
     }
 }
 
-/// The table. A table is there to have it, so it also switches it on.
+/// The configuration as a table. A table also switches tool search on.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ToolSearchTable {
@@ -144,7 +144,7 @@ impl ToolSearchTable {
         if name.trim().is_empty() {
             return Err(ToolSearchError::BlankName);
         }
-        // The variant is what a provider would be asked for; ours follows it unless told otherwise.
+        // `variant` is the provider's strategy; ours is the same unless `strategy` is set.
         let strategy = match self.strategy.or(self.variant) {
             Some(name) => ranking(&name)?,
             None => ToolSearchStrategy::default(),

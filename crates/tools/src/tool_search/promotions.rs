@@ -1,15 +1,15 @@
-//! Tools that were found and are told in full from the next boundary on, within a budget.
+//! Tools that a search found; the model sees them from the next boundary on, within a budget.
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// What was found so far. Tools change only at boundaries: whatever a model was told holds for the whole
+/// The tools found so far. The visible tools change only at boundaries, so that they stay the same for a whole
 /// iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolPromotions {
     budget: Option<u64>,
-    /// Oldest first.
+    /// Sorted from oldest to newest.
     promoted: VecDeque<PromotedTool>,
-    /// Those that are told.
+    /// The names that the model sees.
     in_effect: BTreeSet<String>,
 }
 
@@ -20,7 +20,7 @@ struct PromotedTool {
 }
 
 impl ToolPromotions {
-    /// None yet; together they may take so many tokens, or any number.
+    /// Creates an empty list with a limit on the total tokens, or without one.
     #[must_use]
     pub fn new(budget_tokens: Option<u64>) -> Self {
         Self {
@@ -29,11 +29,11 @@ impl ToolPromotions {
         }
     }
 
-    /// Promotes what a search found, best first, from the next boundary on; `tokens` knows the size of a
-    /// tool, and nothing of one that is not there. Returns the names that are promoted now.
+    /// Promotes the results of a search, best first, from the next boundary on. `tokens` returns the size of a
+    /// tool, or `None` if it does not exist. Returns the promoted names.
     ///
-    /// Where the budget is spent, the oldest go. What was found together does not push each other out: a
-    /// worse one has to stay away then.
+    /// If the budget is exceeded, the oldest tools are removed. Results of one search do not displace each other:
+    /// the worse one is not promoted.
     pub fn promote(
         &mut self,
         found: &[String],
@@ -54,7 +54,7 @@ impl ToolPromotions {
         found.cloned().collect()
     }
 
-    /// Puts out the oldest until there is room, or nobody where that does not help.
+    /// Removes the oldest until `size` fits; removes nothing if it cannot fit.
     fn make_room(&mut self, size: u64, kept: &[String]) -> bool {
         let Some(budget) = self.budget else {
             return true;
@@ -76,24 +76,24 @@ impl ToolPromotions {
         true
     }
 
-    /// A turn or an iteration begins: what was promoted is told from now on.
+    /// Begins a turn or an iteration: the model sees the promoted tools from now on.
     pub fn boundary(&mut self) {
         self.in_effect = self.promoted.iter().map(|it| it.name.clone()).collect();
     }
 
-    /// The tools are others: forgets those that went.
+    /// Removes tools that no longer exist.
     pub fn retain(&mut self, exists: impl Fn(&str) -> bool) {
         self.promoted.retain(|it| exists(&it.name));
         self.in_effect.retain(|name| exists(name));
     }
 
-    /// Whether it is promoted, in effect or from the next boundary on.
+    /// Returns whether a tool is promoted, in effect or from the next boundary on.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.promoted.iter().any(|it| it.name == name)
     }
 
-    /// Whether it is told already.
+    /// Returns whether the model already sees a tool.
     #[must_use]
     pub fn in_effect(&self, name: &str) -> bool {
         self.in_effect.contains(name)

@@ -1,4 +1,4 @@
-//! Which tools fit a query, best first: by words, by a pattern, or by words and where they stand.
+//! Ranks tools for a query: by words, by a pattern, or by words and their positions.
 
 use regex::RegexBuilder;
 
@@ -8,36 +8,36 @@ use super::{
 };
 use crate::search::bm25::{idf, weight};
 
-/// The most names of one answer.
+/// The most names in one result.
 pub(super) const MAX_RESULTS: usize = 20;
-/// How far down a list counts that is fused with another.
+/// The number of entries of each list that count in a fusion.
 const FUSED: usize = 4 * MAX_RESULTS;
-/// How soon repeating a word stops to count.
+/// The `k1` of BM25: the lower, the sooner repetitions stop to count.
 const K1: f64 = 1.5;
-/// What softens the difference between ranks that are fused.
+/// Reduces the difference between ranks in a fusion.
 const RANK_CONSTANT: f64 = 60.0;
-/// The largest program a pattern may become.
+/// The largest compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 1024 * 1024;
-/// The longest query. Each of its words is held against all words of all tools.
+/// The longest query. Each of its words is compared with all words of all tools.
 const QUERY_BYTES: usize = 1024;
 
-/// A way to rank tools that needs nobody else.
+/// A built-in way to rank tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToolRanking {
-    /// By words: rare ones count more.
+    /// By words; rare words count more.
     #[default]
     Bm25,
-    /// By a regular expression: who matches more often comes first.
+    /// By a regular expression; more matches rank higher.
     Regex,
-    /// By words, and more by where they stand: in the name, the description or a parameter.
+    /// By words, weighted by their position: in the name, the description or a parameter.
     Hybrid,
 }
 
 impl ToolRanking {
-    /// All of them.
+    /// All rankings.
     pub const ALL: [Self; 3] = [Self::Bm25, Self::Regex, Self::Hybrid];
 
-    /// Its name.
+    /// Returns the ranking's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,18 +47,18 @@ impl ToolRanking {
         }
     }
 
-    /// The ranking of this name.
+    /// Returns the ranking with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ranking| ranking.name() == name)
     }
 }
 
-/// A tool and how well it fits.
+/// The index of a tool and its score.
 type ScoredTool = (usize, f64);
 
 impl ToolIndex {
-    /// The tools that fit a query, best first, at most twenty; equal ones by name.
+    /// Returns the tools that match a query, best first, at most twenty; equal ones by name.
     #[must_use]
     pub fn rank(&self, ranking: ToolRanking, query: &str) -> ToolSearchOutcome {
         if query.trim().is_empty() {
@@ -91,7 +91,7 @@ impl ToolIndex {
         }
     }
 
-    /// Okapi BM25 over all that tools say.
+    /// Scores tools with Okapi BM25 over their whole text.
     pub(super) fn by_words(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let total = u32::try_from(self.tools.len()).unwrap_or(u32::MAX);
         let mut scores = vec![0.0; self.tools.len()];
@@ -107,7 +107,7 @@ impl ToolIndex {
         best_first(scores)
     }
 
-    /// How often a pattern matches.
+    /// Scores tools by the number of matches of a pattern.
     fn by_pattern(&self, pattern: &str) -> Result<Vec<ScoredTool>, regex::Error> {
         let pattern = RegexBuilder::new(pattern)
             .case_insensitive(true)
@@ -118,14 +118,14 @@ impl ToolIndex {
         Ok(best_first(scores.collect()))
     }
 
-    /// Where the words stand: each counts by the best place in the name, in the description, and in a
-    /// parameter. Tools that have all of them in a short name come first among equals.
+    /// Scores tools by the positions of the words: each counts once in the name, in the description, and in a
+    /// parameter. Tools with all words in a short name rank first among equals.
     pub(super) fn by_parts(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let mut scores = vec![0.0; self.tools.len()];
         let mut in_name = vec![0; self.tools.len()];
         let mut parts = vec![0; self.tools.len()];
         for (word, times) in query {
-            // A word of letters and digits stands in a text if it stands in one of the text's words.
+            // A word of letters and digits occurs in a text if it occurs in one of the text's words.
             parts.fill(0);
             let terms = self.terms.iter().filter(|(term, _)| term.contains(&**word));
             for place in terms.flat_map(|(_, places)| places) {
@@ -154,7 +154,7 @@ impl ToolIndex {
         best_first(scores)
     }
 
-    /// Reciprocal-rank fusion of the list by words once and the list by parts twice.
+    /// Combines the list by words (weight 1) and the list by parts (weight 2) with reciprocal-rank fusion.
     pub(super) fn fused(&self, query: &[(String, f64)]) -> Vec<ScoredTool> {
         let mut scores = vec![0.0; self.tools.len()];
         for (times, list) in [(1.0, self.by_words(query)), (2.0, self.by_parts(query))] {
@@ -166,7 +166,7 @@ impl ToolIndex {
     }
 }
 
-/// What a word counts that stands in a name: the whole of it, a part, or somewhere.
+/// Returns the weight of a word in a name: as the whole name, as a part, or inside a part.
 fn name_weight(lower_name: &str, word: &str) -> f64 {
     if lower_name == word {
         10.0
@@ -183,7 +183,7 @@ fn name_parts(lower_name: &str) -> impl Iterator<Item = &str> {
         .filter(|part| !part.is_empty())
 }
 
-/// The words of a query, each once, with how often it was said.
+/// Returns the words of a query, each once, with the number of its occurrences.
 pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
     let mut counted: Vec<(String, f64)> = Vec::new();
     for word in tokens(&query.to_lowercase()) {
@@ -195,7 +195,7 @@ pub(super) fn counted(query: &str) -> Vec<(String, f64)> {
     counted
 }
 
-/// Those that fit at all, best first; equal ones by name, which is the order they are in.
+/// Returns the tools with a positive score, best first; equal ones by index, which is the order of names.
 fn best_first(scores: Vec<f64>) -> Vec<ScoredTool> {
     let fits = |(_, score): &ScoredTool| *score > 0.0;
     let mut found: Vec<_> = scores.into_iter().enumerate().filter(fits).collect();

@@ -1,4 +1,4 @@
-//! Tool search of one session: which tools a model sees, and the tool that finds the others.
+//! Tool search of one session: the tools that a model sees, and the tool that finds the others.
 
 use std::{
     collections::BTreeMap,
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::lock::lock;
 
-/// Who searches here, as events tell it.
+/// The `mode` in events: this process performs the search.
 const MODE: &str = "client";
 
-/// Tool search of a session.
+/// The tool search of a session.
 #[derive(Debug)]
 pub struct ToolSearch {
     options: ToolSearchOptions,
@@ -31,19 +31,19 @@ pub struct ToolSearch {
 
 #[derive(Debug)]
 struct ToolSearchState {
-    /// Over the tools that are left to be found; none while it is off.
+    /// The index of the deferred tools; `None` while tool search is off.
     index: Option<Arc<ToolIndex>>,
-    /// How large they are.
+    /// The sizes of the deferred tools.
     tokens: BTreeMap<String, u64>,
     promotions: ToolPromotions,
 }
 
-/// What a model sees of a catalogue.
+/// The part of a catalogue that a model sees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VisibleTools<'a> {
-    /// Tools it is told of, in the order they came.
+    /// Tools that the model sees, in their original order.
     pub loaded: Vec<&'a ToolSpec>,
-    /// Tools it has to find first.
+    /// Tools that the model must find first.
     pub deferred: Vec<&'a ToolSpec>,
 }
 
@@ -54,7 +54,7 @@ struct ToolSearchArgs {
 }
 
 impl ToolSearch {
-    /// Off until it has seen the tools.
+    /// Creates a tool search, off until [`set_catalogue`](Self::set_catalogue) is called.
     #[must_use]
     pub fn new(options: ToolSearchOptions) -> Self {
         let state = ToolSearchState {
@@ -68,9 +68,9 @@ impl ToolSearch {
         }
     }
 
-    /// The catalogue is this now, and the model's context so large: decides whether to search. After an
-    /// error it is off, and every tool is told of. Takes milliseconds for a thousand tools: call it when
-    /// they change.
+    /// Replaces the catalogue and the size of the model's context, and decides whether to search. After an error
+    /// tool search is off, and every tool is visible. Takes milliseconds for a thousand tools: call it when they
+    /// change.
     pub fn set_catalogue(
         &self,
         tools: &[ToolSpec],
@@ -121,8 +121,8 @@ impl ToolSearch {
         Ok(Some(Arc::new(ToolIndex::new(deferred))))
     }
 
-    /// Whether a tool may be left to be found. Ours are few and the provider's are not ours to hide; a
-    /// skill's come with a skill that is in use.
+    /// Returns whether a tool may be deferred. Built-in tools are few, the provider's cannot be hidden, and a
+    /// skill's belong to an active skill.
     fn defers(&self, tool: &ToolSpec) -> bool {
         match &tool.source {
             ToolSource::Host | ToolSource::Mcp(_) => {
@@ -132,12 +132,12 @@ impl ToolSearch {
         }
     }
 
-    /// A turn or an iteration begins: what was found is told of from now on.
+    /// Begins a turn or an iteration: the model sees the found tools from now on.
     pub fn boundary(&self) {
         lock(&self.state).promotions.boundary();
     }
 
-    /// What a model sees of these tools. The search tool itself is not among them.
+    /// Returns the part of these tools that a model sees. The search tool itself is not included.
     #[must_use]
     pub fn visible<'a>(&self, tools: &'a [ToolSpec]) -> VisibleTools<'a> {
         let state = lock(&self.state);
@@ -148,7 +148,7 @@ impl ToolSearch {
         VisibleTools { loaded, deferred }
     }
 
-    /// The search tool, while there is something to find.
+    /// Returns the search tool, if any tool is deferred.
     #[must_use]
     pub fn spec(&self) -> Option<ToolSpec> {
         let state = lock(&self.state);
@@ -179,7 +179,7 @@ impl ToolSearch {
         })
     }
 
-    /// Runs a call of the search tool: finds, promotes, and tells both as events.
+    /// Runs a call of the search tool: searches, promotes, and emits an event for each.
     pub async fn run(
         &self,
         cx: &TurnContext,
@@ -219,7 +219,7 @@ impl ToolSearch {
         output(&outcome)
     }
 
-    /// Promotes what was found and returns what is promoted now; what does not fit is told.
+    /// Promotes the found tools and returns the promoted ones; adds a diagnostic about those that do not fit.
     fn promote(&self, outcome: &mut ToolSearchOutcome) -> Vec<String> {
         let mut state = lock(&self.state);
         let ToolSearchState {
@@ -241,7 +241,7 @@ impl ToolSearch {
     }
 }
 
-/// What a model is told: the outcome as it is.
+/// Returns the outcome as the output for the model.
 fn output(outcome: &ToolSearchOutcome) -> Result<ToolOutput, ToolError> {
     let raw = serde_json::to_value(outcome).map_err(ToolError::new)?;
     Ok(ToolOutput {
@@ -252,7 +252,7 @@ fn output(outcome: &ToolSearchOutcome) -> Result<ToolOutput, ToolError> {
     })
 }
 
-/// The schema of the arguments.
+/// Returns the schema of the search tool's arguments.
 fn schema() -> Value {
     json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! Who finds tools, and what came of it: one of our rankings, or whatever an embedder puts in their place.
+//! Search strategies and their outcome: a built-in ranking, or a search of the embedder.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -8,25 +8,25 @@ use serde_json::Value;
 
 use super::{ToolIndex, ToolRanking, rank::MAX_RESULTS};
 
-/// Finds tools in another way than ours: by embeddings, by a model, by a service.
+/// A custom tool search: by embeddings, by a model, by a service.
 #[async_trait]
 pub trait ToolSearchFn: Send + Sync + 'static {
-    /// The names of the tools that fit, best first: `{"tool_names": [..], "diagnostic": ".."}`, the same
-    /// below `result`, a plain list, or one of these as a JSON string. An error is told to the model,
-    /// which may try again.
+    /// Returns the names of the matching tools, best first: `{"tool_names": [..], "diagnostic": ".."}`, the same
+    /// below `result`, a plain list, or one of these as a JSON string. The model receives an error and may try
+    /// again.
     async fn search(&self, query: &str, tools: &ToolIndex) -> Result<Value, String>;
 }
 
-/// Who finds tools.
+/// The strategy that finds tools.
 #[derive(Clone)]
 pub enum ToolSearchStrategy {
-    /// One of ours.
+    /// A built-in ranking.
     Ranked(ToolRanking),
-    /// Somebody else's.
+    /// A search of the embedder.
     Custom {
-        /// What to call it; `custom` without one.
+        /// The label in events; `custom` if absent.
         name: Option<String>,
-        /// Finds them.
+        /// The search function.
         search: Arc<dyn ToolSearchFn>,
     },
 }
@@ -46,7 +46,7 @@ impl fmt::Debug for ToolSearchStrategy {
 }
 
 impl ToolSearchStrategy {
-    /// What it is called where searches are told.
+    /// Returns the label of the strategy in events.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {
@@ -55,12 +55,12 @@ impl ToolSearchStrategy {
         }
     }
 
-    /// Finds tools. What goes wrong is told in the outcome, and the search goes on with the next query.
+    /// Searches for tools. An error becomes the diagnostic of the outcome; later searches still work.
     pub async fn search(&self, tools: &Arc<ToolIndex>, query: &str) -> ToolSearchOutcome {
         match self {
             Self::Ranked(ranking) => {
                 let (ranking, tools, query) = (*ranking, tools.clone(), query.to_owned());
-                // A pattern takes as long as it takes, so not on this thread.
+                // A pattern may take long, so it runs on another thread.
                 let found = tokio::task::spawn_blocking(move || tools.rank(ranking, &query));
                 let interrupted = |_| ToolSearchOutcome::nothing("the search was interrupted");
                 found.await.unwrap_or_else(interrupted)
@@ -77,18 +77,18 @@ impl ToolSearchStrategy {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ToolSearchOutcome {
-    /// Tools, best first; at most twenty.
+    /// The names of the tools, best first; at most twenty.
     pub tool_names: Vec<String>,
-    /// A word to the model, such as why there are none.
+    /// A note for the model, such as why there are no results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diagnostic: Option<String>,
 }
 
 impl ToolSearchOutcome {
-    /// No tools, and why.
+    /// Creates an outcome without tools and with a reason.
     pub(super) fn nothing(diagnostic: impl Into<String>) -> Self {
         Self {
             tool_names: Vec::new(),
@@ -100,7 +100,7 @@ impl ToolSearchOutcome {
         Self::nothing("the query is blank; say in a few words what the tool should do")
     }
 
-    /// Names that are there, each once, as many as are taken.
+    /// Removes unknown and repeated names, and truncates the list.
     fn known_to(mut self, tools: &ToolIndex) -> Self {
         let mut seen = BTreeSet::new();
         self.tool_names
@@ -110,7 +110,7 @@ impl ToolSearchOutcome {
     }
 }
 
-/// What an answer says. It may be wrapped, or be text, once.
+/// Parses an answer. It may be below `result` or in a string, once.
 fn read_answer(answer: Value, outermost: bool) -> Result<ToolSearchOutcome, String> {
     match answer {
         Value::Array(names) => Ok(ToolSearchOutcome {

@@ -1,4 +1,4 @@
-//! Rankings against calculations by hand, what holds for any of them, and what their users rely on.
+//! Tests of rankings (calculated by hand and with random input), promotions and configuration.
 
 mod answers;
 mod configuration;
@@ -9,7 +9,7 @@ mod ranked;
 use harn_model::{ToolSource, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// A tool of the host; parameters with what they are for.
+/// Creates a tool of the host; parameters have descriptions.
 fn tool(name: &str, description: &str, parameters: &[(&str, &str)]) -> ToolSpec {
     let properties = parameters.iter().map(|(name, about)| {
         let about = match *about {

@@ -1,4 +1,4 @@
-//! How much of a model's context tools take, near enough to decide by.
+//! Estimates how much of a model's context the tools take.
 
 use harn_model::ToolSpec;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::catalogue::json_length;
 
-/// A tool as a model is told of it.
+/// A tool in the form that a model receives.
 #[derive(Serialize)]
 struct ToolDeclaration<'a> {
     name: &'a str,
@@ -15,7 +15,7 @@ struct ToolDeclaration<'a> {
     parameters: Option<&'a Value>,
 }
 
-/// About how many tokens a tool takes: a quarter of the bytes of its JSON, and one.
+/// Estimates the tokens of a tool: a quarter of the bytes of its JSON, plus one.
 #[must_use]
 pub fn tool_tokens(tool: &ToolSpec) -> u64 {
     let told = ToolDeclaration {
@@ -26,13 +26,13 @@ pub fn tool_tokens(tool: &ToolSpec) -> u64 {
     json_length(&told) / 4 + 1
 }
 
-/// About how many tokens all of them take.
+/// Estimates the tokens of all tools.
 #[must_use]
 pub fn catalogue_tokens(tools: &[ToolSpec]) -> u64 {
     tools.iter().map(tool_tokens).sum()
 }
 
-/// Whether tools would fill more than a tenth of the context, so that they are better searched.
+/// Returns whether the tools would fill more than a tenth of the context, so that tool search pays off.
 #[must_use]
 pub fn needed(catalogue_tokens: u64, context_tokens: u64) -> bool {
     catalogue_tokens > context_tokens / 10

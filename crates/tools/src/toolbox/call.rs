@@ -1,4 +1,5 @@
-//! Calls a tool of the catalogue, whoever runs it: checked, put before the rules, run, and its end told.
+//! Calls a tool of the catalogue from any source: checks the arguments, applies the rules, runs it, and reports its
+//! end.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,12 +17,12 @@ use crate::{
     skills::LOAD_SKILL,
 };
 
-/// The most of a result that is shown as text.
+/// The most bytes of a result in the text for display.
 const SHOWN: usize = 32 * 1024;
 
 impl Toolbox {
-    /// Calls a tool. The call is announced whatever comes of it; arguments that do not fit its schema fail it
-    /// without anybody being asked.
+    /// Calls a tool. The call is announced in every case; arguments that do not fit its schema fail it without a
+    /// permission request.
     pub fn call<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -57,7 +58,7 @@ impl Toolbox {
             }
             let call = described(cx, tool, arguments.clone()).start().await?;
             let by = tool.source.executor();
-            // Whoever was asked may have put others in their place.
+            // The permission answer may have replaced the arguments.
             if *call.input() != arguments
                 && let Err(error) = check(&catalogue, name, call.input()).await
             {
@@ -67,7 +68,7 @@ impl Toolbox {
         })
     }
 
-    /// Has whoever lends a tool run it.
+    /// Runs a tool at its source.
     async fn lent(
         &self,
         cx: &TurnContext,
@@ -104,7 +105,7 @@ impl Toolbox {
         run_by(cx, call, by, work).await
     }
 
-    /// Why active skills keep a tool from being called.
+    /// Creates the error for a tool that active skills exclude.
     fn out_of_reach(&self, tool: &ToolSpec) -> ToolError {
         let active = self.skills.iter().flat_map(|skills| skills.active());
         let active = active.filter(|skill| skill.restricts_tools());
@@ -126,7 +127,7 @@ impl Toolbox {
         Ok(text.map_err(ToolError::new)?.into())
     }
 
-    /// A file was read: a skill may be about it.
+    /// Reports a file that was read to the skills: one may apply to it.
     pub(crate) async fn note_read(&self, cx: &TurnContext, path: &Path) -> Result<(), AgentError> {
         match &self.skills {
             Some(skills) => skills.note_file(cx, path).await,
@@ -135,7 +136,8 @@ impl Toolbox {
     }
 }
 
-/// Whether arguments fit. A schema of somebody else may take a while: other sessions go on meanwhile.
+/// Checks arguments. A foreign schema may take a while, so it runs on another thread and does not block other
+/// sessions.
 async fn check(catalogue: &Arc<Catalogue>, name: &str, arguments: &Value) -> Result<(), ToolError> {
     let own = |tool: &ToolSpec| tool.source == ToolSource::Builtin;
     if catalogue.get(name).is_some_and(own) {
@@ -149,7 +151,7 @@ async fn check(catalogue: &Arc<Catalogue>, name: &str, arguments: &Value) -> Res
     })
 }
 
-/// A call of a tool, with what is known of it.
+/// Begins a call of a tool, with its annotations.
 fn described(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder {
     let builder = cx.tool(&tool.name).input(arguments);
     match &tool.annotations {
@@ -158,7 +160,7 @@ fn described(cx: &TurnContext, tool: &ToolSpec, arguments: Value) -> ToolBuilder
     }
 }
 
-/// What a host answered, for the log and for a person.
+/// Formats a host's answer, for the journal and for display.
 fn shown(answer: Value) -> ToolOutput {
     let text = match &answer {
         Value::Null => "No result.\n".to_owned(),

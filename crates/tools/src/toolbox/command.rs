@@ -1,5 +1,5 @@
-//! Slash commands of a session's equipment: `/mcp`, which every session that has MCP servers has, whatever its agent;
-//! and what goes before those that skills are.
+//! Slash commands of a session's equipment: `/mcp`, for every session with MCP servers and any agent, and the
+//! boundary before the commands of skills.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::markdown::code;
 
 const NAME: &str = "mcp";
 
-/// The command, where there are servers.
+/// Returns the command if there are servers.
 pub(super) fn commands(servers: &ServerPart) -> Vec<SlashCommand> {
     if servers.all.statuses().is_empty() {
         return Vec::new();
@@ -37,8 +37,8 @@ pub(super) fn command(
     meant.then(|| Arc::new(McpCommand(servers.clone())) as Arc<dyn Agent>)
 }
 
-/// An agent that is asked in the place of the session's own. The runtime has no boundary passed for it, but what it
-/// hands the prompt on to needs its tools.
+/// An agent that runs in place of the session's own. The runtime does not call `boundary` for it, but the agent
+/// that receives the prompt next needs its tools.
 pub(super) struct BoundaryAgent(pub(super) Arc<dyn Agent>);
 
 #[async_trait]
@@ -60,7 +60,7 @@ struct McpCommand(Arc<ServerPart>);
 #[async_trait]
 impl Agent for McpCommand {
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
-        // As any first prompt does: somebody who looks at once wants to see what came of it.
+        // Like any first prompt: a user who asks at once wants to see the result of the connections.
         self.0.wait(cx).await?;
         cx.say(shown(&self.0.all.statuses(), &self.0.all.tools()))
             .await?;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_shown_with_what_is_known_of_them() {
+    fn the_command_lists_servers_with_state_and_tools() {
         let server = |name: &str, state, tools, error: Option<&str>| McpServerStatus {
             name: name.to_owned(),
             state,

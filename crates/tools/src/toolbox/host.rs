@@ -1,4 +1,4 @@
-//! The host's part of a toolbox: the tools it lends and the operations it has, asked for once a turn.
+//! The host's part of a toolbox: its tools and operations, requested once per turn.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,17 +7,17 @@ use harn_runtime::{AgentError, HostDeadlines, HostError, HostOffers, TurnContext
 
 use crate::lock::lock;
 
-/// What the host lends, as it was last told.
+/// The tools and operations of the host, as last received.
 #[derive(Default)]
 pub(super) struct HostPart(Mutex<HostSnapshot>);
 
 #[derive(Default)]
 struct HostSnapshot {
-    /// The turn in which it was asked, and what it offered then.
+    /// The turn of the last request, and the host's offers then.
     asked: Option<(TurnId, HostOffers)>,
     tools: Vec<ToolSpec>,
     capabilities: Arc<HostCapabilities>,
-    /// How it failed the last time, which was told; it is not told again while it fails the same way.
+    /// The last failure, which was reported; the same failure is not reported again.
     warned: Option<String>,
 }
 
@@ -30,8 +30,8 @@ impl HostPart {
         lock(&self.0).capabilities.clone()
     }
 
-    /// Asks the host again, if this is another turn than the last time, or the host offers something else: another
-    /// took over that is not like it. Returns what is worth a warning.
+    /// Asks the host again in a new turn, or when its offers changed because a different client took over. Returns
+    /// warnings.
     pub(super) async fn look(
         &self,
         cx: &TurnContext,
@@ -49,7 +49,7 @@ impl HostPart {
                 answer_within(deadlines.list, "host/capabilities", host.capabilities()),
             )
         } else {
-            // What no bridge lends is not asked for.
+            // Without a bridge nothing is requested.
             (Ok(Vec::new()), Ok(HostCapabilities::default()))
         };
         if cx.is_cancelled() {
@@ -60,7 +60,7 @@ impl HostPart {
         seen.capabilities = Arc::new(capabilities.unwrap_or_default());
         let (tools, failed) = match tools {
             Ok(tools) => (tools, None),
-            // It lends something else than tools.
+            // The host offers operations but no tools.
             Err(HostError::Unsupported(_)) => (Vec::new(), None),
             Err(error) => (Vec::new(), Some(error)),
         };
@@ -75,7 +75,7 @@ impl HostPart {
     }
 }
 
-/// Nothing is known of a host's tool but what its list says, so it counts as writing.
+/// Converts a host's tool. Only its list entry is known, so the tool counts as writing.
 fn spec(tool: HostTool) -> ToolSpec {
     ToolSpec {
         name: tool.name,

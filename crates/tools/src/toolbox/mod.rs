@@ -1,7 +1,7 @@
 //! The toolbox of a session: its catalogue of tools, and the one way to call any of them.
 //!
-//! Put together from parts, each in a file of its own: the built-in tools, those of the host, MCP servers, skills,
-//! tool search, shells. Knows no wire; what it may do is for the session's rules to say.
+//! It combines parts, each in its own file: the built-in tools, those of the host, MCP servers, skills, tool
+//! search, shells. Depends on no wire; the session's rules decide about permissions.
 
 mod call;
 mod command;
@@ -37,7 +37,7 @@ use host::HostPart;
 use servers::ServerPart;
 pub use toolboxes::{NothingTrusted, ToolboxConfig, Toolboxes, TrustLookup};
 
-/// What a session's agent works with.
+/// The tools, skills and shells of a session's agent.
 pub struct Toolbox {
     session: SessionId,
     config: Arc<ToolboxConfig>,
@@ -45,29 +45,29 @@ pub struct Toolbox {
     pub(crate) kit: BuiltinToolkit,
     host: HostPart,
     servers: Arc<ServerPart>,
-    /// None where nobody said where skills are.
+    /// `None` if no skill library is configured.
     skills: Option<Arc<SessionSkills>>,
     search: Arc<ToolSearch>,
     shells: Arc<SessionShells>,
     state: Mutex<ToolboxState>,
-    /// Held while the catalogue is put together: one that is older must not take the place of a newer one.
+    /// Locked while the catalogue is built: an older one must not replace a newer one.
     rebuilding: tokio::sync::Mutex<()>,
 }
 
 struct ToolboxState {
     catalogue: Arc<Catalogue>,
-    /// What it was measured against.
+    /// The context size at the last rebuild.
     context_tokens: u64,
-    /// Warnings that were told or will be.
+    /// Warnings that are reported or queued.
     told: BTreeSet<String>,
-    /// Those that will be, where a turn begins.
+    /// The queued warnings, reported when a turn begins.
     untold: Vec<String>,
-    /// Whether it was told that servers are not connected for want of trust.
+    /// Whether the warning about servers of an untrusted workspace was reported.
     untrusted_told: bool,
 }
 
 impl Toolbox {
-    /// For a session that is being opened. To be called in a runtime.
+    /// Creates the toolbox of a session that is being opened. Must be called in a runtime.
     #[must_use]
     pub fn new(config: Arc<ToolboxConfig>, session: NewEquipment) -> Arc<Self> {
         let servers = Arc::new(ServerPart::new(&config, &session.cwd));
@@ -76,7 +76,7 @@ impl Toolbox {
             let (trust, workspace) = (config.trust.clone(), skills.clone());
             SessionSkills::new(NewSessionSkills {
                 session: session.session.clone(),
-                // All of it: what lies above a folder that somebody trusts is not what they trust.
+                // Check the workspace root: trust in a folder does not include its parents.
                 trust: Arc::new(move || trust.is_trusted(&workspace.root())),
                 skills,
                 servers: servers.clone(),
@@ -94,7 +94,7 @@ impl Toolbox {
         toolbox
     }
 
-    /// One that holds the built-in tools and nothing else, for a session that was equipped with none.
+    /// Creates a toolbox with only the built-in tools, for a session without equipment.
     #[must_use]
     pub fn plain() -> Arc<Self> {
         let config = Arc::new(ToolboxConfig::default());
@@ -141,21 +141,21 @@ impl Toolbox {
         }
     }
 
-    /// The toolbox of a turn's session, if it was equipped with one. Workers share that of whom they work
+    /// Returns the toolbox of a turn's session, if it has one. Workers share the toolbox of the session they work
     /// for.
     #[must_use]
     pub fn of(cx: &TurnContext) -> Option<Arc<Self>> {
         cx.equipment()
     }
 
-    /// The tools there are now.
+    /// Returns the current tools.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         lock(&self.state).catalogue.clone()
     }
 
-    /// What a model is to be told of: the tools that active skills leave in reach, less those that it has to
-    /// find first, and the tool to find them with.
+    /// Returns the tools that a model sees: those that active skills allow, without the deferred ones, and the tool
+    /// that finds those.
     #[must_use]
     pub fn visible(&self) -> Vec<ToolSpec> {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
@@ -163,7 +163,7 @@ impl Toolbox {
         visible.filter(|tool| self.allows(tool)).cloned().collect()
     }
 
-    /// The names of tools that have to be found before a model is told of them.
+    /// Returns the names of the deferred tools, which a model must find first.
     #[must_use]
     pub fn deferred(&self) -> Vec<String> {
         let tools: Vec<_> = self.catalogue().tools().cloned().collect();
@@ -171,31 +171,31 @@ impl Toolbox {
         deferred.map(|tool| tool.name.clone()).collect()
     }
 
-    /// The skills of the session, where it has any.
+    /// Returns the skills of the session, if it has any.
     #[must_use]
     pub fn skills(&self) -> Option<&Arc<SessionSkills>> {
         self.skills.as_ref()
     }
 
-    /// The shells of the host or of this machine.
+    /// Returns the shells of the host or of this machine.
     #[must_use]
     pub fn shells(&self) -> &SessionShells {
         &self.shells
     }
 
-    /// Which operations the host had when it was last asked.
+    /// Returns the host's operations, as last received.
     #[must_use]
     pub fn capabilities(&self) -> Arc<HostCapabilities> {
         self.host.capabilities()
     }
 
-    /// Whether active skills leave a tool in reach.
+    /// Returns whether active skills allow a tool.
     fn allows(&self, tool: &ToolSpec) -> bool {
         let skills = self.skills.as_ref();
         skills.is_none_or(|skills| skills.allows(tool))
     }
 
-    /// Every tool, in the order in which names are taken.
+    /// Returns every tool, in the order of precedence for names.
     fn specs(&self) -> Vec<ToolSpec> {
         let mut specs: Vec<_> = built_in().tools().cloned().collect();
         let skills = self.skills.as_ref();
@@ -207,8 +207,8 @@ impl Toolbox {
         specs
     }
 
-    /// Has the servers of the workspace's manifest as long as it is trusted; returns a warning, once, where it is
-    /// not.
+    /// Connects the servers of the workspace's manifest while the workspace is trusted; returns a warning, once, if
+    /// it is not.
     fn look_at_workspace(&self, skills: &SessionSkills) -> Option<String> {
         let (servers, trusted) = skills.workspace_servers();
         if trusted || servers.is_empty() {
@@ -227,7 +227,7 @@ impl Toolbox {
         ))
     }
 
-    /// Puts the catalogue together anew where something changed, and tells of it.
+    /// Rebuilds the catalogue if something changed, and reports the change.
     async fn rebuild(&self, context_tokens: Option<u64>) {
         let _alone = self.rebuilding.lock().await;
         let specs = self.specs();
@@ -242,7 +242,7 @@ impl Toolbox {
                 return;
             }
         }
-        // Many tools take a while to be made ready for searching.
+        // Indexing many tools for search takes a while.
         let search = self.search.clone();
         let searched = tokio::task::spawn_blocking(move || {
             let searched = search.set_catalogue(&specs, context);
@@ -307,11 +307,11 @@ impl Equipment for Toolbox {
     }
 
     async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
-        // A worker's turn is none of the session's; what changed is told there.
+        // A worker's turn belongs to another session; the parent session reports changes.
         if *cx.session_id() != self.session {
             return Ok(());
         }
-        // All at once: a host that says nothing is waited for once.
+        // In parallel, so that an unresponsive host causes only one timeout.
         let skills = async {
             match &self.skills {
                 Some(skills) => skills.boundary(cx).await,
@@ -345,7 +345,7 @@ impl Equipment for Toolbox {
     }
 }
 
-/// The catalogue of a session that has nothing else, which is most of them: one for all.
+/// Returns the shared catalogue of sessions with only built-in tools, which are the majority.
 fn built_in() -> Arc<Catalogue> {
     static BUILT_IN: OnceLock<Arc<Catalogue>> = OnceLock::new();
     let made = || Arc::new(Catalogue::new(BuiltinTool::ALL.iter().map(|it| it.spec())));

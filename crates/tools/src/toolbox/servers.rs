@@ -1,5 +1,4 @@
-//! The MCP part of a toolbox: servers of the client, of the workspace and of skills under one roof, and what is
-//! told of them.
+//! The MCP part of a toolbox: servers of the client, of the workspace and of skills, and notifications about them.
 
 use std::{
     collections::BTreeMap,
@@ -25,18 +24,18 @@ use crate::{
 pub(super) struct ServerPart {
     pub(super) all: SessionMcpServers,
     owners: Mutex<ServerOwners>,
-    /// Servers came that no turn has waited for.
+    /// Servers were added that no turn has waited for.
     awaited: AtomicBool,
     /// How long a turn waits for them.
     first_prompt: Duration,
 }
 
-/// Who brought which server. Nobody takes away another's.
+/// The owner of each server. No owner removes another's server.
 #[derive(Default)]
 struct ServerOwners {
-    /// The names of those that skills brought, by skill.
+    /// The names of the servers of each skill.
     skills: BTreeMap<String, Vec<String>>,
-    /// Those of the workspace's manifest, by name; none before it was looked at.
+    /// The servers of the workspace's manifest, by name; `None` before it was read.
     workspace: Option<BTreeMap<String, McpServerSpec>>,
 }
 
@@ -56,7 +55,7 @@ impl ServerPart {
         }
     }
 
-    /// Has these of the client, whose word on a name is the last.
+    /// Adds servers of the client, which take precedence over others with the same name.
     pub(super) fn add(&self, servers: Vec<McpServerSpec>) {
         {
             let mut owners = lock(&self.owners);
@@ -71,14 +70,14 @@ impl ServerPart {
         self.connect(servers);
     }
 
-    /// Has these of the workspace, and no other of it. Those that were there stay as they are, also one that was
-    /// given up: it is not tried again each turn.
+    /// Replaces the servers of the workspace. Unchanged ones stay as they are, even one that was given up: it is
+    /// not retried each turn.
     pub(super) fn set_workspace(&self, servers: Vec<McpServerSpec>) {
         let there = self.names();
         let (new, gone) = {
             let mut owners = lock(&self.owners);
             let before = owners.workspace.take().unwrap_or_default();
-            // One that is there under the name is somebody else's.
+            // An existing server with this name belongs to another owner.
             let may =
                 |it: &McpServerSpec| before.contains_key(&it.name) || !there.contains(&it.name);
             let now: BTreeMap<_, _> = servers
@@ -105,7 +104,7 @@ impl ServerPart {
         self.all.add(servers);
     }
 
-    /// Waits until servers that came are ready or failed, for so long, once for each time that some came.
+    /// Waits until new servers are ready or failed, up to a limit, once after each addition.
     pub(super) async fn wait(&self, cx: &TurnContext) -> Result<(), AgentError> {
         if !self.awaited.swap(false, Ordering::Relaxed) {
             return Ok(());
@@ -113,11 +112,11 @@ impl ServerPart {
         tokio::select! {
             biased;
             () = cx.cancelled() => {
-                // Nobody has waited for them.
+                // No turn has waited for them yet.
                 self.awaited.store(true, Ordering::Relaxed);
                 Err(AgentError::Cancelled)
             }
-            // Those that are late are there when they come.
+            // Late servers are available once they connect.
             _ = tokio::time::timeout(self.first_prompt, self.all.settled()) => Ok(()),
         }
     }
@@ -130,7 +129,7 @@ impl ServerPart {
 impl SkillServers for ServerPart {
     fn bind(&self, skill: &str, servers: Vec<McpServerSpec>) {
         let taken = self.names();
-        // One that is there under the name is somebody's own.
+        // An existing server with this name belongs to another owner.
         let free = |server: &McpServerSpec| !taken.contains(&server.name);
         let new: Vec<_> = servers.into_iter().filter(free).collect();
         let names = new.iter().map(|server| server.name.clone()).collect();
@@ -146,7 +145,7 @@ impl SkillServers for ServerPart {
     }
 }
 
-/// Connects the servers of a trusted workspace before anybody says something. From then on, each turn looks.
+/// Connects the servers of a trusted workspace before the first prompt. Afterwards each turn checks them.
 pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
     let (servers, skills) = (servers.clone(), Arc::downgrade(skills));
     tokio::spawn(async move {
@@ -154,14 +153,14 @@ pub(super) fn begin(servers: &Arc<ServerPart>, skills: &Arc<SessionSkills>) {
             return;
         };
         let found = looking.await;
-        // A turn that began meanwhile knows better.
+        // A turn that began meanwhile has newer information.
         if lock(&servers.owners).workspace.is_none() {
             servers.set_workspace(found);
         }
     });
 }
 
-/// Tells the session whenever its servers stand otherwise, or have other tools, for as long as it is open.
+/// Notifies the session of changes in its servers' state or tools while it is open.
 pub(super) fn follow(toolbox: &Arc<Toolbox>) {
     let mut changes = toolbox.servers.all.changes();
     let this = Arc::downgrade(toolbox);
@@ -180,7 +179,7 @@ pub(super) fn follow(toolbox: &Arc<Toolbox>) {
             if came {
                 toolbox.link.tell(EquipmentChange::Commands).await;
             }
-            // What is worth a warning is told where the next turn begins.
+            // Warnings are reported when the next turn begins.
             toolbox.rebuild(None).await;
         }
     });

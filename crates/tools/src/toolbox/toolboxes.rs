@@ -1,4 +1,4 @@
-//! Makes a toolbox for each session out of what the process hands in: the world comes in here.
+//! Creates a toolbox for each session from the settings of the process: the only entry for its environment.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc};
 
@@ -12,28 +12,28 @@ use crate::{
     tool_search::ToolSearchOptions,
 };
 
-/// What toolboxes are made of.
+/// The configuration of toolboxes.
 #[derive(Clone)]
 pub struct ToolboxConfig {
-    /// This machine, whose commands end with the process; with the shells there are where the host has none.
+    /// This machine, whose commands end with the process, and its shells for hosts without any.
     pub local: LocalHost,
-    /// The environment, as it was when the process began, as far as it is text.
+    /// The environment at the start of the process, as far as it is valid Unicode.
     pub env: Arc<BTreeMap<String, String>>,
-    /// All of it, for MCP servers.
+    /// The whole environment, for MCP servers.
     pub inherited: Arc<[(OsString, OsString)]>,
-    /// Says which workspaces may run something of their own.
+    /// Decides which workspaces may run their own code.
     pub trust: Arc<dyn TrustLookup>,
-    /// How long a host may take to answer.
+    /// The deadlines for a host's answers.
     pub host_deadlines: HostDeadlines,
-    /// How long MCP servers may take.
+    /// The deadlines for MCP servers.
     pub mcp_deadlines: McpDeadlines,
-    /// The skills of every workspace; without it, sessions have none.
+    /// The skills of every workspace; if `None`, sessions have no skills.
     pub skills: Option<Arc<SkillLibrary>>,
     /// How skills are matched.
     pub matching: SkillMatching,
     /// Whether and how tools are searched.
     pub search: ToolSearchOptions,
-    /// How much a model holds, where nobody says: what the catalogue is measured against.
+    /// The default size of a model's context in tokens, which the catalogue's size is compared with.
     pub context_tokens: u64,
 }
 
@@ -54,13 +54,13 @@ impl Default for ToolboxConfig {
     }
 }
 
-/// Says which workspaces may run something of their own: hooks of skills, servers.
+/// Decides which workspaces may run their own code: hooks of skills, MCP servers.
 pub trait TrustLookup: Send + Sync + 'static {
-    /// Whether somebody trusted this workspace. May look at the disk.
+    /// Returns whether a user trusted this workspace. May read the disk.
     fn is_trusted(&self, workspace: &Path) -> bool;
 }
 
-/// Trusts no workspace.
+/// A lookup that trusts no workspace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NothingTrusted;
 
@@ -70,13 +70,13 @@ impl TrustLookup for NothingTrusted {
     }
 }
 
-/// Equips sessions with toolboxes.
+/// Provides sessions with toolboxes.
 pub struct Toolboxes {
     config: Arc<ToolboxConfig>,
 }
 
 impl Toolboxes {
-    /// Toolboxes made of this.
+    /// Creates a provider with this configuration.
     #[must_use]
     pub fn new(config: ToolboxConfig) -> Self {
         let config = Arc::new(config);

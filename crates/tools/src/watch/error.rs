@@ -1,71 +1,71 @@
-//! Why a watch cannot begin: what was wrong, and what would be right.
+//! The errors of a watch: what was wrong, and what would be right.
 
 use std::{io, path::PathBuf};
 
 use notify::ErrorKind;
 
-/// A watch that cannot begin.
+/// The reason why a watch cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// Nothing was asked for.
+    /// The glob is empty.
     #[error("which files? write a glob from the workspace's folder, such as `src/**/*.rs`")]
     Empty,
-    /// A path from the root of the machine.
+    /// The glob is an absolute path.
     #[error(
         "`{glob}` is an absolute path; write it from the workspace's folder, such as `{right}`"
     )]
     Absolute {
-        /// What was asked for.
+        /// The given glob.
         glob: String,
-        /// What would be right.
+        /// A correct glob.
         right: String,
     },
-    /// A path that leads out of the workspace.
+    /// The glob points outside the workspace.
     #[error("`{glob}` leads out of the workspace; write it without `..`, such as `src/**/*.rs`")]
     Outside {
-        /// What was asked for.
+        /// The given glob.
         glob: String,
     },
-    /// Not a glob.
+    /// The glob has a syntax error.
     #[error("`{glob}` is not a glob: {problem}; `src/**/*.{{rs,toml}}` would be one")]
     Syntax {
-        /// What was asked for.
+        /// The given glob.
         glob: String,
-        /// What is wrong with it.
+        /// The syntax error.
         problem: String,
     },
-    /// A folder, where files are watched.
+    /// The glob names a folder instead of files.
     #[error("`{glob}` is a folder; for the files in it write `{right}`")]
     Folder {
-        /// What was asked for.
+        /// The given glob.
         glob: String,
-        /// What would be right.
+        /// A correct glob.
         right: String,
     },
     /// The workspace cannot be read.
     #[error("{} cannot be watched: {problem}; name a folder that can be read", root.display())]
     Root {
-        /// The workspace.
+        /// The root of the workspace.
         root: PathBuf,
-        /// What is wrong with it.
+        /// The error of the system.
         problem: String,
     },
-    /// The system lets no more folders be watched.
+    /// The system's limit for watched folders is reached.
     #[error(
         "there are {folders} folders to watch, and the system let only {watched} be watched; name fewer in the glob, \
          have `.gitignore` pass over some, or raise the limit (on Linux: `sysctl fs.inotify.max_user_watches`)"
     )]
     TooManyFolders {
-        /// How many there are.
+        /// The number of folders to watch.
         folders: usize,
-        /// How many of them are watched.
+        /// The number of folders that are watched.
         watched: usize,
     },
-    /// More files than are kept in mind.
+    /// The glob matches too many files.
     #[error("the glob matches more than {limit} files; name fewer, such as `src/**/*.rs`")]
     TooManyFiles {
-        /// How many there may be.
+        /// The most files that a watch tracks.
         limit: usize,
     },
     /// The system's watcher failed.
@@ -76,7 +76,7 @@ pub enum WatchError {
     System(String),
 }
 
-/// What went wrong, without the system's own words: they may name files that nobody may be told of.
+/// Describes an error without the system's message, which may name files that must not be disclosed.
 pub(super) fn words(error: &notify::Error) -> String {
     match &error.kind {
         ErrorKind::Io(error) => match error.raw_os_error() {

@@ -1,4 +1,5 @@
-//! Between the thread that sees changes and the task that waits for them: a bounded set, and how long a burst lasts.
+//! The state between the thread that detects changes and the task that waits for them: a bounded set, and the end
+//! of a burst.
 
 use std::{
     collections::BTreeSet,
@@ -17,19 +18,19 @@ use tokio::{
 use super::pending::UnreportedChanges;
 use crate::lock::lock;
 
-/// How long it must be quiet before a burst counts as over.
+/// The quiet time after which a burst is over.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// How long a burst may last before it is told in pieces.
+/// The longest burst; a longer one is reported in pieces.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// What both sides see.
+/// The state shared by both sides.
 pub(super) struct WatchState {
-    /// As the caller names it, which is how changes are told.
+    /// The root as the caller names it; reported paths begin with it.
     root: PathBuf,
     pending: Mutex<UnreportedChanges>,
     came: Notify,
-    /// Those that match, by their paths from the root.
+    /// The matching files, as paths relative to the root.
     files: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -43,7 +44,7 @@ impl WatchState {
         }
     }
 
-    /// Adds changes, and wakes who waits if there are any.
+    /// Adds changes and wakes the waiting task if there are any.
     pub(super) fn add(&self, change: impl FnOnce(&mut UnreportedChanges)) {
         let mut pending = lock(&self.pending);
         change(&mut pending);
@@ -52,19 +53,20 @@ impl WatchState {
         }
     }
 
-    /// The files that match.
+    /// Returns the matching files.
     pub(super) fn files(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         lock(&self.files)
     }
 
-    /// The files that match, as changes of them are told.
+    /// Returns the matching files, with paths as in reported changes.
     pub(super) fn named(&self) -> Vec<PathBuf> {
         let files = self.files();
         files.iter().map(|path| self.root.join(path)).collect()
     }
 }
 
-/// A burst being gathered. Kept between calls, so that a caller who is called away again and again still gets it.
+/// A burst of changes in progress. It persists between calls, so that a caller that is cancelled repeatedly still
+/// receives it.
 #[derive(Default)]
 pub(super) struct ChangeBurst(Option<BurstTimers>);
 
@@ -74,7 +76,7 @@ struct BurstTimers {
 }
 
 impl ChangeBurst {
-    /// The next changes, once they settled. Cancel safe: nothing is taken before the last await is over.
+    /// Returns the next changes once they settled. Cancel safe: nothing is taken before the last await is over.
     pub(super) async fn next(&mut self, shared: &WatchState) -> Vec<FsWatchEvent> {
         loop {
             while lock(&shared.pending).is_empty() {
@@ -94,7 +96,7 @@ impl ChangeBurst {
             }
             self.0 = None;
             let events = lock(&shared.pending).take(&shared.root);
-            // A file that came and went leaves nothing to tell.
+            // A file that was created and removed leaves nothing to report.
             if !events.is_empty() {
                 return events;
             }

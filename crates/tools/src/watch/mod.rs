@@ -1,7 +1,8 @@
-//! Files of a folder, watched: who waits is told what changed, in bursts.
+//! Watches the files of a folder and reports changes in bursts.
 //!
-//! Two threads a watch: the system's watcher, which hears, and a scout, which looks. Both sleep while nothing happens
-//! and end with the watch. Folders are watched one by one, so that none is spent on ignored ones.
+//! Each watch has two threads: the system's watcher, which receives events, and a scanner, which reads the disk.
+//! Both sleep while nothing happens and end with the watch. Folders are watched one by one, so that none is spent
+//! on ignored ones.
 
 mod error;
 mod gather;
@@ -28,10 +29,10 @@ use gather::{ChangeBurst, WatchState};
 pub(crate) use pattern::GlobPattern;
 use scout::WatchScanner;
 
-/// How much may be heard and not yet looked at.
+/// The most events that wait for the scanner.
 const MAX_HEARD: usize = 8192;
 
-/// Files being watched, until it is dropped.
+/// A watch on files; it ends when dropped.
 pub struct FileWatch {
     shared: Arc<WatchState>,
     burst: ChangeBurst,
@@ -41,17 +42,16 @@ pub struct FileWatch {
 
 enum WatchSignal {
     Event(notify::Result<Event>),
-    /// Look whether to stop.
+    /// Check the stop flag.
     Wake,
 }
 
 impl FileWatch {
-    /// Watches the files of `root` that match `glob`, a path from `root` with `*`, `?`, `[ab]` and `{a,b}` in a name
-    /// and `**` for any folders.
+    /// Watches the files of `root` that match `glob`, a path relative to `root` with `*`, `?`, `[ab]` and `{a,b}`
+    /// in a name and `**` for any folders.
     ///
-    /// As in a search, ignored files are passed over and links are not followed. So are hidden files, unless the glob
-    /// names one, and `.git` always. That nothing matches yet is no error. Walks the folder: call it where blocking
-    /// is fine.
+    /// As in a search, it skips ignored files and does not follow links. It also skips hidden files, unless the
+    /// glob names one, and always `.git`. It is no error if no file matches yet. Blocks: walks the folder.
     pub fn start(root: &Path, glob: &str) -> Result<Self, WatchError> {
         let refused = |error: std::io::Error| WatchError::Root {
             root: root.to_owned(),
@@ -95,16 +95,18 @@ impl FileWatch {
         })
     }
 
-    /// The files that match now, below the root as it was named. Not all of them may be anybody's business.
+    /// Returns the files that match now, below the root as it was named. The caller must check which of them it may
+    /// disclose.
     pub fn files(&self) -> Vec<PathBuf> {
         self.shared.named()
     }
 
-    /// Waits for the next changes: from the first until it was quiet for 50 ms, or 500 ms have passed.
+    /// Waits for the next changes: from the first until 50 ms without a change, or until 500 ms have passed.
     ///
-    /// What belongs together is one event: a file that was created and written is created, one that came and went is
-    /// not told of, one that was replaced by another is modified. Changes that could not be followed are told in an
-    /// event of kind `other` with an error. Cancel safe; what changes between two calls is kept for the next.
+    /// Related changes are one event: a file that was created and written is created, one that was created and
+    /// removed is not reported, one that was replaced by another is modified. Changes that could not be tracked are
+    /// reported in an event of kind `other` with an error. Cancel safe; changes between two calls are returned by
+    /// the next.
     pub async fn changed(&mut self) -> Vec<FsWatchEvent> {
         self.burst.next(&self.shared).await
     }
@@ -113,7 +115,7 @@ impl FileWatch {
 impl Drop for FileWatch {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // If it is full, the scout has something to wake up for.
+        // If the queue is full, the scanner wakes up anyway.
         let _ = self.wake.try_send(WatchSignal::Wake);
     }
 }
@@ -127,13 +129,14 @@ impl fmt::Debug for FileWatch {
     }
 }
 
-/// What the system's watcher calls. It must not block: the scout waits for that thread when it adds a folder.
+/// Creates the callback of the system's watcher. It must not block: the scanner waits for that thread when it adds
+/// a folder.
 fn listener(
     wake: SyncSender<WatchSignal>,
     missed: Arc<AtomicBool>,
 ) -> impl FnMut(notify::Result<Event>) + Send + 'static {
     move |event| {
-        // That a file was opened or closed is no change, and our own walks would be heard.
+        // Opening or closing a file is no change, and our own walks would cause events.
         if event.as_ref().is_ok_and(|event| event.kind.is_access()) {
             return;
         }
@@ -157,7 +160,7 @@ impl WatchThread {
                 return;
             }
             if self.missed.swap(false, Ordering::Relaxed) {
-                // One look at everything is as good as all that waits, and sooner done.
+                // One scan of everything replaces all queued events, and is faster.
                 while self.heard.try_recv().is_ok() {}
                 scout.look_again();
                 continue;

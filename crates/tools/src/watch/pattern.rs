@@ -1,5 +1,5 @@
-//! Which files a glob is about, and which folders can hold such files. Knows no disk except to tell a folder's name
-//! from a glob.
+//! Matches files against a glob, and the folders that can contain such files. Reads the disk only to detect that a
+//! glob names a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,19 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::WatchError;
 
-/// A glob over paths from the root.
+/// A glob over paths relative to the root.
 #[derive(Clone, Debug)]
 pub(crate) struct GlobPattern {
     glob: GlobMatcher,
-    /// The folder all matches lie in, as far as the glob says it in plain letters.
+    /// The folder that contains all matches, as far as the glob names it literally.
     within: PathBuf,
-    /// How deep a folder of matches can lie, if the glob sets a limit.
+    /// The greatest depth of a folder with matches, if the glob limits it.
     deepest: Option<usize>,
     hidden: bool,
 }
 
 impl GlobPattern {
-    /// Reads a glob as a person writes it for the folder `root`.
+    /// Parses a glob that a person wrote for the folder `root`.
     pub(crate) fn parse(glob: &str, root: &Path) -> Result<Self, WatchError> {
         let asked = glob.trim();
         let glob = asked.trim_start_matches("./");
@@ -56,7 +56,7 @@ impl GlobPattern {
         }
         let plain = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
         let within = glob[..plain].rfind('/').map_or("", |end| &glob[..end]);
-        // A group may hold a `/` in one branch and none in another.
+        // An alternative may contain a `/` while another has none.
         let anywhere = glob.contains("**") || glob.contains('{');
         Ok(Self {
             glob: matcher,
@@ -68,19 +68,19 @@ impl GlobPattern {
         })
     }
 
-    /// Whether it is about this file.
+    /// Returns whether the glob matches this file.
     pub(crate) fn matches(&self, path: &Path) -> bool {
         self.glob.is_match(path)
     }
 
-    /// Whether a folder can hold matches, at any depth; or will lead to one that can.
+    /// Returns whether a folder can contain matches at any depth, or is on the path to one that can.
     pub(crate) fn may_hold(&self, folder: &Path) -> bool {
         let on_the_way = self.within.starts_with(folder) || folder.starts_with(&self.within);
         let deepest = self.deepest.unwrap_or(usize::MAX);
         on_the_way && folder.components().count() <= deepest
     }
 
-    /// Whether hidden files are meant too: as in a shell, by naming one.
+    /// Returns whether the glob includes hidden files: as in a shell, by naming one.
     pub(crate) fn hidden(&self) -> bool {
         self.hidden
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches() {
+    fn a_glob_matches_paths() {
         let table = [
             ("*.rs", "a.rs", true),
             ("*.rs", "src/a.rs", false),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn which_folders_are_worth_a_watch() {
+    fn may_hold_accepts_folders_that_can_contain_matches() {
         let table = [
             ("*.rs", "", true),
             ("*.rs", "src", false),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_files_are_meant_by_naming_one() {
+    fn a_glob_includes_hidden_files_by_naming_one() {
         let table = [
             ("**", false),
             ("*.rs", false),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_would_be_right() {
+    fn an_error_suggests_a_correct_glob() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         let inside = dir.path().join("src/*.rs");

@@ -1,6 +1,6 @@
-//! Changes that nobody was told of yet, merged: what was before the first of them against what is after the last.
+//! Unreported changes, merged: the state before the first against the state after the last.
 //!
-//! Bounded; what does not fit is told as missed. Pure: knows no disk, no clock and no thread.
+//! Bounded; an overflow is reported as missed changes. Pure: uses no disk, no clock and no thread.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,10 +12,10 @@ use notify::EventKind;
 
 use crate::workspace::slashed;
 
-/// How many changed paths are kept until somebody takes them. One message tells of them all.
+/// The most changed paths until they are taken. One message reports them all.
 pub(super) const MAX_PATHS: usize = 1024;
 
-/// How many troubles are kept; they are long, and a few say it all.
+/// The most failures; they are long, and a few suffice.
 const MAX_TROUBLES: usize = 8;
 
 const MISSED: &str =
@@ -25,11 +25,11 @@ const MISSED: &str =
 #[derive(Debug, Default)]
 pub(super) struct UnreportedChanges {
     touched: BTreeMap<PathBuf, FileTouch>,
-    /// New path to the one it had before the first of these changes.
+    /// Maps a new path to the path before the first of these changes.
     moved: HashMap<PathBuf, PathBuf>,
     troubles: Vec<WatchFailure>,
     missed: bool,
-    /// Whether something came since `fresh` was last asked.
+    /// Whether changes were added since `fresh` was last called.
     fresh: bool,
 }
 
@@ -49,7 +49,7 @@ struct WatchFailure {
 }
 
 impl UnreportedChanges {
-    /// Something happened to a file that there `was` and `is` now; one of both holds.
+    /// Records a change of a file that existed before (`was`) or exists now (`is`); at least one is true.
     pub(super) fn touch(&mut self, path: &Path, was: bool, is: bool, kind: EventKind) {
         self.fresh = true;
         if let Some(touch) = self.touched.get_mut(path) {
@@ -57,7 +57,7 @@ impl UnreportedChanges {
             touch.last = kind;
         } else if self.touched.len() < MAX_PATHS {
             let touch = FileTouch {
-                // What is created was not, even if it was seen before its creation was heard of.
+                // A created file did not exist before, even if a scan found it before its creation event.
                 before: was && !kind.is_create(),
                 after: is,
                 first: kind,
@@ -69,28 +69,28 @@ impl UnreportedChanges {
         }
     }
 
-    /// A file or a folder got another name. Says nothing of itself: both names are touched too.
+    /// Records a rename of a file or a folder. It reports nothing by itself: both names are touched too.
     pub(super) fn moved(&mut self, from: &Path, to: &Path) {
         let origin = self.origin(from).unwrap_or_else(|| from.to_owned());
         self.moved.remove(from);
-        // Past the limit a rename is told as a removal and a creation, which is as true.
+        // Above the limit a rename is reported as a removal and a creation, which is also true.
         if self.moved.len() < MAX_PATHS {
             self.moved.insert(to.to_owned(), origin);
         }
     }
 
-    /// What had this name is gone; what gets it next did not come from elsewhere.
+    /// Records that a path was removed; the next file with this name was not moved there.
     pub(super) fn unlinked(&mut self, path: &Path) {
         self.moved.remove(path);
     }
 
-    /// Changes were lost on the way.
+    /// Records that changes were lost.
     pub(super) fn missed(&mut self) {
         self.fresh = true;
         self.missed = true;
     }
 
-    /// Something went wrong that the person should hear of.
+    /// Records a failure to report to the person.
     pub(super) fn trouble(&mut self, path: Option<&Path>, raw: &str, error: String) {
         self.fresh = true;
         let trouble = WatchFailure {
@@ -108,17 +108,17 @@ impl UnreportedChanges {
         }
     }
 
-    /// Whether there is anything to tell, before merging.
+    /// Returns whether there is nothing to report, before merging.
     pub(super) fn is_empty(&self) -> bool {
         self.touched.is_empty() && self.troubles.is_empty() && !self.missed
     }
 
-    /// Whether something came since this was last asked.
+    /// Returns whether changes were added since the last call.
     pub(super) fn fresh(&mut self) -> bool {
         std::mem::take(&mut self.fresh)
     }
 
-    /// What to tell, in the order of the paths; starts anew.
+    /// Returns the events in the order of their paths, and resets the state.
     pub(super) fn take(&mut self, root: &Path) -> Vec<FsWatchEvent> {
         let taken = std::mem::take(self);
         let renames: BTreeMap<_, _> = taken.renames().collect();
@@ -154,7 +154,7 @@ impl UnreportedChanges {
         events
     }
 
-    /// Files that are new here and gone there, by their new paths.
+    /// Returns files that are new at one path and gone at another, by their new paths.
     fn renames(&self) -> impl Iterator<Item = (&Path, PathBuf)> {
         self.touched
             .iter()
@@ -166,12 +166,12 @@ impl UnreportedChanges {
             })
     }
 
-    /// Where a path came from, if it or a folder above it was moved.
+    /// Returns the former path, if this path or a folder above it was moved.
     fn origin(&self, path: &Path) -> Option<PathBuf> {
         path.ancestors().find_map(|above| {
             let from = self.moved.get(above)?;
             let below = path.strip_prefix(above).ok()?;
-            // Joining nothing would leave a `/` at the end.
+            // Joining an empty path would append a `/`.
             Some(if below.as_os_str().is_empty() {
                 from.clone()
             } else {

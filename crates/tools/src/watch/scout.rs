@@ -1,7 +1,7 @@
-//! What a watch knows of the disk: the folders it listens in and the files that match. Hears of an event, looks at the
-//! disk, and says what became of the file; so late, doubled and missing events do no harm.
+//! The state of a watch: its watched folders and the matching files. For each event it reads the disk and records
+//! the result, so late, duplicate and missing events do no harm.
 //!
-//! Lives on a thread of its own, for it blocks. Reads names only, never what is in a file.
+//! Runs on its own thread, because it blocks. Reads names only, never the content of a file.
 
 use std::{
     collections::BTreeSet,
@@ -22,23 +22,23 @@ use notify::{
 use super::{WatchError, error, gather::WatchState, pattern::GlobPattern};
 use crate::workspace::{GIT, Workspace};
 
-/// How many matching files are kept in mind.
+/// The most matching files that a watch tracks.
 pub(super) const MAX_FILES: usize = 100_000;
 
 /// How often a folder is walked again because folders appeared in it meanwhile.
 const MAX_WALKS: usize = 8;
 
-/// Folders and files, by their paths from the root.
+/// The watched folders and the matching files, by paths relative to the root.
 pub(super) struct WatchScanner {
-    /// The real path: the system tells of changes by it.
+    /// The real path, which the system uses in events.
     root: PathBuf,
     pattern: GlobPattern,
     rules: Option<IncrementalIgnore>,
     watcher: Box<dyn Watcher + Send>,
     folders: BTreeSet<PathBuf>,
-    /// Those that new rules brought with their folder. If it is the folder that is new, that is yet to be heard of.
+    /// Files in folders that new rules included. If such a folder is new, its creation event has not arrived.
     unheard: BTreeSet<PathBuf>,
-    /// Has the files that match.
+    /// Contains the matching files.
     shared: Arc<WatchState>,
     stop: Arc<AtomicBool>,
 }
@@ -49,12 +49,12 @@ struct ScannedPaths {
     files: BTreeSet<PathBuf>,
 }
 
-/// What a difference between the disk and what was known means.
+/// The meaning of a difference between the disk and the known state.
 #[derive(Clone, Copy, PartialEq)]
 enum ScanReason {
     Start,
     Change(EventKind),
-    /// The rules changed: other files are meant.
+    /// The rules changed: they select other files.
     Rules,
 }
 
@@ -81,7 +81,7 @@ impl WatchScanner {
         Ok(scout)
     }
 
-    /// The system said something.
+    /// Handles an event or an error of the system.
     pub(super) fn hear(&mut self, heard: notify::Result<Event>) {
         match heard {
             Ok(event) if event.need_rescan() => self.look_again(),
@@ -96,7 +96,7 @@ impl WatchScanner {
         }
     }
 
-    /// Events were lost: finds out what can be found out.
+    /// Scans everything again after events were lost.
     pub(super) fn look_again(&mut self) {
         self.shared.add(|pending| pending.missed());
         self.adopt(Path::new(""), ScanReason::Change(EventKind::Other));
@@ -111,7 +111,7 @@ impl WatchScanner {
         if let (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) =
             (event.kind, paths.as_slice())
         {
-            // The system told of each name on its own too.
+            // The system also sent an event for each name.
             self.shared.add(|pending| pending.moved(from, to));
             return;
         }
@@ -120,7 +120,7 @@ impl WatchScanner {
         }
     }
 
-    /// Something happened at `path`: what is there now?
+    /// Handles a change at `path` by reading its current state.
     fn look(&mut self, path: &Path, kind: EventKind) {
         let inside = is_content(kind);
         let rules = is_rules(path);
@@ -154,7 +154,7 @@ impl WatchScanner {
         self.settle(path, is, kind);
     }
 
-    /// Takes note of whether a matching file is there.
+    /// Records whether a matching file exists.
     fn settle(&mut self, path: &Path, is: bool, kind: EventKind) {
         self.unheard.remove(path);
         let was = if is {
@@ -166,13 +166,13 @@ impl WatchScanner {
             self.shared.files().remove(path)
         };
         if was || is {
-            // First, so that who is told of the file finds it counted.
+            // The set is updated first, so that a caller that receives the change finds the file in it.
             self.shared
                 .add(|pending| pending.touch(path, was, is, kind));
         }
     }
 
-    /// A folder is no longer where it was, nor is what was in it.
+    /// Removes a folder that has gone, and its content.
     fn forget(&mut self, folder: &Path, kind: EventKind) {
         for path in below(&self.folders, folder) {
             self.unwatch(&path);
@@ -183,9 +183,9 @@ impl WatchScanner {
         }
     }
 
-    /// Watches a folder that came, or that may have changed unheard; says what goes wrong to who waits.
+    /// Watches a folder that is new, or that may have changed without events; reports errors to the waiting task.
     fn adopt(&mut self, folder: &Path, difference: ScanReason) {
-        // Rules are read once a folder, and this one may have brought others.
+        // Rules are read once per folder, and this one may contain new ones.
         self.rules = None;
         let root = folder.as_os_str().is_empty();
         if !root && (!self.pattern.may_hold(folder) || self.is_ignored(folder, true)) {
@@ -198,15 +198,15 @@ impl WatchScanner {
         }
     }
 
-    /// Makes what is known of a folder agree with the disk.
+    /// Updates the known state of a folder from the disk.
     fn reconcile(&mut self, folder: &Path, difference: ScanReason) -> Result<(), WatchError> {
         let known = match difference {
             ScanReason::Rules => self.folders.clone(),
             ScanReason::Start | ScanReason::Change(_) => BTreeSet::new(),
         };
         let mut found = self.walk(folder);
-        // First of all: a folder that moved unheard has one watch under two names, and dropping the old name after
-        // taking the new one would end it.
+        // Do this first: a folder that moved without an event has one watch under two names, and removing the old
+        // name after adding the new one would end it.
         for stale in below(&self.folders, folder) {
             if !found.folders.contains(&stale) {
                 self.unwatch(&stale);
@@ -228,7 +228,7 @@ impl WatchScanner {
                 break;
             }
             seen.extend(new);
-            // Now that all are watched, nothing more can appear unheard.
+            // Now that all folders are watched, nothing more can appear without an event.
             found = self.walk(folder);
         }
         let before = below(&self.shared.files(), folder);
@@ -243,11 +243,11 @@ impl WatchScanner {
         outcome
     }
 
-    /// A file that was known was not found.
+    /// Handles a known file that was not found.
     fn let_go(&mut self, file: &Path, difference: ScanReason) {
         match difference {
             ScanReason::Change(kind) => self.settle(file, false, kind),
-            // Still there, only no longer meant.
+            // The file exists, but the rules exclude it now.
             ScanReason::Rules if self.full(file).is_file() => {
                 self.shared.files().remove(file);
                 self.unheard.remove(file);
@@ -258,7 +258,7 @@ impl WatchScanner {
         }
     }
 
-    /// A file was found; `known` are the folders that were watched before new rules.
+    /// Handles a file that was found; `known` are the folders that were watched before the rules changed.
     fn take_over(
         &mut self,
         file: PathBuf,
@@ -288,7 +288,7 @@ impl WatchScanner {
     fn watch_all(&mut self, folders: &[PathBuf]) -> Result<(), WatchError> {
         for (done, folder) in folders.iter().enumerate() {
             let full = self.full(folder);
-            // Always, even if it is watched: it may be another folder of the same name.
+            // Even if the path is watched: it may be another folder of the same name.
             if let Err(error) = self.watcher.watch(&full, RecursiveMode::NonRecursive) {
                 match error.kind {
                     notify::ErrorKind::MaxFilesWatch => {
@@ -299,14 +299,14 @@ impl WatchScanner {
                             watched: self.folders.len(),
                         });
                     }
-                    // Gone again, or closed to us: a walk passes over such folders too.
+                    // Gone again, or not readable: a walk skips such folders too.
                     notify::ErrorKind::PathNotFound => continue,
                     notify::ErrorKind::Io(error) if is_out_of_reach(&error) => continue,
                     _ => return Err(WatchError::System(error::words(&error))),
                 }
             }
             self.folders.insert(folder.clone());
-            // The system follows links, and one may have taken the folder's place after the walk.
+            // The system follows links, and one may have replaced the folder after the walk.
             if fs::canonicalize(&full).is_ok_and(|real| real != full) {
                 self.unwatch(folder);
             }
@@ -316,7 +316,7 @@ impl WatchScanner {
 
     fn unwatch(&mut self, folder: &Path) {
         if self.folders.remove(folder) {
-            // An error means that it is not watched, which is what is wanted.
+            // An error means that it is not watched, which is the goal.
             let _ = self.watcher.unwatch(&self.full(folder));
         }
     }
@@ -356,7 +356,7 @@ impl WatchScanner {
     }
 
     fn full(&self, path: &Path) -> PathBuf {
-        // Joining nothing would leave a `/` at the end.
+        // Joining an empty path would append a `/`.
         if path.as_os_str().is_empty() {
             self.root.clone()
         } else {
@@ -377,7 +377,7 @@ impl WatchScanner {
     }
 }
 
-/// What lies in a folder, itself included; paths sort by their parts, so it stands together.
+/// Returns the paths in a folder, including itself; paths sort by their parts, so they are contiguous.
 fn below(paths: &BTreeSet<PathBuf>, folder: &Path) -> Vec<PathBuf> {
     let from = paths.range(folder.to_owned()..);
     from.take_while(|path| path.starts_with(folder))
@@ -385,7 +385,7 @@ fn below(paths: &BTreeSet<PathBuf>, folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether something stayed where it is and changed in itself.
+/// Returns whether only the content or metadata changed.
 fn is_content(kind: EventKind) -> bool {
     matches!(
         kind,
@@ -393,7 +393,7 @@ fn is_content(kind: EventKind) -> bool {
     )
 }
 
-/// Whether something left its place, whatever is there now.
+/// Returns whether an entry left its path, regardless of what is there now.
 fn is_departure(kind: EventKind) -> bool {
     let from = EventKind::Modify(ModifyKind::Name(RenameMode::From));
     kind.is_remove() || kind == from

@@ -1,11 +1,11 @@
-//! Files of a workspace by their names.
+//! Search for files of a workspace by name.
 
 use super::{Workspace, off_thread, relative};
 use crate::{search::SearchError, watch::GlobPattern};
 
 impl Workspace {
-    /// The first `limit` files that match a glob, in the order of their paths, and whether there are more.
-    /// Hidden files count only where the glob names one.
+    /// Returns the first `limit` files that match a glob, in the order of their paths, and whether there are more.
+    /// Hidden files match only if the glob names one.
     pub async fn glob(&self, glob: &str, limit: usize) -> Result<(Vec<String>, bool), SearchError> {
         let (workspace, glob) = (self.clone(), glob.to_owned());
         off_thread(move |stop| {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn globs_pass_over_what_is_ignored_or_hidden() {
+    async fn globs_skip_ignored_and_hidden_files() {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in [
             (".gitignore", "target/\n*.log\n"),

@@ -1,5 +1,5 @@
-//! Where the walks of a workspace begin. Directories may name one folder twice or lie in each other; every file
-//! belongs to the innermost one, so that no file is searched twice.
+//! The start folders of the walks of a workspace. Directories may name one folder twice or contain each other; each
+//! file belongs to the innermost one, so that no file is searched twice.
 
 use std::{
     collections::HashSet,
@@ -10,18 +10,18 @@ use ignore::WalkBuilder;
 
 use super::{WalkScope, Workspace};
 
-/// A folder that one walk begins in.
+/// The start folder of one walk.
 pub(super) struct WalkRoot {
-    /// As the session names it.
+    /// The path as the session names it.
     pub(super) path: PathBuf,
-    /// With its links followed, as far as the disk can tell.
+    /// The path with its links resolved, if the disk can resolve them.
     real: PathBuf,
-    /// The real paths of the directories in it that other walks begin in.
+    /// The real paths of the start folders of other walks that are inside this one.
     others: Vec<PathBuf>,
 }
 
 impl Workspace {
-    /// The folders to walk, in the order the session names them. Looks at the disk.
+    /// Returns the folders to walk, in the order the session names them. Reads the disk.
     pub(super) fn walk_roots(&self) -> Vec<WalkRoot> {
         let every = std::iter::once(&*self.root).chain(self.additional.iter().map(|it| &**it));
         let every: Vec<_> = every.map(|path| (path, real(path))).collect();
@@ -42,7 +42,7 @@ impl Workspace {
 }
 
 impl WalkRoot {
-    /// Has a walk pass over the folders that other walks begin in.
+    /// Makes a walk skip the start folders of other walks.
     pub(super) fn leave_out_others(&self, builder: &mut WalkBuilder) {
         if self.others.is_empty() {
             return;
@@ -51,20 +51,20 @@ impl WalkRoot {
         builder.filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let below = entry.path().strip_prefix(&path);
-            // Links are not followed, so below the root a path is a real one.
+            // Links are not followed, so a path below the root is a real one.
             !is_folder || below.map_or(true, |below| !others.contains(&real.join(below)))
         });
     }
 }
 
-/// The directories that lie in a folder.
+/// Returns the directories that are inside a folder.
 fn inside(folder: &Path, every: &[(&Path, PathBuf)]) -> Vec<PathBuf> {
     let every = every.iter().map(|(_, real)| real);
     let inside = every.filter(|real| *real != folder && real.starts_with(folder));
     inside.cloned().collect()
 }
 
-/// A path with its links followed; as it is where the disk cannot tell.
+/// Resolves the links of a path; returns it unchanged if the disk cannot resolve it.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Walking small folders.
+//! Tests of walks through small folders.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -25,7 +25,7 @@ fn visited(workspace: &Workspace) -> (Vec<String>, WalkSummary) {
 }
 
 #[test]
-fn visits_text_files_in_order_and_nothing_else() {
+fn a_walk_visits_only_text_files_in_order() {
     let (dir, workspace) = workspace(&[
         ("b.rs", b"b"),
         ("a/z.rs", b"z"),
@@ -85,7 +85,7 @@ fn every_file_belongs_to_the_innermost_directory() {
 }
 
 #[test]
-fn limits_are_told() {
+fn a_reached_limit_is_noted() {
     let (_dir, workspace) = workspace(&[("a", b"1234"), ("b", b"1234"), ("c", b"1234")]);
     for limits in [
         WalkLimits {
@@ -116,7 +116,7 @@ fn limits_are_told() {
 }
 
 #[test]
-fn a_walk_stops_when_told() {
+fn a_walk_stops_when_cancelled() {
     let (_dir, workspace) = workspace(&[("a", b"1"), ("b", b"2"), ("c", b"3")]);
     let stop = CancellationToken::new();
     let mut seen = 0;
@@ -129,7 +129,7 @@ fn a_walk_stops_when_told() {
 }
 
 #[tokio::test]
-async fn searching_shows_the_best_line() {
+async fn a_search_shows_the_best_line() {
     let (_dir, workspace) = workspace(&[
         (
             "src/store.rs",
@@ -150,7 +150,7 @@ async fn searching_shows_the_best_line() {
 }
 
 #[tokio::test]
-async fn grep_and_top() {
+async fn grep_finds_lines_and_top_lists_names() {
     let (_dir, workspace) =
         workspace(&[("src/a.rs", b"fn one() {}\n"), ("README.md", b"fn two\n")]);
     let found = workspace.grep("^fn").await.unwrap();
@@ -167,9 +167,9 @@ async fn grep_and_top() {
     assert_eq!(workspace.top().await.unwrap(), ["README.md", "src/"]);
 }
 
-/// Searching folder by folder and ranking once finds what one search finds, in the same order.
+/// A search folder by folder with one ranking returns the same hits in the same order as one search.
 #[tokio::test]
-async fn parts_are_ranked_as_the_whole() {
+async fn parts_rank_like_the_whole() {
     let (dir, workspace) = workspace(&[
         ("README.md", b"An apple a day."),
         (".gitignore", b"/apple/skip.rs\n"),

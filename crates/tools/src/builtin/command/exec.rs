@@ -1,4 +1,5 @@
-//! A command that a host without a terminal runs with its operation `process.exec`: it is heard of when it is over.
+//! Runs a command through the operation `process.exec` of a host without a terminal; its output arrives when it
+//! ends.
 
 use std::time::Duration;
 
@@ -7,10 +8,10 @@ use harn_runtime::{CommandExit, CommandSink as _, CommandSpec, HostError, ToolHa
 
 use super::screen::CommandScreen;
 
-/// How much longer than its time the host may take to say so.
+/// The extra time for the host to report that a command timed out.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs a command to its end; none when its time was over.
+/// Runs a command to its end; returns `None` if it timed out.
 pub(super) async fn run(
     call: &ToolHandle,
     screen: &CommandScreen,
@@ -28,7 +29,7 @@ pub(super) async fn run(
     }
 }
 
-/// Puts what it printed on the screen; which line of which came first is not known.
+/// Adds the output to the screen. The order of lines between stdout and stderr is unknown.
 fn told(screen: &CommandScreen, exit: ProcessExit) -> Option<CommandExit> {
     let mut sink = screen.clone();
     if exit.truncated {

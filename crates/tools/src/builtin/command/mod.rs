@@ -1,4 +1,5 @@
-//! `run_command`: asks, runs it through the host, shows what it prints while it runs, and ends it in time.
+//! `run_command`: asks for permission, runs the command through the host, shows its output live, and enforces its
+//! time limit.
 
 mod exec;
 mod screen;
@@ -24,37 +25,37 @@ use super::{
 };
 use crate::{Toolbox, local::command::sleep_until_limit};
 
-/// How long a command of a model may take unless it says otherwise, and at most.
+/// The default time limit of a command that a model runs; the constant below is the maximum.
 const TIMEOUT: Duration = Duration::from_secs(2 * 60);
 pub(super) const MAX_TIMEOUT_MS: u64 = 10 * 60 * 1000;
-/// How much a client is asked to keep of what its terminal showed, where it can be kept here afterwards.
+/// The output that a client's terminal should retain, if this session can store it in a file afterwards.
 const ASKED_FOR: usize = 1024 * 1024;
-/// The time between two updates at first.
+/// The time between the first updates.
 const PAUSE: Duration = Duration::from_millis(100);
-/// After so many updates the time doubles, up to `PAUSE << MAX_DOUBLINGS`: a command that prints for
-/// hours must not fill the journal.
+/// After this many updates the time doubles, up to `PAUSE << MAX_DOUBLINGS`: a command that prints for hours must
+/// not fill the journal.
 const DOUBLES_AFTER: u32 = 30;
 const MAX_DOUBLINGS: u32 = 5;
 
-/// A command that was let run.
+/// A command that was allowed and started.
 #[derive(Clone, Debug)]
 pub struct CommandRun {
-    /// The line: that of whoever was asked, if they put another in its place.
+    /// The command line; if the permission answer replaced it, the replacement.
     pub command: String,
-    /// How it ended.
+    /// How the command ended.
     pub end: CommandEnd,
-    /// What its call showed in the end.
+    /// The final output of its call.
     pub output: ToolOutput,
 }
 
-/// How a command ended, in words.
+/// How a command ended, with a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandEnd {
-    /// With the exit code 0.
+    /// The exit code was 0.
     Well(String),
-    /// With another, by a signal, or because its time was over.
+    /// The exit code was not 0, a signal ended it, or it timed out.
     Badly(String),
-    /// It could not be run.
+    /// The host could not run it.
     Broken(String),
 }
 
@@ -62,7 +63,7 @@ pub enum CommandEnd {
 #[serde(deny_unknown_fields)]
 struct RunInput {
     command: CommandArgument,
-    /// The id of a shell; in a call that was declared, the command names it.
+    /// The id of a shell. In a declared call `command` contains the shell instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shell: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +85,7 @@ struct RunOutput<'a> {
 }
 
 impl BuiltinToolkit {
-    /// Runs a command for a model, which is told what it printed also where it failed.
+    /// Runs a command for a model; if it fails, the error includes its output.
     pub(super) async fn call_command(
         &self,
         cx: &TurnContext,
@@ -104,7 +105,7 @@ impl BuiltinToolkit {
         }
     }
 
-    /// Runs a command, if it may. `patience` is for a call that does not say how long.
+    /// Runs a command if it is allowed. `patience` is the time limit of a call that sets none.
     fn run<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -127,7 +128,7 @@ impl BuiltinToolkit {
             let offers = cx.host().client_offers();
             let lent = !offers.terminal && offers.tools && self.is_exec_lent();
             let by = executor(offers.terminal || lent);
-            // Whoever was asked may have put another command in its place.
+            // The permission answer may have replaced the command.
             let parsed: Result<RunInput, _> = parse(call.input(), "the arguments have no command");
             let RunInput {
                 command,
@@ -179,8 +180,8 @@ impl BuiltinToolkit {
         })
     }
 
-    /// The same arguments with the command as another shell is given it: the one they name, else the one that
-    /// somebody chose for the session. None where it is a line for `/bin/sh`.
+    /// Returns the arguments with the command expanded for a shell: the one they name, else the one chosen for the
+    /// session. Returns `None` if the command is a line for `/bin/sh`.
     async fn in_its_shell(
         &self,
         cx: &TurnContext,
@@ -201,7 +202,7 @@ impl BuiltinToolkit {
 }
 
 impl Toolbox {
-    /// `run_command`, for a person, who can cancel it.
+    /// Calls `run_command` for a person, without a time limit; the person can cancel it.
     pub async fn run_command(
         &self,
         cx: &TurnContext,
@@ -216,17 +217,17 @@ impl Toolbox {
     }
 }
 
-/// What a command came to that ran for a call.
+/// The result of a command that ran for a call.
 #[derive(Clone, Debug)]
 pub struct CommandResult {
-    /// What its call ends with.
+    /// The final output of the call.
     pub output: ToolOutput,
-    /// Why its call failed, if it did.
+    /// The error of the call if it failed.
     pub failed: Option<ToolError>,
 }
 
-/// Runs a line in the shell for a call that may run it, and shows its output as it comes. Dropping this ends the
-/// command and all it started.
+/// Runs a line in the shell for a call that has permission, and shows its output live. Dropping the future ends the
+/// command and its child processes.
 pub async fn run_for_call(
     cx: &TurnContext,
     call: &ToolHandle,
@@ -254,8 +255,8 @@ pub async fn run_for_call(
     })
 }
 
-/// Runs the command and shows its output as it comes; none when its time is over. Dropping the run, then or
-/// when the turn is cancelled, ends the command and all it started.
+/// Runs the command and shows its output live; returns `None` when it times out. Dropping the run, at a timeout or
+/// when the turn is cancelled, ends the command and its child processes.
 async fn watch(
     call: &ToolHandle,
     screen: &CommandScreen,
@@ -334,7 +335,7 @@ impl CommandCompletion {
         }
     }
 
-    /// Why the call of the command failed, if it did.
+    /// Returns the error of the call if the command failed.
     fn failure(&self) -> Option<ToolError> {
         let category = match self {
             Self::Exited(exit) if exit.code == Some(0) => return None,
@@ -373,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_are_put_into_words() {
+    fn how_describes_the_end_of_a_command() {
         let exit = |code, signal: Option<&str>| {
             let signal = signal.map(str::to_owned);
             let (output, truncated) = (String::new(), false);

@@ -1,5 +1,5 @@
-//! What a command printed: the end of it to look at while it runs and when it is over, and the whole in a file
-//! once that is more than is shown.
+//! The output of a command: its end, for updates and the final result, and the whole in a file if it is longer than
+//! that.
 
 use std::{
     path::PathBuf,
@@ -14,15 +14,15 @@ use tokio::sync::Notify;
 use super::super::outputs::{OutputFile, OutputFolder};
 use crate::{local::output::boundary, lock::lock};
 
-/// How much of the output one update shows at most, and the last one.
+/// The most output in one update and in the final result.
 pub(super) const KEPT: usize = 32 * 1024;
-/// How much of the end each update repeats, for clients that show one update alone.
+/// The part of the end that each update repeats, for clients that show only the latest update.
 const REPEATED: usize = 8 * 1024;
-/// The updates have everything that a command prints, up to so much. A command that prints for hours must not
-/// fill the journal, so of what it prints later an update has the end.
+/// Up to this size the updates contain all output. A command that prints for hours must not fill the journal, so
+/// later updates contain only the end.
 const STREAMED: u64 = 1024 * 1024;
 
-/// What a command printed so far, or the terminal it runs in.
+/// The output of a command so far, or the terminal in which it runs.
 #[derive(Clone, Default)]
 pub(super) struct CommandScreen {
     seen: Arc<Mutex<ScreenState>>,
@@ -32,32 +32,32 @@ pub(super) struct CommandScreen {
 #[derive(Default)]
 struct ScreenState {
     terminal: Option<String>,
-    /// Whether an update has shown the terminal.
+    /// Whether an update showed the terminal.
     terminal_shown: bool,
-    /// The end, with all that no update has shown yet of what is streamed.
+    /// The end of the output, including all streamed output that no update showed yet.
     end: String,
-    /// How many bytes were printed.
+    /// The number of bytes printed.
     printed: u64,
-    /// How many of them the updates have reached.
+    /// The number of bytes that updates covered.
     shown: u64,
-    /// Something of it never came.
+    /// Some output was lost.
     missing: bool,
     file: OutputOverflow,
 }
 
-/// Where output goes that is more than is shown.
+/// The destination of output that is too long to show.
 #[derive(Default)]
 enum OutputOverflow {
-    /// Nowhere, or it did not work out.
+    /// There is no file, or it could not be created.
     #[default]
     None,
-    /// Into this file, once it is needed.
+    /// Creates this file when it is needed.
     Ready(OutputFolder, PathBuf),
     Kept(OutputFile),
 }
 
 impl CommandScreen {
-    /// One that keeps everything at this place, where there is more than is shown.
+    /// Creates a screen that writes the whole output to this file if it is too long to show.
     pub(super) fn keeping(place: Option<(OutputFolder, PathBuf)>) -> Self {
         let screen = Self::default();
         if let Some((outputs, place)) = place {
@@ -66,16 +66,16 @@ impl CommandScreen {
         screen
     }
 
-    /// Waits for `pause`, then for something new.
+    /// Waits for `pause`, then for new output.
     pub(super) async fn changed_after(&self, pause: Duration) {
-        // Even no time at all takes a turn of the timer, and a short command is over by then.
+        // Even a zero sleep takes one tick of the timer, and a short command ends within it.
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }
         self.changed.notified().await;
     }
 
-    /// Shows what no update of the call has shown.
+    /// Shows the output that no update of the call showed.
     pub(super) async fn show_new(&self, call: &ToolHandle) -> Result<(), AgentError> {
         while let Some(content) = self.next_content() {
             call.show(vec![content]).await?;
@@ -83,7 +83,7 @@ impl CommandScreen {
         Ok(())
     }
 
-    /// Shows what the last update of the call, which has the end, will not have.
+    /// Shows the output that the final update, which contains the end, will not include.
     pub(super) async fn show_rest(&self, call: &ToolHandle) -> Result<(), AgentError> {
         while let Some(part) = self.next_of_rest() {
             call.show(vec![ToolContent::Output(part)]).await?;
@@ -107,8 +107,8 @@ impl CommandScreen {
         (!is_shown).then(|| seen.next_part())
     }
 
-    /// What there was to see in the end, and where the whole is kept. Where it ran in a terminal of the host's own,
-    /// that is what the host reports.
+    /// Returns the final output and the file with all of it. If the command ran in the host's own terminal, the
+    /// output is what the host reports.
     pub(super) fn finish(
         &self,
         reported: Option<(String, bool)>,
@@ -127,7 +127,7 @@ impl CommandScreen {
         (output, kept)
     }
 
-    /// Something that was printed never came.
+    /// Records that some output was lost.
     pub(super) fn miss(&self) {
         lock(&self.seen).missing = true;
     }
@@ -149,14 +149,14 @@ impl ScreenState {
             true => waiting.max(KEPT),
             false => KEPT,
         };
-        // Cut only now and then, so that each byte is moved once on average.
+        // Cut rarely, so that each byte is moved once on average.
         if self.end.len() > needed.saturating_add(KEPT) {
             let from = boundary(&self.end, self.end.len() - needed);
             self.end.drain(..from);
         }
     }
 
-    /// What no update has shown, as much as one may, behind the end of what they have.
+    /// Returns the next output that no update showed, up to the limit, preceded by the end of the shown output.
     fn next_part(&mut self) -> CommandOutput {
         let (all, first) = (self.end.len(), self.first());
         let (from, to) = match self.printed <= STREAMED {
@@ -171,12 +171,12 @@ impl ScreenState {
         self.part(from, to)
     }
 
-    /// How much was printed before the end.
+    /// Returns the number of bytes printed before `end`.
     fn first(&self) -> u64 {
         self.printed - self.end.len() as u64
     }
 
-    /// Those bytes of the end, or a little less: no character is taken apart.
+    /// Returns these bytes of `end`, or slightly fewer: it does not split a character.
     fn part(&self, from: usize, to: usize) -> CommandOutput {
         let from = boundary(&self.end, from);
         CommandOutput {
@@ -186,12 +186,12 @@ impl ScreenState {
         }
     }
 
-    /// Opens the file if it is not open, and puts in what was there before.
+    /// Creates the file if there is none yet, and writes the earlier output to it.
     fn spill(&mut self) {
         let OutputOverflow::Ready(outputs, place) = &self.file else {
             return;
         };
-        // Without a file the end is still shown.
+        // Without a file the call still shows the end.
         self.file = match outputs.keep(place.clone()) {
             Ok(mut kept) => {
                 kept.push(&self.end);
@@ -210,7 +210,7 @@ impl CommandSink for CommandScreen {
 
     fn output(&mut self, chunk: &str) {
         let mut seen = lock(&self.seen);
-        // A terminal shows its output itself.
+        // A terminal shows its own output.
         if seen.terminal.is_some() {
             return;
         }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_have_no_gap_up_to_their_limit() {
+    fn updates_cover_all_output_up_to_the_limit() {
         let mut screen = CommandScreen::default();
         let mut joined = OutputText::new(usize::MAX);
         let mut whole = String::new();
@@ -259,7 +259,7 @@ mod tests {
             let line = format!("line→{number}\n");
             screen.output(&line);
             whole.push_str(&line);
-            // Much is printed between two updates.
+            // A lot is printed between two updates.
             if number % 7_000 == 0 {
                 while let Some(ToolContent::Output(part)) = screen.next_content() {
                     assert!(part.text.len() <= KEPT + 3);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_an_update_has_the_end() {
+    fn updates_above_the_limit_show_only_the_end() {
         let mut screen = CommandScreen::default();
         for _ in 0..STREAMED {
             screen.output("→");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_shown_instead_of_output() {
+    fn a_terminal_replaces_the_output() {
         let mut screen = CommandScreen::default();
         screen.terminal("term-1");
         let terminal = ToolContent::Terminal {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_shown_goes_into_a_file_from_the_beginning() {
+    fn long_output_is_written_to_a_file_completely() {
         let dir = tempfile::tempdir().unwrap();
         let outputs = OutputFolder::new(dir.path().to_owned());
         let place = outputs.place(&"call-1".into()).unwrap();

@@ -1,5 +1,5 @@
-//! What a command is run as: a line for `/bin/sh`, or the words of another shell. What is declared, judged, shown
-//! and run is the same.
+//! The form in which a command runs: a line for `/bin/sh`, or the words of another shell. The declared, judged,
+//! shown and executed command are the same.
 
 use harn_model::ShellCommand;
 use harn_runtime::{CommandSpec, TurnContext};
@@ -7,18 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::shells::{SessionShells, ShellError};
 
-/// The argument `command`, as a model gives it or as its call declares it.
+/// The argument `command`, from a model or from a declared call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum CommandArgument {
-    /// For `/bin/sh -c`.
+    /// A line for `/bin/sh -c`.
     Line(String),
     /// The program and its arguments.
     Words(Vec<String>),
 }
 
 impl CommandArgument {
-    /// What a line is in a shell. Nobody was asked yet, so one that cannot be used fails nothing else.
+    /// Expands a line for a shell. This runs before the permission request, so an unusable shell causes no other
+    /// failure.
     pub(super) async fn within(
         cx: &TurnContext,
         shells: &SessionShells,
@@ -33,7 +34,7 @@ impl CommandArgument {
             interactive: false,
         };
         let found = shells.invocation(cx, &command).await?;
-        // A host that gives an id alone has found the shell.
+        // A host that returns only an id has found the shell.
         if let Some(shell) = found.shell.described().filter(|shell| !shell.available) {
             let (id, path) = (shell.id.clone(), shell.path.clone());
             return Err(ShellError::Unavailable { id, path });
@@ -41,7 +42,7 @@ impl CommandArgument {
         let mut words = vec![found.program];
         words.extend(found.args);
         Ok(match &words[..] {
-            // Has one name only, so that rules and grants for it hold.
+            // Such a command has one form only, so that its rules and grants apply.
             [program, flag, line] if program == "/bin/sh" && flag == "-c" => {
                 Self::Line(line.clone())
             }
@@ -49,7 +50,7 @@ impl CommandArgument {
         })
     }
 
-    /// What to run; none where there are no words.
+    /// Returns the command to run, or `None` if it has no words.
     pub(super) fn spec(&self, cx: &TurnContext, output_limit: usize) -> Option<CommandSpec> {
         let cwd = cx.cwd();
         match self {

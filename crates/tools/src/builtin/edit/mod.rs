@@ -1,4 +1,4 @@
-//! `edit_file`: a part of a file in another's place, or a patch. Goes the way of every change.
+//! `edit_file`: replaces a part of a file or applies a patch, in the same way as every change.
 
 mod patch;
 mod replace;
@@ -25,12 +25,12 @@ struct EditInput {
     patch: Option<String>,
 }
 
-/// Edits a file, if it may.
+/// Edits a file if it is allowed.
 pub(super) async fn edit(cx: &TurnContext, input: Value) -> Result<FileChange, AgentError> {
     change(cx, BuiltinTool::EditFile, edited, input).await
 }
 
-/// The text of a file after an edit.
+/// Returns the text of a file after an edit.
 fn edited(input: &Value, text: Option<&str>) -> Result<String, ToolError> {
     let input: EditInput = parse(input, NOT_A_FILE)?;
     let missing = || ToolError::new("there is no such file to edit; write_file makes one");

@@ -1,13 +1,14 @@
-//! A unified diff of one file, applied to the letter: every line it names stands where it says, or nothing is
-//! changed. Pure. `diffy` reads the hunks; its own application is not used, because it looks for a hunk elsewhere.
+//! Applies a unified diff of one file exactly: if a line of the diff is not at its stated position, nothing
+//! changes. Pure. `diffy` parses the hunks; its `apply` is not used, because it searches for a hunk at other
+//! positions.
 
 use diffy::{Hunk, Line, Patch};
 
-/// The text of the file `path` after a patch.
+/// Returns the text of the file `path` after a patch.
 pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, String> {
     let parts = parts(path, &patch.replace("\r\n", "\n"))?;
     let file: Vec<&str> = text.split_inclusive('\n').collect();
-    // New lines end as the file's do.
+    // New lines get the line ending of the file.
     let end = match file.first() {
         Some(first) if first.ends_with("\r\n") => "\r\n",
         _ => "\n",
@@ -49,7 +50,7 @@ pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, Strin
         }
     }
     new.extend(file[at..].iter().map(|&line| line.to_owned()));
-    // A last line without an end that is the last no longer gets one.
+    // A last line without a line ending gets one if it is no longer the last.
     let last = new.len().saturating_sub(1);
     for line in &mut new[..last] {
         if !line.ends_with('\n') {
@@ -59,8 +60,7 @@ pub(super) fn apply(path: &str, text: &str, patch: &str) -> Result<String, Strin
     Ok(new.concat())
 }
 
-/// The hunks of a patch about this file, each as a patch of its own: where a hunk says that its lines stand
-/// afterwards is not looked at.
+/// Splits a patch for this file into one patch per hunk: the new position in a hunk's header is ignored.
 fn parts(path: &str, patch: &str) -> Result<Vec<String>, String> {
     let mut parts: Vec<String> = Vec::new();
     for (line, number) in patch.lines().zip(1..) {
@@ -77,7 +77,7 @@ fn parts(path: &str, patch: &str) -> Result<Vec<String>, String> {
             ));
         }
     }
-    // An empty line behind a hunk is no line of it.
+    // An empty line after a hunk is not part of it.
     for part in parts.iter_mut().filter(|it| Patch::from_str(it).is_err()) {
         part.truncate(part.trim_end_matches('\n').len());
         part.push('\n');
@@ -88,8 +88,8 @@ fn parts(path: &str, patch: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// The first line that a hunk is about, from 0. What only adds stands behind the line it names, everything else
-/// on it.
+/// Returns the index of the first line of a hunk, from 0. A hunk that only adds lines starts after the line it
+/// names, any other on it.
 fn start(hunk: &Hunk<'_, str>) -> usize {
     let range = hunk.old_range();
     match range.len() {
@@ -98,7 +98,7 @@ fn start(hunk: &Hunk<'_, str>) -> usize {
     }
 }
 
-/// Where a hunk says something else than the file.
+/// Describes where a hunk differs from the file.
 fn mismatch(hunk: &Hunk<'_, str>, file: &[&str]) -> Option<String> {
     let old = || {
         hunk.lines().iter().filter_map(|line| match line {
@@ -121,13 +121,13 @@ fn mismatch(hunk: &Hunk<'_, str>, file: &[&str]) -> Option<String> {
     Some(format!("line {at} of the file is not what it says{hint}"))
 }
 
-/// A line without its end.
+/// Removes the line ending of a line.
 fn bare(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Whether the name in a header means this file.
+/// Returns whether the name in a header refers to this file.
 fn is_about(name: &str, path: &str) -> bool {
     let name = name.split('\t').next().unwrap_or(name).trim();
     let name = name

@@ -1,9 +1,9 @@
-//! One text in the place of another that stands exactly there. Pure.
+//! Replaces an exact match of one text by another. Pure.
 
-/// How many lines are named where a text stands more than once.
+/// The most line numbers in the error for several matches.
 const NAMED: usize = 5;
 
-/// A text with `new` in the place of `old`, which stands there once, or any number of times if all are meant.
+/// Replaces `old` by `new`. `old` must occur once, or at least once if `all` is set.
 pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
     if old.is_empty() {
         return Err("`old_text` is empty; say what stands there now".to_owned());
@@ -27,7 +27,7 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
     }
 }
 
-/// What to say of a text that is not there, with what is near it.
+/// Creates the error for a text that does not occur, with a hint about a similar one.
 fn missing(text: &str, old: &str) -> String {
     let plain = |text: &str| text.replace("\r\n", "\n");
     if plain(text).contains(&plain(old)) {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_is_replaced() {
+    fn a_single_match_is_replaced() {
         check("a b c", "b", "x", false, &expect![[r#""a x c""#]]);
         check("a b c", "b ", "", false, &expect![[r#""a c""#]]);
         check("aaa", "aa", "b", false, &expect![[r#""ba""#]]);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn several_only_if_all_are_meant() {
+    fn several_matches_need_replace_all() {
         check("a\nb\na\n", "a", "x", true, &expect![[r#""x\nb\nx\n""#]]);
         check(
             "a\nb\na\n",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is_near() {
+    fn an_error_hints_at_a_similar_text() {
         check(
             "a\n",
             "b",

@@ -1,16 +1,16 @@
-//! Addresses that may be fetched, and where a redirect may lead. Pure; whether one may be reached at all is for the
-//! rules to say.
+//! Web addresses that `fetch` accepts, and the redirects it may follow. Pure; the rules decide whether an address
+//! may be reached.
 
 use harn_model::ErrorCategory;
 use harn_runtime::ToolError;
 use reqwest::Url;
 
-/// A web address without anything that lets somebody in.
+/// A web address without credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FetchAddress(Url);
 
 impl FetchAddress {
-    /// Reads an address as it is given. What is wrong is told without repeating it.
+    /// Parses an address. The error does not repeat the input.
     pub(super) fn parse(given: &str) -> Result<Self, ToolError> {
         let unfit = |message: &str| ToolError::of(ErrorCategory::SchemaValidation, message);
         let parsed = Url::parse(given.trim());
@@ -34,7 +34,7 @@ impl FetchAddress {
         self.0.clone()
     }
 
-    /// Where a redirect leads, if that is the same host and no less safe.
+    /// Returns the target of a redirect if it is on the same host and no less secure.
     pub(super) fn follow(&self, location: &str) -> Result<Self, ToolError> {
         let joined = self.0.join(location);
         let joined = joined.map_err(|_| ToolError::new("the server redirects to no address"))?;
@@ -54,7 +54,7 @@ impl FetchAddress {
     }
 }
 
-/// Whether a media type is one of text.
+/// Returns whether a media type is text.
 pub(super) fn is_text(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default().trim();
     let kind = kind.to_ascii_lowercase();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn only_web_addresses_without_credentials_parse() {
         let parse = FetchAddress::parse;
         check(
             parse(" https://a.example/x?q=1#part "),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn media_types_of_text() {
+    fn is_text_detects_media_types_of_text() {
         for (kind, expected) in [
             ("text/html; charset=utf-8", true),
             ("Application/JSON", true),

@@ -1,5 +1,5 @@
-//! `fetch`: a text from the web, bounded in size and time. Every address is put before the rules; what leads to
-//! another host is told and not followed.
+//! `fetch`: gets a text from the web, with limits on size and time. The rules decide about every address; a
+//! redirect to another host is reported, not followed.
 
 mod address;
 
@@ -27,14 +27,14 @@ use super::{
 };
 use crate::markdown::{fence, shorten};
 
-/// How long an answer may take unless the call says otherwise, and at most.
+/// The default deadline of a fetch; the constant below is the maximum.
 const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) const MAX_TIMEOUT_MS: u64 = 2 * 60 * 1000;
-/// The most of a text that is read.
+/// The most bytes read of a text.
 const MAX_BYTES: usize = 64 * 1024;
-/// How many redirects on one host are followed.
+/// The most redirects followed on one host.
 const MAX_HOPS: usize = 5;
-/// What to say of arguments that are not those of a fetch.
+/// The error for arguments without a `url`.
 const NO_ADDRESS: &str = "the arguments have no address";
 
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ struct FetchInput {
     timeout_ms: Option<u64>,
 }
 
-/// What a server answered, and what a log keeps of it.
+/// A server's response, and the part of it that the journal stores.
 #[derive(Serialize)]
 struct FetchResponse {
     status: u16,
@@ -60,7 +60,7 @@ struct FetchResponse {
 }
 
 impl BuiltinToolkit {
-    /// Fetches a text, if it may.
+    /// Fetches a text if it is allowed.
     pub(super) async fn fetch(
         &self,
         cx: &TurnContext,
@@ -68,7 +68,7 @@ impl BuiltinToolkit {
     ) -> Result<ToolOutput, AgentError> {
         let FetchInput { url, .. } = parse(&input, NO_ADDRESS)?;
         let tool = built_in(cx, BuiltinTool::Fetch).input(input);
-        // What it is refused for may be a password, so it is in no title.
+        // The reason may be a password in the address, so no title contains it.
         let address = match FetchAddress::parse(&url) {
             Ok(address) => address,
             Err(error) => return Err(tool.title("Fetch").refuse(error).await?),
@@ -77,7 +77,7 @@ impl BuiltinToolkit {
         let call = tool.title(title).start().await?;
         let input = call.input().clone();
         let work = async {
-            // Whoever was asked may have put another in its place.
+            // The permission answer may have replaced the address.
             let FetchInput { url, timeout_ms } = parse(&input, NO_ADDRESS)?;
             let address = FetchAddress::parse(&url)?;
             let given = timeout_ms.map(|ms| Duration::from_millis(ms.min(MAX_TIMEOUT_MS)));
@@ -113,7 +113,7 @@ impl BuiltinToolkit {
     }
 }
 
-/// Reads an answer as far as it is text and not too long.
+/// Reads a response if it is text, up to the size limit.
 async fn read(mut response: Response) -> Result<FetchResponse, ToolError> {
     let header = response.headers().get(CONTENT_TYPE);
     let content_type = header.and_then(|header| header.to_str().ok());
@@ -145,7 +145,7 @@ async fn read(mut response: Response) -> Result<FetchResponse, ToolError> {
 }
 
 impl FetchResponse {
-    /// Ends the call; an answer that says that something went wrong is a failure, with its text.
+    /// Ends the call. A response with an error status is a failure, with its text.
     async fn tell(self, call: ToolHandle) -> Result<ToolOutput, AgentError> {
         let mut shown = match self.text.trim().is_empty() {
             true => "The answer is empty.\n".to_owned(),
@@ -171,7 +171,7 @@ impl FetchResponse {
     }
 }
 
-/// Asks web servers.
+/// The client for web servers.
 pub(super) struct WebClient {
     /// The environment, which may name proxies.
     env: Arc<BTreeMap<String, String>>,
@@ -184,7 +184,7 @@ impl WebClient {
         Self { env, client }
     }
 
-    /// Made once, when it is first needed: it reads the authorities of this machine.
+    /// Returns the client, created on first use because it reads this machine's certificate authorities.
     fn client(&self) -> reqwest::Result<Client> {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
@@ -194,9 +194,9 @@ impl WebClient {
     }
 }
 
-/// A client that follows nothing by itself, and uses the proxies that the environment names.
+/// Creates a client that follows no redirects and uses the proxies in the environment.
 fn client(env: &BTreeMap<String, String>) -> reqwest::Result<Client> {
-    // TLS needs somebody to do its arithmetic; that another was chosen before is fine.
+    // TLS needs a crypto provider; one that is already installed will do.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let named = |name: &str| {
         let value = env.get(name).or_else(|| env.get(&name.to_uppercase()));
@@ -216,7 +216,7 @@ fn client(env: &BTreeMap<String, String>) -> reqwest::Result<Client> {
     builder.build()
 }
 
-/// What went wrong on the way, without the address.
+/// Describes a network error without its address.
 fn network(error: reqwest::Error) -> ToolError {
     let error = error.without_url();
     let mut message = error.to_string();

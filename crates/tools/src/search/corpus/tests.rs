@@ -1,4 +1,4 @@
-//! Passages and ranking on texts small enough to count by hand.
+//! Tests of passages and ranking, on texts small enough to count by hand.
 
 use super::*;
 use crate::search::rank::{PER_TEXT, TOGETHER};
@@ -31,10 +31,9 @@ fn passages_overlap_and_end_with_the_text() {
     assert_eq!(spans(100), [(1, 40), (31, 70), (61, 100)]);
 }
 
-/// One plain word in texts without definitions, comments or telling paths: what is left is BM25 and
-/// the best line.
+/// One plain word in texts without definitions, comments or matching paths: only BM25 and the best line contribute.
 #[test]
-fn scores_are_bm25_and_the_best_line() {
+fn a_score_is_the_sum_of_bm25_and_the_best_line() {
     let query = SearchQuery::question("apple");
     let mut corpus = Corpus::new(&query);
     corpus.add("a", "apple pear apple plum fig lime");
@@ -42,13 +41,13 @@ fn scores_are_bm25_and_the_best_line() {
     corpus.add("c", "fig lime pear plum");
     let hits = corpus.rank(10);
     assert_eq!(hits.len(), 1);
-    // By hand: see the test of the formula; one line that says the word once more adds its idf.
+    // Calculated by hand, see the test of the formula; the best line adds the idf of its word.
     let expected = 1.18237 + TOGETHER * 0.98083;
     assert!((hits[0].score - expected).abs() < 1e-4, "{}", hits[0].score);
 }
 
 #[test]
-fn a_defined_name_comes_first() {
+fn a_definition_ranks_first() {
     let texts = [
         (
             "a.rs",
@@ -64,7 +63,7 @@ fn a_defined_name_comes_first() {
 }
 
 #[test]
-fn all_of_a_question_beats_much_of_half_of_it() {
+fn a_match_of_all_words_beats_many_matches_of_one() {
     let texts = [
         ("a", "journal journal journal journal journal"),
         ("b", "the journal is written here"),
@@ -74,7 +73,7 @@ fn all_of_a_question_beats_much_of_half_of_it() {
 }
 
 #[test]
-fn paths_help_and_may_speak_alone() {
+fn words_in_a_path_count_and_suffice_alone() {
     let texts = [
         ("src/x.rs", "open a thing"),
         ("src/door.rs", "open a thing"),
@@ -85,7 +84,7 @@ fn paths_help_and_may_speak_alone() {
 }
 
 #[test]
-fn tests_and_data_stand_aside_unless_asked_for() {
+fn tests_and_data_rank_lower_unless_the_query_names_them() {
     let texts = [
         ("a/tests/x.rs", "the lantern is lit"),
         ("b/data.json", "the lantern is lit"),
@@ -102,7 +101,7 @@ fn equal_scores_keep_the_order_of_paths_and_lines() {
 }
 
 #[test]
-fn one_text_does_not_fill_the_list() {
+fn one_text_has_at_most_two_hits() {
     let long = "apple\n".repeat(400);
     let got = paths("apple", &[("long", &long), ("short", "apple pear fig")]);
     assert_eq!(got.iter().filter(|path| *path == "long").count(), PER_TEXT);
@@ -110,20 +109,20 @@ fn one_text_does_not_fill_the_list() {
 }
 
 #[test]
-fn the_best_line_says_most() {
+fn the_best_line_has_the_most_words() {
     let text = "apple\npear\n// apple and pear\napple and pear\n";
     let query = SearchQuery::question("apple pear");
     assert_eq!(ranked(&query, &[("a.rs", text)]), [("a.rs".to_owned(), 3)]);
 }
 
 #[test]
-fn nothing_is_found_in_nothing() {
+fn an_empty_corpus_has_no_hits() {
     assert!(paths("apple", &[]).is_empty());
     assert!(paths("apple", &[("a", ""), ("b", "pear")]).is_empty());
 }
 
 #[test]
-fn words_that_are_nowhere_are_told() {
+fn missing_lists_words_that_occur_nowhere() {
     let query = SearchQuery::question("apple unicorn door");
     let mut corpus = Corpus::new(&query);
     corpus.add("door.rs", "apples");
@@ -131,7 +130,7 @@ fn words_that_are_nowhere_are_told() {
 }
 
 #[test]
-fn imports_say_less_than_anything_else() {
+fn imports_rank_lower_than_other_lines() {
     let texts = [
         ("a.rs", "pub(crate) use fruit::apple;"),
         ("b.rs", "use fruit::apple;"),
@@ -144,7 +143,7 @@ fn imports_say_less_than_anything_else() {
 }
 
 #[test]
-fn tests_and_targets_of_a_fuzzer_stand_back() {
+fn tests_benches_and_fuzz_targets_rank_lower() {
     for aside in ["fuzz/a.rs", "tests/a.rs", "benches/a.rs"] {
         let texts = [(aside, "fn apple() {}"), ("src/b.rs", "fn apple() {}")];
         assert_eq!(paths("where is the apple?", &texts)[0], "src/b.rs");
@@ -157,7 +156,7 @@ fn tests_and_targets_of_a_fuzzer_stand_back() {
 }
 
 #[test]
-fn examples_in_documents_stand_back() {
+fn code_blocks_in_documents_rank_lower() {
     let texts = [
         (
             "a.md",

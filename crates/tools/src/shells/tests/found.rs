@@ -1,4 +1,4 @@
-//! Which shells are found, in which order, and why.
+//! Tests of discovery: the shells, their order and their sources.
 
 use expect_test::{Expect, expect};
 use harn_model::ShellPlatform::{Darwin, Linux, Windows};
@@ -13,9 +13,9 @@ fn check(world: &dyn ShellWorld, expected: Expect) {
 }
 
 #[test]
-fn a_mac() {
+fn a_mac_lists_shells_of_env_and_etc_shells() {
     let world = FakeShellWorld {
-        // Users of a Mac do not stand in this file.
+        // On a Mac, users are not in this file.
         passwd: Some("root:*:0:0:System Administrator:/var/root:/bin/sh\n"),
         etc_shells: Some("# List of acceptable shells\n\n/bin/bash\n/bin/dash\n/bin/zsh\n"),
         ..FakeShellWorld::new(Darwin)
@@ -36,7 +36,7 @@ fn a_mac() {
 }
 
 #[test]
-fn every_source_in_its_order_on_linux() {
+fn linux_lists_every_source_in_order() {
     let world = FakeShellWorld {
         passwd: Some("root:x:0:0::/root:/bin/sh\nann:x:1000:1000:Ann,,,:/home/ann:/usr/bin/fish\n"),
         etc_shells: Some("/bin/sh\n/usr/bin/tmux # not ours\nrelative/sh\n"),
@@ -62,7 +62,7 @@ fn every_source_in_its_order_on_linux() {
 }
 
 #[test]
-fn user_comes_before_logname() {
+fn user_takes_precedence_over_logname() {
     let world = FakeShellWorld {
         passwd: Some("ann:x:1:1::/:/bin/sh\nbob:x:2:2::/:/bin/zsh"),
         ..FakeShellWorld::new(Linux)
@@ -82,7 +82,7 @@ fn user_comes_before_logname() {
 }
 
 #[test]
-fn the_first_has_the_id_even_where_it_is_not_there() {
+fn the_first_shell_takes_the_id_even_if_missing() {
     let world = FakeShellWorld::new(Linux)
         .env("SHELL", "/nix/old/bash")
         .files(&COMMON);
@@ -97,7 +97,7 @@ fn the_first_has_the_id_even_where_it_is_not_there() {
 }
 
 #[test]
-fn what_lets_nobody_in_is_no_shell() {
+fn nologin_and_false_are_not_listed() {
     for shell in ["/usr/sbin/nologin", "/bin/false"] {
         let world = FakeShellWorld {
             passwd: Some("svc:x:9:9::/:/usr/sbin/nologin\nsvd:x:9:9::/:/bin/false"),
@@ -122,7 +122,7 @@ fn what_lets_nobody_in_is_no_shell() {
 }
 
 #[test]
-fn nothing_at_all_still_lists_the_usual_ones() {
+fn an_empty_machine_lists_the_fallback_shells() {
     check(
         &FakeShellWorld::new(Linux),
         expect![[r#"
@@ -152,7 +152,7 @@ fn nothing_at_all_still_lists_the_usual_ones() {
 }
 
 #[test]
-fn a_configured_name_is_looked_for_where_programs_are() {
+fn a_configured_name_is_searched_in_path() {
     let world = FakeShellWorld::new(Linux)
         .env("HARN_DEFAULT_SHELL", "fish")
         .env("PATH", "bin:/usr/local/bin/:/usr/bin")
@@ -164,7 +164,7 @@ fn a_configured_name_is_looked_for_where_programs_are() {
 }
 
 #[test]
-fn a_configured_path_that_begins_nowhere_is_never_there() {
+fn a_relative_configured_path_is_never_available() {
     for path in ["./fish", "tools/fish", "../bin/fish"] {
         let world = FakeShellWorld::new(Linux)
             .env("HARN_DEFAULT_SHELL", path)
@@ -181,14 +181,14 @@ fn a_configured_path_that_begins_nowhere_is_never_there() {
 }
 
 #[test]
-fn windows_has_three() {
+fn windows_lists_three_shells() {
     let world = FakeShellWorld::new(Windows)
         .env("COMSPEC", r"C:\Windows\system32\cmd.exe")
         .env(
             "PATH",
             r#"C:\Windows\system32;"C:\Program Files\PowerShell\7\";tools"#,
         )
-        // None of these is looked at on Windows.
+        // Windows ignores `SHELL`.
         .env("SHELL", "/bin/bash")
         .files(&[
             "/bin/bash",
@@ -219,7 +219,7 @@ fn windows_has_three() {
 }
 
 #[test]
-fn names_lose_case_and_ending() {
+fn an_id_is_lower_case_without_exe() {
     let world = FakeShellWorld::new(Windows)
         .env("HARN_DEFAULT_SHELL", r"C:/Git/bin/BASH.EXE")
         .env("COMSPEC", r"C:\Windows\System32\CMD.EXE")
@@ -234,7 +234,7 @@ fn names_lose_case_and_ending() {
              powershell [powershell.exe] fallback
         "#]],
     );
-    // A backslash is a letter like any other elsewhere.
+    // On other platforms a backslash is an ordinary character.
     let world = FakeShellWorld::new(Linux).env("SHELL", r"/opt/a\Fish");
     assert_eq!(discover(&world).shells[0].id, r"a\fish");
     let world = FakeShellWorld::new(Linux)
@@ -248,7 +248,7 @@ fn names_lose_case_and_ending() {
 }
 
 #[test]
-fn a_choice_counts_while_it_is_there() {
+fn a_choice_counts_while_it_is_available() {
     let world = FakeShellWorld::new(Linux).files(&["/bin/bash", "/bin/sh"]);
     let shells = discover(&world).shells;
     let default = |chosen| default_id(&shells, chosen).unwrap();
@@ -259,9 +259,9 @@ fn a_choice_counts_while_it_is_there() {
     assert_eq!(default_id(&[], Some("sh")), None);
 }
 
-/// Whatever machine this runs on.
+/// Works on any machine.
 #[test]
-fn this_machine() {
+fn this_machine_has_an_available_default() {
     let blank = ("SHELL".to_owned(), " ".to_owned());
     let configured = ("HARN_DEFAULT_SHELL".to_owned(), "/not/there/xsh".to_owned());
     let world = LocalShellWorld::new([blank, configured]);

@@ -1,4 +1,4 @@
-//! What is executed for a command.
+//! Tests of the invocation of a command.
 
 use expect_test::{Expect, expect};
 use harn_model::{GivenShell, ShellCommand, ShellPlatform, ShellSource};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::FakeShellWorld;
 use crate::shells::{ShellError, discover, invocation};
 
-/// A command as it comes over a bridge, on a machine with zsh, PowerShell and cmd.
+/// Sends a command as a bridge does, on a machine with zsh, PowerShell and cmd.
 fn ask(command: Value) -> Result<harn_model::ShellInvocation, ShellError> {
     let world = FakeShellWorld {
         etc_shells: Some("/bin/zsh\n/opt/pwsh\n/opt/cmd\n"),
@@ -28,7 +28,7 @@ fn check(command: Value, expected: Expect) {
 }
 
 #[test]
-fn login_and_interactive_where_they_mean_something() {
+fn login_and_interactive_apply_to_posix_shells_only() {
     let of = |id: &str, login: bool, interactive: bool| json!({"shell_id": id, "command": "ls", "login": login, "interactive": interactive});
     check(
         of("zsh", false, false),
@@ -75,7 +75,7 @@ fn a_shell_with_a_path_need_not_be_listed() {
             vec!["-l".to_owned(), "-c".to_owned()]
         )
     );
-    // What is left out follows from the id, not from the path.
+    // The id, not the path, determines the missing properties.
     let given = json!({"shell": {"id": "pwsh", "path": "/srv/ps"}, "command": "ls", "login": true});
     check(
         given,
@@ -84,7 +84,7 @@ fn a_shell_with_a_path_need_not_be_listed() {
     let given = json!({"id": "xsh", "path": "/srv/x", "default_args": ["-i", "--run"], "supports_login": false});
     let command = json!({"shell": given, "command": "ls", "login": true, "interactive": true});
     check(command, expect![[r#"/srv/x ["-i","--run","ls"] 2"#]]);
-    // The object comes before an id beside it.
+    // The object takes precedence over the id.
     let both = json!({"shell": {"path": "/opt/xsh"}, "shell_id": "zsh", "command": "ls"});
     check(both, expect![[r#"/opt/xsh ["-c","ls"] 1"#]]);
 }
@@ -99,7 +99,7 @@ fn a_shell_with_only_an_id_is_looked_up() {
 }
 
 #[test]
-fn somebody_must_say_which() {
+fn a_command_must_name_a_shell() {
     for command in [
         json!({"command": "ls"}),
         json!({"command": "ls", "shell": {}}),
@@ -111,7 +111,7 @@ fn somebody_must_say_which() {
 }
 
 #[test]
-fn what_is_not_known_of_a_shell_is_not_sent() {
+fn unknown_properties_of_a_shell_are_not_sent() {
     let given = GivenShell {
         path: Some("/opt/xsh".to_owned()),
         ..GivenShell::default()

@@ -1,4 +1,4 @@
-//! What a search of somebody else may answer.
+//! Tests of the answers of a custom search.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::tool;
 use crate::tool_search::{ToolIndex, ToolSearchFn, ToolSearchOutcome, ToolSearchStrategy};
 
-/// Answers this, whatever is asked.
+/// A search that always returns this answer.
 struct FixedSearchAnswer(Result<Value, String>);
 
 #[async_trait]
@@ -38,7 +38,7 @@ async fn check(answer: Value, expected: &Expect) {
 }
 
 #[tokio::test]
-async fn every_shape_is_understood() {
+async fn every_answer_shape_is_parsed() {
     let names = expect![[r#"{"tool_names":["b","a"]}"#]];
     for answer in [
         json!({"tool_names": ["b", "a"]}),
@@ -46,7 +46,7 @@ async fn every_shape_is_understood() {
         json!(["b", "a"]),
         json!(r#"["b", "a"]"#),
         json!(r#"{"result": {"tool_names": ["b", "a"]}}"#),
-        // Unknown names and repetitions are left out.
+        // Unknown names and repetitions are dropped.
         json!({"tool_names": ["nobody", "b", "a", "b"], "more": 1}),
     ] {
         check(answer, &names).await;
@@ -62,14 +62,14 @@ async fn every_shape_is_understood() {
 }
 
 #[tokio::test]
-async fn no_more_than_twenty_are_taken() {
+async fn an_answer_is_truncated_to_twenty_names() {
     let all: Vec<_> = ('a'..='z').map(String::from).collect();
     let outcome = ask(Ok(json!(all)), "anything").await;
     assert_eq!(outcome.tool_names, all[..20]);
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_told() {
+async fn an_invalid_answer_becomes_a_diagnostic() {
     check(
         json!({"names": ["a"]}),
         &expect![[r#"{"tool_names":[],"diagnostic":"the search failed: its answer must have a list tool_names"}"#]],
@@ -98,14 +98,14 @@ async fn what_makes_no_sense_is_told() {
 }
 
 #[tokio::test]
-async fn a_failure_is_told_in_its_own_words() {
+async fn a_failed_search_returns_its_error_as_diagnostic() {
     let outcome = ask(Err("index is rebuilding".to_owned()), "anything").await;
     assert_eq!(outcome.tool_names, [""; 0]);
     assert_eq!(
         outcome.diagnostic.unwrap(),
         "the search failed: index is rebuilding"
     );
-    // A blank query finds nothing, whoever searches.
+    // A blank query finds nothing with any strategy.
     let outcome = ask(Ok(json!(["a"])), " ").await;
     assert!(outcome.tool_names.is_empty());
     assert!(outcome.diagnostic.unwrap().contains("blank"));

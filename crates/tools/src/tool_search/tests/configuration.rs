@@ -1,4 +1,4 @@
-//! What a configuration may say.
+//! Tests of the configuration.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn refused(config: Value, expected: Expect) {
 }
 
 #[test]
-fn short_forms() {
+fn short_forms_are_parsed() {
     let short = |config: Value| {
         let options = read(config);
         (options.switch, options.strategy.label().to_owned())
@@ -45,7 +45,7 @@ fn short_forms() {
 }
 
 #[test]
-fn the_table() {
+fn a_table_is_parsed() {
     let options = read(json!({
         "variant": "regex", "mode": "client", "strategy": "hybrid", "always_loaded": ["b", "a"],
         "budget_tokens": 4000, "name": "find_tool", "include_stub_listing": true,
@@ -68,7 +68,7 @@ fn the_table() {
 }
 
 #[test]
-fn it_can_stand_in_a_file() {
+fn options_deserialize_from_a_file() {
     #[derive(serde::Deserialize)]
     struct ToolSearchFile {
         #[serde(default)]
@@ -90,7 +90,7 @@ fn it_can_stand_in_a_file() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn an_invalid_configuration_is_rejected() {
     refused(
         json!("semantic"),
         expect![[r#"there is no tool search "semantic"; there are bm25, regex and hybrid"#]],

@@ -1,4 +1,4 @@
-//! What a model sees, before and after something was found.
+//! Tests of the tools that a model sees, before and after a search.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::tool_search::{
     catalogue_tokens, needed, tool_tokens,
 };
 
-/// Promotes these, with sizes known for `a` to `e` by their place.
+/// Promotes these names; the sizes of `a` to `e` are fixed.
 fn promote(promotions: &mut ToolPromotions, names: &str) -> String {
     let sizes: BTreeMap<_, _> = [("a", 10), ("b", 20), ("c", 30), ("d", 40), ("e", 101)].into();
     let names: Vec<_> = names.split_whitespace().map(str::to_owned).collect();
@@ -35,20 +35,20 @@ fn a_promotion_is_in_effect_from_the_next_boundary_on() {
     promotions.boundary();
     assert!(promotions.in_effect("a") && promotions.in_effect("b"));
     assert!(!promotions.contains("nobody"));
-    // Found again, it is told as promoted and not added again.
+    // Found again, it is reported as promoted but not added twice.
     let before = promotions.clone();
     assert_eq!(promote(&mut promotions, "a"), "a");
     assert_eq!(promotions, before);
 }
 
 #[test]
-fn the_oldest_make_room() {
+fn the_oldest_promotions_are_removed_first() {
     let mut promotions = ToolPromotions::new(Some(100));
     assert_eq!(promote(&mut promotions, "a b"), "a b");
     assert_eq!(promote(&mut promotions, "c d"), "c d");
     promotions.boundary();
     assert_eq!(standing(&promotions), "a b c d");
-    // No room at all for what is larger than the budget, and nobody goes for it.
+    // A tool larger than the budget does not fit, and none is removed for it.
     assert_eq!(promote(&mut promotions, "e"), "");
     assert_eq!(standing(&promotions), "a b c d");
     let mut promotions = ToolPromotions::new(Some(70));
@@ -56,23 +56,23 @@ fn the_oldest_make_room() {
     promotions.boundary();
     promote(&mut promotions, "c");
     assert_eq!(standing(&promotions), "a b c");
-    // 60 are spent and 40 are needed: a and b go, which gives just enough.
+    // 60 are spent and 40 are needed: removing a and b makes just enough room.
     assert_eq!(promote(&mut promotions, "d"), "d");
     assert_eq!(standing(&promotions), "c d");
-    // A model keeps what it was told until the boundary.
+    // The model sees the same tools until the boundary.
     assert!(promotions.in_effect("a"));
     promotions.boundary();
     assert!(!promotions.in_effect("a") && promotions.in_effect("d"));
 }
 
 #[test]
-fn what_was_found_together_does_not_push_each_other_out() {
+fn results_of_one_search_do_not_displace_each_other() {
     let mut promotions = ToolPromotions::new(Some(50));
     promote(&mut promotions, "a");
-    // d is best and fits beside a; c would only fit in the place of d.
+    // d is best and fits together with a; c would fit only in place of d.
     assert_eq!(promote(&mut promotions, "d c"), "d");
     assert_eq!(standing(&promotions), "a d");
-    // What is found again stays too: c has to stay away, whoever was there first.
+    // A tool that is found again also stays: c does not fit, regardless of age.
     assert_eq!(promote(&mut promotions, "d c a"), "d a");
 }
 
@@ -88,13 +88,13 @@ fn sizes_are_estimated_from_json() {
         schema: Some(json!({})),
         ..bare.clone()
     };
-    // ,"parameters":{} has 16 more.
+    // ,"parameters":{} adds 16 bytes.
     assert_eq!(tool_tokens(&with), 53 / 4 + 1);
     assert_eq!(catalogue_tokens(&[bare, with]), 10 + 14);
 }
 
 #[test]
-fn a_tenth_of_the_context_is_enough() {
+fn search_is_needed_above_a_tenth_of_the_context() {
     assert!(!needed(20_000, 200_000));
     assert!(needed(20_001, 200_000));
     assert!(!needed(0, 0));
@@ -124,7 +124,7 @@ fn names(tools: &[&ToolSpec]) -> String {
 }
 
 #[test]
-fn it_switches_itself_on_for_a_large_catalogue() {
+fn auto_mode_switches_on_for_a_large_catalogue() {
     let tools = [builtin("read_file"), tool("issue", "Opens an issue", &[])];
     let tokens = catalogue_tokens(&tools);
     let search = search(ToolSearchSwitch::Auto, &[]);
@@ -140,7 +140,7 @@ fn it_switches_itself_on_for_a_large_catalogue() {
 }
 
 #[test]
-fn tools_of_hosts_and_servers_are_left_to_be_found() {
+fn tools_of_hosts_and_servers_are_deferred() {
     let of = |name: &str, source| ToolSpec {
         source,
         ..tool(name, "", &[])
@@ -164,13 +164,13 @@ fn tools_of_hosts_and_servers_are_left_to_be_found() {
 }
 
 #[test]
-fn something_must_be_left_to_call() {
+fn set_catalogue_rejects_a_catalogue_without_a_visible_tool() {
     let tools = [tool("issue", "", &[])];
     let search_all = search(ToolSearchSwitch::On, &[]);
     let refused = search_all.set_catalogue(&tools, 1_000);
     assert_eq!(refused, Err(ToolSearchError::AllDeferred));
     assert_eq!(names(&search_all.visible(&tools).loaded), "issue");
-    // Where nothing is left to be found there is nothing to search.
+    // Without deferred tools there is nothing to search.
     let kept = search(ToolSearchSwitch::On, &["issue"]);
     kept.set_catalogue(&tools, 1_000).unwrap();
     assert!(kept.spec().is_none());
@@ -181,7 +181,7 @@ fn something_must_be_left_to_call() {
 
 #[cfg(feature = "argument-checks")]
 #[test]
-fn the_search_tool_reads_and_says_what_it_takes() {
+fn the_search_tool_is_read_only_and_has_a_schema() {
     let options = ToolSearchOptions {
         switch: ToolSearchSwitch::On,
         name: "find_tool".to_owned(),

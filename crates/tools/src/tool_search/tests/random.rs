@@ -1,4 +1,4 @@
-//! What holds for any tools and any query.
+//! Properties that are true for any tools and any query.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -34,7 +34,7 @@ fn queries() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn an_answer_is_short_and_names_only_what_is_there(tools in tools(), query in queries()) {
+    fn a_result_has_at_most_twenty_existing_names(tools in tools(), query in queries()) {
         let index = ToolIndex::new(&tools);
         for ranking in ToolRanking::ALL {
             let names = index.rank(ranking, &query).tool_names;
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_does_not_depend_on_that_of_the_tools(tools in tools(), query in queries()) {
+    fn the_result_does_not_depend_on_the_order_of_the_tools(tools in tools(), query in queries()) {
         let mut once: Vec<_> = tools;
         once.sort_by(|a, b| a.name.cmp(&b.name));
         once.dedup_by(|a, b| a.name == b.name);
@@ -73,14 +73,14 @@ proptest! {
         }
     }
 
-    /// Looking at words instead of whole texts finds the same.
+    /// Matching words instead of whole texts gives the same results.
     #[test]
-    fn parts_are_found_as_in_the_text(tools in tools(), query in "[a-z0-9ü]{1,4}") {
+    fn by_parts_finds_the_same_tools_as_a_text_search(tools in tools(), query in "[a-z0-9ü]{1,4}") {
         let index = ToolIndex::new(&tools);
         let found: BTreeSet<_> = index.by_parts(&counted(&query)).iter().map(|it| it.0).collect();
         for (place, name) in index.names().enumerate() {
             let text = index.text(name).unwrap().to_lowercase();
-            // The tag tells where a tool is from and is no part that counts.
+            // The tag names the source of a tool and does not count as a part.
             let text = text.split("\nmcp:").next().unwrap();
             prop_assert_eq!(found.contains(&place), text.contains(&query), "{} in {}", query, text);
         }

@@ -1,4 +1,4 @@
-//! Scores and orders, by hand.
+//! Tests of scores and orders, calculated by hand.
 
 use expect_test::{Expect, expect};
 use harn_model::ToolSource;
@@ -10,14 +10,14 @@ fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-6, "{got} is not {expected}");
 }
 
-/// Names with their scores.
+/// Replaces indexes by names.
 fn named(index: &ToolIndex, scored: Vec<(usize, f64)>) -> Vec<(&str, f64)> {
     let names: Vec<_> = index.names().collect();
     let named = scored.into_iter().map(|(tool, score)| (names[tool], score));
     named.collect()
 }
 
-/// Three tools of 6, 6 and 3 words, 5 in the mean.
+/// Three tools with 6, 6 and 3 words; the mean is 5.
 fn files() -> ToolIndex {
     ToolIndex::new(&[
         // read file, Read a file, path
@@ -38,10 +38,10 @@ fn bm25_agrees_with_a_calculation_by_hand() {
     // One of three has it: ln((3 - 1 + 0.5) / (1 + 0.5) + 1) = ln(8 / 3).
     let idf_of_one = (8.0_f64 / 3.0).ln();
     near(idf_of_one, 0.980_829_253);
-    // 6 words where 5 are usual: 1.5 * (1 - 0.75 + 0.75 * 6 / 5) = 1.5 * 1.15 = 1.725.
+    // 6 words with a mean of 5: 1.5 * (1 - 0.75 + 0.75 * 6 / 5) = 1.5 * 1.15 = 1.725.
     let (once, twice) = (2.5 / (1.0 + 1.725), 2.0 * 2.5 / (2.0 + 1.725));
 
-    // `file` is twice in read_file and once in write_file.
+    // `file` occurs twice in read_file and once in write_file.
     let found = named(&index, index.by_words(&counted("file")));
     let [("read_file", read), ("write_file", write)] = found[..] else {
         panic!("{found:?}");
@@ -51,7 +51,7 @@ fn bm25_agrees_with_a_calculation_by_hand() {
     near(write, idf_of_two * once);
     near(write, 0.431_196_907);
 
-    // Said twice, it counts twice; `read` is twice in read_file.
+    // A word given twice counts twice; `read` occurs twice in read_file.
     let found = named(&index, index.by_words(&counted("File, FILE read!")));
     let [("read_file", read), ("write_file", write)] = found[..] else {
         panic!("{found:?}");
@@ -60,7 +60,7 @@ fn bm25_agrees_with_a_calculation_by_hand() {
     near(write, 2.0 * idf_of_two * once);
 }
 
-/// Three tools whose names have `grep` as a whole, as a part and inside.
+/// Three tools with `grep` as the whole name, as a part and inside a part.
 fn greps() -> ToolIndex {
     ToolIndex::new(&[
         tool("grep", "Find lines", &[("pattern", "what to find")]),
@@ -70,22 +70,22 @@ fn greps() -> ToolIndex {
 }
 
 #[test]
-fn where_words_stand_counts_as_calculated_by_hand() {
+fn by_parts_agrees_with_a_calculation_by_hand() {
     let index = greps();
     let found = named(&index, index.by_parts(&counted("grep")));
     let expected = [
-        // The whole name, and all words are in a name of one part.
+        // The whole name; the name has one part and contains all words.
         ("grep", 10.0 + 1.0 / 1.0),
-        // A part of the name, the description, and a name of two parts.
+        // A part of the name, the description; the name has two parts.
         ("file-grep", 7.0 + 2.0 + 1.0 / 2.0),
-        // Inside the name, of two parts.
+        // Inside the name, which has two parts.
         ("egrep.all", 5.0 + 1.0 / 2.0),
     ];
     assert_eq!(found, expected);
 
     let found = named(&index, index.by_parts(&counted("find grep fil")));
     let expected = [
-        // `fil` is inside the name and the description, and `find` is nowhere: no bonus.
+        // `fil` is inside the name and the description, and `find` is absent: no bonus.
         ("file-grep", (7.0 + 2.0) + (5.0 + 2.0)),
         // `find` is in the description and a parameter.
         ("grep", 10.0 + (2.0 + 1.0)),
@@ -98,11 +98,11 @@ fn where_words_stand_counts_as_calculated_by_hand() {
 fn fusion_agrees_with_a_calculation_by_hand() {
     let index = greps();
     let query = counted("grep");
-    // By words: file-grep has it twice in 5 words, grep once in 7; egrep is another word.
+    // By words: file-grep has it twice in 5 words, grep once in 7; egrep is a different word.
     let words: Vec<_> = named(&index, index.by_words(&query));
     assert_eq!([words[0].0, words[1].0], ["file-grep", "grep"]);
     assert_eq!(words.len(), 2);
-    // By parts, counted twice: grep, file-grep, egrep.all, as above.
+    // By parts, with weight 2: grep, file-grep, egrep.all, as above.
     let found = named(&index, index.fused(&query));
     let [("grep", first), ("file-grep", second), ("egrep.all", third)] = found[..] else {
         panic!("{found:?}");
@@ -116,14 +116,14 @@ fn fusion_agrees_with_a_calculation_by_hand() {
 }
 
 #[test]
-fn lists_are_fused_as_far_as_four_times_what_is_answered() {
+fn fusion_uses_the_first_eighty_of_each_list() {
     let tools: Vec<_> = (0..100)
         .map(|at| tool(&format!("log_{at:02}"), "", &[]))
         .collect();
     let index = ToolIndex::new(&tools);
     let found = named(&index, index.fused(&counted("log")));
     assert_eq!(found.len(), 80);
-    // All are alike, so their names decide: rank 80 in both lists.
+    // All scores are equal, so the names decide: rank 80 in both lists.
     let (last, score) = found[79];
     assert_eq!(last, "log_79");
     near(score, 3.0 / (60.0 + 80.0));
@@ -133,7 +133,7 @@ fn lists_are_fused_as_far_as_four_times_what_is_answered() {
 }
 
 #[test]
-fn what_is_searched_of_a_tool() {
+fn the_text_of_a_tool_has_its_name_parameters_and_server() {
     let mut remote = tool(
         "createIssue",
         "Opens an issue",
@@ -159,7 +159,7 @@ fn what_is_searched_of_a_tool() {
 
     let finds = |query: &str| index.rank(ToolRanking::Bm25, query).tool_names == ["createIssue"];
     assert!(finds("HUB") && finds("mcp") && finds("createissue") && finds("about?"));
-    // Humps are not taken apart, and no word is passed over.
+    // Names are not split at capitals, and there are no stop words.
     assert!(!finds("create") && finds("an"));
 }
 
@@ -200,7 +200,7 @@ fn patterns_rank_by_how_often_they_match() {
 }
 
 #[test]
-fn bad_patterns_are_told() {
+fn an_invalid_pattern_becomes_a_diagnostic() {
     check(
         ToolRanking::Regex,
         "gr(ep",
@@ -229,7 +229,7 @@ fn bad_patterns_are_told() {
 }
 
 #[test]
-fn nothing_to_look_for_finds_nothing() {
+fn a_blank_or_too_long_query_finds_nothing() {
     for ranking in ToolRanking::ALL {
         let blank = expect!["the query is blank; say in a few words what the tool should do"];
         check(ranking, " \n", blank);

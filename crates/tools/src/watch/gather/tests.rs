@@ -1,4 +1,4 @@
-//! How long a burst lasts, on a clock that stands still.
+//! Tests of the length of a burst, with a paused clock.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ async fn a_burst_ends_when_it_is_quiet() {
     let idle = timeout(ms(3_600_000), burst.next(&shared)).await;
     assert!(idle.is_err());
 
-    // Each change lets it last 50 ms more. Every `timeout` here also cuts a call short.
+    // Each change extends the burst by 50 ms. Every `timeout` here also cancels a call.
     for file in ["a", "b", "c"] {
         create(&shared, file);
         assert!(timeout(ms(40), burst.next(&shared)).await.is_err());
@@ -47,7 +47,7 @@ async fn a_burst_ends_when_it_is_quiet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endless_burst_is_told_in_pieces() {
+async fn an_endless_burst_is_reported_in_pieces() {
     let shared = WatchState::new("/root".into());
     let mut burst = ChangeBurst::default();
     let mut told = None;
@@ -61,13 +61,13 @@ async fn an_endless_burst_is_told_in_pieces() {
         passed += ms(30);
         assert!(passed <= LIMIT);
     }
-    // The limit passes in the piece after 480 ms.
+    // The limit expires in the interval after 480 ms.
     assert_eq!(passed, ms(480));
     assert_eq!(told.unwrap().len(), 17);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_to_nothing_is_not_told() {
+async fn a_created_and_removed_file_is_not_reported() {
     let shared = WatchState::new("/root".into());
     let mut burst = ChangeBurst::default();
     create(&shared, "a");
@@ -78,7 +78,7 @@ async fn what_comes_to_nothing_is_not_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_wait_for_who_comes_later() {
+async fn changes_wait_for_a_later_call() {
     let shared = WatchState::new("/root".into());
     create(&shared, "a");
     advance(ms(10_000)).await;
@@ -88,14 +88,14 @@ async fn changes_wait_for_who_comes_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_is_woken() {
+async fn a_change_wakes_the_waiting_task() {
     let shared = std::sync::Arc::new(WatchState::new("/root".into()));
     let waiting = tokio::spawn({
         let shared = shared.clone();
         async move { ChangeBurst::default().next(&shared).await }
     });
     tokio::task::yield_now().await;
-    // From another thread, as in life.
+    // From another thread, as in production.
     std::thread::spawn(move || create(&shared, "a"))
         .join()
         .unwrap();

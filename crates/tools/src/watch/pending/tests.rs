@@ -1,4 +1,4 @@
-//! Merging, as tables: files before, what happens to them, what is told.
+//! Tests of merging, as tables: files before, changes, and reported events.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
 const CREATED: EventKind = EventKind::Create(CreateKind::File);
 const REMOVED: EventKind = EventKind::Remove(RemoveKind::File);
 
-/// A disk of names that tells a `UnreportedChanges` what happens on it, as the scout does.
+/// A fake disk that reports its changes to `UnreportedChanges`, as the scanner does.
 struct FakeDisk {
     files: BTreeSet<String>,
     pending: UnreportedChanges,
@@ -69,7 +69,7 @@ fn told(before: &str, steps: &str) -> Vec<FsWatchEvent> {
 }
 
 #[test]
-fn what_belongs_together_is_one_event() {
+fn related_changes_become_one_event() {
     let table = [
         ("", "+a", "create a"),
         ("", "+a ~a ~a", "create a"),
@@ -80,7 +80,7 @@ fn what_belongs_together_is_one_event() {
         ("", "+a ~a -a +a", "create a"),
         ("a", "-a +a ~a", "modify a"),
         ("a b", "~b ~a", "modify a; modify b"),
-        // Renames, once and in a row.
+        // Renames, single and chained.
         ("a", "a>b", "rename a b"),
         ("a", "a>b ~b", "rename a b"),
         ("a", "a>b b>c", "rename a c"),
@@ -88,15 +88,15 @@ fn what_belongs_together_is_one_event() {
         ("", "+a a>b", "create b"),
         ("a", "a>b -b", "remove a"),
         ("a", "a>b -b +b", "remove a; create b"),
-        // Editors: to a new file beside, then over the old one.
+        // Editors: write a new file in the same folder, then rename it over the old one.
         ("a", "+t ~t t>a", "modify a"),
-        // Editors: the old one aside, a new one, the old one gone or kept.
+        // Editors: rename the old file, write a new one, then remove or keep the old one.
         ("a", "a>a~ +a ~a -a~", "modify a"),
         ("a", "a>a~ +a ~a", "modify a; create a~"),
-        // Over another that was known: the other changed, this one is gone.
+        // A rename over a known file: the target is modified, the source is removed.
         ("a b", "a>b", "remove a; modify b"),
         ("a b", "a>t b>a t>b", "modify a; modify b"),
-        // Folders take their files along.
+        // A folder moves with its files.
         ("d/a d/b x", "d>e", "rename d/a e/a; rename d/b e/b"),
         ("d/a", "d>e e/a>e/b", "rename d/a e/b"),
         ("d/a", "d>e e>f", "rename d/a f/a"),
@@ -112,7 +112,7 @@ fn what_belongs_together_is_one_event() {
 }
 
 #[test]
-fn an_event_names_its_paths_and_what_the_system_said() {
+fn an_event_has_its_paths_and_the_raw_kind() {
     let table = [
         ("", "+s/a ~s/a", "Create(File)"),
         ("s/a", "~s/a", "Modify(Data(Any))"),
@@ -133,7 +133,7 @@ fn an_event_names_its_paths_and_what_the_system_said() {
 }
 
 #[test]
-fn a_burst_starts_anew_when_it_was_taken() {
+fn take_resets_the_changes() {
     let mut disk = FakeDisk {
         files: BTreeSet::new(),
         pending: UnreportedChanges::default(),
@@ -148,9 +148,9 @@ fn a_burst_starts_anew_when_it_was_taken() {
     assert_eq!(kinds, ["create", "modify", "rename", "remove"]);
 }
 
-/// A scan may see a file before its creation is heard of.
+/// A scan may find a file before its creation event arrives.
 #[test]
-fn what_is_created_was_not_there() {
+fn a_created_file_did_not_exist_before() {
     let mut pending = UnreportedChanges::default();
     pending.touch(Path::new("a"), true, true, CREATED);
     assert_eq!(pending.take(Path::new("/"))[0].kind, "create");
@@ -160,7 +160,7 @@ fn what_is_created_was_not_there() {
 }
 
 #[test]
-fn too_many_changes_are_said_to_be_missed_once() {
+fn an_overflow_is_reported_as_missed_once() {
     let mut pending = UnreportedChanges::default();
     for file in 0..MAX_PATHS + 10 {
         let path = format!("{file:05}");
@@ -188,7 +188,7 @@ fn too_many_changes_are_said_to_be_missed_once() {
 }
 
 #[test]
-fn troubles_are_told_once_and_not_without_end() {
+fn failures_are_reported_once_and_up_to_a_limit() {
     let mut pending = UnreportedChanges::default();
     for _ in 0..3 {
         pending.trouble(Some(Path::new("s")), "Error", "no".to_owned());

@@ -1,4 +1,4 @@
-//! Folders and files against a system's watcher that only takes notes: what it would say is said by the test.
+//! Tests with a fake system watcher that only records folders; the tests send the events.
 
 use std::{
     os::unix::fs::symlink,
@@ -135,7 +135,7 @@ const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
 const REMOVED: EventKind = EventKind::Remove(RemoveKind::Any);
 
 #[test]
-fn ignored_folders_cost_nothing() {
+fn ignored_folders_are_not_watched() {
     let files = [
         "a.rs",
         "src/b.rs",
@@ -167,7 +167,7 @@ fn ignored_folders_cost_nothing() {
 }
 
 #[test]
-fn too_few_watches_are_told_with_what_to_do() {
+fn an_exceeded_watch_limit_is_reported_with_advice() {
     let files = ["a/1", "b/2", "c/d/3"];
     let error = ScannerFixture::with_room(&files, "**", 2).err().unwrap();
     let expected = WatchError::TooManyFolders {
@@ -203,20 +203,20 @@ fn too_few_watches_are_told_with_what_to_do() {
 }
 
 #[test]
-fn a_new_folder_is_watched_with_what_is_in_it() {
+fn a_new_folder_is_watched_with_its_content() {
     let mut scene = ScannerFixture::new(&["a"], "**");
     write(&scene.root.join("n/m/b"), "");
     scene.hear(created(true), "n");
     assert_eq!(scene.folders(), ["", "n", "n/m"]);
     assert_eq!(scene.summary(), "create n/m/b");
-    // What the watch on `n` says late is known already.
+    // The late event of the watch on `n` is already known.
     scene.hear(created(true), "n/m");
     assert_eq!(scene.summary(), "");
     assert_eq!(scene.shared.named().len(), 2);
 }
 
 #[test]
-fn a_moved_folder_takes_its_files_along() {
+fn a_moved_folder_renames_its_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     fs::rename(scene.root.join("d"), scene.root.join("f")).unwrap();
     scene.hear(renamed(RenameMode::From), "d");
@@ -226,14 +226,14 @@ fn a_moved_folder_takes_its_files_along() {
         .add_path(scene.root.join("d"))
         .add_path(scene.root.join("f"));
     scene.scout.hear(Ok(both));
-    // The folder says itself that it moved, by its old name.
+    // The folder itself also reports its move, by its old name.
     scene.hear(renamed(RenameMode::From), "d");
     assert_eq!(scene.folders(), ["", "f", "f/e"]);
     assert_eq!(scene.summary(), "rename d/a f/a; rename d/e/b f/e/b");
 }
 
 #[test]
-fn a_folder_that_leaves_takes_its_files_away() {
+fn a_folder_moved_out_of_the_root_removes_its_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/e/b", "x"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
@@ -243,9 +243,9 @@ fn a_folder_that_leaves_takes_its_files_away() {
     assert_eq!(scene.shared.named().len(), 1);
 }
 
-/// Another folder took the place before the first was missed: its files are others.
+/// A different folder took the name before the removal event arrived: its files are different.
 #[test]
-fn a_replaced_folder_has_other_files() {
+fn a_replaced_folder_reports_its_different_files() {
     let mut scene = ScannerFixture::new(&["d/a", "d/b"], "**");
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(scene.root.join("d"), elsewhere.path().join("d")).unwrap();
@@ -258,10 +258,10 @@ fn a_replaced_folder_has_other_files() {
 }
 
 #[test]
-fn new_rules_mean_other_files_and_tell_of_none() {
+fn new_rules_change_the_files_without_events() {
     let mut scene = ScannerFixture::new(&["a.rs", "gen/b.rs", "gen/deep/c.rs", "d.rs"], "**/*.rs");
     write(&scene.root.join(".gitignore"), "gen\n");
-    // Removed in the same moment: that is a change.
+    // Removed at the same time: that is a change.
     fs::remove_file(scene.root.join("d.rs")).unwrap();
     scene.hear(created(false), ".gitignore");
     assert_eq!(scene.folders(), [""]);
@@ -280,9 +280,9 @@ fn new_rules_mean_other_files_and_tell_of_none() {
     assert_eq!(scene.summary(), "modify gen/b.rs");
 }
 
-/// As when a tree is unpacked: the rules come first, and by the time they are read the rest is there.
+/// As in the unpacking of a tree: the rules arrive first, and when they are read the rest exists.
 #[test]
-fn what_came_with_the_rules_is_told() {
+fn files_created_with_the_rules_are_reported() {
     let mut scene = ScannerFixture::new(&["d/a"], "**");
     write(&scene.root.join(".gitignore"), "*.log\n");
     write(&scene.root.join("d/b"), "");
@@ -299,7 +299,7 @@ fn what_came_with_the_rules_is_told() {
 }
 
 #[test]
-fn after_an_overflow_everything_is_looked_at() {
+fn an_overflow_causes_a_full_scan() {
     let mut scene = ScannerFixture::new(&["a", "old/b"], "**");
     write(&scene.root.join("new/c"), "");
     fs::remove_dir_all(scene.root.join("old")).unwrap();
@@ -312,9 +312,9 @@ fn after_an_overflow_everything_is_looked_at() {
     assert!(told[2].error.as_ref().unwrap().contains("missed"));
 }
 
-/// The queue between hearing and looking is bounded too.
+/// The queue between the watcher and the scanner is bounded too.
 #[test]
-fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
+fn a_full_queue_causes_a_full_scan() {
     let scene = ScannerFixture::new(&["a"], "**");
     let (wake, heard) = std::sync::mpsc::sync_channel(2);
     let missed = Arc::new(AtomicBool::new(false));
@@ -353,7 +353,7 @@ fn what_is_heard_too_fast_is_looked_at_as_a_whole() {
 }
 
 #[test]
-fn a_root_that_is_gone_is_told() {
+fn a_removed_root_is_reported() {
     let mut scene = ScannerFixture::new(&["a"], "**");
     fs::remove_dir_all(scene.dir.path()).unwrap();
     scene.hear(REMOVED, "a");
@@ -366,9 +366,9 @@ fn a_root_that_is_gone_is_told() {
     assert!(scene.folders().is_empty());
 }
 
-/// What the system says of other places, of links and late is no change of a watched file.
+/// Events about other paths, about links, and late events are no change of a watched file.
 #[tokio::test(start_paused = true)]
-async fn what_is_not_meant_wakes_nobody() {
+async fn events_about_other_files_wake_no_task() {
     let mut scene = ScannerFixture::new(&["a.rs"], "**/*.rs");
     symlink(scene.root.join("a.rs"), scene.root.join("link.rs")).unwrap();
     write(&scene.root.join("note.txt"), "");
@@ -384,9 +384,9 @@ async fn what_is_not_meant_wakes_nobody() {
     assert!(waited.is_err());
 }
 
-/// Which files there are is for rules to say, and they know nothing of the system's words.
+/// The rules decide which files may be disclosed, and they do not see the system's messages.
 #[test]
-fn the_systems_own_words_are_not_told() {
+fn messages_of_the_system_are_not_reported() {
     let mut scene = ScannerFixture::new(&["a.rs", "secret/key.rs"], "**/*.rs");
     let elsewhere = PathBuf::from("/elsewhere/secret/key.rs");
     let inside = scene.root.join("secret/key.rs");
@@ -417,7 +417,7 @@ fn the_systems_own_words_are_not_told() {
         assert!(text.contains(words) && !text.contains("secret"), "{text}");
         assert!(!event.raw_kind.contains("secret"), "{event:?}");
     }
-    // Where it is about a known place, that decides whether it is told.
+    // An error about a known path is reported with it, so that the rules can decide.
     scene
         .scout
         .hear(Err(notify::Error::path_not_found().add_path(inside)));

@@ -1,4 +1,4 @@
-//! Patches that apply, and what is said of those that do not.
+//! Tests of patches that apply, and of the errors of those that do not.
 
 use expect_test::{Expect, expect};
 
@@ -37,7 +37,7 @@ fn hunks_are_applied() {
         &expect![[r#""one\nthree\nfour\nfive\n""#]],
     );
     check("", "@@ -0,0 +1,2 @@\n+a\n+b\n", &expect![[r#""a\nb\n""#]]);
-    // An empty line whose space was left out.
+    // An empty context line without its leading space.
     check(
         "a\n\nb\n",
         "@@ -1,3 +1,2 @@\n a\n\n-b\n",
@@ -46,7 +46,7 @@ fn hunks_are_applied() {
 }
 
 #[test]
-fn ends_of_lines_are_the_files() {
+fn a_patch_uses_the_line_endings_of_the_file() {
     check(
         "a\r\nb\r\n",
         "@@ -1,2 +1,3 @@\n a\n+x\n b\n",
@@ -65,7 +65,7 @@ fn ends_of_lines_are_the_files() {
 }
 
 #[test]
-fn what_does_not_apply_names_its_hunk() {
+fn an_error_names_the_hunk_that_does_not_apply() {
     check(
         TEXT,
         "@@ -1,1 +1,1 @@\n-one\n+1\n@@ -3,1 +3,1 @@\n-four\n+4\n",
@@ -100,7 +100,7 @@ fn what_does_not_apply_names_its_hunk() {
 }
 
 #[test]
-fn what_is_no_patch_is_told() {
+fn an_invalid_patch_is_rejected() {
     check(
         TEXT,
         "two\n",
