@@ -1,4 +1,4 @@
-//! A feed and its subscriptions without a session around them, on a clock that stands still.
+//! Tests of a feed and its subscriptions without a session, on a paused clock.
 #![allow(
     clippy::disallowed_methods,
     reason = "the paused clock is what these tests read"
@@ -18,12 +18,12 @@ use tokio::{task::JoinSet, time::Instant};
 use super::*;
 use crate::Subscription;
 
-/// More than are woken on the spot.
+/// More readers than the session task wakes itself.
 const MANY: usize = 100;
-/// Room for some of these tests' events.
+/// Space for some of these tests' events.
 const RING_BYTES: usize = 2 * 1024;
 
-/// What was appended, and how often it was read.
+/// Stores appended events and counts the reads.
 #[derive(Default)]
 struct CountingLog {
     written: Mutex<Vec<Envelope>>,
@@ -74,7 +74,7 @@ impl FeedRig {
         self.feed.publish(vec![envelope]);
     }
 
-    /// Appends an event that nobody may hear of yet.
+    /// Appends an event that is not published yet.
     fn append(&mut self) -> Envelope {
         self.last = self.last.next();
         let envelope = Envelope {
@@ -87,14 +87,14 @@ impl FeedRig {
         envelope
     }
 
-    /// Publishes until the ring has let go of `seq`.
+    /// Publishes until the ring has dropped `seq`.
     fn publish_past(&mut self, seq: Seq) {
         while self.last < seq || self.feed.state().ring.find(seq).is_some() {
             self.publish();
         }
     }
 
-    /// How long the session is held up.
+    /// Returns how long the session waits.
     async fn pace(&self) -> Duration {
         let begun = Instant::now();
         self.feed.pace().await;
@@ -102,19 +102,19 @@ impl FeedRig {
     }
 }
 
-/// Takes everything there is.
+/// Takes all published events.
 async fn catch_up(reader: &mut Subscription) {
     while reader.position() < reader.head() {
         reader.next().await.unwrap();
     }
 }
 
-/// A reader that has taken the first event only and a ring that is about to drop the next.
+/// Returns a reader that has taken only the first event, with a ring that is about to drop the next.
 async fn late(rig: &mut FeedRig) -> Subscription {
     rig.publish();
     let mut late = rig.readers(1).remove(0);
     late.next().await.unwrap();
-    // It stands behind the first event; the oldest in the ring must be one it has not taken.
+    // The reader is after the first event; the oldest event in the ring must be one it has not taken.
     rig.publish_past(Seq(1));
     late
 }
@@ -126,7 +126,7 @@ async fn a_late_reader_is_waited_for_once() {
     assert_eq!(rig.pace().await, MOMENT);
     rig.publish();
     assert_eq!(rig.pace().await, Duration::ZERO);
-    // Caught up, it is worth a moment again.
+    // A reader that has caught up is awaited again.
     catch_up(&mut late).await;
     rig.publish();
     late.next().await.unwrap();
@@ -168,7 +168,7 @@ async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
     let mut others = rig.readers(MANY);
     let _late = late(&mut rig).await;
     for other in &mut others {
-        // From the journal, and then one step in the ring.
+        // Reads from the journal, and then takes one step in the ring.
         other.next().await.unwrap();
     }
     rig.publish();
@@ -346,7 +346,7 @@ async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_enco
     assert!(done.iter().all(|(_, seqs)| *seqs == all));
     assert_eq!(rig.log.reads(), 1);
     assert_eq!(made.load(Ordering::Relaxed), 1);
-    // What they shared goes with the last of them that has use for it.
+    // Shared chunks are freed with the last reader that needs them.
     drop(done);
     assert!(rig.feed.catch_up.is_empty());
 }
@@ -362,7 +362,7 @@ async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
     assert_eq!(rest.events()[0].seq, Seq(3));
     assert_eq!(second.position(), first.position());
     assert_eq!(rig.log.reads(), 1);
-    // Who stands before it reads for itself.
+    // A reader before the chunk reads for itself.
     let mut earlier = Subscription::new(rig.feed.clone(), Seq::ZERO);
     drop(first);
     drop(second);
@@ -380,7 +380,7 @@ async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
     let mut leaves = readers.pop().unwrap();
     let mut context = Context::from_waker(Waker::noop());
     {
-        // No read ends before both wait for it.
+        // No read ends before both readers wait for it.
         let _held = rig.log.written.lock().unwrap();
         let mut reading = pin!(leaves.next());
         assert!(reading.as_mut().poll(&mut context).is_pending());
