@@ -1,4 +1,4 @@
-//! Sequences as agents get them wrong, and what is written in their place.
+//! Event sequences as agents get them wrong, and the events that are written instead.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ impl IdSource for SequentialIds {
     }
 }
 
-/// A session under the pen: every event comes 10 ms after the one before.
+/// A scribe with its session state; every event comes 10 ms after the previous one.
 struct ScribeRig {
     scribe: EventScribe,
     view: SessionView,
@@ -67,7 +67,7 @@ impl ScribeRig {
         self.written.extend(batch);
     }
 
-    /// An event in the words of the journal.
+    /// Enters an event in journal form.
     fn emit(&mut self, event: Value) {
         self.enter(serde_json::from_value(event).unwrap());
     }
@@ -78,7 +78,7 @@ impl ScribeRig {
         }
     }
 
-    /// What was written since the turn began, a line each, without what says nothing here.
+    /// Compares the events since the turn started, one line each, without irrelevant fields.
     fn check(&self, expected: Expect) {
         const SILENT: [&str; 6] = [
             "artifacts",
@@ -215,7 +215,7 @@ fn durations_that_an_agent_states_are_kept() {
         }
         _ => None,
     });
-    // No call runs longer than it takes, whatever its agent states.
+    // No call runs longer than its duration, whatever its agent states.
     assert!(ends.eq([(700, 500), (5, 5), (500, 500), (5, 5)]));
 }
 
