@@ -28,14 +28,12 @@ pub trait Equipment: Any + Send + Sync {
     /// Notifies the equipment that the host's skills changed; it reloads them at the next boundary.
     fn skills_updated(&self) {}
 
-    /// Returns the slash commands it offers to people. An agent's own command of the same name takes
-    /// precedence.
+    /// Returns the slash commands it offers to people. An agent's own command of the same name takes precedence.
     fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
     }
 
-    /// Returns the agent that answers a prompt that is one of its commands. That agent replaces or wraps
-    /// `agent`.
+    /// Returns the agent that answers a prompt that is one of its commands. That agent replaces or wraps `agent`.
     fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
         let _ = (prompt, agent);
         None

@@ -216,8 +216,7 @@ pub enum AgentError {
         /// The reason.
         reason: String,
     },
-    /// A person did not answer, or there was no person to ask. Passed on with `?`, it ends the turn without
-    /// failing it.
+    /// A person did not answer, or there was no person to ask. Passed on with `?`, it ends the turn without failing it.
     #[error("{reason}")]
     Unanswered {
         /// The reason.
@@ -298,8 +297,7 @@ pub enum WorkerError {
     /// A required text is blank.
     #[error("the worker's {0} is blank")]
     Blank(&'static str),
-    /// The session, or all sessions below the root session together, have reached the limit of running
-    /// workers.
+    /// The session, or all sessions below the root session together, have reached the limit of running workers.
     #[error("{limit} workers are running already, which is the limit; wait for one to finish")]
     TooMany {
         /// The maximum number of running workers.

@@ -192,8 +192,7 @@ impl Hub {
                     let found = blocking(move || match (open(), new) {
                         (Err(JournalError::NotFound(_)), Some(meta)) => {
                             match store.create(meta.clone()) {
-                                // The session belongs to another principal, or another process created it
-                                // first.
+                                // The session belongs to another principal, or another process created it first.
                                 Err(JournalError::Exists(_)) => open(),
                                 created => created.map(|log| OpenedLog {
                                     log,

@@ -36,8 +36,7 @@ pub use deadlines::{HostDeadlines, answer_within};
 pub(crate) use port::quoted_line;
 pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
 
-/// Decides which files may be read. Reads the disk if there are rules: call it only where blocking is
-/// allowed.
+/// Decides which files may be read. Reads the disk if there are rules: call it only where blocking is allowed.
 #[derive(Clone)]
 pub struct ReadFilter(Option<Arc<SharedSession>>);
 
@@ -59,8 +58,7 @@ impl ReadFilter {
 /// The host of one turn: the client's operations where it offers them, else this machine's. Cheap to clone;
 /// its futures own what they need.
 ///
-/// The host of a turn only reads; the host of an allowed tool call also does what the call declared, and
-/// nothing else.
+/// The host of a turn only reads; the host of an allowed tool call also does what the call declared, and nothing else.
 #[derive(Clone)]
 pub struct Host {
     /// The session that acts.
@@ -116,8 +114,7 @@ impl Host {
         &self.acting.root().meta.thread_id
     }
 
-    /// Returns the current controller's host of the root session, even if control changed since the turn
-    /// started.
+    /// Returns the current controller's host of the root session, even if control changed since the turn started.
     fn client(&self) -> Arc<dyn HostPort> {
         lock(&self.acting.root().host).clone()
     }

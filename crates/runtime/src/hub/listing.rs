@@ -126,8 +126,7 @@ impl Hub {
             });
             let rows = rows.filter(|row| {
                 let live = row.live.is_some();
-                // A session with an unreadable log is listed, so that the client that opens it receives the
-                // error.
+                // A session with an unreadable log is listed, so that the client that opens it receives the error.
                 let has_prompt = || {
                     store
                         .has_prompt(&row.summary.meta.thread_id)

@@ -107,8 +107,7 @@ fn describe_grant(grant: &Grant) -> String {
     format!("`{}` {verb} {what} ({})", grant.id, grant.tool)
 }
 
-/// Moves one grant of the session, or all, to the workspace. A grant that cannot be stored stays with the
-/// session.
+/// Moves one grant of the session, or all, to the workspace. A grant that cannot be stored stays with the session.
 async fn keep(cx: &TurnContext, id: Option<&str>) -> Result<String, AgentError> {
     if !cx.remembers() {
         return Ok("Nothing can be kept here for longer than the session.\n".to_owned());

@@ -12,8 +12,7 @@ use harn_policy::{PathEntry, PathProbe, Policy, PolicyError, ToolApprovalPolicy}
 /// The rules and the remembered grants. The runtime reads them for every call, on a blocking thread, so that
 /// a change applies from the next call on. Implementations may read files.
 pub trait RuleBook: Send + Sync + 'static {
-    /// Returns the rules for a session in this directory. An error denies everything until the rules are
-    /// fixed.
+    /// Returns the rules for a session in this directory. An error denies everything until the rules are fixed.
     fn policy(&self, workspace: &Path) -> Result<Arc<Policy>, PolicyError>;
 
     /// Returns the grants for this directory. An error denies everything that is not read-only.

@@ -142,8 +142,7 @@ impl CatchUp {
         Some(chunk)
     }
 
-    /// Returns the recent chunk that may contain the event after `after` and starts nearest before it, or a
-    /// new chunk.
+    /// Returns the recent chunk that may contain the event after `after` and starts nearest before it, or a new chunk.
     fn chunk_at(&self, after: Seq) -> Arc<JournalChunk> {
         let may_hold = |chunk: &Arc<JournalChunk>| {
             let read = chunk.read.get();

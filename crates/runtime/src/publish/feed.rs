@@ -93,8 +93,7 @@ impl SessionFeed {
         }
     }
 
-    /// Waits until no reader is before `seq`, or until none of them moves for a moment; returns whether all
-    /// moved.
+    /// Waits until no reader is before `seq`, or until none of them moves for a moment; returns whether all moved.
     async fn all_move(&self, seq: Seq) -> bool {
         loop {
             let steps = self.state().places.late_steps();

@@ -24,8 +24,7 @@ pub(super) struct ReaderPositions {
 pub(super) struct ReaderPosition(Option<Seq>);
 
 impl ReaderPositions {
-    /// Records that a reader took everything up to `to` from the ring. Returns true if this ends the
-    /// session's wait.
+    /// Records that a reader took everything up to `to` from the ring. Returns true if this ends the session's wait.
     pub(super) fn step(&mut self, place: &mut ReaderPosition, to: Seq) -> bool {
         self.remove(place);
         // No reader is counted below `given_up`; an entry there could stay forever.

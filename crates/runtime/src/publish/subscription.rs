@@ -36,7 +36,7 @@ impl Subscription {
     }
 
     pub(crate) fn from_now(feed: Arc<SessionFeed>) -> Self {
-        // Events that are written but not yet published come later.
+        // Written but unpublished events are still to be received.
         let last = feed.last();
         Self::new(feed, last)
     }

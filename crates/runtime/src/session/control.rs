@@ -108,10 +108,9 @@ impl Controller {
         self.put(mode, (content, None), actor, named, false).await
     }
 
-    /// The same as [`Controller::inject`] for the next seam, but only if an agent runs that will read it: a
-    /// cancelled turn does not count, unless a prompt waits behind it. If nothing runs, this returns
-    /// [`ControlResult::NoActivePrompt`] and writes nothing, because the sender then uses the message
-    /// differently.
+    /// The same as [`Controller::inject`] for the next seam, but only if an agent runs that will read it: a cancelled
+    /// turn does not count, unless a prompt waits behind it. If nothing runs, this returns
+    /// [`ControlResult::NoActivePrompt`] and writes nothing, because the sender then uses the message differently.
     pub async fn steer(
         &self,
         content: Vec<ContentBlock>,

@@ -53,7 +53,7 @@ pub(crate) struct LiveRoster {
 #[derive(Default)]
 struct RosterState {
     roster: Roster,
-    /// Whether a change is being written: its effects come after that.
+    /// Whether a change is being written: its effects are applied after that.
     writing: bool,
     /// The controller, as last published.
     told: Option<String>,

@@ -1,6 +1,6 @@
-//! The legal order of events. Agents break it, and hosts must not have to handle that: an event that comes
-//! too early gets its missing start, a used id gets a counter, and an event after the end is dropped.
-//! Everything written is legal, so every wire shows legal events, live and replayed.
+//! The legal order of events. Agents break it, and hosts must not have to handle that: an early event gets
+//! its missing start, a used id gets a counter, and an event after the end is dropped. Everything written is
+//! legal, so every wire shows legal events, live and replayed.
 
 use std::collections::HashMap;
 
@@ -149,8 +149,7 @@ impl EventOrder {
         }
     }
 
-    /// Gives a new call an id that the session never used. Many agents count their calls from one in every
-    /// turn.
+    /// Gives a new call an id that the session never used. Many agents count their calls from one in every turn.
     fn announce(&mut self, call: &mut ToolCall, view: &SessionView) {
         let given = &call.tool_call_id;
         if !view.used.contains(UsedIdKind::Call, given.as_str()) {

@@ -1,5 +1,4 @@
-//! The connected clients of a session: connections (seats), the clients attached through them, and the
-//! controller.
+//! The connected clients of a session: connections (seats), the clients attached through them, and the controller.
 //!
 //! Plain data and its rules, without tasks, clocks or events. At most one client or connection controls the
 //! session. The epoch grows with every change of control and with nothing else; the term with every change of
@@ -350,9 +349,8 @@ impl Roster {
         }
     }
 
-    /// Returns the controller's connection, unless it opted out of questions. Without a controller, returns
-    /// the connection that opened the session last: an unseen question would block the turn until its
-    /// deadline.
+    /// Returns the controller's connection, unless it opted out of questions. Without a controller, returns the
+    /// connection that opened the session last: an unseen question would block the turn until its deadline.
     fn asked_seat(&self) -> Option<SeatId> {
         match self.holder() {
             Some(ControlHolder::Seat(seat)) => Some(*seat),

@@ -51,8 +51,7 @@ pub(crate) struct RunningTurn {
     returned: Option<AgentResult>,
     cancel: CancellationToken,
     crew: Arc<WorkerCrew>,
-    /// The deadline to stop: for a cancelled agent, and once it has returned or was given up, for its
-    /// workers.
+    /// The deadline to stop: for a cancelled agent, and once it has returned or was given up, for its workers.
     deadline: Option<Pin<Box<Sleep>>>,
     /// Whether the agent has returned or was given up.
     leaving: bool,
@@ -75,9 +74,8 @@ type AgentResult = Result<Result<StopReason, AgentError>, JoinError>;
 /// How long a closing session waits for a cancelled agent.
 pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long a session may take to write its end, after everything below it has stopped or was given up. Each
-/// level has this much more time than the level below, so that no session gives up workers that are about to
-/// finish.
+/// How long a session may take to write its end, after everything below it has stopped or was given up. Each level has
+/// this much more time than the level below, so that no session gives up workers that are about to finish.
 const FAREWELL: Duration = Duration::from_millis(250);
 
 pub(crate) struct PendingAsk {
@@ -138,7 +136,7 @@ impl RunningTurn {
             iteration: carried.iteration.clone(),
             unread: carried.unread.clone(),
         });
-        // A worker's prompt comes from an agent, which must not revoke a person's grants.
+        // A worker's prompt is from an agent, which must not revoke a person's grants.
         let of_a_person = shared.lineage.is_none() && prompt.commands;
         let (agent, equipment) = match of_a_person
             .then(|| command(shared, &prompt.blocks))
@@ -280,8 +278,7 @@ impl RunningTurn {
         self.agent.abort();
     }
 
-    /// Returns the outcome of the turn from the agent's result. An agent that was given up was cancelled
-    /// before.
+    /// Returns the outcome of the turn from the agent's result. An agent that was given up was cancelled before.
     pub(crate) fn outcome(&mut self) -> TurnOutcome {
         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
         if self.tripped {

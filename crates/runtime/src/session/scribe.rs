@@ -44,8 +44,7 @@ impl EventScribe {
         self.stamper.audit = audit;
     }
 
-    /// Computes hashes. Separate from `enter`, because large snippets take time and must not block the view
-    /// meanwhile.
+    /// Computes hashes. Separate from `enter`, because large snippets take time and must not block the view meanwhile.
     pub(crate) fn hash(events: &mut [AgentEvent]) {
         for event in events {
             if let AgentEvent::CompositionStart(run) = event {

@@ -1,5 +1,4 @@
-//! A connection's claim on a session: it always watches, and drives while it or one of its clients has
-//! control.
+//! A connection's claim on a session: it always watches, and drives while it or one of its clients has control.
 
 use std::{ops::Deref, path::PathBuf, sync::Arc};
 
@@ -144,8 +143,7 @@ impl Seat {
         self.shared.live.roster().has_clients(self.id)
     }
 
-    /// Returns the term in which questions are sent here, if they are, and the event at which that was
-    /// published.
+    /// Returns the term in which questions are sent here, if they are, and the event at which that was published.
     #[must_use]
     pub fn asked(&self) -> (Option<SeatTerm>, Seq) {
         let standing = self.standing.borrow();
@@ -203,8 +201,7 @@ impl Seat {
         self.session.routed(route).await;
     }
 
-    /// Answers a question that was sent here in this term. Ignored if another seat receives the questions by
-    /// now.
+    /// Answers a question that was sent here in this term. Ignored if another seat receives the questions by now.
     pub async fn answer(&self, ask: AskId, decision: Decision, term: SeatTerm) {
         let msg = TaskRequest::Answer(ask, decision, Some(term));
         self.session.notify(msg).await;

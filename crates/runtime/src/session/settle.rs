@@ -1,4 +1,4 @@
-//! Settles everything that a turn leaves open, so that no host waits for an event that never comes.
+//! Settles everything that a turn leaves open, so that no host waits for an event that never arrives.
 
 use harn_model::{
     AgentEvent, AskId, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
@@ -107,8 +107,7 @@ pub(crate) fn settle(view: &SessionView, how: LeftoverCause) -> Vec<AgentEvent> 
     before.chain(runs).chain(workers).collect()
 }
 
-/// Returns the events that close a turn that a crash interrupted. `torn_bytes` were lost from the end of the
-/// log.
+/// Returns the events that close a turn that a crash interrupted. `torn_bytes` were lost from the end of the log.
 pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentEvent> {
     let open = view.open_turn.as_ref();
     if open.is_none() && torn_bytes == 0 {

@@ -352,8 +352,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Records the rules at the start of a turn, for audits. Errors in them are reported when they are
-    /// needed.
+    /// Records the rules at the start of a turn, for audits. Errors in them are reported when they are needed.
     async fn note_rules(&mut self) {
         let shared = self.shared.clone();
         let noted = tokio::task::spawn_blocking(move || {

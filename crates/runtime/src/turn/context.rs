@@ -27,8 +27,7 @@ use crate::{
     worker::WorkerCrew,
 };
 
-/// A turn, as its agent sees it. Cheap to clone; several tasks may use clones, and the events of each stay in
-/// order.
+/// A turn, as its agent sees it. Cheap to clone; several tasks may use clones, and the events of each stay in order.
 #[derive(Clone)]
 pub struct TurnContext {
     parts: Arc<TurnParts>,

@@ -1,5 +1,4 @@
-//! Tool calls for agent authors: describe, ask, run. The runtime tracks durations and failures and settles
-//! open calls.
+//! Tool calls for agent authors: describe, ask, run. The runtime tracks durations and failures and settles open calls.
 
 use std::{future::Future, path::Path};
 
@@ -284,8 +283,7 @@ impl ToolHandle {
         self.denied(refusal).await
     }
 
-    /// Returns the title of a call whose arguments were replaced, because the announced title describes the
-    /// old ones.
+    /// Returns the title of a call whose arguments were replaced, because the announced title describes the old ones.
     fn title_of(&self, act: &ProposedCall) -> String {
         match act.command() {
             Some(DeclaredCommand::Line(line)) => line.into_owned(),

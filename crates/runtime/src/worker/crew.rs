@@ -31,7 +31,6 @@ pub(crate) struct WorkerCrew {
     freed: Notify,
 }
 
-/// The claimed workers.
 type BusyWorkers = BTreeMap<WorkerId, Arc<WorkerCycle>>;
 
 /// A cycle of a worker, as other tasks see it.
@@ -85,7 +84,7 @@ impl WorkerCrew {
 
     /// Stops all running workers and rejects new ones.
     pub(crate) fn dismiss(&self) {
-        // Holds the lock, because waiters would miss a claim that is made concurrently.
+        // Under the lock, because waiters would miss a claim that is made concurrently.
         let _busy = lock(&self.busy);
         self.stop.cancel();
     }

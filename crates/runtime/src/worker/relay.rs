@@ -57,8 +57,7 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
     pub(super) async fn answered(&mut self) -> (Id, Answer) {
         loop {
             match self.answers.join_next().await {
-                // A withdrawn question is answered too; the answer must not go to the next question of its
-                // id.
+                // A withdrawn question is answered too; the answer must not go to the next question of its id.
                 Some(Ok((below, above, answer))) if self.open.get(&below) == Some(&above) => {
                     self.open.remove(&below);
                     return (below, answer);

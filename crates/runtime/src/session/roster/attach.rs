@@ -1,5 +1,4 @@
-//! Attaches a client to a session: for the first time, over a newer connection, or to take or give up
-//! control.
+//! Attaches a client to a session: for the first time, over a newer connection, or to take or give up control.
 
 use harn_model::{LiveClient, LiveClientAction, LiveClientMode};
 use serde_json::json;

@@ -12,8 +12,7 @@ use super::Roster;
 pub enum ControlPreemption {
     /// The attach is refused.
     IfFree,
-    /// The attach is refused; but a client of this name on another connection is the same client and keeps
-    /// its mode.
+    /// The attach is refused; but a client of this name on another connection is the same client and keeps its mode.
     Again,
     /// The other client loses control.
     IfNeeded,

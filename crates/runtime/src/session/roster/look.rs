@@ -35,8 +35,7 @@ impl Roster {
         Some(AnsweringSeat { seat, term })
     }
 
-    /// Returns the client that receives questions. A connection without a named client uses the connection's
-    /// name.
+    /// Returns the client that receives questions. A connection without a named client uses the connection's name.
     pub(crate) fn asked_client(&self, now: ClockReading) -> Option<LiveClient> {
         match self.holder() {
             Some(ControlHolder::Client(id)) => self.row(id).map(|at| self.rows[at].client.clone()),

@@ -54,8 +54,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Removes and returns the open questions that a remembered answer also settles: those that offer the
-    /// same grant.
+    /// Removes and returns the open questions that a remembered answer also settles: those that offer the same grant.
     fn covered(&mut self, grant: &Grant) -> Vec<PendingAsk> {
         let Some(turn) = &mut self.turn else {
             return Vec::new();

@@ -290,8 +290,7 @@ fn is_exit_before_steers(view: &SessionView, seam: Seam) -> bool {
     seam == Seam::LoopExit && view.pending.first_message_of(earlier).is_some()
 }
 
-/// Fails calls that were announced but not started. Allowed calls count as started, whatever the state of
-/// their task.
+/// Fails calls that were announced but not started. Allowed calls count as started, whatever the state of their task.
 fn skip(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<AgentEvent> {
     let error = format!("skipped: {by} interrupted before this tool ran");
     let calls = view.open_turn.iter().flat_map(|turn| &turn.calls);
