@@ -171,7 +171,7 @@ impl TurnContext {
     }
 
     /// Reports an event. The journal has it before any client sees it; this waits only while the session task
-    /// is behind. Refuses events that an agent must not report and artifacts that hosts cannot show.
+    /// is behind. Refuses events that an agent must not report and invalid artifacts.
     pub async fn emit(&self, event: AgentEvent) -> Result<(), AgentError> {
         if let Author::Runtime(how) = event.author() {
             let refusal = format!("an agent cannot report this itself: {how}");
