@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_what_the_annotations_say() {
+    fn annotations_determine_the_paths() {
         assert_eq!(act(json!({"path": "a", "to": "b"})).paths(), ["a"]);
         let mut annotated = act(json!({"path": "a", "to": "b", "all": ["c", 1, "d"]}));
         annotated.annotations = Some(ToolAnnotations {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_runs_commands_has_one() {
+    fn only_a_tool_that_runs_commands_has_a_command() {
         let mut act = act(json!({"command": "ls"}));
         assert_eq!(act.command(), None);
         act.kind = Some(ToolKind::Execute);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_know_of_more_count() {
+    fn stronger_annotations_override_the_kind() {
         let mut act = act(json!({"command": "rm x"}));
         act.kind = Some(ToolKind::Read);
         act.annotations = Some(ToolAnnotations {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_few_are_woken_on_the_spot() {
+    async fn ring_wakes_few_readers_itself() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _crowd = crowd(&bell, FEW, &count);
         bell.ring();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_are_woken_by_one_task_and_not_by_who_rings() {
+    async fn ring_spawns_one_task_to_wake_many_readers() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let crowd = crowd(&bell, 1000, &count);
         bell.ring();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ring_while_others_are_being_woken_is_heard() {
+    async fn listener_receives_a_ring_after_an_earlier_wake_up() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _others = crowd(&bell, 1000, &count);
         let mut ear = bell.ear();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_runtime_many_are_woken_on_the_spot() {
+    fn ring_wakes_many_readers_itself_without_a_runtime() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _crowd = crowd(&bell, 1000, &count);
         bell.ring();

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_step_of_several_frees_the_session_once() {
+    fn last_step_of_several_readers_frees_the_session_once() {
         let mut places = ReaderPositions::default();
         let [mut a, mut b, mut c] = readers();
         for place in [&mut a, &mut b, &mut c] {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn leaving_frees_the_session_too() {
+    fn leaving_reader_frees_the_session() {
         let mut places = ReaderPositions::default();
         let [mut a] = readers();
         places.step(&mut a, Seq(1));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_given_up_counts_again_with_its_next_step() {
+    fn given_up_reader_counts_again_after_its_next_step() {
         let mut places = ReaderPositions::default();
         let [mut late, mut timely] = readers();
         places.step(&mut late, Seq(1));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_comes_after_it_was_given_up_leaves_nothing_behind() {
+    fn late_step_of_a_given_up_reader_leaves_no_entry() {
         let mut places = ReaderPositions::default();
         let [mut late] = readers();
         places.step(&mut late, Seq(1));

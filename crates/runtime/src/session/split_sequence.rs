@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_sequence_goes_with_its_second_chunk() {
+    fn second_chunk_contains_the_whole_split_sequence() {
         assert_eq!(said(&["a\u{1b}[", "32mgreen"]), ["a", "\u{1b}[32mgreen"]);
         assert_eq!(said(&["\u{1b}", "[3", "2mgreen"]), ["\u{1b}[32mgreen"]);
         assert_eq!(said(&["", "a"]), ["", "a"]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_that_does_not_end_is_held_up_to_a_limit() {
+    fn unfinished_sequence_is_retained_up_to_a_limit() {
         let long = format!("\u{1b}]{}", "x".repeat(LONGEST));
         assert_eq!(said(&[&long, "y"]), [&long, "y"]);
         let halves = [&long[..LONGEST], &long[LONGEST..]];

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_belongs_together_is_handed_over_whole_or_not_at_all() {
+    async fn push_all_pushes_all_items_or_none() {
         let pipe = TurnPipe::default();
         let mut taken = Vec::new();
         pipe.push(said(MAX_BYTES - 10_000)).await.unwrap();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_stand_apart_and_the_end_is_kept() {
+    fn reply_tail_separates_messages_and_keeps_the_end() {
         let mut said = ReplyTail::default();
         let (one, two) = (MessageId::from("m1"), MessageId::from("m2"));
         said.add("Hel", Some(&one));

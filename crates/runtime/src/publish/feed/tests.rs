@@ -120,7 +120,7 @@ async fn late(rig: &mut FeedRig) -> Subscription {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_reader_is_waited_for_once() {
+async fn session_waits_once_for_a_late_reader() {
     let mut rig = FeedRig::new();
     let mut late = late(&mut rig).await;
     assert_eq!(rig.pace().await, MOMENT);
@@ -135,7 +135,7 @@ async fn a_late_reader_is_waited_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_of_the_late_reader_lets_the_session_go_on() {
+async fn step_of_a_late_reader_ends_the_wait() {
     let mut rig = FeedRig::new();
     let mut late = late(&mut rig).await;
     let feed = rig.feed.clone();
@@ -149,7 +149,7 @@ async fn a_step_of_the_late_reader_lets_the_session_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_reader_that_leaves_lets_the_session_go_on() {
+async fn leaving_late_reader_ends_the_wait() {
     let mut rig = FeedRig::new();
     let late = late(&mut rig).await;
     let feed = rig.feed.clone();
@@ -163,7 +163,7 @@ async fn a_late_reader_that_leaves_lets_the_session_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
+async fn timely_readers_do_not_prolong_the_wait() {
     let mut rig = FeedRig::new();
     let mut others = rig.readers(MANY);
     let _late = late(&mut rig).await;
@@ -183,7 +183,7 @@ async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_that_are_late_together_are_waited_for_while_they_come() {
+async fn session_waits_while_many_late_readers_move() {
     let mut rig = FeedRig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
@@ -211,7 +211,7 @@ async fn many_that_are_late_together_are_waited_for_while_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit() {
+async fn slow_crowd_delays_the_session_only_up_to_the_limit() {
     let mut rig = FeedRig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
@@ -235,7 +235,7 @@ async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit(
 }
 
 #[tokio::test(start_paused = true)]
-async fn readers_that_keep_up_are_not_waited_for() {
+async fn session_does_not_wait_for_readers_that_keep_up() {
     let mut rig = FeedRig::new();
     let mut readers = rig.readers(MANY);
     for _ in 0..50 {
@@ -248,7 +248,7 @@ async fn readers_that_keep_up_are_not_waited_for() {
 }
 
 #[tokio::test]
-async fn many_that_wait_get_everything_once_and_hear_the_end() {
+async fn many_waiting_readers_receive_each_event_once_and_the_end() {
     let mut rig = FeedRig::new();
     let mut waiting = JoinSet::new();
     for mut reader in rig.readers(MANY) {
@@ -274,7 +274,7 @@ async fn many_that_wait_get_everything_once_and_hear_the_end() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_dropped_loses_nothing_for_it_or_others() {
+async fn dropped_wait_loses_no_event() {
     let mut rig = FeedRig::new();
     let mut readers = rig.readers(MANY);
     for reader in &mut readers {
@@ -292,7 +292,7 @@ async fn a_wait_that_is_dropped_loses_nothing_for_it_or_others() {
 }
 
 #[tokio::test]
-async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
+async fn reader_behind_the_ring_reads_the_journal_and_returns_to_the_ring() {
     let mut rig = FeedRig::new();
     let mut reader = rig.readers(1).remove(0);
     rig.publish_past(Seq(1));
@@ -308,7 +308,7 @@ async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
 }
 
 #[tokio::test]
-async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
+async fn reader_does_not_receive_unpublished_events_from_the_journal() {
     let mut rig = FeedRig::new();
     let mut reader = rig.readers(1).remove(0);
     rig.publish_past(Seq(1));
@@ -323,7 +323,7 @@ async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
 }
 
 #[tokio::test]
-async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_encoding() {
+async fn many_readers_behind_share_one_journal_read_and_encoding() {
     let mut rig = FeedRig::new();
     let readers = rig.readers(MANY);
     rig.publish_past(Seq(1));
@@ -352,7 +352,7 @@ async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_enco
 }
 
 #[tokio::test]
-async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
+async fn reader_inside_a_chunk_takes_the_rest_of_it() {
     let mut rig = FeedRig::new();
     rig.publish_past(Seq(3));
     let mut first = Subscription::new(rig.feed.clone(), Seq::ZERO);
@@ -372,7 +372,7 @@ async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
 }
 
 #[tokio::test]
-async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
+async fn next_waiting_reader_repeats_a_dropped_read() {
     let mut rig = FeedRig::new();
     rig.publish_past(Seq(1));
     let mut readers = rig.readers(2);

@@ -484,7 +484,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn the_roster_does_what_the_rules_say(ops in vec(op(), 0..60)) {
+    fn roster_matches_the_model(ops in vec(op(), 0..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -506,7 +506,7 @@ proptest! {
 }
 
 #[test]
-fn a_session_takes_only_so_many_clients() {
+fn roster_rejects_a_client_above_the_limit() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
