@@ -151,8 +151,8 @@ impl Seat {
         (here.map(|asked| SeatTerm(asked.term)), standing.at)
     }
 
-    /// Returns a watch that fires once at first and whenever [`Seat::asked`] may have changed. Each watcher
-    /// has its own.
+    /// Returns a watch that fires when [`Seat::asked`] may have changed since the seat was created. Each watcher has
+    /// its own.
     #[must_use]
     pub fn watch(&self) -> ControlWatch {
         ControlWatch(self.standing.clone())
