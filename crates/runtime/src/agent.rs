@@ -1,27 +1,26 @@
-//! The trait an agent author implements, and what an agent says about itself.
+//! The trait that an agent author implements, and an agent's description of itself.
 
 use async_trait::async_trait;
 use harn_model::{ConfigOption, PromptSupport, SlashCommand, StopReason};
 
 use crate::{AgentError, TurnContext};
 
-/// An agent. One value serves every session; what belongs to a turn is in its [`TurnContext`].
+/// An agent. One value serves every session; the state of a turn is in its [`TurnContext`].
 #[async_trait]
 pub trait Agent: Send + Sync + 'static {
-    /// What it is called and what it can do. Asked once.
+    /// Returns its name and abilities. The runtime calls this once.
     fn profile(&self) -> AgentProfile {
         AgentProfile::default()
     }
 
     /// Works on one prompt until it is done.
     ///
-    /// An error fails the turn, except [`AgentError::Denied`], which ends it, and
-    /// [`AgentError::Cancelled`]. Calls and asks that are still open when this returns are settled by
-    /// the runtime.
+    /// An error fails the turn, except [`AgentError::Denied`], which ends it, and [`AgentError::Cancelled`].
+    /// The runtime settles calls and questions that are still open when this returns.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError>;
 }
 
-/// What an agent says about itself.
+/// An agent's description of itself.
 #[derive(Clone, Debug)]
 pub struct AgentProfile {
     /// Its name, for machines.
@@ -30,16 +29,16 @@ pub struct AgentProfile {
     pub title: String,
     /// Its version.
     pub version: String,
-    /// What it takes in a prompt beyond text and links.
+    /// The content it accepts in a prompt beyond text and links.
     pub prompt: PromptSupport,
     /// Slash commands a session starts with.
     pub commands: Vec<SlashCommand>,
     /// Options a session has.
     pub options: Vec<ConfigOption>,
-    /// Prompts that show a newcomer what it does; a front-end offers them before the first prompt.
+    /// Prompts that show a new user what it does; a front-end offers them before the first prompt.
     pub examples: Vec<String>,
-    /// Whether it follows instructions in a prompt. One that does not is not given the text of a skill that
-    /// somebody invokes; they are shown it instead.
+    /// Whether it follows instructions in a prompt. If not, an invoked skill's text is shown to the user
+    /// instead of being sent to the agent.
     pub follows_instructions: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What a session is equipped with beside its host: tools, skills and servers. The runtime knows when it
-//! begins, where it may look again and when it ends; what it is made of is another room's.
+//! The equipment of a session beyond its host: tools, skills and MCP servers. The runtime only decides when
+//! equipment starts, refreshes and closes; other crates implement it.
 
 use std::{any::Any, path::PathBuf, sync::Arc};
 
@@ -14,93 +14,93 @@ use crate::{Agent, AgentError, TurnContext, session::TaskRequest};
 /// The equipment of one session, and of the workers below it.
 #[async_trait]
 pub trait Equipment: Any + Send + Sync {
-    /// Adds MCP servers, or replaces those of the same name that are reached otherwise. Connects beside
-    /// whatever else goes on.
+    /// Adds MCP servers, or replaces servers of the same name whose connection settings differ. Connects in
+    /// the background.
     fn add_servers(&self, servers: Vec<McpServerSpec>) {
         drop(servers);
     }
 
-    /// How the MCP servers stand, by name.
+    /// Returns the status of the MCP servers, by name.
     fn servers(&self) -> Vec<McpServerStatus> {
         Vec::new()
     }
 
-    /// The host has other skills than before: look again at the next boundary.
+    /// Notifies the equipment that the host's skills changed; it reloads them at the next boundary.
     fn skills_updated(&self) {}
 
-    /// Slash commands it has for people. An agent's own of the same name comes first.
+    /// Returns the slash commands it offers to people. An agent's own command of the same name takes precedence.
     fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
     }
 
-    /// Who answers a prompt that is one of its commands, in the place of `agent` or around it.
+    /// Returns the agent that answers a prompt that is one of its commands. That agent replaces or wraps `agent`.
     fn command(&self, prompt: &[ContentBlock], agent: &Arc<dyn Agent>) -> Option<Arc<dyn Agent>> {
         let _ = (prompt, agent);
         None
     }
 
-    /// A turn begins, or an iteration of one: nothing is under way, so this is where it looks again. An
+    /// Refreshes the equipment at the start of a turn or of an iteration, when nothing else is running. An
     /// error ends the turn.
     async fn boundary(&self, cx: &TurnContext) -> Result<(), AgentError> {
         let _ = cx;
         Ok(())
     }
 
-    /// The session is over: lets go of everything at once.
+    /// Releases all resources at once because the session is closed.
     fn close(&self) {}
 }
 
-/// Equips sessions.
+/// Creates the equipment of sessions.
 pub trait EquipmentProvider: Send + Sync + 'static {
-    /// Equips a session that is being opened. Must not block; what takes time goes on beside.
+    /// Equips a session that is being opened. Must not block; slow work runs in the background.
     fn equip(&self, session: NewEquipment) -> Arc<dyn Equipment>;
 }
 
 /// The session to equip.
 pub struct NewEquipment {
-    /// Which.
+    /// The id of the session.
     pub session: SessionId,
-    /// Its working directory.
+    /// The working directory of the session.
     pub cwd: PathBuf,
-    /// Where its journal's store lets others keep files of it, which go with it.
+    /// The folder in the journal's store for other files of the session; they are deleted with it.
     pub files: Option<PathBuf>,
-    /// The way to tell of changes.
+    /// Reports changes to the session.
     pub link: EquipmentLink,
 }
 
-/// Tells a session that its equipment changed, while it is open. Cheap to clone.
+/// Notifies a session of changes of its equipment while the session is open. Cheap to clone.
 #[derive(Clone)]
 pub struct EquipmentLink(pub(crate) mpsc::WeakSender<TaskRequest>);
 
 impl EquipmentLink {
-    /// A link to no session, for whoever uses equipment without one.
+    /// Returns a link to no session, for equipment that is used without one.
     #[must_use]
     pub fn none() -> Self {
         let (sender, _) = mpsc::channel(1);
         Self(sender.downgrade())
     }
 
-    /// Tells of a change; written and published some time after this returns.
+    /// Sends a change to the session, which writes and publishes it some time after this returns.
     pub async fn tell(&self, change: EquipmentChange) {
         if let Some(session) = self.0.upgrade() {
-            // A session that is closed has no use for it.
+            // A closed session needs no update.
             let _ = session.send(TaskRequest::Equipped(change)).await;
         }
     }
 }
 
-/// What changed.
+/// A change of a session's equipment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EquipmentChange {
-    /// [`Equipment::commands`] says something else now.
+    /// [`Equipment::commands`] returns other commands now.
     Commands,
-    /// The catalogue of tools.
+    /// The catalogue of tools changed.
     Tools(ToolsChange),
-    /// How the MCP servers stand: all of them.
+    /// The status of the MCP servers changed; contains all of them.
     Servers(Vec<McpServerStatus>),
 }
 
-/// Equips with nothing.
+/// A provider whose equipment is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoEquipment;
 
@@ -113,7 +113,7 @@ impl EquipmentProvider for NoEquipment {
 #[async_trait]
 impl Equipment for NoEquipment {}
 
-/// The name of the slash command that a prompt is, if it is one.
+/// Returns the name of the slash command in a prompt, if the prompt is one.
 pub(crate) fn command_name(prompt: &[ContentBlock]) -> Option<&str> {
     let Some(ContentBlock::Text { text }) = prompt.first() else {
         return None;

@@ -1,4 +1,4 @@
-//! What can go wrong, by who hears of it: the front-end, the agent, or a tool.
+//! Errors, grouped by recipient: the front-end, the agent, or a tool.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use harn_model::{Actor, ControlResult, ErrorCategory, SessionId, WorkerId, Worke
 /// A session could not be created, opened, forked, closed or deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// It is not there.
+    /// The session does not exist.
     #[error("there is no session {0}")]
     NotFound(SessionId),
-    /// It belongs to another directory.
+    /// The session belongs to another directory.
     #[error("session {id} belongs to {}; open it from there", expected.display())]
     WrongCwd {
         /// The session.
@@ -19,16 +19,16 @@ pub enum SessionError {
         /// Its directory.
         expected: PathBuf,
     },
-    /// The directory cannot be a session's.
+    /// The directory cannot be a session's working directory.
     #[error("the working directory must be an absolute path to an existing directory")]
     BadCwd,
-    /// The place in a listing is none that was handed out.
+    /// The cursor is not one that a listing returned.
     #[error("the cursor is not one of this listing; begin again without one")]
     BadCursor,
-    /// The runtime is going down.
+    /// The runtime is shutting down.
     #[error("the agent is shutting down")]
     ShuttingDown,
-    /// The journal refused.
+    /// The journal returned an error.
     #[error(transparent)]
     Journal(JournalError),
 }
@@ -45,22 +45,22 @@ impl From<JournalError> for SessionError {
 /// A prompt was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
-    /// There is nothing in it.
+    /// The prompt has no content.
     #[error("the prompt is empty; send at least one content block")]
     Empty,
     /// The agent cannot take a block of this kind.
     #[error("this agent does not take {kind} blocks in a prompt")]
     Unsupported {
-        /// Which kind.
+        /// The kind of the block.
         kind: &'static str,
     },
-    /// Too many are waiting.
+    /// Too many prompts are waiting.
     #[error("{waiting} prompts are waiting already; wait for one to end")]
     QueueFull {
-        /// How many.
+        /// The number of waiting prompts.
         waiting: usize,
     },
-    /// The session is gone.
+    /// The session is closed.
     #[error("the session is closed")]
     Closed,
 }
@@ -68,54 +68,54 @@ pub enum PromptError {
 /// A mode or an option was not set.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// No such mode.
+    /// No mode has this id.
     #[error("there is no mode {given:?}; the modes are {known}")]
     UnknownMode {
-        /// What was asked for.
+        /// The requested mode.
         given: String,
-        /// What there is.
+        /// The known modes.
         known: String,
     },
-    /// No such option.
+    /// No option has this id.
     #[error("there is no option {given:?}; the options are {known}")]
     UnknownOption {
-        /// What was asked for.
+        /// The requested option.
         given: String,
-        /// What there is.
+        /// The known options.
         known: String,
     },
-    /// Not one of its values.
+    /// The option has no such value.
     #[error("{given:?} is not a value of {option}; its values are {known}")]
     UnknownValue {
         /// The option.
         option: String,
-        /// What was asked for.
+        /// The requested value.
         given: String,
-        /// What there is.
+        /// The known values.
         known: String,
     },
-    /// The session is gone.
+    /// The session is closed.
     #[error("the session is closed")]
     Closed,
 }
 
-/// Something that was wanted of a running session was not done.
+/// A request to a running session was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
-    /// Refused; the journal says so.
+    /// The request was refused; the journal has a record of it.
     #[error("{}", refusal(*.result, .owner.as_ref()))]
     Refused {
-        /// Why.
+        /// The reason.
         result: ControlResult,
-        /// Who wanted it.
+        /// The client that sent the request.
         actor: Actor,
-        /// Who may have it, where somebody else does.
+        /// The client that may do this, if it is another one.
         owner: Option<Actor>,
     },
-    /// What was said cannot be taken.
+    /// The content of the request is not acceptable.
     #[error("{0}")]
     Unfit(String),
-    /// The session is gone.
+    /// The session is closed.
     #[error("the session is closed")]
     Closed,
 }
@@ -142,57 +142,57 @@ fn refusal(result: ControlResult, owner: Option<&Actor>) -> String {
     text.to_owned()
 }
 
-/// A client was not attached, detached or heard of. Nothing was written about it.
+/// A client was not attached, detached or kept alive. The journal has no record of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LiveClientError {
-    /// Somebody else is in control.
+    /// Another client controls the session.
     #[error("{controller} controls the session")]
     ControllerExists {
-        /// Who.
+        /// The client in control.
         controller: String,
     },
-    /// No such client came through this connection.
+    /// No client of this name is attached through this connection.
     #[error("no client {client_id:?} is attached through this connection; attach it first")]
     NotAttached {
-        /// Its name.
+        /// The name of the client.
         client_id: String,
     },
-    /// The session has as many as it takes.
+    /// The session has reached its limit of clients.
     #[error("{limit} clients are on the session already, which is the limit")]
     TooMany {
-        /// How many it takes.
+        /// The maximum number of clients.
         limit: usize,
     },
-    /// They say more of themselves than can be told of all of them.
+    /// The clients' metadata is too large to be sent for all of them together.
     #[error("the metadata of all clients of the session together would be more than {limit} bytes")]
     TooMuchMetadata {
-        /// How much they may say.
+        /// The maximum number of bytes.
         limit: usize,
     },
-    /// The session is gone.
+    /// The session is closed.
     #[error("the session is closed")]
     Closed,
 }
 
-/// Somebody who is not in control wanted to drive. Nothing was done.
+/// A client that is not the controller tried to drive the session. Nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotInControl {
-    /// Somebody else is, or nobody.
+    /// Another client controls the session, or no client does.
     #[error("{}", not_in_control(.controller.as_deref()))]
     NotController {
-        /// Who is.
+        /// The controller, if there is one.
         controller: Option<String>,
     },
-    /// It is in control, and gave up saying anything to the agent.
+    /// The client is the controller, but gave up sending messages to the agent.
     #[error("{controller} controls the session without saying anything to the agent")]
     PromptInjectionOff {
-        /// Who is in control.
+        /// The client in control.
         controller: String,
     },
-    /// It is in control, and gave up answering questions.
+    /// The client is the controller, but gave up answering questions.
     #[error("{controller} controls the session without answering questions")]
     PermissionRoutingOff {
-        /// Who is in control.
+        /// The client in control.
         controller: String,
     },
 }
@@ -204,7 +204,7 @@ fn not_in_control(controller: Option<&str>) -> String {
     }
 }
 
-/// What ends an agent's turn early.
+/// An error that ends an agent's turn early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
     /// The turn was cancelled; stop as soon as possible.
@@ -213,26 +213,25 @@ pub enum AgentError {
     /// A tool was refused. Passed on with `?`, it ends the turn without failing it.
     #[error("{reason}")]
     Denied {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A person was asked and did not answer, or nobody could be asked. Passed on with `?`, it ends the turn
-    /// without failing it.
+    /// A person did not answer, or there was no person to ask. Passed on with `?`, it ends the turn without failing it.
     #[error("{reason}")]
     Unanswered {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A tool failed.
     #[error("{0}")]
     Tool(String),
-    /// Anything else.
+    /// Any other failure.
     #[error("{0}")]
     Failed(String),
 }
 
 impl AgentError {
-    /// An error with a message of the agent's own.
+    /// Returns an error with a message of the agent's own.
     pub fn failed(message: impl std::fmt::Display) -> Self {
         Self::Failed(message.to_string())
     }
@@ -250,76 +249,76 @@ impl From<HostError> for AgentError {
     }
 }
 
-/// An answer to what a person is asked did not count. Nothing was written about it.
+/// An answer to a person's question was rejected. The journal has no record of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HitlError {
-    /// Nobody is being asked this: it never was, or it is settled.
+    /// No such request is open: it never existed, or it is settled.
     #[error("nothing with the id {0:?} is waiting for an answer")]
     Unknown(String),
-    /// It is no answer to what was asked.
+    /// The answer does not fit the question.
     #[error("{0}")]
     Unfit(String),
-    /// They were not asked.
+    /// The person is not a reviewer of the request.
     #[error("{given:?} is not among the reviewers, who are {reviewers}")]
     NotAReviewer {
-        /// Who answered.
+        /// The person who answered.
         given: String,
-        /// Who may.
+        /// The people who may answer.
         reviewers: String,
     },
-    /// They have decided already, and count once.
+    /// The person has decided already, and counts once.
     #[error("{0:?} has decided already; others have to")]
     Twice(String),
-    /// The session is gone.
+    /// The session is closed.
     #[error("the session is closed")]
     Closed,
 }
 
-/// A worker was not started, triggered or ended. Nothing was written about it.
+/// A worker was not started, triggered or ended. The journal has no record of it.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The session has none of this name.
+    /// The session has no worker of this id.
     #[error("there is no worker {0} in this session")]
     Unknown(WorkerId),
-    /// It ends with its first cycle.
+    /// The worker ends with its first cycle.
     #[error("worker {0} was not started as retriggerable; start another one")]
     NotRetriggerable(WorkerId),
-    /// It is at work.
+    /// The worker is running.
     #[error("worker {0} is running; wait until it has finished")]
     Running(WorkerId),
-    /// Its life is over.
+    /// The worker has ended.
     #[error("worker {worker} has ended: {}", status.as_str())]
     Ended {
         /// The worker.
         worker: WorkerId,
-        /// How.
+        /// The status it ended with.
         status: WorkerStatus,
     },
-    /// Nothing was said where something must be.
+    /// A required text is blank.
     #[error("the worker's {0} is blank")]
     Blank(&'static str),
-    /// The session, or the one at the top with everyone below it, has as many at work as it may.
+    /// The session, or all sessions below the root session together, have reached the limit of running workers.
     #[error("{limit} workers are running already, which is the limit; wait for one to finish")]
     TooMany {
-        /// How many may run at once.
+        /// The maximum number of running workers.
         limit: usize,
     },
-    /// Workers have workers that have workers.
+    /// Workers are nested too deep.
     #[error("workers are nested {limit} deep already, which is the limit")]
     TooDeep {
-        /// How deep they may be nested.
+        /// The maximum depth.
         limit: usize,
     },
-    /// It would reach further than the session it works for.
+    /// The worker's directory is outside those of the session it works for.
     #[error("{} is outside the directories of the session; a worker works within them", .0.display())]
     Outside(PathBuf),
-    /// Somebody else has a turn running in its session.
+    /// A turn of another client runs in the worker's session.
     #[error("session {0} of the worker is in use; wait until its turn has ended")]
     SessionInUse(SessionId),
-    /// The turn was cancelled or has ended; workers run within one.
+    /// The turn was cancelled or has ended; workers run only within a turn.
     #[error("the turn is over")]
     TurnOver,
-    /// Its session could not be created or opened.
+    /// The worker's session could not be created or opened.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
@@ -333,23 +332,23 @@ impl From<WorkerError> for AgentError {
     }
 }
 
-/// What fails a tool call.
+/// An error that fails a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// What to tell the agent and the person.
+    /// The message for the agent and the person.
     pub message: String,
-    /// Which sort of failure.
+    /// The kind of failure.
     pub category: ErrorCategory,
 }
 
 impl ToolError {
-    /// The tool itself failed.
+    /// Returns a failure of the tool itself.
     pub fn new(message: impl std::fmt::Display) -> Self {
         Self::of(ErrorCategory::ToolError, message)
     }
 
-    /// A failure of this category.
+    /// Returns a failure of this category.
     pub fn of(category: ErrorCategory, message: impl std::fmt::Display) -> Self {
         Self {
             message: message.to_string(),
@@ -370,22 +369,22 @@ impl From<HostError> for ToolError {
     }
 }
 
-/// A file, a command or a tool of the host could not be had.
+/// A file, a command or a tool of the host was not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// This host does not offer it.
+    /// The host does not offer it.
     #[error("the host does not offer {0}")]
     Unsupported(&'static str),
-    /// It said no.
+    /// The host or the policy denied it.
     #[error("{0}")]
     Denied(String),
-    /// It did not answer in time.
+    /// The host did not answer in time.
     #[error("the host did not answer {0} in time")]
     TimedOut(&'static str),
-    /// It answered with an error.
+    /// The host answered with an error.
     #[error("the host answered: {0}")]
     Host(String),
-    /// It did not work out here.
+    /// The operation failed on this machine.
     #[error("{0}")]
     Failed(String),
 }

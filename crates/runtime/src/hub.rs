@@ -1,4 +1,4 @@
-//! The hub: which sessions are open, and how they are created, opened, forked, closed and deleted.
+//! The hub owns the list of open sessions; it creates, opens, forks, closes and deletes them.
 
 mod checks;
 mod children;
@@ -44,14 +44,14 @@ pub struct NewSession {
     pub additional_directories: Vec<PathBuf>,
 }
 
-/// The sessions of one agent, as a principal sees them: its own, and nothing of others. Cheap to clone.
+/// The sessions of one agent that belong to one principal. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<HubInner>,
     principal: Principal,
 }
 
-/// A hub as its own sessions know it: it may be gone.
+/// A session's weak reference to its hub, which may be dropped first.
 #[derive(Clone)]
 pub(crate) struct WeakHub(Weak<HubInner>, Principal);
 
@@ -62,7 +62,7 @@ impl WeakHub {
     }
 }
 
-/// Who works in a session, and for whom.
+/// The agent of a session, and the parent session of a worker.
 #[derive(Clone)]
 struct SessionAgent {
     agent: Arc<dyn Agent>,
@@ -77,14 +77,14 @@ struct HubInner {
     profile: Arc<AgentProfile>,
     /// A cell is filled once its session is open; a second opener waits for the first.
     live: Mutex<Option<HashMap<SessionId, SessionCell>>>,
-    /// How many connections have come.
+    /// The number of connections so far.
     connections: AtomicU64,
 }
 
 const INBOX: usize = 16;
 
 impl Hub {
-    /// A hub with no session open. Touches nothing on disk.
+    /// Returns a hub with no open session. Touches nothing on disk.
     #[must_use]
     pub fn new(config: HubConfig) -> Self {
         let profile = Arc::new(config.agent.profile());
@@ -99,34 +99,34 @@ impl Hub {
         }
     }
 
-    /// The same hub as somebody else sees it.
+    /// Returns the same hub for another principal.
     #[must_use]
     pub fn of(&self, principal: Principal) -> Self {
         let inner = self.inner.clone();
         Self { inner, principal }
     }
 
-    /// Whose sessions it shows.
+    /// Returns the principal whose sessions it shows.
     #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
 
-    /// A number for a connection that came, which no other one has.
+    /// Returns a unique number for a new connection.
     #[must_use]
     pub fn number_connection(&self) -> u64 {
         self.inner.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The absolute folder that stored paths of sessions, such as a worker's, are below; nothing where
-    /// sessions are not kept in files.
+    /// Returns the absolute folder that contains stored session paths, such as a worker's; `None` if sessions
+    /// are not stored in files.
     #[must_use]
     pub fn session_root(&self) -> Option<PathBuf> {
         let root = self.inner.config.store.root();
         root.filter(|root| root.is_absolute())
     }
 
-    /// What the agent says about itself.
+    /// Returns the agent's description of itself.
     #[must_use]
     pub fn profile(&self) -> &AgentProfile {
         &self.inner.profile
@@ -141,7 +141,7 @@ impl Hub {
         })
     }
 
-    /// Creates a session, with whatever `create` puts into its log.
+    /// Creates a session; `create` writes the start of its log.
     async fn create_as(
         &self,
         meta: SessionMeta,
@@ -160,7 +160,7 @@ impl Hub {
         self.fill(&id, cell, open).await
     }
 
-    /// Opens a session, or finds it open. With a `cwd`, it must be the session's own.
+    /// Opens a session, or returns it if it is open. A `cwd` must match the session's own.
     pub async fn open(
         &self,
         id: &SessionId,
@@ -169,7 +169,7 @@ impl Hub {
         self.open_as(id, cwd, self.own_role(), None).await
     }
 
-    /// Opens a session; where there is none and it says what a new one would be, creates it.
+    /// Opens a session. If it does not exist and `or_new` is given, creates it.
     fn open_as<'a>(
         &'a self,
         id: &'a SessionId,
@@ -184,7 +184,7 @@ impl Hub {
                     let (store, wanted) = (self.inner.config.store.clone(), id.clone());
                     let (principal, new) = (self.principal.clone(), or_new.clone());
                     let open = move || {
-                        // Before it is opened: not even its lock is anybody else's business.
+                        // Before the open: another principal must not even see the lock of this session.
                         check_own(&principal, &store.meta(&wanted)?)?;
                         store.open(&wanted)
                     };
@@ -192,7 +192,7 @@ impl Hub {
                     let found = blocking(move || match (open(), new) {
                         (Err(JournalError::NotFound(_)), Some(meta)) => {
                             match store.create(meta.clone()) {
-                                // Somebody else's, or another process was faster.
+                                // The session belongs to another principal, or another process created it first.
                                 Err(JournalError::Exists(_)) => open(),
                                 created => created.map(|log| OpenedLog {
                                     log,
@@ -205,14 +205,14 @@ impl Hub {
                         (found, _) => found,
                     });
                     let opened = found.await?;
-                    // Before it is served: a session that is refused must not stay open and locked.
+                    // Before the session starts: a refused session must not stay open and locked.
                     check_own_cwd(id, cwd, &opened.meta.directory)?;
                     let settled = settle_crash(&self.inner.config, opened)?;
                     Ok(self.serve(settled.meta, settled.log, settled.view, role))
                 };
                 let session = self.fill(id, cell, open).await?;
                 check_own(&self.principal, session.meta())?;
-                // Its task may have ended and not be forgotten yet.
+                // Its task may have ended without being removed from the list yet.
                 if session.is_closed() {
                     self.inner.forget_closed(id);
                     continue;
@@ -223,7 +223,7 @@ impl Hub {
         })
     }
 
-    /// The session if it is open here.
+    /// Returns the session if it is open here.
     #[must_use]
     pub fn live(&self, id: &SessionId) -> Option<Controller> {
         let live = lock(&self.inner.live);
@@ -231,7 +231,7 @@ impl Hub {
         session.filter(|session| !session.is_closed() && self.sees(session.meta()))
     }
 
-    /// Whether there is such a session that is the principal's own, open or not.
+    /// Whether this principal has such a session, open or not.
     pub async fn has(&self, id: &SessionId) -> bool {
         if self.live(id).is_some() {
             return true;
@@ -241,8 +241,8 @@ impl Hub {
         meta.is_ok_and(|meta| self.sees(&meta))
     }
 
-    /// Opens the session of this name, or creates it: for those who can work out what theirs is called.
-    /// One that exists works where it was created.
+    /// Opens the session of this id, or creates it, for clients that compute their session's id. An existing
+    /// session keeps its directory.
     pub async fn open_or_create(
         &self,
         id: &SessionId,
@@ -253,8 +253,8 @@ impl Hub {
         self.open_as(id, None, self.own_role(), Some(meta)).await
     }
 
-    /// Creates a session that begins with the history of another. A turn that is still running there is
-    /// left out, and so are its workers.
+    /// Creates a session that starts with the history of another. Leaves out a turn that still runs there,
+    /// and its workers.
     pub fn fork<'a>(
         &'a self,
         id: &'a SessionId,
@@ -272,7 +272,7 @@ impl Hub {
         })
     }
 
-    /// Closes a session: cancels its turn, settles it and gives its lock back. Not being open is fine.
+    /// Closes a session: cancels its turn, settles it and releases its lock. Does nothing if it is not open.
     pub async fn close(&self, id: &SessionId) {
         if let Some(session) = self.live(id) {
             session.close(true).await;
@@ -280,12 +280,12 @@ impl Hub {
         self.close_workers(id).await;
     }
 
-    /// Removes a session for good, and the sessions of its workers.
+    /// Removes a session permanently, and the sessions of its workers.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
         let (store, wanted) = (self.inner.config.store.clone(), id.clone());
         match blocking(move || store.meta(&wanted)).await {
             Ok(meta) => check_own(&self.principal, &meta)?,
-            // Whatever is left of it may be removed by whoever runs the process.
+            // The owner of the process may remove the remains of a session without readable metadata.
             Err(error) if !self.principal.is_owner() => return Err(error.into()),
             Err(_) => {}
         }
@@ -297,7 +297,7 @@ impl Hub {
         Ok(blocking(move || store.delete(&id)).await?)
     }
 
-    /// Closes every session, whoever's it is, and opens none any more.
+    /// Closes the sessions of all principals and rejects any further open.
     pub fn shutdown(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let live = lock(&self.inner.live).take().unwrap_or_default();
@@ -305,7 +305,7 @@ impl Hub {
         })
     }
 
-    /// The agent that serves every session, working for nobody but its client.
+    /// Returns the agent that serves every session, with no parent.
     fn own_role(&self) -> SessionAgent {
         SessionAgent {
             agent: self.inner.config.agent.clone(),
@@ -339,7 +339,7 @@ impl Hub {
         }
     }
 
-    /// Whether a session is the principal's own.
+    /// Whether this principal owns a session.
     fn sees(&self, meta: &SessionMeta) -> bool {
         self.principal.owns(meta.principal.as_deref())
     }
@@ -421,7 +421,7 @@ impl Hub {
 }
 
 impl HubInner {
-    /// Every session that is open, whoever's it is.
+    /// Returns the open sessions of all principals.
     fn open_sessions(&self) -> Vec<Controller> {
         let live = lock(&self.live);
         let cells = live.iter().flat_map(|live| live.values());
@@ -429,10 +429,10 @@ impl HubInner {
         open.filter(|session| !session.is_closed()).collect()
     }
 
-    /// Forgets a session that could not be opened, unless somebody else is still trying.
+    /// Removes a session that could not be opened, unless another caller is still opening it.
     fn forget_empty(&self, id: &SessionId, cell: SessionCell) {
         let mut live = lock(&self.live);
-        // Under the lock, so that of several who give up at once the last one sees that it is.
+        // Under the lock, so that the last of several failing callers sees that it is the last.
         drop(cell);
         let is_empty = |held: &SessionCell| Arc::strong_count(held) == 1 && held.get().is_none();
         if let Some(live) = live.as_mut()
@@ -442,7 +442,7 @@ impl HubInner {
         }
     }
 
-    /// Forgets a session whose task has ended; not one that was opened after it.
+    /// Removes a session whose task has ended, but not one that was opened after it.
     fn forget_closed(&self, id: &SessionId) {
         let is_closed = |cell: &SessionCell| cell.get().is_some_and(Controller::is_closed);
         if let Some(live) = lock(&self.live).as_mut()
@@ -460,7 +460,7 @@ fn create_empty(config: &HubConfig, meta: SessionMeta) -> Result<CreatedLog, Jou
     Ok((log, meta, SessionView::default()))
 }
 
-/// Closes sessions side by side, without a word of it in their journals.
+/// Closes sessions concurrently, without an event in their journals.
 async fn close_all(sessions: impl Iterator<Item = Controller>) {
     let mut closing = tokio::task::JoinSet::new();
     for session in sessions {

@@ -1,8 +1,8 @@
-//! What runs an agent: sessions, turns, asks and subscriptions.
+//! The runtime of an agent: sessions, turns, permission questions and subscriptions.
 //!
 //! One task owns one session; it appends an event to the journal, then publishes it. Front-ends drive a
-//! session through a [`Controller`] and watch it through a [`Subscription`]; nothing here knows a wire,
-//! writes to stdout or opens a file other than through the journal.
+//! session through a [`Controller`] and watch it through a [`Subscription`]. This crate contains no wire
+//! protocol, never writes to stdout and opens no file except through the journal.
 
 mod agent;
 mod boxed;

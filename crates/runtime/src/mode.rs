@@ -1,4 +1,4 @@
-//! The session modes, as front-ends show them. What a mode means is the policy's.
+//! The session modes, as front-ends show them. The policy defines what a mode means.
 
 use harn_model::Mode;
 use harn_policy::SessionMode;
@@ -7,12 +7,12 @@ use harn_policy::SessionMode;
 pub const ASK_MODE: &str = "ask";
 /// Refuses anything that is not read-only, without asking.
 pub const READ_ONLY_MODE: &str = "read-only";
-/// Changes the workspace's files unasked.
+/// Changes the workspace's files without asking.
 pub const ACCEPT_EDITS_MODE: &str = "accept-edits";
-/// Does unasked what stays in the workspace.
+/// Acts without asking inside the workspace.
 pub const AUTO_MODE: &str = "auto";
 
-/// All modes, the default first.
+/// Returns all modes, the default first.
 #[must_use]
 pub fn modes() -> Vec<Mode> {
     SessionMode::ALL

@@ -1,4 +1,4 @@
-//! The world, as far as the runtime needs it: time and names. Passed in, so that tests pass fakes.
+//! The runtime's ports to the outside: time and ids. The caller passes them in, so tests can pass fakes.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use harn_model::Timestamp;
 
 /// Reads the time. Waiting goes through tokio, whose clock tests can pause.
 pub trait Clock: Send + Sync + 'static {
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     fn now(&self) -> Timestamp;
 
-    /// Time that only moves forward, from an arbitrary start.
+    /// Returns monotonic time, from an arbitrary start.
     fn elapsed(&self) -> Duration;
 }
 
-/// What an id is for.
+/// The kind of thing that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IdKind {
     /// A session; must be 1 to 128 letters, digits, `-` or `_`.
@@ -32,12 +32,12 @@ pub enum IdKind {
     Handoff,
     /// A reminder.
     Reminder,
-    /// A control: something that was wanted of a running session.
+    /// A control: a request to a running session.
     Control,
 }
 
-/// Mints ids that nothing else has.
+/// Mints unique ids.
 pub trait IdSource: Send + Sync + 'static {
-    /// A fresh id.
+    /// Returns a fresh id.
     fn mint(&self, kind: IdKind) -> String;
 }

@@ -1,4 +1,4 @@
-//! How an agent asks a person: described step by step, put with `ask`.
+//! Builders for an agent's requests to a person; `ask` sends them.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::{
     turn::{TurnItem, TurnParts},
 };
 
-/// How long anything waits for a person unless it says otherwise.
+/// How long a request waits for a person by default.
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl TurnContext {
-    /// Begins to describe a question with an answer.
+    /// Starts the description of a question with an answer.
     ///
     /// ```
     /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
@@ -36,7 +36,7 @@ impl TurnContext {
         QuestionBuilder(HitlDraft::new(self, HitlKind::Question, prompt.into()))
     }
 
-    /// Begins to describe something that somebody has to approve.
+    /// Starts the description of an action that a person must approve.
     ///
     /// ```
     /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
@@ -58,18 +58,18 @@ impl TurnContext {
         ApprovalBuilder::new(self, HitlKind::Approval, action.into())
     }
 
-    /// Begins to describe something that several people have to approve, at least two.
+    /// Starts the description of an action that several people must approve, at least two.
     pub fn dual_control(&self, action: impl Into<String>) -> ApprovalBuilder {
         ApprovalBuilder::new(self, HitlKind::DualControl, action.into())
     }
 
-    /// Begins to call somebody who takes over.
+    /// Starts the description of an escalation to a person who takes over.
     pub fn escalation(&self, reason: impl Into<String>) -> EscalationBuilder {
         EscalationBuilder(HitlDraft::new(self, HitlKind::Escalation, reason.into()))
     }
 }
 
-/// What all kinds have: the request, which gets its name and its times when it is put.
+/// The part that all kinds share: the request, which gets its id and its times when it is sent.
 struct HitlDraft {
     cx: TurnContext,
     deadline: Duration,
@@ -105,7 +105,7 @@ impl HitlDraft {
         }
     }
 
-    /// Puts the question, with what its kind has of its own, and waits for the end of it.
+    /// Sends the request, completed by its kind, and waits for its end.
     async fn put(
         self,
         complete: impl FnOnce(&mut HitlRequest, &TurnParts),
@@ -127,7 +127,7 @@ impl HitlDraft {
         self.cx
             .push(TurnItem::Hitl(Box::new(request), reply))
             .await?;
-        // A dropped reply means that the turn was settled without us.
+        // A dropped reply means that the runtime settled the turn.
         end.await.map_err(|_| AgentError::Cancelled)
     }
 }
@@ -137,31 +137,31 @@ impl HitlDraft {
 pub struct QuestionBuilder(HitlDraft);
 
 impl QuestionBuilder {
-    /// More about it.
+    /// Adds details.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.0.request.detail = Some(detail.into());
         self
     }
 
-    /// What may be answered. Without choices, anything.
+    /// Sets the possible answers. Without choices, any answer is possible.
     pub fn choices<T: Into<String>>(mut self, choices: impl IntoIterator<Item = T>) -> Self {
         self.0.request.choices = distinct(choices);
         self
     }
 
-    /// What counts where nobody answers; one of the choices, if there are any.
+    /// Sets the answer that applies if no person answers; one of the choices, if there are any.
     pub fn default(mut self, answer: impl Into<String>) -> Self {
         self.0.request.default = Some(answer.into());
         self
     }
 
-    /// How long to wait for an answer; a day unless it is said.
+    /// Sets how long to wait for an answer; a day by default.
     pub fn deadline(mut self, wait: Duration) -> Self {
         self.0.deadline = wait;
         self
     }
 
-    /// Puts the question and waits for the answer. Without one, and without a default, this returns
+    /// Sends the question and waits for the answer. Without an answer or a default, returns
     /// [`AgentError::Unanswered`]: passed on with `?`, it ends the turn without failing it, and the person
     /// may answer with the next prompt.
     pub async fn ask(self) -> Result<Answer, AgentError> {
@@ -178,7 +178,7 @@ impl QuestionBuilder {
     }
 }
 
-/// Something to be approved that has been described but not asked about.
+/// An approval that has been described but not requested.
 #[must_use = "an approval is asked for by `ask`"]
 pub struct ApprovalBuilder {
     draft: HitlDraft,
@@ -197,19 +197,19 @@ impl ApprovalBuilder {
         }
     }
 
-    /// More about it.
+    /// Adds details.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.draft.request.detail = Some(detail.into());
         self
     }
 
-    /// With what it would be done; shown to whoever decides, so without secrets.
+    /// Sets the arguments of the action; the reviewers see them, so they must contain no secrets.
     pub fn args(mut self, args: Value) -> Self {
         self.args = args;
         self
     }
 
-    /// Something to look at before deciding, such as `("workspace_path", "deploy.toml")`.
+    /// Adds evidence for the reviewers, such as `("workspace_path", "deploy.toml")`.
     pub fn evidence(mut self, kind: impl Into<String>, reference: impl Into<String>) -> Self {
         self.evidence.push(ApprovalEvidence {
             kind: kind.into(),
@@ -219,17 +219,17 @@ impl ApprovalBuilder {
         self
     }
 
-    /// What it needs, as `capability.operation`.
+    /// Sets the required capabilities, as `capability.operation`.
     pub fn capabilities<T: Into<String>>(mut self, all: impl IntoIterator<Item = T>) -> Self {
         self.capabilities = distinct(all);
         self
     }
 
-    /// Who may decide. Without names, anybody who can be asked.
+    /// Sets who may decide. Without names, any person may.
     pub fn reviewers<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
         let reviewers = &mut self.draft.request.reviewers;
         reviewers.clear();
-        // Twice the same person would be a quorum that nobody can reach.
+        // A person listed twice could make the quorum unreachable.
         for name in distinct(names) {
             if !reviewers.iter().any(|kept| same_reviewer(kept, &name)) {
                 reviewers.push(name);
@@ -238,19 +238,19 @@ impl ApprovalBuilder {
         self
     }
 
-    /// How many different people have to agree: one for an approval, two for dual control, or more.
+    /// Sets how many different people must agree: at least one for an approval, two for dual control.
     pub fn quorum(mut self, people: u64) -> Self {
         self.draft.request.quorum = people;
         self
     }
 
-    /// How long to wait for a verdict; a day unless it is said.
+    /// Sets how long to wait for a verdict; a day by default.
     pub fn deadline(mut self, wait: Duration) -> Self {
         self.draft.deadline = wait;
         self
     }
 
-    /// Asks and waits for the verdict: enough have agreed, or one has refused. Without a verdict this
+    /// Sends the request and waits for the verdict: enough people agreed, or one refused. Without a verdict,
     /// returns [`AgentError::Unanswered`], which is no approval.
     pub async fn ask(self) -> Result<Verdict, AgentError> {
         let Self {
@@ -296,37 +296,37 @@ impl ApprovalBuilder {
     }
 }
 
-/// A call for somebody who takes over, described but not made.
+/// An escalation to a person who takes over, described but not sent.
 #[must_use = "an escalation is made by `ask`"]
 pub struct EscalationBuilder(HitlDraft);
 
 impl EscalationBuilder {
-    /// More about it.
+    /// Adds details.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.0.request.detail = Some(detail.into());
         self
     }
 
-    /// Who should take over: a person or a role.
+    /// Sets who should take over: a person or a role.
     pub fn to(mut self, whom: impl Into<String>) -> Self {
         self.0.request.to = Some(whom.into());
         self
     }
 
-    /// How long to wait for somebody; a day unless it is said.
+    /// Sets how long to wait for a person; a day by default.
     pub fn deadline(mut self, wait: Duration) -> Self {
         self.0.deadline = wait;
         self
     }
 
-    /// Calls, and waits until somebody accepts or declines. Without either this returns
+    /// Sends the escalation and waits until a person accepts or declines. Without either, returns
     /// [`AgentError::Unanswered`].
     pub async fn ask(self) -> Result<Takeover, AgentError> {
         Takeover::of(self.0.put(|_, _| ()).await?)
     }
 }
 
-/// How many have to agree at least.
+/// Returns the minimum quorum of a kind.
 fn least(kind: HitlKind) -> u64 {
     match kind {
         HitlKind::DualControl => 2,
@@ -334,7 +334,7 @@ fn least(kind: HitlKind) -> u64 {
     }
 }
 
-/// In the order they were given, each once, and none that is blank.
+/// Returns the values in order, without blanks and duplicates.
 fn distinct<T: Into<String>>(all: impl IntoIterator<Item = T>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for one in all {

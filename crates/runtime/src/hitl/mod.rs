@@ -1,8 +1,8 @@
-//! Asking a person: questions, approvals, dual control and escalations.
+//! Requests to a person: questions, approvals, dual control and escalations.
 //!
-//! One mechanism for all of them: an event for the question, one for each answer, and exactly one for its
-//! end. What is open belongs to the turn that asks, in the session's task; a worker's goes up to the
-//! session at the top, where somebody can be asked. No wire is known here.
+//! All kinds share one mechanism: an event for the request, one for each answer, and exactly one for its end.
+//! The session task stores the open requests of the turn that sent them; a worker's requests are relayed to
+//! the root session, which has clients to ask. This module contains no wire protocol.
 
 mod ask;
 mod open;
@@ -11,7 +11,7 @@ mod outcome;
 pub use ask::{ApprovalBuilder, EscalationBuilder, QuestionBuilder};
 pub use outcome::{Answer, Takeover, Verdict};
 
-/// The examples of the page about it, so that they compile.
+/// Compiles the examples of the guide as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/hitl.md")]
 struct HitlGuide;

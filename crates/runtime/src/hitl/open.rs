@@ -1,4 +1,4 @@
-//! What is open in a turn, and what an answer comes to: each is checked, and counted once.
+//! The open requests of a turn, and their answers: each answer is checked and counted once.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,13 +10,13 @@ use crate::{
     session::{expiry, first_expired},
 };
 
-/// How something that a person was asked ended.
+/// How a request to a person ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum HitlEnd {
-    /// With these answers, the last of which decided.
+    /// Answered; the last response decided.
     Answered(Vec<HitlResponse>),
     Unanswered {
-        /// As it is told.
+        /// As published in the event.
         outcome: HitlOutcome,
         reason: String,
     },
@@ -52,23 +52,23 @@ impl HitlEnd {
     }
 }
 
-/// What came of an answer that fits.
+/// The effect of a valid answer.
 pub(crate) enum ResponseTally {
     Wait,
-    /// It was the last.
+    /// It was the last answer needed.
     Done(PendingHitl),
 }
 
-/// Something a person is being asked.
+/// An open request to a person.
 pub(crate) struct PendingHitl {
     pub(crate) request: Arc<HitlRequest>,
     pub(crate) counted: Vec<HitlResponse>,
     pub(crate) reply: oneshot::Sender<HitlEnd>,
-    /// None where somebody else watches the clock.
+    /// `None` if another session watches the deadline.
     expires: Option<Instant>,
 }
 
-/// Everything that is open in a turn, by id.
+/// All open requests of a turn, by id.
 #[derive(Default)]
 pub(crate) struct OpenHitl {
     pending: BTreeMap<String, PendingHitl>,
@@ -105,13 +105,13 @@ impl OpenHitl {
         std::mem::take(&mut self.pending).into_values().collect()
     }
 
-    /// Waits until nobody has answered something in time; for ever where nothing is open. Cancel safe.
+    /// Waits until a request passes its deadline and returns its id; forever if none is open. Cancel safe.
     pub(crate) async fn overdue(&self) -> String {
         let pending = self.pending.iter();
         first_expired(pending.map(|(id, one)| (one.expires, id))).await
     }
 
-    /// Counts an answer, if it is one.
+    /// Counts an answer if it is valid.
     pub(crate) fn count(&mut self, response: &HitlResponse) -> Result<ResponseTally, HitlError> {
         let id = &response.request_id;
         let unknown = || HitlError::Unknown(id.clone());
@@ -127,9 +127,9 @@ impl OpenHitl {
         pending.counted.push(response.clone());
         let count = u64::try_from(pending.counted.len()).unwrap_or(u64::MAX);
         let done = match request.kind {
-            // Whoever is the first to answer has answered.
+            // The first answer decides.
             HitlKind::Question | HitlKind::Escalation => true,
-            // One refusal is enough; of those who agree, so many are needed.
+            // One refusal decides; an approval needs the quorum.
             HitlKind::Approval | HitlKind::DualControl => {
                 response.approved == Some(false) || count >= request.quorum
             }
@@ -145,7 +145,7 @@ impl OpenHitl {
     }
 }
 
-/// Whether an answer fits what was asked, and comes from somebody who may give it.
+/// Checks that an answer fits the request and that its author may give it.
 fn check(request: &HitlRequest, response: &HitlResponse) -> Result<(), HitlError> {
     let given = [
         ("answer", response.answer.is_some()),

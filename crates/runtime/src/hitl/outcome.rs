@@ -1,4 +1,4 @@
-//! What an agent gets for what it asked.
+//! The results that an agent receives for its requests.
 
 use harn_model::HitlResponse;
 use serde_json::Value;
@@ -6,42 +6,42 @@ use serde_json::Value;
 use super::HitlEnd;
 use crate::AgentError;
 
-/// What was answered to a question.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The answer; one of the choices, if there were any.
     pub value: Value,
-    /// Who gave it, where they said so; nobody gave a default.
+    /// The person who answered, if given; `None` for a default.
     pub reviewer: Option<String>,
-    /// Whether nobody answered, and this is the question's default.
+    /// Whether no person answered and this is the question's default.
     pub is_default: bool,
 }
 
-/// Whether something was approved.
+/// The result of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "what was not approved must not be done"]
 pub struct Verdict {
-    /// Whether it was.
+    /// Whether it was approved.
     pub approved: bool,
-    /// Who decided: everybody who agreed, or who refused.
+    /// The people who decided: all who agreed, or the one who refused.
     pub reviewers: Vec<String>,
-    /// What the last of them said about it.
+    /// The reason that the last of them gave.
     pub reason: Option<String>,
 }
 
-/// Whether somebody takes over.
+/// The result of an escalation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Takeover {
-    /// Whether they do.
+    /// Whether a person takes over.
     pub accepted: bool,
-    /// Who.
+    /// The person who answered.
     pub by: String,
-    /// What they said about it.
+    /// The reason that the person gave.
     pub reason: Option<String>,
 }
 
 impl Answer {
-    /// The answer as text.
+    /// Returns the answer as text.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.value {
@@ -70,7 +70,7 @@ impl Answer {
 }
 
 impl Verdict {
-    /// Goes on only with an approval; a refusal becomes [`AgentError::Denied`].
+    /// Returns the verdict if it is an approval; a refusal becomes [`AgentError::Denied`].
     pub fn granted(self) -> Result<Self, AgentError> {
         if self.approved {
             return Ok(self);
@@ -83,7 +83,7 @@ impl Verdict {
 
     pub(super) fn of(end: HitlEnd) -> Result<Self, AgentError> {
         let counted = counted(end)?;
-        // The last one decides: it refuses, or it is the one that was still missing.
+        // The last response decides: it refuses, or it completes the quorum.
         let approved = counted
             .last()
             .is_some_and(|last| last.approved == Some(true));
@@ -109,7 +109,7 @@ impl Takeover {
     }
 }
 
-/// The answers that counted; an error where there are none.
+/// Returns the counted answers; an error if there are none.
 fn counted(end: HitlEnd) -> Result<Vec<HitlResponse>, AgentError> {
     match end {
         HitlEnd::Answered(counted) => Ok(counted),

@@ -1,19 +1,19 @@
-//! How long a host may take to answer. Front-ends and tools read these times here and define none of their own.
+//! The time limits for a host's answers. Front-ends and tools use these limits and define none of their own.
 
 use std::{future::Future, time::Duration};
 
 use crate::HostError;
 
-/// How long a host may take to answer. Some hosts never answer requests that they do not know.
+/// The time limits for a host's answers. Some hosts never answer requests that they do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostDeadlines {
-    /// A call, behind which a command may run or a person may be asked.
+    /// For a call, which may run a command or ask a person.
     pub call: Duration,
-    /// Any other request but the end of a terminal's command.
+    /// For any other request, except the wait for a terminal's command to end.
     pub request: Duration,
-    /// A list, the operations or a ranking that a turn waits for.
+    /// For a list, the operations or a ranking that a turn waits for.
     pub list: Duration,
-    /// A skill that a turn waits for.
+    /// For a skill that a turn waits for.
     pub skill: Duration,
 }
 
@@ -29,7 +29,7 @@ impl Default for HostDeadlines {
 }
 
 impl HostDeadlines {
-    /// The same time for every request. A turn does not wait longer than usual for what it begins with.
+    /// Returns one limit for every request, but no more than the default for requests at the start of a turn.
     #[must_use]
     pub fn all(limit: Duration) -> Self {
         let usual = Self::default();

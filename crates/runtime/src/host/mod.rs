@@ -1,7 +1,7 @@
-//! The host port: files, commands and tools that an agent uses through whoever offers them.
+//! The host port: files, commands and tools that an agent uses through a client or this machine.
 //!
-//! A front-end implements [`HostPort`] for its client, the tools room implements it for this machine;
-//! [`Host`] asks the client first where it offers the thing and falls back to this machine.
+//! A front-end implements [`HostPort`] for its client, the `tools` crate implements it for this machine.
+//! [`Host`] uses the client where it offers the operation and falls back to this machine.
 
 mod deadlines;
 mod port;
@@ -29,19 +29,19 @@ use crate::{
     turn::TurnPipe,
 };
 
-/// The operation by which a client runs commands.
+/// The client's operation that runs commands.
 const EXEC: &str = "process.exec";
 
 pub use deadlines::{HostDeadlines, answer_within};
 pub(crate) use port::quoted_line;
 pub use port::{CommandExit, CommandSink, CommandSpec, HostOffers, HostPort, NoHost};
 
-/// Says which files may be read. Looks at the disk where there are rules: ask it where blocking is fine.
+/// Decides which files may be read. Reads the disk if there are rules: call it only where blocking is allowed.
 #[derive(Clone)]
 pub struct ReadFilter(Option<Arc<SharedSession>>);
 
 impl ReadFilter {
-    /// Whether this file may be read without asking anybody.
+    /// Whether this file may be read without a permission question.
     #[must_use]
     pub fn allows(&self, path: &Path) -> bool {
         let Some(acting) = &self.0 else {
@@ -55,23 +55,22 @@ impl ReadFilter {
     }
 }
 
-/// The host of one turn: the client's where it offers something, else this machine's. Cheap to clone;
+/// The host of one turn: the client's operations where it offers them, else this machine's. Cheap to clone;
 /// its futures own what they need.
 ///
-/// The one of a turn reads; that of a tool call that may run also does what the call declared, and nothing
-/// else.
+/// The host of a turn only reads; the host of an allowed tool call also does what the call declared, and nothing else.
 #[derive(Clone)]
 pub struct Host {
     /// The session that acts.
     acting: Arc<SharedSession>,
-    /// What the agent said before it asks the client for something is written first.
+    /// Flushed before a request to the client, so that the agent's earlier events are written first.
     pipe: Arc<TurnPipe>,
     cancel: CancellationToken,
     permit: Arc<CallPermit>,
 }
 
 impl Host {
-    /// Operations of clients that change nothing, whoever has them.
+    /// Operations of clients that are read-only on every client.
     pub const INQUIRIES: [&str; 3] = [
         "process.list_shells",
         "process.get_default_shell",
@@ -91,7 +90,7 @@ impl Host {
         }
     }
 
-    /// The same host, for a call that may run.
+    /// Returns the same host for an allowed call.
     pub(crate) fn permitted(&self, permit: CallPermit) -> Self {
         Self {
             permit: Arc::new(permit),
@@ -99,36 +98,35 @@ impl Host {
         }
     }
 
-    /// The call has ended.
+    /// Ends the permit when the call ends.
     pub(crate) fn end_permit(&self) {
         self.permit.end();
     }
 
-    /// What the client offers, without the fallback.
+    /// Returns what the client offers, without the fallback.
     #[must_use]
     pub fn client_offers(&self) -> HostOffers {
         self.client().offers()
     }
 
-    /// The session that clients know: the one at the top, and no worker's.
+    /// Returns the session that clients know: the root session, never a worker's.
     fn session(&self) -> &SessionId {
         &self.acting.root().meta.thread_id
     }
 
-    /// Whoever is in control of the session that clients know, also where that changed since the turn
-    /// began.
+    /// Returns the current controller's host of the root session, even if control changed since the turn started.
     fn client(&self) -> Arc<dyn HostPort> {
         lock(&self.acting.root().host).clone()
     }
 
-    /// `path` as an absolute path, relative ones taken from the session's directory.
+    /// Returns `path` as an absolute path; relative paths start at the session's directory.
     #[must_use]
     pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
         self.acting.cwd.join(path)
     }
 
-    /// Where a path leads that is to be read. One that the call did not declare is asked about as if a
-    /// tool read it.
+    /// Resolves a path for reading. A path that the call did not declare is judged as a plain read and
+    /// refused unless the rules allow it.
     async fn readable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
         let untold = HostError::Denied(format!("{}: nobody can tell", path.display()));
         let found = self
@@ -149,14 +147,14 @@ impl Host {
         found.place.ok_or(untold)
     }
 
-    /// Where a path leads that is to be written.
+    /// Resolves a path for writing.
     async fn writable(&self, path: PathBuf) -> Result<RootedPath, HostError> {
         self.going_on()?;
         self.looked(move |permit, acting| permit.write(acting, &path))
             .await
     }
 
-    /// Refuses what a turn that was cancelled, or has ended, would still do.
+    /// Refuses operations of a turn that was cancelled or has ended.
     fn going_on(&self) -> Result<(), HostError> {
         if self.cancel.is_cancelled() || self.pipe.is_closed() {
             return Err(HostError::Denied("the turn is over".to_owned()));
@@ -164,7 +162,7 @@ impl Host {
         Ok(())
     }
 
-    /// Looks at the disk, so not on this thread.
+    /// Runs `look` on a blocking thread, because it reads the disk.
     async fn looked<T: Send + 'static>(
         &self,
         look: impl FnOnce(&CallPermit, &SharedSession) -> Result<T, HostError> + Send + 'static,
@@ -175,7 +173,7 @@ impl Host {
         looked.await.unwrap_or_else(|_| Err(interrupted()))
     }
 
-    /// Which files of the session's directories may be read, for who looks at many of them.
+    /// Returns which files of the session's directories may be read, for callers that check many files.
     pub async fn read_filter(&self) -> ReadFilter {
         let acting = self.acting.clone();
         let ruled = tokio::task::spawn_blocking(move || {
@@ -230,8 +228,8 @@ impl Host {
         host.run(self.session(), spec, sink).await
     }
 
-    /// Has the client run the command that the call declared with its operation `process.exec`: for those that
-    /// have no terminal. Nothing is heard of it before it has ended.
+    /// Runs the declared command with the client's operation `process.exec`, for clients that have no
+    /// terminal. Returns output only after the command has ended.
     pub async fn exec(
         &self,
         spec: CommandSpec,
@@ -257,7 +255,7 @@ impl Host {
         serde_json::from_value(answer).map_err(unclear)
     }
 
-    /// Calls the tool of the client that the call is about.
+    /// Calls the client's tool that the call declared.
     pub fn call_tool<N: Into<String>>(
         &self,
         name: N,
@@ -267,14 +265,14 @@ impl Host {
         async move {
             this.going_on()?;
             this.permit.call(&name, &args)?;
-            // Tools are the client's alone.
+            // Only the client has tools.
             let host = this.pick(|_| true).await?;
             host.call_tool(this.session(), &name, args).await
         }
     }
 
-    /// Asks the client, or this machine where the client has no operations, for the operation that the call is
-    /// about; see [`HostPort::host_call`].
+    /// Calls the operation that the call declared on the client, or on this machine if the client has no
+    /// operations; see [`HostPort::host_call`].
     pub fn call<N: Into<String>>(
         &self,
         operation: N,
@@ -297,8 +295,8 @@ impl Host {
         }
     }
 
-    /// The arguments of `process.exec` for this machine: with a directory that the call may run in, and without
-    /// variables, which could change what the command does after it was judged.
+    /// Returns the arguments of `process.exec` for this machine: with a permitted directory, and without
+    /// variables, which could change the effect of the command after it was judged.
     fn exec_on_this_machine(&self, args: Value) -> Result<Value, HostError> {
         let misfit = |error| HostError::Failed(format!("the arguments of {EXEC}: {error}"));
         let mut exec: ProcessExec = serde_json::from_value(args).map_err(misfit)?;
@@ -315,9 +313,8 @@ impl Host {
         serde_json::to_value(exec).map_err(misfit)
     }
 
-    /// Asks for an operation that changes nothing, without a tool call: one of [`Host::INQUIRIES`]. It goes to the
-    /// client, or to this machine where the client has no operations. Judged as reading; what would have to be
-    /// asked about is refused.
+    /// Calls a read-only operation without a tool call: one of [`Host::INQUIRIES`], on the client, or on this machine
+    /// if the client has no operations. Judged as a read; refused if it would need a permission question.
     pub async fn inquire(&self, operation: &str, args: Value) -> Result<Value, HostError> {
         if !Self::INQUIRIES.contains(&operation) {
             let why = "it may change something; start a tool call for it";
@@ -337,35 +334,35 @@ impl Host {
         self.while_turn_goes_on(answer).await
     }
 
-    /// The tools that the client has for agents.
+    /// Returns the tools that the client has for agents.
     pub async fn list_tools(&self) -> Result<Vec<HostTool>, HostError> {
         let host = self.lender("tools").await?;
         self.while_turn_goes_on(host.list_tools(self.session()))
             .await
     }
 
-    /// Which operations the client has.
+    /// Returns the operations that the client has.
     pub async fn capabilities(&self) -> Result<HostCapabilities, HostError> {
         let host = self.lender("operations").await?;
         self.while_turn_goes_on(host.capabilities(self.session()))
             .await
     }
 
-    /// The skills that the client has.
+    /// Returns the skills that the client has.
     pub async fn list_skills(&self) -> Result<Vec<SkillRef>, HostError> {
         let host = self.lender("skills").await?;
         self.while_turn_goes_on(host.list_skills(self.session()))
             .await
     }
 
-    /// A skill of the client, whole.
+    /// Returns a skill of the client with its content.
     pub async fn fetch_skill(&self, id: &str) -> Result<HostSkill, HostError> {
         let host = self.lender("skills").await?;
         self.while_turn_goes_on(host.fetch_skill(self.session(), id))
             .await
     }
 
-    /// Has the client rank skills.
+    /// Requests a ranking of skills from the client.
     pub async fn match_skills(
         &self,
         request: SkillMatchRequest,
@@ -375,7 +372,7 @@ impl Host {
             .await
     }
 
-    /// The client, to be asked about what it lends, which changes nothing.
+    /// Returns the client for read-only requests about what it lends.
     async fn lender(&self, what: &'static str) -> Result<Arc<dyn HostPort>, HostError> {
         self.going_on()?;
         if !self.client_offers().tools {
@@ -384,7 +381,7 @@ impl Host {
         self.pick(|o| o.tools).await
     }
 
-    /// Waits for an answer for as long as the turn goes on.
+    /// Waits for an answer until the turn is cancelled.
     async fn while_turn_goes_on<T>(
         &self,
         answer: impl Future<Output = Result<T, HostError>>,
@@ -396,7 +393,7 @@ impl Host {
         }
     }
 
-    /// Whom to ask. The client is asked once everything the agent said before is written, so that a
+    /// Returns the host to use. Before it returns the client, it flushes the agent's events, so that a
     /// request cannot overtake the call it belongs to.
     async fn pick(
         &self,

@@ -1,4 +1,4 @@
-//! Who offers files, commands and tools: the port a front-end implements for its client and the tools room
+//! The port for files, commands and tools, which a front-end implements for its client and the `tools` crate
 //! for this machine.
 
 use std::{borrow::Cow, path::PathBuf};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::HostError;
 
-/// What a host offers.
+/// The operations that a host offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOffers {
     /// Reading text files.
@@ -23,7 +23,7 @@ pub struct HostOffers {
     pub terminal: bool,
     /// Tools and operations of its own.
     pub tools: bool,
-    /// Files that are those of this machine: what is not on this disk, it does not have either.
+    /// Whether its files are those of this machine, so that a file missing on this disk is missing there too.
     pub same_machine: bool,
 }
 
@@ -34,14 +34,14 @@ pub struct CommandSpec {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Where it runs.
+    /// The directory it runs in.
     pub cwd: PathBuf,
-    /// How much of its output is kept, counted from the end.
+    /// How many bytes of its output are retained, counted from the end.
     pub output_limit: usize,
 }
 
 impl CommandSpec {
-    /// A line for the shell.
+    /// Returns a command that runs a line in the shell.
     pub fn shell(line: impl Into<String>, cwd: impl Into<PathBuf>, output_limit: usize) -> Self {
         Self {
             program: "/bin/sh".to_owned(),
@@ -51,7 +51,7 @@ impl CommandSpec {
         }
     }
 
-    /// The command as a line: what the shell is given, or the words one by one.
+    /// Returns the command as a line: the shell's argument, or the quoted words.
     #[must_use]
     pub fn line(&self) -> Cow<'_, str> {
         if let [flag, line] = &self.args[..]
@@ -65,14 +65,14 @@ impl CommandSpec {
     }
 }
 
-/// Words as a line.
+/// Joins words to a line and quotes them for a shell.
 pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut line = String::new();
     for (at, word) in words.enumerate() {
         if at > 0 {
             line.push(' ');
         }
-        // A program with `=` in its name would be taken for a variable.
+        // A shell would parse a program with `=` in its name as a variable.
         match quoted(word) {
             Cow::Borrowed(plain) if at == 0 && plain.contains('=') => {
                 line.push_str(&format!("'{plain}'"));
@@ -83,7 +83,7 @@ pub(crate) fn quoted_line<'a>(words: impl Iterator<Item = &'a str>) -> String {
     line
 }
 
-/// A word as a shell has to be given it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -92,32 +92,32 @@ fn quoted(word: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
 }
 
-/// How a command ended.
+/// The exit state of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandExit {
     /// Its exit code, if it exited.
     pub code: Option<i32>,
     /// The signal that ended it, if one did.
     pub signal: Option<String>,
-    /// Its output, standard output and error as they came.
+    /// Its standard output and error in order of arrival.
     pub output: String,
-    /// Whether the beginning of the output is missing.
+    /// Whether the start of the output is missing.
     pub truncated: bool,
 }
 
-/// Hears of a command while it runs.
+/// Receives the progress of a command while it runs.
 pub trait CommandSink: Send {
-    /// It runs in this terminal of the host.
+    /// Receives the host's terminal in which it runs.
     fn terminal(&mut self, terminal_id: &str);
 
-    /// It printed something.
+    /// Receives output.
     fn output(&mut self, chunk: &str);
 }
 
-/// Who offers files, commands and tools.
+/// A provider of files, commands and tools.
 #[async_trait]
 pub trait HostPort: Send + Sync + 'static {
-    /// What it offers; anything else answers [`HostError::Unsupported`].
+    /// Returns what it offers; everything else returns [`HostError::Unsupported`].
     fn offers(&self) -> HostOffers;
 
     /// Reads a text file as the host sees it, unsaved changes included.
@@ -159,8 +159,8 @@ pub trait HostPort: Send + Sync + 'static {
         Err(HostError::Unsupported("tools"))
     }
 
-    /// Asks the host for an operation of its own, such as `process.list_shells`. A host that offers
-    /// tools offers these; most have none.
+    /// Calls an operation of the host, such as `process.list_shells`. Only a host that offers tools may have
+    /// operations; most have none.
     async fn host_call(
         &self,
         session: &SessionId,
@@ -171,25 +171,25 @@ pub trait HostPort: Send + Sync + 'static {
         Err(HostError::Unsupported("operations"))
     }
 
-    /// The tools it has for agents, each name once.
+    /// Returns the tools it has for agents, each name once.
     async fn list_tools(&self, session: &SessionId) -> Result<Vec<HostTool>, HostError> {
         let _ = session;
         Err(HostError::Unsupported("tools"))
     }
 
-    /// Which operations it has.
+    /// Returns the operations it has.
     async fn capabilities(&self, session: &SessionId) -> Result<HostCapabilities, HostError> {
         let _ = session;
         Err(HostError::Unsupported("operations"))
     }
 
-    /// The skills it has.
+    /// Returns the skills it has.
     async fn list_skills(&self, session: &SessionId) -> Result<Vec<SkillRef>, HostError> {
         let _ = session;
         Err(HostError::Unsupported("skills"))
     }
 
-    /// One of its skills, whole.
+    /// Returns one of its skills with its content.
     async fn fetch_skill(&self, session: &SessionId, id: &str) -> Result<HostSkill, HostError> {
         let _ = (session, id);
         Err(HostError::Unsupported("skills"))

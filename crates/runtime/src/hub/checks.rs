@@ -1,4 +1,4 @@
-//! What is looked at before a session is created or opened: where it works, and whose it is.
+//! Checks before a session is created or opened: its directory and its principal.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) fn check_cwd(cwd: &Path) -> Result<(), SessionError> {
     }
 }
 
-/// Has a session of somebody else look as if there were none.
+/// Reports a session of another principal as not found.
 pub(super) fn check_own(principal: &Principal, meta: &SessionMeta) -> Result<(), JournalError> {
     match principal.owns(meta.principal.as_deref()) {
         true => Ok(()),
@@ -23,7 +23,7 @@ pub(super) fn check_own(principal: &Principal, meta: &SessionMeta) -> Result<(),
     }
 }
 
-/// Refuses a session that is asked for from a directory other than its own.
+/// Refuses a session that is opened from a directory other than its own.
 pub(super) fn check_own_cwd(
     id: &SessionId,
     cwd: Option<&Path>,
@@ -38,7 +38,7 @@ pub(super) fn check_own_cwd(
     }
 }
 
-/// Whether two paths name one directory, by their words or by where they lead.
+/// Whether two paths name one directory, literally or after resolving links.
 pub(super) fn same_dir(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,5 +1,4 @@
-//! Sessions of workers: created for one, opened again for the next cycle, closed with the session they
-//! work for.
+//! Sessions of workers: created with the worker, reopened for its next cycle, closed with the parent session.
 
 use std::sync::Arc;
 
@@ -25,15 +24,15 @@ impl Hub {
         Ok(self.create_as(meta, role, create_empty).await?)
     }
 
-    /// Opens the session of a worker for another cycle. Somebody who merely looks at it loses it; a turn
-    /// that somebody runs there is left alone.
+    /// Opens the session of a worker for another cycle. Closes it first if a client only views it; leaves it
+    /// alone if a client runs a turn there.
     pub(crate) async fn open_child(
         &self,
         id: &SessionId,
         child_of: ParentLink,
         agent: Option<Arc<dyn Agent>>,
     ) -> Result<Controller, WorkerError> {
-        // An agent may have said anything of a worker, also which session is its own.
+        // An agent may report anything about a worker, including a wrong session id.
         let unknown = || WorkerError::Unknown(child_of.worker_id.clone());
         if let Some(open) = self.live(id) {
             if !child_of.owns(open.meta()) {
@@ -47,7 +46,7 @@ impl Hub {
         let child = self
             .open_as(id, None, self.role_of(child_of.clone(), agent), None)
             .await?;
-        // Opened by somebody else in between, it knows nothing of its worker.
+        // If another client opened it in between, it has no link to its worker.
         if child.shared.lineage.is_none() {
             return Err(WorkerError::SessionInUse(id.clone()));
         }
@@ -58,12 +57,12 @@ impl Hub {
         Ok(child)
     }
 
-    /// Closes the sessions of a session's workers, and of theirs.
+    /// Closes the sessions of a session's workers, at every depth.
     pub(super) async fn close_workers(&self, id: &SessionId) {
         close_all(self.workers_below(id).into_iter()).await;
     }
 
-    /// The sessions of a session's workers that are at work; not those that somebody merely looks at.
+    /// Returns the sessions of a session's running workers, without those that a client only views.
     pub(crate) fn workers_of(&self, id: &SessionId) -> Vec<Controller> {
         let mut open = self.inner.open_sessions();
         open.retain(|session| {
@@ -73,7 +72,7 @@ impl Hub {
         open
     }
 
-    /// The sessions of a session's workers that are open, and of theirs.
+    /// Returns the open sessions of a session's workers, at every depth.
     pub(crate) fn workers_below(&self, id: &SessionId) -> Vec<Controller> {
         let live = lock(&self.inner.live);
         let open = live.iter().flat_map(|live| live.values());
@@ -108,8 +107,8 @@ impl Hub {
     }
 }
 
-/// Refuses a directory that leads out of those of the session above: a worker may reach no further. Asked
-/// of the disk, so not here, where nothing may wait.
+/// Refuses a directory outside those of the parent session: a worker has no wider reach. Reads the disk, so
+/// it runs on a blocking thread.
 async fn within(above: Arc<SessionRoots>, new: NewSession) -> Result<NewSession, WorkerError> {
     let checked = tokio::task::spawn_blocking(move || {
         check_cwd(&new.cwd)?;
@@ -119,11 +118,11 @@ async fn within(above: Arc<SessionRoots>, new: NewSession) -> Result<NewSession,
             .iter()
             .filter_map(|root| root.canonicalize().ok());
         match roots.any(|root| real.starts_with(root)) {
-            // By its real name: a link could lead elsewhere later.
+            // The canonical path: a link could point elsewhere later.
             true => Ok(NewSession { cwd: real, ..new }),
             false => Err(WorkerError::Outside(new.cwd)),
         }
     });
-    // The look itself failed: nothing is known of the directory.
+    // The check itself failed, so the directory is unknown.
     checked.await.unwrap_or(Err(SessionError::BadCwd.into()))
 }

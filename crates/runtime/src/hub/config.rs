@@ -1,4 +1,4 @@
-//! What a hub is made of, and its limits.
+//! The parts and the limits of a hub.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,56 +7,56 @@ use harn_policy::{PathProbe, SessionMode};
 
 use crate::{Agent, Clock, EquipmentProvider, HostPort, IdSource, NoEquipment, NoRules, RuleBook};
 
-/// What a hub is made of. The world comes in here.
+/// The parts and limits of a hub, including its ports to the outside.
 pub struct HubConfig {
     /// The agent that serves every session.
     pub agent: Arc<dyn Agent>,
-    /// Where sessions are kept.
+    /// Stores the sessions.
     pub store: Arc<dyn Store>,
     /// Reads the time.
     pub clock: Arc<dyn Clock>,
     /// Mints ids.
     pub ids: Arc<dyn IdSource>,
-    /// Files and commands of this machine, for hosts that offer none.
+    /// Files and commands of this machine, used when the host offers none.
     pub local_host: Arc<dyn HostPort>,
-    /// How long a cancelled agent may take to stop before its turn is settled without it.
+    /// How long a cancelled agent may take to stop before the runtime settles its turn without it.
     pub cancel_deadline: Duration,
-    /// How many prompts may wait while a turn runs.
+    /// The maximum number of prompts that wait while a turn runs.
     pub max_waiting_prompts: usize,
-    /// How many messages and reminders may wait to be delivered to an agent.
+    /// The maximum number of messages and reminders that wait for delivery to an agent.
     pub max_pending: usize,
-    /// How many bytes of them may.
+    /// The maximum number of bytes of waiting messages and reminders.
     pub max_pending_bytes: usize,
-    /// How often in a row an agent that waits may wake without anything having come of it, where it does
-    /// not say so itself, before its turn is ended.
+    /// How often in a row an idle agent may wake without doing anything before the runtime ends its turn. The
+    /// agent may choose its own limit.
     pub daemon_watchdog: u64,
-    /// How much of a session's recent past is kept in memory.
+    /// The size of the in-memory ring of a session's recent events.
     pub ring_bytes: usize,
-    /// How many workers of a session may run at once.
+    /// The maximum number of a session's workers that run at once.
     pub max_workers: usize,
-    /// How many workers may run at once below a session that is nobody's worker, at every depth.
+    /// The maximum number of workers that run at once below a root session, at every depth.
     pub max_workers_below: usize,
-    /// How deep workers may be nested; a session's own are one deep.
+    /// The maximum nesting depth of workers; a session's own workers have depth 1.
     pub max_worker_depth: usize,
-    /// Looks where paths lead.
+    /// Resolves paths on disk.
     pub probe: Arc<dyn PathProbe>,
-    /// Rules and what was remembered.
+    /// Provides the rules and the remembered grants.
     pub rules: Arc<dyn RuleBook>,
     /// The mode a session begins in.
     pub default_mode: SessionMode,
     /// How long a question about a tool call waits for an answer.
     pub ask_deadline: Duration,
-    /// Whether a session that is opened begins without what it was granted, and in no mode that lets more
-    /// pass than the default: its journal lies where others may have written it.
+    /// Whether an opened session drops its grants and any mode that is laxer than the default. For journals
+    /// that others may have written.
     pub forgetful: bool,
-    /// Places that no tool writes, wherever a session works.
+    /// Paths that no tool may write, in any session.
     pub protected: Vec<PathBuf>,
     /// Equips sessions with tools, skills and servers.
     pub equip: Arc<dyn EquipmentProvider>,
 }
 
 impl HubConfig {
-    /// The usual limits around these parts.
+    /// Returns a configuration of these parts with the usual limits.
     pub fn new(
         agent: Arc<dyn Agent>,
         store: Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! A fork: the history of one session as the beginning of another.
+//! Forks a session: copies the history of one session to the start of another.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,9 @@ use harn_policy::SessionMode;
 use super::{CreatedLog, HubConfig};
 use crate::session::EventScribe;
 
-/// Copies a history under a new name, without a turn that has not ended, renumbered without gaps. Mode
-/// and options stay as they are, but for a mode that is not to be believed. Workers belong to the session they were started in: those that have not
-/// ended are cancelled in the copy. What was allowed for that session was not for this one,
-/// and what waits to be delivered, or to begin, does so there alone.
+/// Copies a history under a new id, renumbered without gaps, without turns that have not ended. Keeps mode and options,
+/// except a mode that `forgetful` rejects. Cancels unfinished workers in the copy, because workers belong to the
+/// session that started them. Grants, pending messages and queued prompts stay with the source session.
 pub(super) fn copy(
     config: &HubConfig,
     source: &SessionId,
@@ -34,7 +33,7 @@ pub(super) fn copy(
     for mut envelope in events {
         let turn = envelope.turn.as_ref();
         let left_out = turn.is_some_and(|turn| unfinished.contains(turn));
-        // What a person set while it ran is the session's, not the turn's.
+        // A setting that a person changed during the turn belongs to the session, not to the turn.
         if left_out && !was_set_by_person(&envelope.event) {
             continue;
         }
@@ -62,7 +61,6 @@ pub(super) fn copy(
     Ok((log, meta, view))
 }
 
-/// Whether a person set this for the session.
 fn was_set_by_person(event: &AgentEvent) -> bool {
     let EventFamily::Setting(setting) = event.family() else {
         return false;
@@ -80,7 +78,7 @@ pub(super) fn revoked_grants(view: &SessionView) -> Vec<AgentEvent> {
     revoked.collect()
 }
 
-/// Back to the default mode from one that lets more pass; a stricter one stays.
+/// Returns to the default mode from a laxer one; a stricter one stays.
 pub(super) fn stricter_mode(view: &SessionView, config: &HubConfig) -> Option<AgentEvent> {
     let chosen = SessionMode::of(view.mode.as_deref()?);
     let laxer = chosen.is_some_and(|mode| mode > config.default_mode);

@@ -1,4 +1,4 @@
-//! Listings of sessions, open or not, and places in them: text that is handed out and comes back.
+//! Listings of sessions, open or not, and their cursors, which clients receive and send back as text.
 
 use std::path::PathBuf;
 
@@ -9,46 +9,46 @@ use crate::{Controller, LiveState, SessionError};
 
 const PAGE: usize = 50;
 
-/// Part of a listing.
+/// One page of a listing.
 #[derive(Clone, Debug)]
 pub struct SessionPage {
     /// The sessions, the most recently changed first.
     pub sessions: Vec<ListedSession>,
-    /// What to ask for next, if there is more.
+    /// The cursor of the next page, if there is one.
     pub next: Option<String>,
 }
 
 /// A row of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSession {
-    /// What is known without opening it.
+    /// The data that is known without opening it.
     pub summary: SessionSummary,
-    /// What it looks like, where it is open here.
+    /// The live state, if the session is open here.
     pub live: Option<LiveState>,
 }
 
 /// Which sessions to list.
 #[derive(Clone, Debug, Default)]
 pub struct SessionFilter {
-    /// Those of this directory.
+    /// Only sessions of this directory.
     pub cwd: Option<PathBuf>,
-    /// Those that are open here, or those that are not.
+    /// Only open sessions (`true`) or only others (`false`).
     pub live: Option<bool>,
-    /// Those that were sent a prompt, and those that are open here.
+    /// Only sessions with a prompt, and open sessions.
     pub prompted: bool,
-    /// What becomes of those that are archived.
+    /// How to treat archived sessions.
     pub archived: ArchiveFilter,
 }
 
-/// Whether a listing has sessions that are archived.
+/// Whether a listing contains archived sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArchiveFilter {
-    /// It has none of them.
+    /// Leaves out archived sessions.
     #[default]
     Exclude,
-    /// It has them beside the others.
+    /// Lists archived sessions with the others.
     Include,
-    /// It has no others.
+    /// Lists only archived sessions.
     Only,
 }
 
@@ -63,8 +63,8 @@ impl ArchiveFilter {
 }
 
 impl Hub {
-    /// Lists sessions, open or not, a page at a time. Those of workers are left out; who knows their id
-    /// can open them.
+    /// Lists sessions, open or not, one page at a time. Leaves out the sessions of workers, which a client
+    /// can open by id.
     pub async fn list(
         &self,
         filter: SessionFilter,
@@ -84,7 +84,7 @@ impl Hub {
         })
     }
 
-    /// The same, all of them at once.
+    /// Lists all sessions that match, without pages.
     pub async fn list_all(
         &self,
         filter: SessionFilter,
@@ -92,9 +92,8 @@ impl Hub {
         self.rows(filter, None, usize::MAX).await
     }
 
-    /// At most so many that are stored after a place in the listing. Which directory a path leads to and whether
-    /// a log has a prompt is asked of the disk, so it is asked off the async threads, and of no more sessions
-    /// than are listed.
+    /// Returns at most `most` sessions after a cursor. Reads the disk to resolve directories and to find prompts, so it
+    /// runs on a blocking thread and reads no more sessions than it lists.
     async fn rows(
         &self,
         filter: SessionFilter,
@@ -105,7 +104,7 @@ impl Hub {
         let rows = move || {
             let store = &hub.inner.config.store;
             let StoreListing { sessions, problems } = store.list()?;
-            // With the first page only: the rest is the same listing.
+            // Only with the first page: later pages repeat the same problems.
             if after.is_none() {
                 for problem in &problems {
                     tracing::warn!(%problem, "a session cannot be listed");
@@ -127,7 +126,7 @@ impl Hub {
             });
             let rows = rows.filter(|row| {
                 let live = row.live.is_some();
-                // One whose log cannot be read is listed, so that whoever opens it is told.
+                // A session with an unreadable log is listed, so that the client that opens it receives the error.
                 let has_prompt = || {
                     store
                         .has_prompt(&row.summary.meta.thread_id)
@@ -141,7 +140,7 @@ impl Hub {
         Ok(blocking(rows).await?)
     }
 
-    /// The sessions that are open here, but those of workers.
+    /// Returns the sessions that are open here, without those of workers.
     #[must_use]
     pub fn live_sessions(&self) -> Vec<Controller> {
         let mut open = self.inner.open_sessions();

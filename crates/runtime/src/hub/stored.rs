@@ -1,5 +1,5 @@
-//! Changes of a session that need not be open: its title, and whether listings leave it out. And what an opening
-//! settles first, which such a change does too.
+//! Changes to a session that need not be open: its title and its archive flag. Also settles the effects of a crash,
+//! before an open and before such a change.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Hub {
-    /// Gives a session a title, open or not. No title of an agent replaces it.
+    /// Sets the title of a session, open or not. No title of an agent replaces it.
     pub async fn set_title(&self, id: &SessionId, title: &str) -> Result<(), SessionError> {
         loop {
             let chosen = title.to_owned();
@@ -26,18 +26,18 @@ impl Hub {
                 return Ok(());
             };
             match session.set_title(title).await {
-                // It was closed meanwhile.
+                // The session closed in the meantime.
                 Err(SettingError::Closed) => self.inner.forget_closed(id),
                 _ => return Ok(()),
             }
         }
     }
 
-    /// Takes a session out of the listings, and closes it for that.
+    /// Archives a session, which removes it from default listings, and closes it first.
     pub async fn archive(&self, id: &SessionId) -> Result<(), SessionError> {
         let edit =
             |_: &HubConfig, mut session: OpenedLog| session.log.amend(MetaChange::Archived(true));
-        // Again where somebody opened it meanwhile.
+        // Repeat if a client opened it in the meantime.
         while self.edit_closed(id, edit).await?.is_some() {
             self.close(id).await;
             self.inner.forget_closed(id);
@@ -45,7 +45,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Has listings show a session again, open or not.
+    /// Restores an archived session to default listings, open or not.
     pub async fn unarchive(&self, id: &SessionId) -> Result<(), SessionError> {
         loop {
             let edit = |_: &HubConfig, mut session: OpenedLog| {
@@ -56,13 +56,13 @@ impl Hub {
             };
             match session.unarchive().await {
                 Some(done) => return Ok(done?),
-                // It was closed meanwhile.
+                // The session closed in the meantime.
                 None => self.inner.forget_closed(id),
             }
         }
     }
 
-    /// Changes a session that is not open, or returns the one that is. Whoever opens it meanwhile waits.
+    /// Changes a session that is not open, or returns it if it is. Concurrent opens wait.
     async fn edit_closed(
         &self,
         id: &SessionId,
@@ -72,12 +72,12 @@ impl Hub {
         let (config, wanted) = (self.inner.config.clone(), id.clone());
         let principal = self.principal.clone();
         let edited = blocking(move || {
-            // Before it is opened: not even its lock is anybody else's business.
+            // Before the open: another principal must not even see the lock of this session.
             check_own(&principal, &config.store.meta(&wanted)?)?;
             let session = settle_crash(&config, config.store.open(&wanted)?)?;
             edit(&config, session)
         });
-        // The cell stays empty, so that the next one opens the session as it is now.
+        // The cell stays empty, so that the next caller opens the changed session.
         let found = cell.get_or_try_init(|| async { Err(edited.await) }).await;
         match found.cloned() {
             Ok(session) => {
@@ -93,7 +93,7 @@ impl Hub {
     }
 }
 
-/// Writes a title that a person chose into a log, and to where listings find it.
+/// Writes a title that a person chose into the log and into the metadata for listings.
 fn retitle(config: &HubConfig, session: OpenedLog, title: String) -> Result<(), JournalError> {
     let OpenedLog {
         mut log,
@@ -115,7 +115,7 @@ fn retitle(config: &HubConfig, session: OpenedLog, title: String) -> Result<(), 
     log.amend(MetaChange::Title(title))
 }
 
-/// Closes what a crash left open, before anyone sees it.
+/// Ends everything that a crash left open, before any client sees it.
 pub(super) fn settle_crash(
     config: &HubConfig,
     mut opened: OpenedLog,
@@ -141,7 +141,7 @@ pub(super) fn settle_crash(
     if !batch.is_empty() {
         log.append(&batch)?;
     }
-    // A turn that a crash cut short has failed, and listings could not know.
+    // A turn that a crash interrupted has failed, and the listing has no record of it.
     if let Err(error) = log.amend(MetaChange::Failed(view.last_turn_failed())) {
         tracing::warn!(session = %meta.thread_id, %error, "could not list how the last turn ended");
     }

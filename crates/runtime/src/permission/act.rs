@@ -1,4 +1,4 @@
-//! What a call would do, as far as it says so: the facts a decision is made from.
+//! The declared effects of a call: the facts on which a permission decision is based.
 
 use std::borrow::Cow;
 
@@ -8,26 +8,25 @@ use serde_json::Value;
 
 use crate::host::quoted_line;
 
-/// A command, as far as a call says what it is.
+/// The command that a call declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeclaredCommand<'a> {
     Line(Cow<'a, str>),
     Unreadable,
 }
 
-/// The facts of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct ProposedCall {
     pub(crate) tool: String,
     pub(crate) kind: Option<ToolKind>,
     pub(crate) annotations: Option<ToolAnnotations>,
     pub(crate) input: Value,
-    /// Paths it declares beside those in its arguments.
+    /// Paths it declares in addition to those in its arguments.
     pub(crate) declared: Vec<String>,
 }
 
 impl From<&ToolCall> for ProposedCall {
-    /// What a call says of itself, without annotations.
+    /// Takes the facts from the call itself, without annotations.
     fn from(call: &ToolCall) -> Self {
         Self {
             tool: call.tool_name.clone(),
@@ -40,7 +39,7 @@ impl From<&ToolCall> for ProposedCall {
 }
 
 impl ProposedCall {
-    /// Reading a file without a call of its own.
+    /// Returns the facts of a file read without a tool call.
     pub(crate) fn read() -> Self {
         Self {
             tool: "read_file".to_owned(),
@@ -51,7 +50,7 @@ impl ProposedCall {
         }
     }
 
-    /// Asking a host for something that changes nothing, without a call of its own.
+    /// Returns the facts of a read-only request to a host without a tool call.
     pub(crate) fn inquiry(operation: &str, args: Value) -> Self {
         Self {
             tool: operation.to_owned(),
@@ -60,7 +59,7 @@ impl ProposedCall {
         }
     }
 
-    /// What sort of tool: its own word, unless its annotations know it to do more.
+    /// Returns the kind of the tool: its own, unless its annotations state a stronger one.
     pub(crate) fn kind(&self) -> Option<ToolKind> {
         let annotated = self.annotations.as_ref().map(|known| known.kind);
         match (self.kind, annotated) {
@@ -69,15 +68,14 @@ impl ProposedCall {
         }
     }
 
-    /// Whether it runs commands.
     fn runs(&self) -> bool {
         let annotations = self.annotations.as_ref();
         self.kind() == Some(ToolKind::Execute)
             || annotations.is_some_and(|it| it.side_effect_level == SideEffectLevel::ProcessExec)
     }
 
-    /// Every path it declares: the arguments that its annotations name, `path` where they name none, and
-    /// what was declared beside them.
+    /// Returns every declared path: the arguments that its annotations name, or `path` if they name none, and
+    /// the separately declared paths.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = self.declared.clone();
         for name in self.path_params() {
@@ -103,8 +101,8 @@ impl ProposedCall {
         }
     }
 
-    /// The line it would run: the argument `command` of a tool that runs commands, as a line or as words.
-    /// One that is neither cannot be read.
+    /// Returns the line it would run: the argument `command` of a tool that runs commands, as a line or as
+    /// words. Any other value is unreadable.
     pub(crate) fn command(&self) -> Option<DeclaredCommand<'_>> {
         let command = self.input.get("command").filter(|_| self.runs())?;
         Some(match command {
@@ -120,8 +118,8 @@ impl ProposedCall {
         })
     }
 
-    /// The command as a person reads it: words quoted, and nothing in it that hides or reorders text. One that
-    /// cannot be read is shown as it was given.
+    /// Returns the command for display: words quoted, and no characters that hide or reorder text. An
+    /// unreadable command is shown as JSON.
     pub(crate) fn shown_command(&self) -> Option<String> {
         let command = self.input.get("command").filter(|_| self.runs())?;
         let words = |words: &Vec<Value>| -> Option<Vec<String>> {
@@ -138,7 +136,7 @@ impl ProposedCall {
         })
     }
 
-    /// What it needs, as `capability.operation`, sorted, each once.
+    /// Returns the required capabilities as `capability.operation`, sorted, each once.
     pub(crate) fn capabilities(&self) -> Vec<String> {
         let annotations = self.annotations.iter();
         let mut all: Vec<_> = annotations
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_what_the_annotations_say() {
+    fn annotations_determine_the_paths() {
         assert_eq!(act(json!({"path": "a", "to": "b"})).paths(), ["a"]);
         let mut annotated = act(json!({"path": "a", "to": "b", "all": ["c", 1, "d"]}));
         annotated.annotations = Some(ToolAnnotations {
@@ -186,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_runs_commands_has_one() {
+    fn only_a_tool_that_runs_commands_has_a_command() {
         let mut act = act(json!({"command": "ls"}));
         assert_eq!(act.command(), None);
         act.kind = Some(ToolKind::Execute);
@@ -231,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_know_of_more_count() {
+    fn stronger_annotations_override_the_kind() {
         let mut act = act(json!({"command": "rm x"}));
         act.kind = Some(ToolKind::Read);
         act.annotations = Some(ToolAnnotations {

@@ -1,5 +1,5 @@
-//! `/permissions`: shows what is allowed and remembered in a session, keeps the session's grants for its
-//! workspace, and takes grants back. Every session has it, whatever its agent.
+//! `/permissions`: lists the permissions and grants of a session, stores the session's grants for its
+//! workspace, and revokes grants. Every session has it, with any agent.
 
 use async_trait::async_trait;
 use harn_model::{
@@ -11,7 +11,7 @@ use crate::{Agent, AgentError, TurnContext, turn::TurnItem};
 
 pub(crate) const COMMAND: &str = "permissions";
 
-/// The commands of an agent, and ours.
+/// Adds this command to an agent's commands.
 pub(crate) fn with_command(mut commands: Vec<SlashCommand>) -> Vec<SlashCommand> {
     commands.retain(|command| command.name != COMMAND);
     commands.push(SlashCommand {
@@ -27,7 +27,7 @@ pub(crate) fn with_command(mut commands: Vec<SlashCommand>) -> Vec<SlashCommand>
     commands
 }
 
-/// Whether a prompt is this command and not for the agent.
+/// Whether a prompt is this command, which the agent does not receive.
 pub(crate) fn is_meant(prompt: &[ContentBlock]) -> bool {
     words(prompt).next() == Some("/permissions")
 }
@@ -40,7 +40,7 @@ fn words(prompt: &[ContentBlock]) -> impl Iterator<Item = &str> {
     text.split_whitespace()
 }
 
-/// Answers the command in the agent's place.
+/// Answers the command instead of the agent.
 pub(crate) struct PermissionsCommand;
 
 #[async_trait]
@@ -107,8 +107,7 @@ fn describe_grant(grant: &Grant) -> String {
     format!("`{}` {verb} {what} ({})", grant.id, grant.tool)
 }
 
-/// Moves grants of the session to the workspace: this one, or all of them. One that cannot be stored stays
-/// with the session.
+/// Moves one grant of the session, or all, to the workspace. A grant that cannot be stored stays with the session.
 async fn keep(cx: &TurnContext, id: Option<&str>) -> Result<String, AgentError> {
     if !cx.remembers() {
         return Ok("Nothing can be kept here for longer than the session.\n".to_owned());

@@ -1,11 +1,11 @@
-//! Where a session's paths lead. Everyone below a session is judged by its directories, so that a worker in
-//! a folder of it meets the same rules and the same protected names; and reaches no further than its own.
+//! Resolves a session's paths. A worker's paths are judged by the root session's directories, so that the
+//! same rules and protected names apply; and the worker reaches no further than its own directories.
 
 use harn_policy::{LocatedPath, PathScope, locate_all};
 
 use crate::session::SharedSession;
 
-/// Finds where paths lead for a session. Looks at the disk.
+/// Resolves paths for a session. Reads the disk.
 pub(crate) fn locate(session: &SharedSession, inputs: &[String]) -> Vec<LocatedPath> {
     let probe = &*session.config.probe;
     let roots = session.roots();

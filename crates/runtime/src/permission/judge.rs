@@ -1,4 +1,4 @@
-//! Judges a call: looks where its paths lead, takes its command apart, and asks the rules.
+//! Judges a call: resolves its paths, parses its command, and evaluates the rules.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -16,22 +16,22 @@ use super::{CallPermit, DeclaredCommand, ProposedCall, locate};
 use crate::session::SharedSession;
 
 pub(crate) struct CallJudgement {
-    /// What was decided, and why.
+    /// The decision and its reason.
     pub(crate) receipt: PolicyDecision,
-    /// What an answer that is to be remembered would say.
+    /// The grant that a remembered answer would store.
     pub(crate) grant: Option<Grant>,
     /// What the call may do if it runs.
     pub(crate) permit: CallPermit,
-    /// The files it declares, where they can be told.
+    /// The declared files, where they can be resolved.
     pub(crate) locations: Vec<String>,
-    /// The command and the paths, for whoever is asked.
+    /// The command and the paths to show with the question.
     pub(crate) shown: JudgedAct,
-    /// Whether it may change something; what does not say counts as if it did.
+    /// Whether it may change something; an undeclared effect counts as a change.
     writes: bool,
 }
 
 impl CallJudgement {
-    /// Nothing was judged, so nothing may run.
+    /// Denies a call that could not be judged.
     fn refused(tool: &str, reason: String) -> Self {
         let receipt = PolicyDecision {
             receipt: ReceiptType::V1,
@@ -54,7 +54,7 @@ impl CallJudgement {
         }
     }
 
-    /// Whether it is worth a record: what merely reads, and nothing but the mode lets it, is not.
+    /// Whether a grant needs a record: a read that only the mode allows does not.
     pub(crate) fn is_told(&self) -> bool {
         let by_mode = match &self.receipt.matched_rule {
             Some(rule) => rule.source == RuleSource::Mode,
@@ -64,7 +64,7 @@ impl CallJudgement {
     }
 }
 
-/// Judges a call of a session. Looks at the disk, so not on this thread.
+/// Judges a call of a session. Reads the disk, so it runs on a blocking thread.
 pub(crate) async fn judge(shared: &Arc<SharedSession>, act: ProposedCall) -> CallJudgement {
     let session = shared.clone();
     let judged = tokio::task::spawn_blocking(move || judge_now(&session, &act));
@@ -73,14 +73,14 @@ pub(crate) async fn judge(shared: &Arc<SharedSession>, act: ProposedCall) -> Cal
         .unwrap_or_else(|_| CallJudgement::refused("", "the call could not be judged".to_owned()))
 }
 
-/// What the rules say of reading this file. Looks at files.
+/// Judges the read of this file. Reads the disk.
 pub(crate) fn judge_read(shared: &SharedSession, file: &LocatedPath) -> PolicyDecision {
     judge_located(shared, &ProposedCall::read(), vec![file.clone()]).receipt
 }
 
 fn judge_now(shared: &SharedSession, act: &ProposedCall) -> CallJudgement {
     let mut inputs = act.paths();
-    // What a command does depends on where, and people who are asked know the session's own directory.
+    // A command's effect depends on its directory, and people know only the root session's directory.
     if act.command().is_some() && *shared.cwd != *shared.root().cwd {
         inputs.push(shared.cwd.to_string_lossy().into_owned());
     }
@@ -133,7 +133,7 @@ fn judge_located(
     let lasting = match config.rules.grants(&top.cwd) {
         Ok(lasting) => lasting,
         Err(error) if writes => return unreadable(act, &paths, &error),
-        // What only reads needs nothing that was remembered.
+        // A read-only call needs no grants.
         Err(_) => Vec::new(),
     };
     let session = top.view().grants.clone();
@@ -169,7 +169,7 @@ fn judge_located(
     }
 }
 
-/// Rules that cannot be read may forbid anything.
+/// Denies a call because rules that cannot be read may forbid it.
 fn unreadable(act: &ProposedCall, paths: &[LocatedPath], error: &PolicyError) -> CallJudgement {
     let reason =
         format!("the rules cannot be read, so nothing runs until they are mended: {error}");

@@ -1,4 +1,4 @@
-//! Whether a call may run: its facts, the judgement, what is asked, and what a permit lets a host do.
+//! Decides whether a call may run: its facts, the judgement, the question, and the permit for its host.
 
 mod act;
 mod command;

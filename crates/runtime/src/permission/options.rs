@@ -1,8 +1,8 @@
-//! The answers that a question offers. Each label names how far its answer reaches.
+//! The answers that a question offers. Each label names the scope of its answer.
 
 use harn_model::{Grant, GrantScope, PermissionOption, PermissionOptionKind};
 
-/// Answers for a call; those that are remembered only where a grant says what exactly.
+/// Returns the answers for a call; remembered ones only if a grant states their exact scope.
 pub(crate) fn options(grant: Option<&Grant>, lasting: bool) -> Vec<PermissionOption> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
     let option = |id: &str, name: String, kind, scope| PermissionOption {

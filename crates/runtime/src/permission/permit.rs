@@ -1,5 +1,5 @@
-//! A permit: what a call that may run may do through its host. Nothing it did not declare, and nothing once
-//! the call has ended.
+//! A permit: what an allowed call may do through its host. It covers only declared effects, and only until
+//! the call ends.
 
 use std::{
     path::Path,
@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::locate;
 use crate::{CommandSpec, HostError, session::SharedSession};
 
-/// What may be done.
+/// The permission of a call.
 #[derive(Debug, Default)]
 pub(crate) struct CallPermit {
-    /// The call that may run; without one, only reading.
+    /// The allowed call; without one, only reads are possible.
     granted: Option<PermittedCall>,
 }
 
@@ -26,14 +26,13 @@ struct PermittedCall {
     writes: bool,
     paths: Vec<LocatedPath>,
     command: Option<String>,
-    /// Its command has run, or its tool was called: it was allowed once.
+    /// Whether its command has run or its tool was called, which is allowed once.
     used: AtomicBool,
-    /// The call has ended.
     over: AtomicBool,
 }
 
 impl CallPermit {
-    /// For a call that may run.
+    /// Returns the permit of an allowed call.
     pub(crate) fn granted(
         tool: String,
         input: Value,
@@ -54,20 +53,20 @@ impl CallPermit {
         }
     }
 
-    /// The call has ended; nothing more may be done in its name.
+    /// Ends the permit with its call.
     pub(crate) fn end(&self) {
         if let Some(granted) = &self.granted {
             granted.over.store(true, Ordering::Release);
         }
     }
 
-    /// The call, while it has not ended.
+    /// Returns the call if it has not ended.
     fn call_under_way(&self) -> Option<&PermittedCall> {
         let granted = self.granted.as_ref();
         granted.filter(|granted| !granted.over.load(Ordering::Acquire))
     }
 
-    /// Where a path leads that is to be written; refused unless the call declared it and may write.
+    /// Resolves a path for writing; refuses it unless the call declared it and may write.
     pub(crate) fn write(
         &self,
         acting: &SharedSession,
@@ -87,8 +86,8 @@ impl CallPermit {
         }
     }
 
-    /// Where a path leads that is to be read, and whether the call declared it; one that it did not is for
-    /// the rules to judge.
+    /// Resolves a path for reading, and returns whether the call declared it. The caller judges undeclared
+    /// paths by the rules.
     pub(crate) fn read(
         &self,
         acting: &SharedSession,
@@ -108,7 +107,7 @@ impl CallPermit {
         }
     }
 
-    /// Refused unless this is the command that the call declared, where it said, for the first time.
+    /// Refuses a command unless the call declared it, for this directory, and has not run it.
     pub(crate) fn run(&self, acting: &SharedSession, spec: &CommandSpec) -> Result<(), HostError> {
         let declared = self.call_under_way().filter(|granted| {
             let line = granted.command.as_deref();
@@ -122,7 +121,7 @@ impl CallPermit {
         granted.once()
     }
 
-    /// Refused unless the call may run its command in this directory.
+    /// Refuses a directory unless the call may run its command there.
     pub(crate) fn runs_in(&self, acting: &SharedSession, cwd: &Path) -> Result<(), HostError> {
         match self.call_under_way() {
             Some(granted) => granted.runs_in(acting, cwd),
@@ -130,13 +129,13 @@ impl CallPermit {
         }
     }
 
-    /// Whether the call that may run was judged as one that runs a command.
+    /// Whether the call was judged as one that runs a command.
     pub(crate) fn declares_command(&self) -> bool {
         let granted = self.call_under_way();
         granted.is_some_and(|granted| granted.command.is_some())
     }
 
-    /// Refused unless the call is of this tool with these arguments, for the first time.
+    /// Refuses a tool call unless name and arguments are those of the call, and it was not made yet.
     pub(crate) fn call(&self, tool: &str, args: &Value) -> Result<(), HostError> {
         let granted = self.call_under_way();
         match granted.filter(|it| it.tool == tool && it.input == *args) {

@@ -1,4 +1,4 @@
-//! The port behind which rules and grants are kept: files, for whoever has files.
+//! The port to stored rules and grants; implementations may use files.
 
 use std::{
     io,
@@ -9,26 +9,26 @@ use std::{
 use harn_model::{Grant, Timestamp};
 use harn_policy::{PathEntry, PathProbe, Policy, PolicyError, ToolApprovalPolicy};
 
-/// Rules and what was remembered. Asked at every call, off the async threads, so that a change counts from
-/// the next call on; may look at files.
+/// The rules and the remembered grants. The runtime reads them for every call, on a blocking thread, so that
+/// a change applies from the next call on. Implementations may read files.
 pub trait RuleBook: Send + Sync + 'static {
-    /// The rules for a session in this directory. An error denies everything until it is mended.
+    /// Returns the rules for a session in this directory. An error denies everything until the rules are fixed.
     fn policy(&self, workspace: &Path) -> Result<Arc<Policy>, PolicyError>;
 
-    /// What was remembered for this directory. An error denies everything that is not read-only.
+    /// Returns the grants for this directory. An error denies everything that is not read-only.
     fn grants(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError>;
 
-    /// Whether it can remember for longer than a session.
+    /// Whether grants can outlast a session.
     fn remembers(&self) -> bool;
 
-    /// Remembers until it is revoked; kept when this returns.
+    /// Stores a grant until it is revoked; it is stored when this returns.
     fn remember(&self, grant: &Grant, at: Timestamp) -> Result<(), PolicyError>;
 
-    /// Forgets the grant of this id; false where there is none.
+    /// Removes the grant of this id; returns false if there is none.
     fn revoke(&self, id: &str) -> Result<bool, PolicyError>;
 }
 
-/// No rules but the mode's, and nothing remembered beyond a session.
+/// A rule book without rules or stored grants; only the mode decides.
 #[derive(Debug, Default)]
 pub struct NoRules {
     policy: OnceLock<Arc<Policy>>,
@@ -60,7 +60,7 @@ impl RuleBook for NoRules {
     }
 }
 
-/// A disk on which nothing is, for an agent without files: paths are judged by their words.
+/// An empty disk, for an agent without files: paths are judged by their text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoDisk;
 

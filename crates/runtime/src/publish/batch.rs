@@ -1,24 +1,24 @@
-//! What readers are handed: events that were written together, and the encodings they share.
+//! The units that readers receive: events that were written together, and their shared encodings.
 
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use harn_model::{Envelope, Seq};
 
-/// Events that were written together, shared by everyone who reads them.
+/// Events that were written together, shared by all readers.
 pub struct EventBatch {
     events: Vec<Envelope>,
     weight: usize,
     encoded: [OnceLock<Bytes>; EncodingSlot::COUNT],
 }
 
-/// Where a front-end keeps its own encoding of a batch, so that it is made once and shared.
+/// The index under which a front-end stores its encoding of a batch, so that readers share one encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodingSlot(usize);
 
 impl EncodingSlot {
     const COUNT: usize = 6;
-    /// All slots; a front-end uses one for each way it encodes.
+    /// All slots; a front-end uses one for each of its encodings.
     pub const ALL: [Self; Self::COUNT] = [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5)];
 }
 
@@ -45,34 +45,34 @@ impl EventBatch {
     }
 }
 
-/// What a subscription hands out: a batch, or the rest of one.
+/// The part of a batch that a subscription returns: all of it, or the rest.
 pub struct BatchSlice {
     batch: Arc<EventBatch>,
     skip: usize,
 }
 
 impl BatchSlice {
-    /// A batch from `next` on, which it must hold.
+    /// Returns the part of a batch from `next` on; the batch must contain `next`.
     pub(super) fn rest(batch: Arc<EventBatch>, next: Seq) -> Self {
         let skip = usize::try_from(next.0 - batch.first().0).unwrap_or(0);
         Self { batch, skip }
     }
 
-    /// The events, in order, never empty.
+    /// Returns the events, in order, never empty.
     #[must_use]
     pub fn events(&self) -> &[Envelope] {
         &self.batch.events[self.skip..]
     }
 
-    /// Whether this event is among them.
+    /// Whether this event is in the slice.
     #[must_use]
     pub fn holds(&self, seq: Seq) -> bool {
         let first = self.events().first().map(|envelope| envelope.seq);
         first.is_some_and(|first| (first..=self.last()).contains(&seq))
     }
 
-    /// The encoding of these events, made by the first reader that needs it. `encode` must depend on
-    /// the events and the slot alone.
+    /// Returns the encoding of these events, which the first reader creates. `encode` must depend on the
+    /// events and the slot only.
     pub fn encoded(&self, slot: EncodingSlot, encode: impl FnOnce(&[Envelope]) -> Bytes) -> Bytes {
         if self.skip == 0 {
             self.batch.encoded[slot.0]

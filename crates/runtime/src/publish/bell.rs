@@ -1,7 +1,7 @@
-//! Wakes the readers of a session at the same cost to its task, however many they are.
+//! Wakes the readers of a session at constant cost to the session task.
 //!
-//! A few are woken where the bell is rung, which is the fastest for them. Of many, a passing task does it,
-//! so that the session goes on; between two rings there is no such task.
+//! The session task itself wakes a few readers, which is fastest for them. For many readers it spawns a
+//! short-lived task, so that the session is not blocked; no such task exists between two wake-ups.
 
 use std::sync::{
     Arc,
@@ -12,14 +12,14 @@ use tokio::{runtime::Handle, sync::watch};
 
 pub(super) struct ReaderWaker {
     wake: watch::Sender<()>,
-    /// A task that will wake everyone has been sent and has not begun.
+    /// Whether a waking task is spawned and has not started.
     due: AtomicBool,
 }
 
-/// One who waits for the bell.
+/// A reader's subscription to wake-ups.
 pub(super) struct WakeListener(watch::Receiver<()>);
 
-/// As many are woken by the session's own task.
+/// The maximum number of readers that the session task wakes itself.
 const FEW: usize = 8;
 
 impl ReaderWaker {
@@ -34,7 +34,7 @@ impl ReaderWaker {
         WakeListener(self.wake.subscribe())
     }
 
-    /// Wakes everyone who waits, now or very soon.
+    /// Wakes all waiting readers, now or very soon.
     pub(super) fn ring(self: &Arc<Self>) {
         if self.wake.receiver_count() <= FEW {
             return self.wake_all();
@@ -42,7 +42,7 @@ impl ReaderWaker {
         let Ok(runtime) = Handle::try_current() else {
             return self.wake_all();
         };
-        // A task that has not begun will wake them for this ring as well.
+        // A task that has not started will also wake readers for this call.
         if !self.due.swap(true, Ordering::AcqRel) {
             let bell = self.clone();
             runtime.spawn(async move {
@@ -58,12 +58,12 @@ impl ReaderWaker {
 }
 
 impl WakeListener {
-    /// Forgets the rings so far. What they were about must be looked at after this, not before.
+    /// Clears earlier wake-ups. The reader must check for events after this, not before.
     pub(super) fn listen(&mut self) {
         self.0.mark_unchanged();
     }
 
-    /// Waits for a ring since [`Self::listen`]; false when there will be none. Cancel safe.
+    /// Waits for a wake-up since [`Self::listen`]; returns false when there will be none. Cancel safe.
     pub(super) async fn rung(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }
@@ -80,7 +80,6 @@ mod tests {
 
     use super::*;
 
-    /// Counts how often it was woken.
     #[derive(Default)]
     struct WakeCounter(AtomicUsize);
 
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_few_are_woken_on_the_spot() {
+    async fn ring_wakes_few_readers_itself() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _crowd = crowd(&bell, FEW, &count);
         bell.ring();
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_are_woken_by_one_task_and_not_by_who_rings() {
+    async fn ring_spawns_one_task_to_wake_many_readers() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let crowd = crowd(&bell, 1000, &count);
         bell.ring();
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ring_while_others_are_being_woken_is_heard() {
+    async fn listener_receives_a_ring_after_an_earlier_wake_up() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _others = crowd(&bell, 1000, &count);
         let mut ear = bell.ear();
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_runtime_many_are_woken_on_the_spot() {
+    fn ring_wakes_many_readers_itself_without_a_runtime() {
         let (bell, count) = (ReaderWaker::new(), Arc::new(WakeCounter::default()));
         let _crowd = crowd(&bell, 1000, &count);
         bell.ring();

@@ -1,8 +1,8 @@
-//! The journal for those who fell behind, read once for all who stand at the same place.
+//! Reads the journal for readers that fell behind, once for all readers at the same position.
 //!
-//! A crowd of readers tends to fall behind together. Each decoding the same lines would keep the machine
-//! busy for so long that none of them caught up again. Nothing is kept here for its own sake: a chunk lives
-//! as long as a reader has use for it. While a reader works on one, the next is read.
+//! Many readers tend to fall behind together. If each decoded the same lines, the machine would be busy for
+//! so long that none caught up. A chunk is freed when no reader needs it. While a reader works on a chunk,
+//! the next one is read.
 
 use std::{
     collections::VecDeque,
@@ -21,28 +21,28 @@ use crate::session::lock;
 
 pub(super) struct CatchUp {
     log: Arc<dyn LogReader>,
-    /// The chunks that somebody began to read last, the newest last.
+    /// The chunks that readers requested last, the newest last.
     recent: Mutex<VecDeque<Weak<JournalChunk>>>,
 }
 
-/// What a reader keeps until its next look: for others who come to the same place, and for itself.
+/// The chunks that a reader retains until its next poll, for itself and for others at the same position.
 pub(super) struct RetainedChunks {
     _chunk: Arc<JournalChunk>,
     _ahead: Option<Arc<JournalChunk>>,
 }
 
-/// A part of the journal, read by the first who asks.
+/// A part of the journal; the first reader that needs it reads it.
 pub(super) struct JournalChunk {
     after: Seq,
-    /// About how much is read of it.
+    /// The approximate number of bytes to read.
     bytes: usize,
     read: OnceCell<ChunkBatches>,
-    /// Somebody has it read beside; once is enough.
+    /// Whether a background task reads it; one is enough.
     ahead: AtomicBool,
 }
 
-/// What was read, in parts: who comes into the middle of one has the rest of it encoded for itself alone, and
-/// shares all that follows.
+/// The events of a chunk, in parts. A reader that starts inside a part encodes the rest of it alone, and
+/// shares all later parts.
 struct ChunkBatches {
     parts: Vec<Arc<EventBatch>>,
     end: ReadCursor,
@@ -65,12 +65,12 @@ impl ChunkBatches {
         Self { parts, end }
     }
 
-    /// The last event in it.
+    /// Returns its last event.
     fn last(&self) -> Seq {
         self.parts.last().map_or(Seq::ZERO, |part| part.last())
     }
 
-    /// The part that has this event, and where one stands behind it.
+    /// Returns the part with this event, and the cursor behind that part.
     fn part(&self, seq: Seq) -> Option<(&Arc<EventBatch>, ReadCursor)> {
         let part = self.parts.iter().find(|part| part.last() >= seq)?;
         let end = match part.last() == self.last() {
@@ -81,16 +81,16 @@ impl ChunkBatches {
     }
 }
 
-/// How much of the journal is read at a time.
+/// How many bytes of the journal are read at a time.
 const CHUNK_BYTES: usize = 128 * 1024;
-/// The same where chunks are in use at many places already: a crowd that is spread over a long session.
+/// The chunk size when readers are spread over many positions of a long session.
 const SMALL_CHUNK_BYTES: usize = 8 * 1024;
-/// How much of that is told at a time, in memory.
+/// The weight in memory of one part.
 const PART_WEIGHT: usize = 4 * 1024;
-/// At how many.
+/// The number of chunks in use above which chunks are small.
 const MANY: usize = 16;
-/// How many chunks are remembered. One that is forgotten while somebody reads it would be read again for the
-/// next who comes, and be there twice.
+/// The maximum number of tracked chunks. A chunk that is dropped from the list while in use would be read
+/// again for the next reader, and be in memory twice.
 const RECENT: usize = 256;
 
 impl CatchUp {
@@ -101,7 +101,7 @@ impl CatchUp {
         }
     }
 
-    /// The events after the cursor up to what was published, and the cursor moves past them. Cancel safe.
+    /// Returns the published events after the cursor and moves the cursor past them. Cancel safe.
     pub(super) async fn next(
         &self,
         cursor: &mut ReadCursor,
@@ -126,7 +126,7 @@ impl CatchUp {
         Ok((delivery, kept))
     }
 
-    /// Has the next chunk read beside, if there is one.
+    /// Reads the next chunk in the background, if there is one.
     fn read_ahead(&self, from: ReadCursor, published: Seq) -> Option<Arc<JournalChunk>> {
         if from.after >= published || self.is_spread() {
             return None;
@@ -135,15 +135,14 @@ impl CatchUp {
         if !chunk.read.initialized() && !chunk.ahead.swap(true, Ordering::Relaxed) {
             let (log, chunk) = (self.log.clone(), chunk.clone());
             tokio::spawn(async move {
-                // Who comes for it tries again, and hears what is wrong.
+                // The reader that needs the chunk tries again and receives the error.
                 let _ = read(&log, &chunk, from, published).await;
             });
         }
         Some(chunk)
     }
 
-    /// The recent chunk that may hold what comes after `after` and begins the nearest before it, else
-    /// another.
+    /// Returns the recent chunk that may contain the event after `after` and starts nearest before it, or a new chunk.
     fn chunk_at(&self, after: Seq) -> Arc<JournalChunk> {
         let may_hold = |chunk: &Arc<JournalChunk>| {
             let read = chunk.read.get();
@@ -157,7 +156,7 @@ impl CatchUp {
         found.unwrap_or_else(|| self.begin_chunk(after))
     }
 
-    /// Whether chunks are in use at many places.
+    /// Whether chunks are in use at many positions.
     fn is_spread(&self) -> bool {
         let recent = lock(&self.recent);
         let used = recent.iter().filter(|chunk| chunk.strong_count() > 0);
@@ -166,7 +165,7 @@ impl CatchUp {
 
     fn begin_chunk(&self, after: Seq) -> Arc<JournalChunk> {
         let mut recent = lock(&self.recent);
-        // Somebody else at this place may have been faster.
+        // Another reader at this position may have been faster.
         let mut chunks = recent.iter().filter_map(Weak::upgrade);
         if let Some(chunk) = chunks.find(|chunk| chunk.after == after) {
             return chunk;
@@ -202,14 +201,14 @@ fn lost() -> SessionEnd {
     SessionEnd::Failed("the journal lost events that were published".into())
 }
 
-/// What is in a chunk. If the one who reads it gives up, the next one who waits does.
+/// Returns the content of a chunk. If the reader that reads it gives up, the next waiting reader reads it.
 async fn read<'a>(
     log: &Arc<dyn LogReader>,
     chunk: &'a JournalChunk,
     own: ReadCursor,
     published: Seq,
 ) -> Result<&'a ChunkBatches, SessionEnd> {
-    // Who stands at its beginning may know where that is on disk.
+    // A reader at the start of the chunk may know its position on disk.
     let begin = match own.after == chunk.after {
         true => own,
         false => ReadCursor::after(chunk.after),
@@ -218,7 +217,7 @@ async fn read<'a>(
         let (log, mut cursor, bytes) = (log.clone(), begin, chunk.bytes);
         let read = tokio::task::spawn_blocking(move || {
             let mut events = log.read(&mut cursor, bytes)?;
-            // What is written may still be on its way to the disk: nobody hears of it before.
+            // Written events may not be on disk yet: readers must not receive them before they are published.
             let heard = events.partition_point(|envelope| envelope.seq <= published);
             if heard < events.len() {
                 events.truncate(heard);

@@ -1,4 +1,4 @@
-//! The publishing side of a session: what was published last, the ring, and the moment for late readers.
+//! The publishing side of a session: the last published event, the ring, and the wait for late readers.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard},
@@ -18,20 +18,20 @@ use super::{
 };
 use crate::session::lock;
 
-/// Why a session will publish nothing more.
+/// The reason why a session publishes nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
-    /// It was closed.
+    /// The session was closed.
     Closed,
-    /// Its journal could not be written or read; what was published is safe.
+    /// The journal could not be written or read; published events are safe.
     Failed(Arc<str>),
 }
 
-/// Owned by the session's task and shared with its readers.
+/// The feed of a session's events, owned by the session task and shared with its readers.
 pub(crate) struct SessionFeed {
     state: Mutex<FeedState>,
     bell: Arc<ReaderWaker>,
-    /// The readers that were waited for have moved on.
+    /// Notified when the awaited readers have moved on.
     moved: Notify,
     catch_up: CatchUp,
     /// The last event before this process opened the session.
@@ -46,19 +46,19 @@ struct FeedState {
     places: ReaderPositions,
 }
 
-/// What there is for a reader.
+/// The result of a reader's poll.
 pub(super) enum FeedPoll {
     Here(BatchSlice),
-    /// Published, and no longer in memory.
+    /// Published, but no longer in memory.
     InJournal,
     NothingYet,
     Ended(SessionEnd),
 }
 
 const IDLE_RING_BYTES: usize = 4 * 1024;
-/// How long late readers are waited for when none of them moves.
+/// How long the session waits for late readers when none of them moves.
 const MOMENT: Duration = Duration::from_millis(5);
-/// The longest that many who come one after another are waited for.
+/// The maximum wait for many late readers that move one after another.
 const MOMENTS: Duration = Duration::from_millis(50);
 
 impl SessionFeed {
@@ -79,11 +79,10 @@ impl SessionFeed {
         }
     }
 
-    /// Gives readers that are about to lose their place in the ring a moment to move on: a reader that is
-    /// merely late is spared the journal. One that uses the moment up is not waited for again until it has
-    /// caught up, so that a client which does not read costs the session this once. Many that are late
-    /// together are waited for while they come, up to a limit, since all of them in the journal would take
-    /// far longer.
+    /// Waits briefly for readers whose next event the ring is about to drop, so that a reader that is merely
+    /// late need not read the journal. A reader that uses up the wait is not awaited again until it has
+    /// caught up: a client that does not read delays the session once. Many late readers are awaited while
+    /// they move, up to a limit, because all of them in the journal would take far longer.
     pub(crate) async fn pace(&self) {
         let Some(oldest) = self.about_to_be_lost() else {
             return;
@@ -94,8 +93,7 @@ impl SessionFeed {
         }
     }
 
-    /// Waits until nobody stands before `seq`, or for a moment in which none of them moves; whether they
-    /// all moved.
+    /// Waits until no reader is before `seq`, or until none of them moves for a moment; returns whether all moved.
     async fn all_move(&self, seq: Seq) -> bool {
         loop {
             let steps = self.state().places.late_steps();
@@ -109,22 +107,22 @@ impl SessionFeed {
         }
     }
 
-    /// The end of the oldest batch, if the ring will soon drop it and a reader has yet to take it.
+    /// Returns the end of the oldest batch if the ring will drop it soon and a reader has not taken it.
     fn about_to_be_lost(&self) -> Option<Seq> {
         let mut state = self.state();
         let oldest = state.ring.crowded(self.ring_bytes / 2)?;
         state.places.await_beyond(oldest).then_some(oldest)
     }
 
-    /// Waits until nobody stands before `seq`.
+    /// Waits until no reader is before `seq`.
     async fn beyond(&self, seq: Seq) {
-        // A step between the look and the wait leaves a permit, so that it is not missed.
+        // A step between the check and the wait leaves a permit, so it is not missed.
         while self.state().places.await_beyond(seq) {
             self.moved.notified().await;
         }
     }
 
-    /// Makes written events visible.
+    /// Publishes written events to readers.
     pub(crate) fn publish(&self, events: Vec<Envelope>) {
         let batch = Arc::new(EventBatch::new(events));
         {
@@ -135,23 +133,23 @@ impl SessionFeed {
         self.bell.ring();
     }
 
-    /// Gives memory back while nothing happens; readers that are behind use the journal.
+    /// Frees memory while the session is inactive; readers that are behind use the journal.
     pub(crate) fn rest(&self) {
         self.state().ring.shrink(IDLE_RING_BYTES);
     }
 
-    /// Tells readers that nothing more will come.
+    /// Notifies readers that the session publishes nothing more.
     pub(crate) fn end(&self, end: SessionEnd) {
         self.state().end.get_or_insert(end);
         self.bell.ring();
     }
 
-    /// The last event that was published.
+    /// Returns the last published event.
     pub(super) fn last(&self) -> Seq {
         self.state().last
     }
 
-    /// The last event before this process opened the session.
+    /// Returns the last event before this process opened the session.
     pub(super) fn began(&self) -> Seq {
         self.began
     }
@@ -164,7 +162,7 @@ impl SessionFeed {
         &self.catch_up
     }
 
-    /// What a reader that has everything up to `after` can have next, and notes where it then stands.
+    /// Returns what a reader with all events up to `after` can read next, and records its new position.
     pub(super) fn look(&self, after: Seq, place: &mut ReaderPosition) -> FeedPoll {
         let mut state = self.state();
         if state.last <= after {
@@ -187,7 +185,7 @@ impl SessionFeed {
         look
     }
 
-    /// A reader is gone.
+    /// Removes a reader.
     pub(super) fn leave(&self, place: &mut ReaderPosition) {
         let freed = self.state().places.leave(place);
         if freed {

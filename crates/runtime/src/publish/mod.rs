@@ -1,8 +1,8 @@
 //! Publishing: a ring of recent batches, and cursors that pull from it.
 //!
-//! A slow reader costs a cursor, never memory: when the ring has moved on it reads the journal until it
-//! has caught up, and the session waits for no one longer than a moment. Publishing costs the session the
-//! same for one reader and for a thousand: nothing on its way visits them one by one.
+//! A slow reader uses no memory beyond its cursor: when the ring has dropped its events, it reads the journal
+//! until it has caught up, and the session waits for it only briefly. The cost of publishing does not grow
+//! with the number of readers: the session task never visits them one by one.
 
 mod batch;
 mod bell;

@@ -1,7 +1,7 @@
-//! Where the readers of a session stand that follow it through the ring, counted by place.
+//! The positions of the readers that read from the ring, as a count for each position.
 //!
-//! The session asks only whether anyone stands before some event. Counting answers that from the first
-//! entry, whether one reader stands there or a thousand.
+//! The session only needs to know whether any reader is before some event. The first entry answers that for
+//! one reader or a thousand.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use harn_model::Seq;
 
 #[derive(Default)]
 pub(super) struct ReaderPositions {
-    /// How many readers have taken everything up to an event; never zero.
+    /// The number of readers that have taken everything up to an event; never zero.
     standing: BTreeMap<Seq, usize>,
-    /// Readers that stood before this were given up and are not counted.
+    /// Readers before this event were given up and are not counted.
     given_up: Seq,
-    /// The session waits until nobody stands before this.
+    /// The session waits until no reader is before this event.
     awaited: Option<Seq>,
-    /// How often a reader that was waited for has moved.
+    /// How often an awaited reader has moved.
     late_steps: u64,
 }
 
-/// A reader's own note of where it is counted, if it is.
+/// A reader's own record of its counted position, if it is counted.
 #[derive(Default)]
 pub(super) struct ReaderPosition(Option<Seq>);
 
 impl ReaderPositions {
-    /// A reader took everything up to `to` from the ring. True when the session waited for just that.
+    /// Records that a reader took everything up to `to` from the ring. Returns true if this ends the session's wait.
     pub(super) fn step(&mut self, place: &mut ReaderPosition, to: Seq) -> bool {
         self.remove(place);
-        // Below that line nobody is counted, or an entry could stay behind for good.
+        // No reader is counted below `given_up`; an entry there could stay forever.
         if to >= self.given_up {
             *self.standing.entry(to).or_default() += 1;
             place.0 = Some(to);
@@ -35,25 +35,25 @@ impl ReaderPositions {
         self.freed()
     }
 
-    /// A reader has left the ring. True when the session waited for just that.
+    /// Removes a reader from the ring. Returns true if this ends the session's wait.
     pub(super) fn leave(&mut self, place: &mut ReaderPosition) -> bool {
         self.remove(place);
         self.freed()
     }
 
-    /// Whether anyone stands before `seq`. If so, the step that changes it will tell.
+    /// Whether a reader is before `seq`. If so, the step that changes this returns true.
     pub(super) fn await_beyond(&mut self, seq: Seq) -> bool {
         let waiting = self.any_before(seq);
         self.awaited = waiting.then_some(seq);
         waiting
     }
 
-    /// How often readers that were waited for have moved, since the beginning.
+    /// Returns how often awaited readers have moved in total.
     pub(super) fn late_steps(&self) -> u64 {
         self.late_steps
     }
 
-    /// Counts those who stand before `seq` no more, until their next step in the ring.
+    /// Stops counting readers before `seq` until their next step in the ring.
     pub(super) fn give_up_before(&mut self, seq: Seq) {
         self.standing = self.standing.split_off(&seq);
         self.given_up = self.given_up.max(seq);
@@ -73,7 +73,7 @@ impl ReaderPositions {
         }
     }
 
-    /// Tells once that the wait is over.
+    /// Returns true once when the wait is over.
     fn freed(&mut self) -> bool {
         let Some(seq) = self.awaited else {
             return false;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_step_of_several_frees_the_session_once() {
+    fn last_step_of_several_readers_frees_the_session_once() {
         let mut places = ReaderPositions::default();
         let [mut a, mut b, mut c] = readers();
         for place in [&mut a, &mut b, &mut c] {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn leaving_frees_the_session_too() {
+    fn leaving_reader_frees_the_session() {
         let mut places = ReaderPositions::default();
         let [mut a] = readers();
         places.step(&mut a, Seq(1));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_given_up_counts_again_with_its_next_step() {
+    fn given_up_reader_counts_again_after_its_next_step() {
         let mut places = ReaderPositions::default();
         let [mut late, mut timely] = readers();
         places.step(&mut late, Seq(1));
@@ -144,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_comes_after_it_was_given_up_leaves_nothing_behind() {
+    fn late_step_of_a_given_up_reader_leaves_no_entry() {
         let mut places = ReaderPositions::default();
         let [mut late] = readers();
         places.step(&mut late, Seq(1));
         places.give_up_before(Seq(9));
-        // It had taken its batch before the line was drawn.
+        // It had taken its batch before `give_up_before`.
         places.step(&mut late, Seq(5));
         assert!(!places.await_beyond(Seq(100)));
         places.leave(&mut late);

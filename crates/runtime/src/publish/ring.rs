@@ -1,4 +1,4 @@
-//! The recent past of a session in memory: batches, oldest first, up to a weight.
+//! The recent events of a session in memory: batches, oldest first, up to a weight.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -13,14 +13,14 @@ pub(super) struct BatchRing {
 }
 
 impl BatchRing {
-    /// Takes a batch in, and lets go of the oldest until the rest weighs no more than `most`.
+    /// Adds a batch and drops the oldest ones until the rest weighs at most `most`.
     pub(super) fn push(&mut self, batch: Arc<EventBatch>, most: usize) {
         self.weight += batch.weight();
         self.batches.push_back(batch);
         self.trim(most, 1);
     }
 
-    /// Gives memory back, down to a weight of `most`.
+    /// Frees memory, down to a weight of `most`.
     pub(super) fn shrink(&mut self, most: usize) {
         self.trim(most, 0);
         self.batches.shrink_to_fit();
@@ -34,13 +34,13 @@ impl BatchRing {
         }
     }
 
-    /// The end of the oldest batch, when there is more than `most` in memory.
+    /// Returns the end of the oldest batch if the ring weighs more than `most`.
     pub(super) fn crowded(&self, most: usize) -> Option<Seq> {
         let oldest = self.batches.front()?;
         (self.weight > most).then(|| oldest.last())
     }
 
-    /// Events from `next` on, as far as their batch goes; `None` when the ring has moved on.
+    /// Returns the events from `next` to the end of their batch; `None` if the ring has dropped them.
     pub(super) fn find(&self, next: Seq) -> Option<BatchSlice> {
         let at = self.batches.partition_point(|batch| batch.last() < next);
         let batch = self.batches.get(at)?;

@@ -1,4 +1,4 @@
-//! A reader's cursor: it pulls from the ring, and from the journal when the ring has moved on.
+//! A reader's cursor: it pulls from the ring, and from the journal when the ring has dropped its events.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::{
     places::ReaderPosition,
 };
 
-/// A reader's place in a session. Pulls; never blocks the session or another reader.
+/// A reader's position in a session. Pulls events; never blocks the session or another reader.
 pub struct Subscription {
     feed: Arc<SessionFeed>,
     ear: WakeListener,
     place: ReaderPosition,
-    /// What was handed out, and where that is in the journal if it came from there.
+    /// The position after the last returned event, with its journal offset if it was read from there.
     at: ReadCursor,
-    /// Parts of the journal that are wanted soon, also by others.
+    /// Chunks of the journal that this or another reader needs soon.
     kept: Option<RetainedChunks>,
 }
 
@@ -36,25 +36,25 @@ impl Subscription {
     }
 
     pub(crate) fn from_now(feed: Arc<SessionFeed>) -> Self {
-        // What is written but not yet published is still to come.
+        // Written but unpublished events are still to be received.
         let last = feed.last();
         Self::new(feed, last)
     }
 
-    /// The last event that was handed out.
+    /// Returns the last event that this reader received.
     #[must_use]
     pub fn position(&self) -> Seq {
         self.at.after
     }
 
-    /// The last event that was published.
+    /// Returns the last published event.
     #[must_use]
     pub fn head(&self) -> Seq {
         self.feed.last()
     }
 
-    /// The last event before this process opened the session: what was said of processes and clients up to
-    /// it is of the past.
+    /// Returns the last event before this process opened the session. Events up to it about processes and
+    /// clients are out of date.
     #[must_use]
     pub fn began(&self) -> Seq {
         self.feed.began()
@@ -63,7 +63,7 @@ impl Subscription {
     /// Waits for the next events. Cancel safe.
     pub async fn next(&mut self) -> Result<BatchSlice, SessionEnd> {
         loop {
-            // Before the look, so that what is published in between is not missed.
+            // Before the poll, so that an event published in between is not missed.
             self.ear.listen();
             match self.feed.look(self.at.after, &mut self.place) {
                 FeedPoll::Here(delivery) => {

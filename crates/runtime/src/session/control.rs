@@ -1,4 +1,4 @@
-//! Steering from outside: what a front-end may want of a running session, as its handle offers it.
+//! Control of a running session from outside: the requests that its handle offers to front-ends.
 
 use harn_model::{
     Actor, ContentBlock, ControlKind, ControlResult, ControlTarget, DeliveryMode, LiveAuthor,
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::{Controller, Observer, TaskRequest};
 use crate::{ControlError, IdKind};
 
-/// Something that is wanted of a session's task.
+/// A control request to a session task.
 pub(crate) struct ControlRequest {
     pub(crate) actor: Actor,
     pub(crate) wanted: ControlAction,
@@ -21,15 +21,15 @@ pub(crate) enum ControlAction {
         id: MessageId,
         mode: DeliveryMode,
         content: Vec<ContentBlock>,
-        /// The client that sent it, where one did under a name.
+        /// The client that sent it, if it attached under a name.
         author: Option<Box<LiveAuthor>>,
-        /// Whether it is for what runs alone, and leaves no trace where nothing does.
+        /// Whether it requires a running turn, and writes nothing if there is none.
         only_running: bool,
     },
     RevokeInject(MessageId),
     ReplaceInject {
         id: MessageId,
-        /// Looked at once it is known that whoever wants it may.
+        /// Checked only after the actor's right to change the message.
         content: Result<Vec<ContentBlock>, String>,
     },
     Remind(Box<PendingReminder>),
@@ -49,7 +49,6 @@ impl ControlAction {
         }
     }
 
-    /// What it is about.
     pub(crate) fn target(&self, session: &Observer) -> ControlTarget {
         let mut target = ControlTarget {
             session_id: session.id().clone(),
@@ -69,26 +68,26 @@ impl ControlAction {
     }
 }
 
-/// A reminder that was taken back above.
+/// A reminder that the parent session revoked.
 pub(crate) struct ReminderRevocation {
     pub(crate) id: String,
-    /// Where it says that it comes from; another of its name is another's.
+    /// The id in its `originating_agent_id`; a reminder of the same id and another origin is a different one.
     pub(crate) origin: String,
 }
 
-/// What was wanted is done, or had been done before; it is written.
+/// The result of a control that was applied, now or earlier; it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppliedControl {
-    /// What came of it.
+    /// The result of the control.
     pub result: ControlResult,
-    /// The place of its last event.
+    /// The position of its last event.
     pub seq: Seq,
-    /// How many messages and reminders wait now.
+    /// The number of messages and reminders that wait now.
     pub pending: usize,
 }
 
 impl Observer {
-    /// The messages and reminders that wait to be delivered, in the order they came.
+    /// Returns the messages and reminders that wait for delivery, in order of arrival.
     #[must_use]
     pub fn pending(&self) -> Vec<PendingDelivery> {
         self.shared.view().pending.in_order()
@@ -96,10 +95,9 @@ impl Observer {
 }
 
 impl Controller {
-    /// Hands over a message for the running turn; in the journal when this returns. Delivered when the
-    /// agent passes a seam that fits `mode`, or as the prompt of another call when the agent returns.
-    /// `named` is called with the message's id before the session can hear of it, so that a caller cannot
-    /// miss the delivery.
+    /// Queues a message for the running turn; it is in the journal when this returns. The agent receives it
+    /// at a seam that fits `mode`, or as the prompt of another call when it returns. `named` receives the
+    /// message's id before the session does, so that a caller cannot miss the delivery.
     pub async fn inject(
         &self,
         mode: DeliveryMode,
@@ -110,10 +108,9 @@ impl Controller {
         self.put(mode, (content, None), actor, named, false).await
     }
 
-    /// As [`Controller::inject`] for the next safe place, but only where an agent runs that will read it:
-    /// a turn that was told to stop does not count, unless a prompt waits behind it. Where nothing runs this
-    /// is refused with [`ControlResult::NoActivePrompt`], and nothing is written: whoever sent it goes on to
-    /// do something else with it.
+    /// The same as [`Controller::inject`] for the next seam, but only if an agent runs that will read it: a cancelled
+    /// turn does not count, unless a prompt waits behind it. If nothing runs, this returns
+    /// [`ControlResult::NoActivePrompt`] and writes nothing, because the sender then uses the message differently.
     pub async fn steer(
         &self,
         content: Vec<ContentBlock>,
@@ -144,7 +141,7 @@ impl Controller {
         Ok((id, self.control(wanted, actor).await?))
     }
 
-    /// Takes a message back that has not been delivered.
+    /// Revokes a message that has not been delivered.
     pub async fn revoke_inject(
         &self,
         id: MessageId,
@@ -153,8 +150,8 @@ impl Controller {
         self.control(ControlAction::RevokeInject(id), actor).await
     }
 
-    /// Says a message differently that has not been delivered: same id, same place, same mode. Content that
-    /// could not be read is refused after those who may not touch the message are.
+    /// Replaces the content of a message that has not been delivered: same id, same position, same mode. An
+    /// unreadable content is rejected only after the actor's right to change the message is checked.
     pub async fn replace_inject(
         &self,
         id: MessageId,
@@ -165,8 +162,8 @@ impl Controller {
             .await
     }
 
-    /// Hands over a reminder; in the journal when this returns. Without an id it gets one; the id is
-    /// returned. While nothing runs it waits for the next prompt.
+    /// Queues a reminder and returns its id; it is in the journal when this returns. Assigns an id if it has
+    /// none. If nothing runs, it waits for the next prompt.
     pub async fn remind(
         &self,
         mode: DeliveryMode,
@@ -181,7 +178,7 @@ impl Controller {
         self.queue_reminder(pending, actor).await
     }
 
-    /// As [`Controller::remind`], with its sender's word for the mode.
+    /// The same as [`Controller::remind`], with the sender's name for the mode.
     pub async fn queue_reminder(
         &self,
         mut pending: PendingReminder,
@@ -196,7 +193,7 @@ impl Controller {
         Ok((id, self.control(wanted, actor).await?))
     }
 
-    /// Takes a reminder back that has not been delivered.
+    /// Revokes a reminder that has not been delivered.
     pub async fn revoke_reminder(
         &self,
         id: &str,
@@ -206,7 +203,7 @@ impl Controller {
             .await
     }
 
-    /// Cancels a turn like [`Controller::cancel`], on somebody's behalf: the journal says whose.
+    /// Cancels a turn like [`Controller::cancel`] and records the actor in the journal.
     pub async fn cancel_for(
         &self,
         turn: Option<TurnId>,
@@ -215,18 +212,17 @@ impl Controller {
         self.control(ControlAction::Cancel(turn), actor).await
     }
 
-    /// Wakes an agent that waits for more to do, once: now, or when it next begins to wait in the turn that
-    /// runs.
+    /// Wakes an idle agent once: now, or when it next becomes idle in the running turn.
     pub async fn resume(&self) {
         self.notify(TaskRequest::Resume).await;
     }
 
-    /// What the session above has its workers keep in mind.
+    /// Sends reminders that the parent session passes on to its workers.
     pub(crate) async fn inherit(&self, reminders: Vec<SystemReminder>) {
         self.notify(TaskRequest::Inherit(reminders)).await;
     }
 
-    /// What the session above took back.
+    /// Sends a revocation by the parent session.
     pub(crate) async fn forget(&self, forgotten: ReminderRevocation) {
         self.notify(TaskRequest::Forget(forgotten)).await;
     }

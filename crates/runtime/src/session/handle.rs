@@ -1,4 +1,4 @@
-//! Handles to a session. Watching and driving are different types.
+//! Handles to a session, with separate types for watching and driving.
 
 use std::{ops::Deref, path::PathBuf, sync::Arc};
 
@@ -22,11 +22,11 @@ use crate::{
     hitl::HitlEnd, permission::with_command,
 };
 
-/// What a session's task is asked to do.
+/// A request to a session task.
 pub(crate) enum TaskRequest {
     Prompt(QueuedPrompt),
     Cancel(TurnId),
-    /// An answer; one that was put to a seat counts while that seat is still asked.
+    /// An answer; one with a term counts only while that seat still receives the questions.
     Answer(AskId, Decision, Option<SeatTerm>),
     HitlRespond(
         Box<HitlResponse>,
@@ -36,33 +36,33 @@ pub(crate) enum TaskRequest {
     HitlEnd {
         id: String,
         end: HitlEnd,
-        /// Whether the question is said as text.
+        /// Whether to send the question to the user as text.
         said: bool,
         term: Option<SeatTerm>,
     },
     Routed(Box<PermissionRoute>),
     Control(Box<ControlRequest>),
-    /// A client on the session wants something.
+    /// A request of a client on the session.
     Live(Box<LiveRequest>),
     /// A connection has ended.
     Leave(SeatId, Option<oneshot::Sender<()>>),
-    /// What the session above has its workers keep in mind.
+    /// Reminders that the parent session passes on to its workers.
     Inherit(Vec<SystemReminder>),
-    /// The session above took a reminder back that came from there.
+    /// The parent session revoked a reminder that it had passed on.
     Forget(ReminderRevocation),
-    /// What the session is equipped with changed.
+    /// The session's equipment changed.
     Equipped(EquipmentChange),
-    /// An agent that waits is to go on.
+    /// Wakes an idle agent.
     Resume,
     Set(SettingChange, oneshot::Sender<Seq>),
     Unarchive(oneshot::Sender<Result<(), JournalError>>),
-    /// The directories beside its own that it is to have.
+    /// The directories to use in addition to its own.
     SetDirectories(Vec<PathBuf>),
-    /// Somebody wants to know when all before this is dealt with.
+    /// Requests a reply when everything before this is processed.
     DealtWith(oneshot::Sender<Seq>),
     Close {
         reply: oneshot::Sender<()>,
-        /// Whether the journal tells of it: somebody asked for it, the process is not just ending.
+        /// Whether the journal records it: a client closed the session, the process is not just exiting.
         told: bool,
     },
 }
@@ -72,14 +72,14 @@ pub(crate) struct QueuedPrompt {
     pub(crate) turn: TurnId,
     pub(crate) message: MessageId,
     pub(crate) blocks: Arc<[ContentBlock]>,
-    /// Whether who sent it may give the session commands, and not only its agent.
+    /// Whether its sender may use session commands, not only the agent's.
     pub(crate) commands: bool,
-    /// The client that sent it, where one did under a name.
+    /// The client that sent it, if it attached under a name.
     pub(crate) author: Option<Box<LiveAuthor>>,
 }
 
 impl QueuedPrompt {
-    /// What its turn begins with, as the events of a prompt tell it.
+    /// Returns the start of its turn, as the events of a prompt contain it.
     pub(crate) fn begins(&self) -> Box<TurnStarted> {
         Box::new(TurnStarted {
             message_id: self.message.clone(),
@@ -89,15 +89,15 @@ impl QueuedPrompt {
     }
 }
 
-/// What somebody says to an agent, and what is to be known of it beforehand.
+/// A prompt for an agent, with conditions for its acceptance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptSubmission {
-    /// What is said.
+    /// The content of the prompt.
     pub blocks: Vec<ContentBlock>,
-    /// The id it has as a message; one that no other message of the session has. Without it, one is minted.
+    /// Its message id, unique in the session; generated if it is missing.
     pub message: Option<MessageId>,
-    /// How many prompts may be before it that have not ended, running or waiting; without it, as many as
-    /// the hub takes. Behind none of them it is the one that runs, or nothing comes of it.
+    /// How many unfinished prompts, running or waiting, may be ahead of it; by default the hub's limit. With
+    /// 0 it runs at once or is rejected.
     pub behind: Option<usize>,
 }
 
@@ -110,69 +110,69 @@ impl From<Vec<ContentBlock>> for PromptSubmission {
     }
 }
 
-/// May watch a session.
+/// A handle that may watch a session.
 #[derive(Clone)]
 pub struct Observer {
     pub(crate) shared: Arc<SharedSession>,
 }
 
 impl Observer {
-    /// The session.
+    /// Returns the id of the session.
     #[must_use]
     pub fn id(&self) -> &SessionId {
         &self.shared.meta.thread_id
     }
 
-    /// What it was created with.
+    /// Returns the metadata it was created with.
     #[must_use]
     pub fn meta(&self) -> &SessionMeta {
         &self.shared.meta
     }
 
-    /// What it looks like now.
+    /// Returns its current state.
     #[must_use]
     pub fn view(&self) -> SessionView {
         self.shared.view().clone()
     }
 
-    /// Its title, once it has one.
+    /// Returns its title, if it has one.
     #[must_use]
     pub fn title(&self) -> Option<String> {
         self.shared.view().title.clone()
     }
 
-    /// When the last event was written; zero before the first.
+    /// Returns the time of the last event; zero before the first.
     #[must_use]
     pub fn updated_at(&self) -> Timestamp {
         self.shared.view().updated_at
     }
 
-    /// Whether the last turn that ended failed, or a crash cut it short.
+    /// Whether the last turn that ended failed, or a crash interrupted it.
     #[must_use]
     pub fn last_turn_failed(&self) -> bool {
         self.shared.view().last_turn_failed()
     }
 
-    /// The last event that was written.
+    /// Returns the last written event.
     #[must_use]
     pub fn last_seq(&self) -> Seq {
         self.shared.view().last_seq
     }
 
-    /// Its mode; that of a worker's session is never laxer than the one of the session it works for.
+    /// Returns its mode; the mode of a worker's session is never laxer than its parent's.
     #[must_use]
     pub fn mode(&self) -> String {
         self.shared.mode().id().to_owned()
     }
 
-    /// The value of an option of its agent.
+    /// Returns the value of an option of its agent.
     #[must_use]
     pub fn option(&self, id: &str) -> Option<String> {
         let set = self.shared.view().config.get(id).cloned();
         set.or_else(|| find(&self.shared.profile.options, id).map(|o| o.default.clone()))
     }
 
-    /// The options of its agent with their values.
+    /// Returns the options of its agent with their values.
     #[must_use]
     pub fn options(&self) -> Vec<(ConfigOption, String)> {
         let view = self.shared.view();
@@ -181,51 +181,51 @@ impl Observer {
         options.map(|o| (o.clone(), value(o))).collect()
     }
 
-    /// The slash commands on offer.
+    /// Returns the available slash commands.
     #[must_use]
     pub fn commands(&self) -> Vec<SlashCommand> {
         let own = self.shared.own_commands();
         with_command(self.shared.with_equipment(own).0)
     }
 
-    /// How the MCP servers of the session stand, by name.
+    /// Returns the status of the session's MCP servers, by name.
     #[must_use]
     pub fn mcp_servers(&self) -> Vec<McpServerStatus> {
         self.shared.equipment.servers()
     }
 
-    /// The time, as the session's events are stamped with it.
+    /// Returns the time of the clock that stamps the session's events.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.config.clock.now()
     }
 
-    /// Whether both are handles to one session as it is open now, and not to one that was opened again.
+    /// Whether both handles refer to the same open session, not to one that was reopened.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// The turn a cancel would reach now: the oldest that has not ended.
+    /// Returns the turn that a cancel would reach now: the oldest unfinished one.
     #[must_use]
     pub fn cancel_target(&self) -> Option<TurnId> {
         lock(&self.shared.unfinished).front().cloned()
     }
 
-    /// Follows the session from what is published next.
+    /// Subscribes to the events that are published next.
     #[must_use]
     pub fn subscribe_from_now(&self) -> Subscription {
         Subscription::from_now(self.shared.feed.clone())
     }
 
-    /// Follows the session from just after `after`; [`Seq::ZERO`] is the beginning.
+    /// Subscribes to the events after `after`; [`Seq::ZERO`] is the start.
     #[must_use]
     pub fn subscribe(&self, after: Seq) -> Subscription {
         Subscription::new(self.shared.feed.clone(), after)
     }
 }
 
-/// May drive a session.
+/// A handle that may drive a session.
 #[derive(Clone)]
 pub struct Controller {
     observer: Observer,
@@ -248,44 +248,43 @@ impl Controller {
         }
     }
 
-    /// Whether its task has ended. Its journal is free then.
+    /// Whether its task has ended, which also releases its journal.
     pub(crate) fn is_closed(&self) -> bool {
         self.inbox.is_closed()
     }
 
-    /// A handle that may only watch.
+    /// Returns a handle that may only watch.
     #[must_use]
     pub fn observer(&self) -> Observer {
         self.observer.clone()
     }
 
-    /// Lends the session a host for files, commands and tools, until a seat is in control.
+    /// Sets the session's host for files, commands and tools, until a seat takes control.
     pub fn set_host(&self, host: Arc<dyn HostPort>) {
         *lock(&self.shared.host) = host;
     }
 
-    /// Adds MCP servers to the session, or replaces those of the same name. They connect beside whatever
-    /// goes on; the next prompt waits for them, for a while.
+    /// Adds MCP servers to the session, or replaces those of the same name. They connect in the background;
+    /// the next prompt waits for them for a limited time.
     pub fn add_servers(&self, servers: Vec<McpServerSpec>) {
         if !servers.is_empty() {
             self.shared.equipment.add_servers(servers);
         }
     }
 
-    /// Replaces the directories beside the session's own, for what is asked of the session after this.
-    /// Absolute paths.
+    /// Replaces the session's additional directories for all later requests. Absolute paths.
     pub async fn set_directories(&self, additional: Vec<PathBuf>) {
         self.notify(TaskRequest::SetDirectories(additional)).await;
     }
 
-    /// The session's host has other skills than before: they are looked at before the agent goes on.
+    /// Notifies the session that its host's skills changed; they are reloaded before the agent continues.
     pub fn skills_updated(&self) {
         self.shared.equipment.skills_updated();
     }
 
     /// Submits a prompt. It runs when the prompts before it have ended; its end is the turn's
-    /// [`TurnEnded`](harn_model::AgentEvent::TurnEnded) event. `registered` is called with the turn's id
-    /// before the session can hear of it, so that a caller cannot miss the end.
+    /// [`TurnEnded`](harn_model::AgentEvent::TurnEnded) event. `registered` receives the turn's id before the
+    /// session does, so that a caller cannot miss the end.
     pub async fn prompt(
         &self,
         prompt: impl Into<PromptSubmission>,
@@ -331,7 +330,7 @@ impl Controller {
         Ok(turn)
     }
 
-    /// Cancels a turn, running or waiting, and no other. Nothing happens if it has ended.
+    /// Cancels a turn, running or waiting, and no other. Does nothing if it has ended.
     pub async fn cancel(&self, turn: TurnId) {
         self.notify(TaskRequest::Cancel(turn)).await;
     }
@@ -341,8 +340,8 @@ impl Controller {
         self.notify(TaskRequest::Answer(ask, decision, None)).await;
     }
 
-    /// Answers what a person is asked; written and published when this returns, with the place of its last
-    /// event. What has its answer, or never had a question, is unknown.
+    /// Answers a request to a person; returns the position of its last event once it is written and
+    /// published. Returns an error if no such request is open.
     pub async fn hitl_respond(&self, response: HitlResponse) -> Result<Seq, HitlError> {
         self.respond(response, None).await
     }
@@ -358,14 +357,14 @@ impl Controller {
         responded.unwrap_or(Err(HitlError::Closed))
     }
 
-    /// Tells that nobody can be asked this. The question is said as text, and who asked goes on without an
-    /// answer.
+    /// Ends a request because there is no person to ask. The question is sent to the user as text, and the
+    /// agent continues without an answer.
     pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>) {
         self.end_hitl(request_id, HitlEnd::withdrawn(why), true, None)
             .await;
     }
 
-    /// Tells that whoever was asked will not answer.
+    /// Ends a request because the person declined to answer.
     pub async fn hitl_declined(&self, request_id: &str) {
         let end = HitlEnd::declined();
         self.end_hitl(request_id, end, false, None).await;
@@ -388,32 +387,32 @@ impl Controller {
         .await;
     }
 
-    /// Tells that a question was put to a client; stays in the transcript.
+    /// Records in the transcript that a question was sent to a client.
     pub async fn routed(&self, route: PermissionRoute) {
         self.notify(TaskRequest::Routed(Box::new(route))).await;
     }
 
-    /// Waits until what was asked of the session before this is dealt with: a prompt has begun or waits, an
-    /// answer is taken. The last event that was published then; none where the session has ended.
+    /// Waits until all earlier requests to the session are processed: a prompt has started or waits, an
+    /// answer is accepted. Returns the last published event, or `None` if the session has ended.
     pub async fn dealt_with(&self) -> Option<Seq> {
         self.request(TaskRequest::DealtWith).await
     }
 
-    /// Cancels what runs, settles it, and gives the session's lock back.
+    /// Cancels the running turn, settles it, and releases the session's lock.
     pub(crate) async fn close(&self, told: bool) {
-        // No reply means that the task ended on its own, which is as closed.
+        // No reply means that the task ended on its own, so the session is closed.
         let _ = self
             .request(|reply| TaskRequest::Close { reply, told })
             .await;
     }
 
-    /// Sends the session's task a message without a reply. A session that has ended needs none: nothing runs or
+    /// Sends a request without a reply to the session task. An ended session ignores it: nothing runs or
     /// waits in it, and its questions are settled.
     pub(super) async fn notify(&self, msg: TaskRequest) {
         let _ = self.inbox.send(msg).await;
     }
 
-    /// Sends a message and waits for the reply to it; none where the session has ended.
+    /// Sends a request and waits for the reply; returns `None` if the session has ended.
     pub(super) async fn request<T>(
         &self,
         msg: impl FnOnce(oneshot::Sender<T>) -> TaskRequest,

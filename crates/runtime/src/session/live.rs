@@ -1,5 +1,5 @@
-//! The roster of a session as its task and its seats share it, and what follows from a change of it: who is
-//! asked, and whose files and terminals an agent uses.
+//! The connected clients of a session, shared by its task and its seats, and the effects of a change: which
+//! client receives questions, and whose files and terminals an agent uses.
 
 use std::{
     ops::Deref,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{LiveClientError, NoHost};
 
-/// What a client on a session wants of its task.
+/// A client's request to the session task.
 pub(crate) struct LiveRequest {
     pub(crate) seat: SeatId,
     pub(crate) wanted: LiveAction,
@@ -33,29 +33,29 @@ pub(crate) enum LiveAction {
     Heartbeat(String, Option<Value>),
 }
 
-/// Who is asked, as those who ask hear of it.
+/// The seat that receives questions, as sent to watchers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AnsweringState {
     pub(crate) asked: Option<AnsweringSeat>,
     epoch: u64,
-    /// What was written when it came to this.
+    /// The last written event when this became true.
     pub(crate) at: Seq,
 }
 
-/// Who is on a session.
+/// The clients on a session.
 pub(crate) struct LiveRoster {
     roster: Mutex<RosterState>,
     standing: watch::Sender<AnsweringState>,
-    /// Control has passed, and those who are there under a name have not been told.
+    /// Notified when control has changed and the named clients have not been notified.
     untold: Notify,
 }
 
 #[derive(Default)]
 struct RosterState {
     roster: Roster,
-    /// A change of it is being written: what follows from it comes after that.
+    /// Whether a change is being written: its effects are applied after that.
     writing: bool,
-    /// Who is in control, as far as it was told.
+    /// The controller, as last published.
     told: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl LiveRoster {
         RosterGuard(lock(&self.roster))
     }
 
-    /// Resolves when control has passed and somebody has to be told of it.
+    /// Resolves when control has changed and clients have to be notified.
     pub(crate) async fn stirred(&self) {
         self.untold.notified().await;
     }
@@ -84,7 +84,7 @@ impl LiveRoster {
     }
 }
 
-/// The roster, to be looked at.
+/// Read access to the roster.
 pub(crate) struct RosterGuard<'a>(MutexGuard<'a, RosterState>);
 
 impl Deref for RosterGuard<'_> {
@@ -103,7 +103,7 @@ impl SharedSession {
         }
     }
 
-    /// Changes the roster where nobody is told of it.
+    /// Changes the roster without an event.
     pub(crate) fn amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
         let now = self.instant();
         let mut kept = lock(&self.live.roster);
@@ -114,7 +114,8 @@ impl SharedSession {
         result
     }
 
-    /// Changes the roster; what follows is left to [`SharedSession::amended`], once it is written.
+    /// Changes the roster; after it is written, the caller applies the effects with
+    /// [`SharedSession::amended`].
     pub(crate) fn begin_amend<T>(&self, change: impl FnOnce(&mut Roster, ClockReading) -> T) -> T {
         let now = self.instant();
         let mut kept = lock(&self.live.roster);
@@ -122,7 +123,7 @@ impl SharedSession {
         change(&mut kept.roster, now)
     }
 
-    /// A passing of control that was not told, to be written as the changes of [`SharedSession::begin_amend`] are.
+    /// Returns an unpublished change of control, to be written like the changes of [`SharedSession::begin_amend`].
     pub(crate) fn begin_telling(&self) -> Option<RosterChange> {
         let mut kept = lock(&self.live.roster);
         let change = kept.roster.untold(kept.told.as_deref());
@@ -130,7 +131,7 @@ impl SharedSession {
         change
     }
 
-    /// These changes are written, or there was nothing to write.
+    /// Applies the effects of written changes, or ends the change if there was nothing to write.
     pub(crate) fn amended(&self, changes: &[RosterChange]) {
         let mut kept = lock(&self.live.roster);
         if let Some(last) = changes.last() {
@@ -140,8 +141,8 @@ impl SharedSession {
         self.settle(&kept);
     }
 
-    /// Lets everyone know who is asked and whose host it is. Called with the roster locked, so that the
-    /// last word is the last change.
+    /// Publishes which seat receives questions and whose host is used. Called with the roster locked, so that
+    /// watchers see the last change last.
     fn settle(&self, kept: &RosterState) {
         let roster = &kept.roster;
         if roster.untold(kept.told.as_deref()).is_some() {

@@ -1,4 +1,4 @@
-//! One session: the handles others hold, and the task that owns it.
+//! One session: its handles, and the task that owns it.
 
 mod control;
 mod handle;

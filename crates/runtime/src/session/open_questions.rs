@@ -1,4 +1,4 @@
-//! Which questions a session has open, and where their calls were announced.
+//! The open questions of a session, and the events that announced their calls.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use harn_model::{HitlRequest, PermissionAsked, Seq};
 use super::{Observer, shared::lock};
 
 impl Observer {
-    /// What people are being asked, oldest id first. Questions that an agent only tells of are not among
-    /// them: nobody here could answer.
+    /// Returns the open requests to people, oldest id first. Leaves out requests that an agent only reports:
+    /// no client here could answer them.
     #[must_use]
     pub fn open_hitl(&self) -> Vec<Arc<HitlRequest>> {
         lock(&self.shared.hitl).values().cloned().collect()
     }
 
-    /// Something that a person is being asked, while it is open.
+    /// Returns a request to a person while it is open.
     #[must_use]
     pub fn hitl(&self, request_id: &str) -> Option<Arc<HitlRequest>> {
         lock(&self.shared.hitl).get(request_id).cloned()
     }
 
-    /// The questions about tool calls that are open.
+    /// Returns the open questions about tool calls.
     #[must_use]
     pub fn open_asks(&self) -> Vec<PermissionAsked> {
         let view = self.shared.view();
@@ -28,7 +28,7 @@ impl Observer {
         asks.map(|ask| (**ask).clone()).collect()
     }
 
-    /// The event that announced an open call or an open question to a person, see
+    /// Returns the event that announced an open call or an open request to a person, see
     /// [`OpenTurn::announced`](harn_model::OpenTurn::announced).
     #[must_use]
     pub fn announced(&self, id: &str, of_workers: bool) -> Option<Seq> {

@@ -1,6 +1,6 @@
-//! What may follow what. Agents get it wrong, and no host should have to cope: an event that comes too
-//! early gets its beginning put before it, an id that was used gets a count, and what comes after the end
-//! is left out. Everything written is legal, so everything shown is, live and replayed, on every wire.
+//! The legal order of events. Agents break it, and hosts must not have to handle that: an early event gets
+//! its missing start, a used id gets a counter, and an event after the end is dropped. Everything written is
+//! legal, so every wire shows legal events, live and replayed.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use harn_model::{
     WorkerEvent, WorkerMetadata, WorkerUpdate,
 };
 
-/// What becomes of an event: it is written after these, or left out because of this.
+/// The decision about an event: write it after these events, or drop it for this reason.
 pub(crate) type EventPlacement = Result<Vec<AgentEvent>, &'static str>;
 
-/// The event is written where it stands.
+/// Writes the event unchanged.
 const AS_IS: EventPlacement = Ok(Vec::new());
 
 fn only_if(is_legal: bool, why_not: &'static str) -> EventPlacement {
     is_legal.then(Vec::new).ok_or(why_not)
 }
 
-/// Names that were given anew in the turn that runs.
+/// Renamed ids of the running turn.
 #[derive(Default)]
 pub(crate) struct EventOrder {
     calls: HashMap<ToolCallId, ToolCallId>,
@@ -29,10 +29,10 @@ pub(crate) struct EventOrder {
 }
 
 impl EventOrder {
-    /// Judges an event, and mends what can be mended. `view` is the fold of everything before it.
+    /// Checks an event, and repairs it if possible. `view` is the fold of everything before it.
     pub(crate) fn judge(&mut self, event: &mut AgentEvent, view: &SessionView) -> EventPlacement {
         let turn = view.open_turn.as_ref();
-        // Any other event stands by itself: nothing has to come before it, and anything may follow.
+        // Any other event is independent: it needs no event before it, and any event may follow.
         let Some(ordered) = event.ordered_mut() else {
             return AS_IS;
         };
@@ -149,8 +149,7 @@ impl EventOrder {
         }
     }
 
-    /// Makes sure that the id of a new call was never used in the session. Many agents count their calls
-    /// from one in every turn.
+    /// Gives a new call an id that the session never used. Many agents count their calls from one in every turn.
     fn announce(&mut self, call: &mut ToolCall, view: &SessionView) {
         let given = &call.tool_call_id;
         if !view.used.contains(UsedIdKind::Call, given.as_str()) {
@@ -162,7 +161,7 @@ impl EventOrder {
         self.calls.insert(given, fresh);
     }
 
-    /// The worker's own session has put its calls in order; only a name may be taken here.
+    /// Checks a worker's call. Its own session has ordered it; only its id may be taken here.
     fn worker_call(&mut self, call: &mut WorkerCall, view: &SessionView) -> EventPlacement {
         let given = call.id().clone();
         match &call.step {
@@ -223,7 +222,7 @@ fn is_open(turn: Option<&OpenTurn>, id: &ToolCallId) -> bool {
     turn.is_some_and(|turn| turn.calls.contains_key(id))
 }
 
-/// A call announced twice changes what was announced.
+/// Returns the update for a call that is announced twice.
 fn update_of(call: &mut ToolCall) -> ToolCallUpdate {
     let call = std::mem::replace(call, ToolCall::new("", ""));
     let mut update = ToolCallUpdate::new(call.tool_call_id, call.tool_name, call.status);
@@ -235,7 +234,7 @@ fn update_of(call: &mut ToolCall) -> ToolCallUpdate {
     update
 }
 
-/// The announcement that was missing before an update.
+/// Returns the announcement that is missing before an update.
 fn call_of(update: &ToolCallUpdate) -> ToolCall {
     let mut call = ToolCall::new(update.tool_call_id.clone(), update.tool_name.clone());
     call.title.clone_from(&update.title);
@@ -245,7 +244,7 @@ fn call_of(update: &ToolCallUpdate) -> ToolCall {
     call
 }
 
-/// A worker's life: cycles that begin with a spawn, and one end.
+/// Checks the order of a worker's updates: cycles that start with a spawn, and one end.
 fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement {
     use WorkerEvent::{
         WorkerCancelled, WorkerCompleted, WorkerFailed, WorkerProgressed, WorkerSpawned,
@@ -267,7 +266,7 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement 
         (None | Some(WorkerSpawned | WorkerProgressed), WorkerProgressed) => {
             Err("the worker is not waiting for a trigger")
         }
-        // Nobody heard of its beginning, or of the cycle after its trigger.
+        // The start of the worker, or of the cycle after its trigger, was not reported.
         (
             None | Some(WorkerProgressed),
             WorkerWaitingForInput
@@ -293,7 +292,7 @@ fn worker(update: &WorkerUpdate, last: Option<&WorkerUpdate>) -> EventPlacement 
     }
 }
 
-/// The ends of children that a composition leaves behind.
+/// Returns the results of children that a composition leaves open.
 pub(crate) fn abandoned<'a>(
     run_id: &'a str,
     children: &'a std::collections::BTreeMap<String, OpenChild>,

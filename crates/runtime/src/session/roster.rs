@@ -1,7 +1,8 @@
-//! Who is on a session: seats, the clients that came through them, and which of them is in control.
+//! The connected clients of a session: connections (seats), the clients attached through them, and the controller.
 //!
-//! Plain data and its rules, without tasks, clocks or events. At most one controls the session. The epoch
-//! grows with every change of control and with nothing else; the term with every change of who is asked.
+//! Plain data and its rules, without tasks, clocks or events. At most one client or connection controls the
+//! session. The epoch grows with every change of control and with nothing else; the term with every change of
+//! who receives questions.
 
 mod attach;
 mod change;
@@ -23,32 +24,32 @@ use change::{CLIENT_EXIT, left_silently};
 
 use crate::{HostPort, LiveClientError, NotInControl};
 
-/// How many clients a session takes; each of them is told with every change of one.
+/// The maximum number of clients of a session; every change of one is published with all of them.
 const MOST_CLIENTS: usize = 1024;
 
-/// How much clients may say of themselves, all together, in bytes: it is told with every change, too.
+/// The maximum size of all clients' metadata in bytes: it is published with every change, too.
 const MOST_METADATA: usize = 256 * 1024;
 
-/// How many promised heartbeats may be missed.
+/// The number of missed heartbeats after which a client is detached.
 const PATIENCE: u32 = 3;
 
-/// A connection's place in a session.
+/// The id of a connection on a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SeatId(u64);
 
-/// Whether a connection means to drive a session without a word about it.
+/// Whether a connection controls a session without an explicit attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeatClaim {
-    /// It controls the session whenever nobody else does and it does something: it opened it.
+    /// It takes free control when it acts, because it opened the session.
     IfFree,
-    /// It watches, until a client of its own takes control.
+    /// It watches, until one of its clients takes control.
     Never,
 }
 
-/// What somebody who drives a session does.
+/// The kind of action on a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriverAction {
-    /// Says something to the agent.
+    /// Sends a message to the agent.
     Speak,
     /// Answers a question.
     Answer,
@@ -56,14 +57,14 @@ pub enum DriverAction {
     Steer,
 }
 
-/// When something happens, for people and for deadlines.
+/// A point in time, for people and for deadlines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockReading {
     pub(crate) at: Timestamp,
     pub(crate) tick: Instant,
 }
 
-/// Who is asked, and since which change of that.
+/// The connection that receives questions, and the term since it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnsweringSeat {
     pub(crate) seat: SeatId,
@@ -76,7 +77,7 @@ pub(crate) struct Roster {
     term: u64,
     seated: u64,
     seats: BTreeMap<SeatId, SeatedConnection>,
-    /// In the order they came.
+    /// In order of arrival.
     rows: Vec<RosterClient>,
     control: Option<ControlTenure>,
 }
@@ -84,7 +85,7 @@ pub(crate) struct Roster {
 struct SeatedConnection {
     name: Arc<str>,
     host: Arc<dyn HostPort>,
-    /// Whether it drives without a client of its own.
+    /// Whether it may control the session without an attached client.
     implicit: bool,
 }
 
@@ -92,11 +93,11 @@ struct RosterClient {
     client: LiveClient,
     seat: SeatId,
     promise: Option<HeartbeatPromise>,
-    /// How long what it says of itself is.
+    /// The size of its metadata in bytes.
     said: usize,
 }
 
-/// To be heard of every so often.
+/// A client's promise to send heartbeats.
 #[derive(Clone, Copy)]
 struct HeartbeatPromise {
     every: Duration,
@@ -143,7 +144,7 @@ impl Roster {
         seat
     }
 
-    /// A connection means to drive from now on, unless it has clients that say what they want.
+    /// Lets a connection control the session from now on, unless it has clients, which decide for themselves.
     pub(crate) fn claim(&mut self, seat: SeatId, now: ClockReading) {
         if self.has_clients(seat) {
             return;
@@ -156,7 +157,7 @@ impl Roster {
         self.claim_free(seat, now);
     }
 
-    /// A connection goes, and every client that came through it.
+    /// Removes a connection and every client attached through it.
     pub(crate) fn leave(&mut self, seat: SeatId) -> Vec<RosterChange> {
         let own = self.rows.iter().filter(|row| row.seat == seat);
         let own: Vec<_> = own.map(|row| row.client.client_id.clone()).collect();
@@ -178,14 +179,14 @@ impl Roster {
         let unknown = LiveClientError::NotAttached {
             client_id: wanted.client_id.clone(),
         };
-        // A broker reports the exit of a client that came over any connection; all are of one principal.
+        // A broker reports the exit of a client of any connection; all belong to one principal.
         if wanted.reason != CLIENT_EXIT {
             self.attached(seat, &wanted.client_id)?;
         }
         self.remove(wanted).ok_or(unknown)
     }
 
-    /// A client is still there.
+    /// Records that a client is still connected.
     pub(crate) fn heartbeat(
         &mut self,
         seat: SeatId,
@@ -203,7 +204,7 @@ impl Roster {
         Ok(self.told(action, Some(client_id), controller, None))
     }
 
-    /// Detaches those that were not heard of for too long.
+    /// Detaches clients whose heartbeats are overdue.
     pub(crate) fn overdue(&mut self, now: ClockReading) -> Vec<RosterChange> {
         let late = |row: &&RosterClient| row.promise.is_some_and(|it| it.due <= now.tick);
         let late = self.rows.iter().filter(late);
@@ -211,14 +212,14 @@ impl Roster {
         self.remove_all(late, "heartbeat_missed")
     }
 
-    /// When somebody is next overdue.
+    /// Returns when the next client is overdue.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         let promises = self.rows.iter().filter_map(|row| row.promise);
         promises.map(|it| it.due).min()
     }
 
-    /// Whether somebody may do something, and under which name. A connection that means to drive takes
-    /// control by it where nobody has it.
+    /// Checks whether a connection or client may act, and returns the author. A connection that may control
+    /// the session implicitly takes free control.
     pub(crate) fn drive(
         &mut self,
         seat: SeatId,
@@ -265,7 +266,7 @@ impl Roster {
         }
     }
 
-    /// Takes a row away; what there is to tell of it.
+    /// Removes a client and returns the change to publish.
     fn remove(&mut self, gone: LiveClientLeft) -> Option<RosterChange> {
         let before = self.controller_id();
         self.row(&gone.client_id)?;
@@ -279,7 +280,7 @@ impl Roster {
         gone.filter_map(|gone| self.remove(gone)).collect()
     }
 
-    /// Takes a row away, and control with it. Within a change.
+    /// Removes a client, and its control. Only inside `changing`.
     fn take_out(&mut self, client_id: &str) {
         if matches!(self.holder(), Some(ControlHolder::Client(id)) if id == client_id) {
             self.control = None;
@@ -296,7 +297,7 @@ impl Roster {
         }
     }
 
-    /// The one place where the epoch and the term grow.
+    /// The only function that increments the epoch and the term.
     fn changing(&mut self, change: impl FnOnce(&mut Self)) {
         let held = self.holder().cloned().zip(self.holding_seat());
         let asked = self.asked_party();
@@ -309,13 +310,13 @@ impl Roster {
         }
     }
 
-    /// Where questions go, and to which client there: a broker has several.
+    /// Returns the connection that receives questions, and its client: a broker has several.
     fn asked_party(&self) -> Option<(SeatId, Option<String>)> {
         let name = self.asked_name().map(str::to_owned);
         self.asked_seat().map(|seat| (seat, name))
     }
 
-    /// Refuses what would make the clients too long to be told of.
+    /// Rejects metadata that would make the published clients too large.
     fn fits(&self, client_id: &str, metadata: Option<&Value>) -> Result<(), LiveClientError> {
         let Some(metadata) = metadata else {
             return Ok(());
@@ -348,8 +349,8 @@ impl Roster {
         }
     }
 
-    /// Who is in control, unless it does not want to be asked. While nobody is, whoever opened the session
-    /// last: a question that nobody sees would hold the turn up until its deadline.
+    /// Returns the controller's connection, unless it opted out of questions. Without a controller, returns the
+    /// connection that opened the session last: an unseen question would block the turn until its deadline.
     fn asked_seat(&self) -> Option<SeatId> {
         match self.holder() {
             Some(ControlHolder::Seat(seat)) => Some(*seat),
@@ -376,7 +377,7 @@ impl Roster {
         self.rows.iter().position(named)
     }
 
-    /// The row of a client that came through this connection.
+    /// Returns the index of a client that is attached through this connection.
     fn attached(&self, seat: SeatId, client_id: &str) -> Result<usize, LiveClientError> {
         let at = self.row(client_id).filter(|at| self.rows[*at].seat == seat);
         at.ok_or_else(|| LiveClientError::NotAttached {

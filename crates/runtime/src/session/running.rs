@@ -1,4 +1,4 @@
-//! A turn while its agent works on it, as the session's task holds it.
+//! The state of a running turn, owned by the session task.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -36,33 +36,32 @@ pub(crate) struct RunningTurn {
     pub(crate) prompt: Arc<[ContentBlock]>,
     pub(crate) pipe: Arc<TurnPipe>,
     pub(crate) asks: HashMap<AskId, PendingAsk>,
-    /// Calls that were asked about and may run: whoever asked begins with them, whatever comes in between.
+    /// Allowed calls: they count as started, so an interruption does not skip them.
     pub(crate) allowed: HashSet<ToolCallId>,
     pub(crate) hitl: OpenHitl,
     pub(crate) waits: DaemonWaits,
-    /// What interrupted the agent since it last looked.
+    /// What interrupted the agent since its last seam: "a message" or "a reminder".
     pub(crate) interrupted: Option<&'static str>,
-    /// How often the turn has started an iteration, also under the prompts before this one.
+    /// The number of iterations of the turn, including those of earlier prompts.
     pub(crate) iteration: Arc<AtomicU64>,
-    /// What was delivered to the agent and it has not read.
+    /// Steering that was delivered but that the agent has not read.
     pub(crate) unread: UnreadSteering,
     agent: JoinHandle<Result<StopReason, AgentError>>,
-    /// What came of the agent, once it is gone.
+    /// The result of the agent, once it has stopped.
     returned: Option<AgentResult>,
     cancel: CancellationToken,
     crew: Arc<WorkerCrew>,
-    /// How long those who are told to stop may take: a cancelled agent, and once it is gone or given up,
-    /// those who work for it.
+    /// The deadline to stop: for a cancelled agent, and once it has returned or was given up, for its workers.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// Whether the agent's part is over: it returned or was given up.
+    /// Whether the agent has returned or was given up.
     leaving: bool,
-    /// Whether the agent was told to stop because it does nothing.
+    /// Whether the watchdog stopped the agent because it did nothing.
     tripped: bool,
-    /// How long everyone below may take to be gone once they were given up.
+    /// How long all workers below may take to stop after they were given up.
     farewell: Duration,
 }
 
-/// What one call of the agent leaves to the next in its turn.
+/// The state that one call of the agent passes to the next call in its turn.
 #[derive(Default)]
 pub(crate) struct TurnCarryover {
     waits: DaemonWaits,
@@ -72,40 +71,40 @@ pub(crate) struct TurnCarryover {
 
 type AgentResult = Result<Result<StopReason, AgentError>, JoinError>;
 
-/// How long a closing session waits for an agent that was told to stop.
+/// How long a closing session waits for a cancelled agent.
 pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long a session takes at most, after everyone below it is gone or given up, to write so. Each
-/// level has this much more than the one below: nobody gives up those who are about to be done.
+/// How long a session may take to write its end, after everything below it has stopped or was given up. Each level has
+/// this much more time than the level below, so that no session gives up workers that are about to finish.
 const FAREWELL: Duration = Duration::from_millis(250);
 
 pub(crate) struct PendingAsk {
     pub(crate) ask: Box<PermissionAsked>,
     pub(crate) reply: oneshot::Sender<Decision>,
-    /// When it is settled without an answer.
+    /// When the runtime settles it without an answer.
     pub(crate) expires: Option<Instant>,
 }
 
 impl PendingAsk {
-    /// Whether the session's own agent asks, and not a worker.
+    /// Whether the session's own agent asks, not a worker.
     pub(crate) fn is_own(&self) -> bool {
         self.ask.lineage.is_empty()
     }
 }
 
-/// What woke the session's task while a turn runs.
+/// The reason why a running turn wakes the session task.
 pub(crate) enum TurnWake {
-    /// The agent handed something over.
+    /// The agent pushed items.
     Items,
-    /// It was cancelled and did not return in time.
+    /// The agent was cancelled and did not return in time.
     Overdue,
-    /// Nobody answered this question in time.
+    /// This question was not answered in time.
     Unanswered(AskId),
-    /// No person answered this in time.
+    /// No person answered this request in time.
     HitlOverdue(String),
-    /// The agent stopped waiting for more to do.
+    /// The agent stopped waiting by itself.
     StoppedWaiting,
-    /// The agent is gone, and so is everyone who worked for it; or they were given up.
+    /// The agent and all its workers have stopped or were given up.
     Over,
 }
 
@@ -137,7 +136,7 @@ impl RunningTurn {
             iteration: carried.iteration.clone(),
             unread: carried.unread.clone(),
         });
-        // What a worker is told comes from an agent, which may not forget what a person wanted remembered.
+        // A worker's prompt is from an agent, which must not revoke a person's grants.
         let of_a_person = shared.lineage.is_none() && prompt.commands;
         let (agent, equipment) = match of_a_person
             .then(|| command(shared, &prompt.blocks))
@@ -178,7 +177,7 @@ impl RunningTurn {
         }
     }
 
-    /// What is left to the agent's next call.
+    /// Returns the state for the agent's next call.
     pub(crate) fn carried(&self) -> TurnCarryover {
         TurnCarryover {
             waits: self.waits.for_the_next_call(),
@@ -187,17 +186,17 @@ impl RunningTurn {
         }
     }
 
-    /// Whether somebody cancelled it.
+    /// Whether a client cancelled it; false if the watchdog stopped it.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled() && !self.tripped
     }
 
-    /// Whether somebody may still be asked: not once the turn is on its way out.
+    /// Whether the turn may still ask questions: not while it ends.
     pub(crate) fn may_ask(&self) -> bool {
         !self.cancel.is_cancelled() && !self.leaving
     }
 
-    /// Tells the agent and its workers to stop, and starts the clock. Open asks are answered at once.
+    /// Cancels the agent and its workers, and starts the deadline. The caller answers open questions.
     pub(crate) fn cancel(&mut self, patience: Duration) {
         self.tripped = false;
         self.stop(patience);
@@ -210,17 +209,17 @@ impl RunningTurn {
         }
     }
 
-    /// Tells an agent to stop that does nothing. Its turn ends well: nobody cancelled it.
+    /// Stops an agent that does nothing. Its turn ends normally, because no client cancelled it.
     pub(crate) fn trip(&mut self, patience: Duration) {
         self.tripped = true;
         self.stop(patience);
     }
 
-    /// Cancels with less patience than before.
+    /// Cancels with a shorter deadline.
     pub(crate) fn hurry(&mut self, patience: Duration) {
         self.cancel.cancel();
         let sooner = Box::pin(tokio::time::sleep(patience));
-        // Those who are leaving have a clock of their own.
+        // A turn that is ending has its own deadline.
         if !self.leaving
             && self
                 .deadline
@@ -231,20 +230,20 @@ impl RunningTurn {
         }
     }
 
-    /// Goes on without the agent.
+    /// Continues without the agent.
     pub(crate) fn give_up(&mut self) {
         self.agent.abort();
         self.leave(self.farewell);
     }
 
-    /// Waits for the workers, who were told to stop with the agent or are now.
+    /// Stops the workers if they still run, and sets their deadline.
     fn leave(&mut self, patience: Duration) {
         self.leaving = true;
         self.crew.dismiss();
         self.deadline = Some(Box::pin(tokio::time::sleep(patience)));
     }
 
-    /// Waits for something to happen; items go into `items`. Cancel safe.
+    /// Waits for the next wake; items go into `items`. Cancel safe.
     pub(crate) async fn wake(&mut self, items: &mut Vec<TurnItem>) -> TurnWake {
         loop {
             let overdue = or_never(self.deadline.as_mut());
@@ -253,7 +252,7 @@ impl RunningTurn {
             let unanswered = first_expired(pending.map(|(id, ask)| (ask.expires, id)));
             tokio::select! {
                 biased;
-                // First, or an agent that never falls silent would never be given up.
+                // First, because otherwise an agent that never stops emitting would never be given up.
                 () = overdue => {
                     return if self.leaving { TurnWake::Over } else { TurnWake::Overdue };
                 }
@@ -272,14 +271,14 @@ impl RunningTurn {
         }
     }
 
-    /// Stops listening to the agent and its workers, whatever they do.
+    /// Ignores the agent and its workers from now on, and stops them.
     pub(crate) fn abandon(&self) {
         self.pipe.close();
         self.crew.dismiss();
         self.agent.abort();
     }
 
-    /// What the agent's result means for the turn. One that was given up was cancelled before.
+    /// Returns the outcome of the turn from the agent's result. An agent that was given up was cancelled before.
     pub(crate) fn outcome(&mut self) -> TurnOutcome {
         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
         if self.tripped {
@@ -300,7 +299,7 @@ impl RunningTurn {
                     message: error.to_string(),
                 }
             }
-            // The panic's own text may hold anything; it went to the log, not to the client.
+            // The panic's own text may contain anything; it is in the log, not sent to the client.
             Some(Err(_)) => TurnOutcome::Failed {
                 message: "the agent stopped unexpectedly; its log has the reason".to_owned(),
             },
@@ -308,12 +307,12 @@ impl RunningTurn {
     }
 }
 
-/// When something expires that may wait for so many milliseconds from now.
+/// Returns the instant that is so many milliseconds from now.
 pub(crate) fn expiry(ms: u64) -> Instant {
     tokio::time::sleep(Duration::from_millis(ms)).deadline()
 }
 
-/// Waits until the first of these has expired; for ever where none does. Cancel safe.
+/// Waits until the first of these has expired; forever if none expires. Cancel safe.
 pub(crate) async fn first_expired<'a, Id: Clone + 'a>(
     pending: impl Iterator<Item = (Option<Instant>, &'a Id)>,
 ) -> Id {
@@ -326,8 +325,8 @@ pub(crate) async fn first_expired<'a, Id: Clone + 'a>(
     or_never(expired).await
 }
 
-/// Who answers a prompt that is a command of every session, or of what this one is equipped with. An agent's
-/// own command of that name is the agent's.
+/// Returns the agent that answers a prompt that is a command of every session or of the equipment. The
+/// agent's own command of that name takes precedence over the equipment's.
 fn command(shared: &SharedSession, prompt: &[ContentBlock]) -> Option<Arc<dyn Agent>> {
     if permission::is_meant(prompt) {
         return Some(Arc::new(PermissionsCommand));

@@ -1,4 +1,4 @@
-//! Turns what happened into what is written: legal, complete, and each in its place.
+//! Converts reported events to written ones: legal, complete, and in order.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use harn_model::{
 use super::{order::EventOrder, split_sequence::SplitSequence, stamp::EventStamper};
 use crate::IdSource;
 
-/// See the module. One a session; folds what it enters into the session's view.
+/// Orders, completes and numbers the events of one session, and folds them into its view.
 pub(crate) struct EventScribe {
     session: SessionId,
     split: SplitSequence,
     order: EventOrder,
     stamper: EventStamper,
-    /// Whether somebody was told that this session's agent breaks the order.
+    /// Whether a warning about this agent's event order was logged.
     told: bool,
 }
 
@@ -31,20 +31,20 @@ impl EventScribe {
         }
     }
 
-    /// For what a crash left open: how long that took cannot be known, since the process was not there.
+    /// Returns a scribe for events that a crash left open: their durations are unknown, because the process
+    /// was not running.
     pub(crate) fn after_a_crash(session: SessionId) -> Self {
         let mut scribe = Self::new(session);
         scribe.stamper.unmeasured = true;
         scribe
     }
 
-    /// Under which right the session acts from now on; none where it may change nothing.
+    /// Sets the audit record of later events; `None` if the session may change nothing.
     pub(crate) fn acts_under(&mut self, audit: Option<Arc<MutationSession>>) {
         self.stamper.audit = audit;
     }
 
-    /// Hashes what has to be hashed: apart, because large snippets take their time and nobody else should
-    /// wait for the view meanwhile.
+    /// Computes hashes. Separate from `enter`, because large snippets take time and must not block the view meanwhile.
     pub(crate) fn hash(events: &mut [AgentEvent]) {
         for event in events {
             if let AgentEvent::CompositionStart(run) = event {
@@ -54,8 +54,7 @@ impl EventScribe {
         }
     }
 
-    /// Numbers the events after those in `view`, and folds them in. There may be fewer or more than were
-    /// given.
+    /// Numbers the events after those in `view`, and folds them in. Returns fewer or more events than given.
     pub(crate) fn enter(
         &mut self,
         view: &mut SessionView,
@@ -89,7 +88,7 @@ impl EventScribe {
         batch
     }
 
-    /// Told once: an agent that does this does it often.
+    /// Warns once, because an agent that does this does it often.
     fn left_out(&mut self, why: &str) {
         if self.told {
             tracing::debug!(session = %self.session, why, "left out an event of the agent");

@@ -1,5 +1,4 @@
-//! A connection's place in a session: it watches freely, and drives while it, or a client that came through
-//! it, is in control.
+//! A connection's claim on a session: it always watches, and drives while it or one of its clients has control.
 
 use std::{ops::Deref, path::PathBuf, sync::Arc};
 
@@ -22,47 +21,47 @@ use crate::{
     ControlError, HitlError, HostPort, LiveClientError, NotInControl, PromptError, hitl::HitlEnd,
 };
 
-/// A connection's place in a session. Gone, its clients are detached.
+/// A connection's claim on a session. Dropping it detaches its clients.
 pub struct Seat {
     session: Controller,
     id: SeatId,
     standing: watch::Receiver<AnsweringState>,
 }
 
-/// Since when a seat is asked: an answer counts while it still is.
+/// The term since which a seat receives questions: an answer counts only within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeatTerm(pub(crate) u64);
 
-/// What a session looks like to those who look for one.
+/// The state of a session for listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveState {
-    /// The last event that was written.
+    /// The last written event.
     pub last_event: Seq,
     /// Whether a prompt runs or waits.
     pub active_prompt: bool,
-    /// Who is in control, if anybody is.
+    /// The controller, if there is one.
     pub controller: Option<ControllerInfo>,
-    /// How many clients are on it under a name.
+    /// The number of clients attached under a name.
     pub clients: usize,
 }
 
-/// Who is in control of a session.
+/// The controller of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerInfo {
     /// Its name.
     pub client_id: String,
-    /// Since when.
+    /// The time it took control.
     pub since: Timestamp,
 }
 
 impl Observer {
-    /// The clients that are on it under a name, in the order they came.
+    /// Returns the clients attached under a name, in order of arrival.
     #[must_use]
     pub fn clients(&self) -> Vec<LiveClient> {
         self.shared.live.roster().clients()
     }
 
-    /// What it looks like to those who look for one.
+    /// Returns the state of the session for listings.
     #[must_use]
     pub fn live_state(&self) -> LiveState {
         let last_event = self.last_seq();
@@ -77,7 +76,7 @@ impl Observer {
         }
     }
 
-    /// How often control has changed.
+    /// Returns how often control has changed.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.shared.live.roster().epoch()
@@ -85,8 +84,8 @@ impl Observer {
 }
 
 impl Controller {
-    /// Takes a place at the session for a connection. `name` is what it is called while it is in control
-    /// and has no client that says otherwise; `host` is what it offers then.
+    /// Registers a connection on the session. While it has control without a named client, `name` is its
+    /// client id and `host` is the session's host.
     #[must_use]
     pub fn sit(&self, name: &str, host: Arc<dyn HostPort>, claim: SeatClaim) -> Seat {
         let standing = self.shared.live.standing();
@@ -110,9 +109,9 @@ impl Deref for Seat {
 }
 
 impl Seat {
-    /// The session for somebody who may do this with it: whoever is in control. `client` is who says to do
-    /// it; where it is none of the clients that came through here, it is only a label. A connection that
-    /// opened the session takes control by this where nobody has it.
+    /// Returns a driver for an action if the caller has control. `client` names the acting client; if it is
+    /// not attached through this connection, it is only a label. A connection that opened the session takes
+    /// free control by this.
     pub fn drive(
         &self,
         act: DriverAction,
@@ -126,26 +125,25 @@ impl Seat {
         Ok(Driver { session, author })
     }
 
-    /// Has the connection drive whenever nobody else does: it opened the session. One that has clients
-    /// goes by what they want.
+    /// Lets the connection take control whenever it is free, because it opened the session. If it has
+    /// clients, they decide instead.
     pub fn claim(&self) {
         self.shared.amend(|roster, now| roster.claim(self.id, now));
     }
 
-    /// Whether it is in control, or a client that came through it.
+    /// Whether the connection or one of its clients has control.
     #[must_use]
     pub fn has_control(&self) -> bool {
         self.shared.live.roster().has_control(self.id)
     }
 
-    /// Whether clients are on the session through it.
+    /// Whether clients are attached through it.
     #[must_use]
     pub fn has_clients(&self) -> bool {
         self.shared.live.roster().has_clients(self.id)
     }
 
-    /// Whether questions are put here, and since which change of that; told when what led to it was
-    /// published, together with the place it was published at.
+    /// Returns the term in which questions are sent here, if they are, and the event at which that was published.
     #[must_use]
     pub fn asked(&self) -> (Option<SeatTerm>, Seq) {
         let standing = self.standing.borrow();
@@ -153,13 +151,14 @@ impl Seat {
         (here.map(|asked| SeatTerm(asked.term)), standing.at)
     }
 
-    /// Hears of it when [`Seat::asked`] may say something else, and once at first. Each watcher has its own.
+    /// Returns a watch that fires when [`Seat::asked`] may have changed since the seat was created. Each watcher has
+    /// its own.
     #[must_use]
     pub fn watch(&self) -> ControlWatch {
         ControlWatch(self.standing.clone())
     }
 
-    /// The client that is asked, if it is one here.
+    /// Returns the client that receives questions, if it is one of this connection.
     #[must_use]
     pub fn asked_client(&self) -> Option<LiveClient> {
         let now = self.shared.instant();
@@ -168,7 +167,7 @@ impl Seat {
         roster.asked_client(now).filter(|_| here)
     }
 
-    /// The name of that client, where it has one of its own.
+    /// Returns the name of that client, if it attached under one.
     #[must_use]
     pub fn asked_name(&self) -> Option<String> {
         let roster = self.shared.live.roster();
@@ -176,39 +175,39 @@ impl Seat {
         roster.asked_name().filter(|_| here).map(str::to_owned)
     }
 
-    /// A handle that may only watch, and outlives the seat.
+    /// Returns a handle that may only watch, and outlives the seat.
     #[must_use]
     pub fn observer(&self) -> Observer {
         self.session.observer()
     }
 
-    /// As [`Controller::add_servers`].
+    /// The same as [`Controller::add_servers`].
     pub fn add_servers(&self, servers: Vec<McpServerSpec>) {
         self.session.add_servers(servers);
     }
 
-    /// As [`Controller::set_directories`].
+    /// The same as [`Controller::set_directories`].
     pub async fn set_directories(&self, additional: Vec<PathBuf>) {
         self.session.set_directories(additional).await;
     }
 
-    /// As [`Controller::skills_updated`].
+    /// The same as [`Controller::skills_updated`].
     pub fn skills_updated(&self) {
         self.session.skills_updated();
     }
 
-    /// As [`Controller::routed`].
+    /// The same as [`Controller::routed`].
     pub async fn routed(&self, route: PermissionRoute) {
         self.session.routed(route).await;
     }
 
-    /// Answers a question that was put here in this term. Dropped where somebody else is asked by now.
+    /// Answers a question that was sent here in this term. Ignored if another seat receives the questions by now.
     pub async fn answer(&self, ask: AskId, decision: Decision, term: SeatTerm) {
         let msg = TaskRequest::Answer(ask, decision, Some(term));
         self.session.notify(msg).await;
     }
 
-    /// Answers what a person was asked here in this term, as [`Controller::hitl_respond`].
+    /// Answers a request to a person that was sent here in this term, as [`Controller::hitl_respond`].
     pub async fn hitl_respond(
         &self,
         response: HitlResponse,
@@ -217,7 +216,7 @@ impl Seat {
         self.session.respond(response, Some(term)).await
     }
 
-    /// As [`Controller::hitl_unavailable`], of what was put here in this term.
+    /// The same as [`Controller::hitl_unavailable`], for a request that was sent here in this term.
     pub async fn hitl_unavailable(&self, request_id: &str, why: impl Into<String>, term: SeatTerm) {
         let end = HitlEnd::withdrawn(why);
         self.session
@@ -225,7 +224,7 @@ impl Seat {
             .await;
     }
 
-    /// As [`Controller::hitl_declined`], of what was put here in this term.
+    /// The same as [`Controller::hitl_declined`], for a request that was sent here in this term.
     pub async fn hitl_declined(&self, request_id: &str, term: SeatTerm) {
         let end = HitlEnd::declined();
         self.session
@@ -233,8 +232,8 @@ impl Seat {
             .await;
     }
 
-    /// A client comes, comes again, or takes or gives up control; told when this returns, with the place of
-    /// its event.
+    /// Attaches or reattaches a client, which may take or give up control; returns the position of its event
+    /// once it is published.
     pub async fn attach(
         &self,
         client: AttachClient,
@@ -242,7 +241,7 @@ impl Seat {
         self.live(LiveAction::Attach(client)).await
     }
 
-    /// A client that came through here leaves; told when this returns.
+    /// Detaches a client of this connection; published when this returns.
     pub async fn detach(
         &self,
         client_id: &str,
@@ -257,7 +256,7 @@ impl Seat {
         self.live(LiveAction::Detach(gone)).await
     }
 
-    /// A client that came through here is still there; told when this returns.
+    /// Records a heartbeat of a client of this connection; published when this returns.
     pub async fn heartbeat(
         &self,
         client_id: &str,
@@ -267,17 +266,17 @@ impl Seat {
         self.live(LiveAction::Heartbeat(client_id, metadata)).await
     }
 
-    /// The connection has ended: its clients are detached, which is told when this returns.
+    /// Ends the connection and detaches its clients, which is published when this returns.
     pub async fn leave(&self) {
         if self.get_up() {
             return;
         }
         let left = |reply| TaskRequest::Leave(self.id, Some(reply));
-        // Without a reply the session has ended, and has no clients any more.
+        // Without a reply the session has ended and has no clients.
         let _ = self.session.request(left).await;
     }
 
-    /// Leaves, if nobody has to be told of it.
+    /// Leaves if no event is needed, and returns whether it did.
     fn get_up(&self) -> bool {
         self.shared.amend(|roster, _| {
             let quiet = !roster.has_clients(self.id);
@@ -307,25 +306,25 @@ impl Drop for Seat {
             return;
         }
         let (session, msg) = (self.session.clone(), TaskRequest::Leave(self.id, None));
-        // Without a runtime the session is gone as well.
+        // Without a runtime the session has ended as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { session.notify(msg).await });
         }
     }
 }
 
-/// Waits for changes of who is asked.
+/// Waits for changes of who receives questions.
 pub struct ControlWatch(watch::Receiver<AnsweringState>);
 
 impl ControlWatch {
-    /// Resolves after the next change. Never, once the session is gone.
+    /// Resolves after the next change. Never resolves once the session is gone.
     pub async fn changed(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Whether there was a change since it was last asked.
+    /// Whether there was a change since the last call.
     pub fn has_changed(&mut self) -> bool {
         let changed = self.0.has_changed().unwrap_or_default();
         if changed {
@@ -335,7 +334,7 @@ impl ControlWatch {
     }
 }
 
-/// A session in the hands of who is in control of it: what is said to the agent says whose it is.
+/// A session in the hands of its controller: messages to the agent carry the controller's name.
 pub struct Driver<'a> {
     session: &'a Controller,
     author: Option<Box<LiveAuthor>>,
@@ -350,13 +349,13 @@ impl Deref for Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// The client that is in control, where it came under a name.
+    /// Returns the client in control, if it attached under a name.
     #[must_use]
     pub fn client_id(&self) -> Option<&str> {
         self.author.as_ref().map(|author| author.client_id.as_str())
     }
 
-    /// As [`Controller::prompt`].
+    /// The same as [`Controller::prompt`].
     pub async fn prompt(
         self,
         prompt: impl Into<PromptSubmission>,
@@ -366,7 +365,7 @@ impl Driver<'_> {
         self.session.submit(prompt, self.author, registered).await
     }
 
-    /// As [`Controller::inject`].
+    /// The same as [`Controller::inject`].
     pub async fn inject(
         self,
         mode: DeliveryMode,
@@ -378,7 +377,7 @@ impl Driver<'_> {
         self.session.put(mode, said, actor, named, false).await
     }
 
-    /// As [`Controller::steer`].
+    /// The same as [`Controller::steer`].
     pub async fn steer(
         self,
         content: Vec<ContentBlock>,

@@ -1,4 +1,4 @@
-//! What a person sets of a session: its mode, its title, the options of its agent, and that listings show it again.
+//! The settings that a person changes: mode, title, agent options, and the end of an archiving.
 
 use harn_journal::JournalError;
 use harn_model::Seq;
@@ -7,7 +7,7 @@ use harn_policy::SessionMode;
 use super::handle::{Controller, TaskRequest, find};
 use crate::{SettingError, mode};
 
-/// What is set, and to what.
+/// A setting and its new value.
 pub(crate) enum SettingChange {
     Mode(String),
     /// An option of the agent, and its value.
@@ -16,7 +16,7 @@ pub(crate) enum SettingChange {
 }
 
 impl Controller {
-    /// Chooses a mode; written and published when this returns, with the place of its event.
+    /// Sets the mode; returns the position of its event once it is written and published.
     pub async fn set_mode(&self, mode: &str) -> Result<Seq, SettingError> {
         if SessionMode::of(mode).is_none() {
             return Err(SettingError::UnknownMode {
@@ -27,8 +27,7 @@ impl Controller {
         self.set(SettingChange::Mode(mode.to_owned())).await
     }
 
-    /// Sets an option of the agent; written and published when this returns, with the place of its
-    /// event.
+    /// Sets an option of the agent; returns the position of its event once it is written and published.
     pub async fn set_option(&self, id: &str, value: &str) -> Result<Seq, SettingError> {
         let options = &self.shared.profile.options;
         let Some(option) = find(options, id) else {
@@ -48,13 +47,13 @@ impl Controller {
             .await
     }
 
-    /// Gives the session a title, which no title of its agent replaces; written and published when this returns,
-    /// with the place of its event.
+    /// Sets the title, which no title of the agent replaces; returns the position of its event once it is written and
+    /// published.
     pub async fn set_title(&self, title: &str) -> Result<Seq, SettingError> {
         self.set(SettingChange::Title(title.to_owned())).await
     }
 
-    /// Has listings show the session again; none where it has ended.
+    /// Restores the session to default listings; returns `None` if it has ended.
     pub(crate) async fn unarchive(&self) -> Option<Result<(), JournalError>> {
         self.request(TaskRequest::Unarchive).await
     }

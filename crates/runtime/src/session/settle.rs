@@ -1,4 +1,4 @@
-//! Settling: what a turn leaves open is closed, so that no host waits for something that never comes.
+//! Settles everything that a turn leaves open, so that no host waits for an event that never arrives.
 
 use harn_model::{
     AgentEvent, AskId, CompositionRun, ContentBlock, Decision, ErrorCategory, FailureCategory,
@@ -6,7 +6,7 @@ use harn_model::{
     TurnRecovered, WorkerCall, WorkerEvent, plain_text,
 };
 
-/// How a turn came to leave things open.
+/// The reason why a turn leaves things open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeftoverCause {
     Cancelled,
@@ -16,7 +16,7 @@ pub(crate) enum LeftoverCause {
 }
 
 impl LeftoverCause {
-    /// Why a tool call failed that was left open, with the reason for one that was abandoned.
+    /// Returns why an open tool call failed; `abandoned` is the text for an abandoned one.
     fn call_failure(self, abandoned: &'static str) -> (&'static str, ErrorCategory) {
         match self {
             Self::Cancelled => ("the turn was cancelled", ErrorCategory::Cancelled),
@@ -29,7 +29,7 @@ impl LeftoverCause {
     }
 }
 
-/// The end of a question about a tool call that nobody answers.
+/// Returns the end of a question about a tool call that is not answered.
 pub(crate) fn cancelled_ask(ask_id: AskId) -> AgentEvent {
     AgentEvent::PermissionResolved(Box::new(PermissionResolved {
         ask_id,
@@ -38,8 +38,8 @@ pub(crate) fn cancelled_ask(ask_id: AskId) -> AgentEvent {
     }))
 }
 
-/// Events that close everything that the turn under way leaves open: asks, calls, compositions,
-/// questions and workers that run.
+/// Returns the events that close everything the running turn leaves open: permission questions, calls,
+/// compositions, requests to people and running workers.
 pub(crate) fn settle(view: &SessionView, how: LeftoverCause) -> Vec<AgentEvent> {
     let Some(turn) = &view.open_turn else {
         return Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn settle(view: &SessionView, how: LeftoverCause) -> Vec<AgentEvent> 
     before.chain(runs).chain(workers).collect()
 }
 
-/// Events that close a turn which a crash cut short. `torn_bytes` were lost from the end of the log.
+/// Returns the events that close a turn that a crash interrupted. `torn_bytes` were lost from the end of the log.
 pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentEvent> {
     let open = view.open_turn.as_ref();
     if open.is_none() && torn_bytes == 0 {
@@ -126,8 +126,8 @@ pub(crate) fn recovery_events(view: &SessionView, torn_bytes: u64) -> Vec<AgentE
     events
 }
 
-/// The ends of prompts that waited when a crash came, each in the turn it would have been: nothing begins by
-/// itself when a session is opened again, and whoever sent them sees what became of them.
+/// Returns the ends of prompts that waited at a crash, each in its own turn: nothing starts by itself when a
+/// session is reopened, and the senders see the result.
 pub(crate) fn withdrawn_prompts(view: &SessionView) -> Vec<(TurnId, AgentEvent)> {
     let waited = view.queued.iter().map(|queued| {
         let prompt = Box::new((*queued.prompt).clone());
@@ -136,8 +136,8 @@ pub(crate) fn withdrawn_prompts(view: &SessionView) -> Vec<(TurnId, AgentEvent)>
     waited.collect()
 }
 
-/// A title from the first line that a person typed. Editors put links and files that go with a prompt in front of
-/// it; they name the session only where there is no text.
+/// Returns a title from the first line that a person typed. Editors put linked files in front of a prompt; they name
+/// the session only if there is no text.
 pub(crate) fn title(prompt: &[ContentBlock]) -> Option<AgentEvent> {
     const MAX: usize = 60;
     let typed = prompt.iter().find_map(|block| match block {

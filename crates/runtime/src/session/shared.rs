@@ -1,5 +1,5 @@
-//! What a session's task and its handles share, and what follows from it: the mode in force, what a prompt may
-//! hold, the right a turn acts under.
+//! The state that a session task and its handles share, and what derives from it: the mode in force, the
+//! content a prompt may have, the audit record of a turn.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,36 +21,35 @@ use crate::{
     publish::SessionFeed, worker::ParentLink,
 };
 
-/// What the task and its handles share.
+/// The state that the task and its handles share.
 pub(crate) struct SharedSession {
     pub(crate) meta: SessionMeta,
     pub(crate) cwd: Arc<Path>,
-    /// Its directories, and what in them is never written. A client that opens the session again may name
-    /// others beside the first.
+    /// Its directories, and the paths in them that are never written. A client that reopens the session may
+    /// change all but the first.
     pub(crate) roots: Mutex<Arc<SessionRoots>>,
-    /// The rules that were in force at the last call, as audits tell them.
+    /// The rules in force at the last call, with their form for audits.
     pub(crate) rules: Mutex<Option<(Arc<Policy>, ApprovalPolicy)>>,
     pub(crate) view: Mutex<SessionView>,
     pub(crate) feed: Arc<SessionFeed>,
-    /// Turns that were submitted and have not ended, oldest first. A cancel binds to the oldest at the
-    /// moment it is read, so that a late one cannot reach a later turn.
+    /// Submitted turns that have not ended, oldest first. A cancel binds to the oldest when it is read, so
+    /// that a late cancel cannot reach a later turn.
     pub(crate) unfinished: Mutex<VecDeque<TurnId>>,
     pub(crate) host: Mutex<Arc<dyn HostPort>>,
-    /// Who is on it. Of this process, like its clients: a session that is opened again is controlled by
-    /// nobody.
+    /// The clients on it. Belongs to this process: a reopened session has no controller.
     pub(crate) live: LiveRoster,
-    /// Tools, skills and servers; a worker's are those of the session at the top.
+    /// Tools, skills and servers; a worker uses those of the root session.
     pub(crate) equipment: Arc<dyn Equipment>,
-    /// What people are being asked: what of the open questions of the view can be answered.
+    /// The open requests to people that can be answered.
     pub(crate) hitl: Mutex<BTreeMap<String, Arc<HitlRequest>>>,
     pub(crate) config: Arc<HubConfig>,
-    /// Who works on its prompts.
+    /// The agent that works on its prompts.
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) profile: Arc<AgentProfile>,
-    /// Whose worker it is, while it works for somebody.
+    /// The link to the parent, if it is a worker's session.
     pub(crate) lineage: Option<ParentLink>,
     pub(crate) hub: WeakHub,
-    /// Places for workers at every depth below it; those of the session at the top count.
+    /// The permits of running workers at every depth below; only the root session's are used.
     pub(crate) places: Arc<Semaphore>,
 }
 
@@ -59,43 +58,42 @@ impl SharedSession {
         lock(&self.view)
     }
 
-    /// Its directories as they are now.
+    /// Returns its current directories.
     pub(crate) fn roots(&self) -> Arc<SessionRoots> {
         lock(&self.roots).clone()
     }
 
-    /// The session above, for which it works.
     fn parent(&self) -> Option<&Arc<Self>> {
         self.lineage
             .as_ref()
             .map(|child_of| &child_of.parent.shared)
     }
 
-    /// The session at the top: the one that clients know.
+    /// Returns the root session, which is the one that clients know.
     pub(crate) fn root(&self) -> &Self {
         self.above().last().unwrap_or(self)
     }
 
-    /// The sessions above it, the next first.
+    /// Returns its ancestors, the parent first.
     fn above(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(self.parent(), |above| above.parent()).map(|above| &**above)
     }
 
-    /// How many sessions are above it.
+    /// Returns the number of its ancestors.
     pub(crate) fn depth(&self) -> usize {
         self.above().count()
     }
 
-    /// Whether it works for this session, or for one that does.
+    /// Whether this session is one of its ancestors.
     pub(crate) fn is_below(&self, session: &SessionId) -> bool {
         self.above().any(|above| above.meta.thread_id == *session)
     }
 
-    /// The mode in force. A worker may never do more than the session it works for.
+    /// Returns the mode in force. A worker may never do more than its parent session.
     pub(crate) fn mode(&self) -> SessionMode {
         let above = self.parent().map(|above| above.mode());
         let chosen = self.view().mode.as_deref().map(|id| {
-            // A mode of a later version may be anything; the strictest is safe.
+            // The mode of a later version is unknown; the strictest is safe.
             SessionMode::of(id).unwrap_or(SessionMode::ReadOnly)
         });
         match (chosen, above) {
@@ -105,12 +103,12 @@ impl SharedSession {
         }
     }
 
-    /// The worker that acts in it, by name.
+    /// Returns the name of the worker that acts in it.
     pub(crate) fn worker_name(&self) -> Option<&str> {
         self.lineage.as_ref().map(|child_of| &*child_of.worker_name)
     }
 
-    /// Notes which rules are in force.
+    /// Records the rules in force.
     pub(crate) fn note_policy(&self, policy: &Arc<Policy>) {
         let mut noted = lock(&self.rules);
         if noted
@@ -122,13 +120,14 @@ impl SharedSession {
         *noted = Some((policy.clone(), audited_policy(policy)));
     }
 
-    /// The slash commands of the agent itself.
+    /// Returns the slash commands of the agent itself.
     pub(crate) fn own_commands(&self) -> Vec<SlashCommand> {
         let own = self.view().commands.clone();
         own.unwrap_or_else(|| self.profile.commands.clone())
     }
 
-    /// The same beside those of the equipment, whose names are told too. Workers have none of these.
+    /// Returns the commands with those of the equipment, and the names of the latter. Workers have no
+    /// equipment commands.
     pub(crate) fn with_equipment(
         &self,
         mut commands: Vec<SlashCommand>,
@@ -145,7 +144,7 @@ impl SharedSession {
         (commands, equipped)
     }
 
-    /// Refuses what the agent does not take.
+    /// Refuses content that the agent does not accept.
     pub(crate) fn check(&self, blocks: &[ContentBlock]) -> Result<(), PromptError> {
         if blocks.is_empty() {
             return Err(PromptError::Empty);
@@ -163,8 +162,8 @@ impl SharedSession {
         }
     }
 
-    /// The right a turn acts under; none where nothing may change. A worker's is lent by the session it
-    /// works for.
+    /// Returns the audit record of a turn; `None` if the mode is read-only. A worker's record derives from
+    /// its parent's.
     pub(crate) fn mutation(&self, turn: &TurnId) -> Option<Arc<MutationSession>> {
         if self.mode() == SessionMode::ReadOnly {
             return None;
@@ -188,7 +187,7 @@ impl SharedSession {
     }
 }
 
-/// A policy as an audit has it. An audit goes with every call, so lists that would be most of it are left out.
+/// Returns a policy in its form for audits. An audit accompanies every call, so long lists are left out.
 fn audited_policy(policy: &Policy) -> ApprovalPolicy {
     const MOST: usize = 8 * 1024;
     let source = policy.source();
@@ -203,7 +202,7 @@ fn audited_policy(policy: &Policy) -> ApprovalPolicy {
     })
 }
 
-/// Waits for a future, for ever where there is none.
+/// Waits for a future, forever if there is none.
 pub(crate) async fn or_never<F: Future>(future: Option<F>) -> F::Output {
     match future {
         Some(future) => future.await,
@@ -211,7 +210,7 @@ pub(crate) async fn or_never<F: Future>(future: Option<F>) -> F::Output {
     }
 }
 
-/// A lock that survives a panic of whoever held it: what it guards is replaced whole or appended to.
+/// Locks a mutex even after a panic of its holder: the guarded data is replaced whole or appended to.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

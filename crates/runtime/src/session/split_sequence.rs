@@ -1,23 +1,23 @@
-//! Terminal control sequences that an agent splits over two chunks of a message: the second chunk gets the whole
-//! sequence. So a chunk alone says what a person should see of it, and translation remembers nothing.
+//! Joins terminal control sequences that an agent splits over two chunks of a message: the second chunk gets the whole
+//! sequence. Each chunk can then be shown alone, and translation needs no state.
 
 use harn_model::{AgentEvent, MessageId, unfinished_sequence};
 
-/// The longest beginning of a sequence that is held back. Links have addresses of up to two thousand bytes; what
-/// is longer is no sequence, or one that was never ended, and must not hide the rest of a message.
+/// The maximum length of the start of a sequence that is retained. Links have addresses of up to two thousand bytes;
+/// longer text is no sequence, or one that never ends, and must not hide the rest of a message.
 const LONGEST: usize = 2 * 1024;
 
-/// The beginning of a sequence that the message under way ends with.
+/// The start of a sequence at the end of the current message.
 #[derive(Default)]
 pub(crate) struct SplitSequence {
-    /// Empty where there is none.
+    /// Empty if there is none.
     text: String,
-    /// The message, where the agent names it.
+    /// The id of the message, if the agent gave one.
     message_id: Option<MessageId>,
 }
 
 impl SplitSequence {
-    /// Passes an event on, with what was held back before it or in it; nothing where all of it is held back.
+    /// Returns an event with the text retained before it; returns nothing if all of it is retained.
     pub(crate) fn pass(
         &mut self,
         mut event: AgentEvent,
@@ -46,7 +46,7 @@ impl SplitSequence {
         before.into_iter().chain((!is_held).then_some(event))
     }
 
-    /// The message ends here, so the sequence does.
+    /// Returns the retained text because the message ends here.
     fn release(&mut self) -> Option<AgentEvent> {
         let (content, message_id) = (std::mem::take(&mut self.text), self.message_id.take());
         (!content.is_empty()).then_some(AgentEvent::AgentMessageChunk {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_sequence_goes_with_its_second_chunk() {
+    fn second_chunk_contains_the_whole_split_sequence() {
         assert_eq!(said(&["a\u{1b}[", "32mgreen"]), ["a", "\u{1b}[32mgreen"]);
         assert_eq!(said(&["\u{1b}", "[3", "2mgreen"]), ["\u{1b}[32mgreen"]);
         assert_eq!(said(&["", "a"]), ["", "a"]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_that_does_not_end_is_held_up_to_a_limit() {
+    fn unfinished_sequence_is_retained_up_to_a_limit() {
         let long = format!("\u{1b}]{}", "x".repeat(LONGEST));
         assert_eq!(said(&[&long, "y"]), [&long, "y"]);
         let halves = [&long[..LONGEST], &long[LONGEST..]];

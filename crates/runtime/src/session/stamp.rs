@@ -1,5 +1,5 @@
-//! What the runtime fills in so that no agent has to, and none can get wrong: message ids, the titles,
-//! durations and audits of tool calls, the times of workers, what a composition repeats at its end.
+//! Fills in fields so that agents cannot get them wrong: message ids; titles, durations and audits of tool
+//! calls; times of workers; the fields that a composition repeats at its end.
 
 use std::sync::Arc;
 
@@ -11,14 +11,13 @@ use harn_model::{
 
 use crate::{IdKind, IdSource, permission::with_command};
 
-/// Completes events just before they are written.
 #[derive(Default)]
 pub(crate) struct EventStamper {
-    /// Which message the next chunk belongs to.
+    /// The message that the next chunk belongs to.
     open: Option<(MessageChannel, MessageId)>,
-    /// The right the session acts under.
+    /// The audit record of the session.
     pub(super) audit: Option<Arc<MutationSession>>,
-    /// Whether durations mean nothing.
+    /// Whether durations are unknown.
     pub(super) unmeasured: bool,
 }
 
@@ -53,7 +52,7 @@ impl EventStamper {
             StampedEvent::ToolCall(call) => {
                 call.audit.clone_from(&self.audit);
                 call.title.take_if(|title| title.is_empty());
-                // Said only of a call whose arguments are still to come.
+                // Set only on a call whose arguments are incomplete.
                 call.parsing = call
                     .parsing
                     .filter(|parsing| *parsing && !call.status.is_terminal());
@@ -76,7 +75,7 @@ impl EventStamper {
                 let last = view.workers.get(&update.worker_id);
                 worker(update, last.map(|last| &**last), at);
                 let audit = match last {
-                    // A cycle acts under the right it began with.
+                    // A cycle retains the audit record it started with.
                     Some(last) if !update.event.is_running() => last.audit.clone(),
                     Some(_) | None => self.audit.as_deref().map(|audit| {
                         let session = update.metadata.child_run_id.as_ref();
@@ -126,12 +125,12 @@ impl EventStamper {
     }
 }
 
-/// The record for an update: the policy is with the call.
+/// Returns the record for an update, without the policy, which is in the call.
 fn brief(audit: Option<&Arc<MutationSession>>) -> Option<Arc<MutationSession>> {
     audit.map(|audit| Arc::new(audit.without_policy()))
 }
 
-/// Every update says which call it is about; the rest belongs to some of them only.
+/// Adds the call's fields to every update, and removes fields that do not apply to its status.
 fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timestamp) {
     failure(update.status, &mut update.error, &mut update.error_category);
     if update.raw_input.is_some() {
@@ -147,7 +146,7 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     let Some(call) = turn.and_then(|turn| turn.calls.get(&update.tool_call_id)) else {
         return;
     };
-    // A call acts under the right it was announced with.
+    // A call retains the audit record it was announced with.
     update.audit = brief(call.audit.as_ref());
     update
         .title
@@ -168,13 +167,13 @@ fn tool_call_update(update: &mut ToolCallUpdate, view: &SessionView, at: Timesta
     }
 }
 
-/// How long a call took: what its agent states, else what the clock shows, which is no less than it is
-/// stated to have run.
+/// Returns how long a call took: the agent's value, else the measured time, which is at least the stated
+/// execution time.
 fn took(stated: Option<u64>, ran: Option<u64>, measured: u64) -> u64 {
     stated.unwrap_or_else(|| measured.max(ran.unwrap_or(0)))
 }
 
-/// What went wrong is said of what failed, and of nothing else.
+/// Sets error fields on failures, and clears them on everything else.
 fn failure(
     status: ToolCallStatus,
     error: &mut Option<String>,
@@ -189,12 +188,12 @@ fn failure(
     }
 }
 
-/// Cycles, times and what a worker is follow from its life so far.
+/// Derives cycle, times and identity of a worker from its last update.
 fn worker(update: &mut WorkerUpdate, last: Option<&WorkerUpdate>, at: Timestamp) {
     let cycle = last.map_or(0, |last| last.cycle);
     let metadata = &mut update.metadata;
-    // Which session is a worker's, and whether it can be triggered, is said once: who could say it anew
-    // could have somebody else's session worked in.
+    // The session of a worker and whether it is retriggerable are set once: a later change could run the
+    // worker in the session of another client.
     if let Some(last) = last {
         update.retriggerable = last.retriggerable;
         let known = &last.metadata;
@@ -247,7 +246,7 @@ fn complete_handoff(handoff: &mut HandoffArtifact, at: Timestamp, ids: &dyn IdSo
 }
 
 fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
-    // A result is an end; anything short of one is none that can be counted on.
+    // A result is an end; a status that is not terminal counts as failed.
     if !result.status.is_terminal() {
         result.status = ToolCallStatus::Failed;
     }
@@ -262,12 +261,12 @@ fn child_result(result: &mut ChildResult, view: &SessionView, at: Timestamp) {
         let measured = at.saturating_sub(child.started_at);
         let took = took(result.duration_ms, result.execution_duration_ms, measured);
         result.duration_ms = Some(took);
-        // How much of it the tool ran is known to who ran it alone.
+        // Only the executor knows how long the tool ran.
         result.execution_duration_ms = result.execution_duration_ms.map(|ran| ran.min(took));
     }
 }
 
-/// The end repeats what the start said; nobody may change it in between.
+/// Repeats the start's fields at the end, so that the agent cannot change them in between.
 fn composition_end(run: &mut CompositionRun, view: &SessionView, at: Timestamp) {
     run.snippet = String::new();
     run.binding_manifest = serde_json::Value::Null;

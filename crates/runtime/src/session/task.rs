@@ -1,7 +1,7 @@
-//! The task that owns a session: the only writer of its journal, and the only one that publishes.
+//! The task that owns a session: the only writer of its journal, and the only publisher.
 //!
-//! Append, then publish: nobody hears of an event that is not written. When the journal cannot be
-//! written the session ends; what was published is safe, and opening it again recovers the rest.
+//! Append, then publish: no client receives an event that is not written. When the journal cannot be written
+//! the session ends; published events are safe, and the next open recovers the rest.
 
 mod asks;
 mod controls;
@@ -40,17 +40,17 @@ use crate::{HitlError, SessionEnd, hitl::HitlEnd, turn::TurnItem};
 
 pub(crate) struct SessionTask {
     shared: Arc<SharedSession>,
-    /// Before the inbox: a session whose inbox is closed has given its journal back.
+    /// Before the inbox, for the drop order: a session with a closed inbox has released its journal.
     log: Box<dyn SessionLog>,
     inbox: mpsc::Receiver<TaskRequest>,
     waiting: VecDeque<QueuedPrompt>,
     turn: Option<RunningTurn>,
     scribe: EventScribe,
     on_the_way: WorkerDeliveries,
-    /// The slash commands of its equipment, as they were last told.
+    /// The slash commands of its equipment, as last published.
     commands_told: Vec<SlashCommand>,
     items: Vec<TurnItem>,
-    /// Set once the session is over: these wait to hear of it.
+    /// Set once the session is over: the callers that wait for the close.
     closed: Option<Vec<oneshot::Sender<()>>>,
 }
 
@@ -74,8 +74,8 @@ impl SessionTask {
         }
     }
 
-    /// Serves the session until it is closed, dropped by everyone, or its journal fails. `forget` is
-    /// called once the journal is free to be opened again.
+    /// Serves the session until it is closed, all handles are dropped, or its journal fails. Calls `forget`
+    /// once the journal can be opened again.
     pub(crate) async fn run(mut self, forget: impl FnOnce()) {
         let end = match self.serve().await {
             Ok(()) => SessionEnd::Closed,
@@ -87,7 +87,7 @@ impl SessionTask {
         if let Some(turn) = &self.turn {
             turn.abandon();
         }
-        // A worker only borrows it.
+        // A worker's session only borrows the equipment.
         if self.shared.lineage.is_none() {
             self.shared.equipment.close();
         }
@@ -129,7 +129,7 @@ impl SessionTask {
 
     async fn handle(&mut self, msg: Option<TaskRequest>) -> Result<(), JournalError> {
         let Some(msg) = msg else {
-            // Every handle is gone.
+            // All handles are dropped.
             return self.wind_up(Vec::new(), false).await;
         };
         match msg {
@@ -158,7 +158,7 @@ impl SessionTask {
                 }
             }
             TaskRequest::Routed(route) => {
-                // One that is settled by now was put to nobody.
+                // A settled question was not sent to any client.
                 let open = |ask| {
                     self.turn
                         .as_ref()
@@ -187,7 +187,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Puts a prompt behind those before it. One that is the next anyhow only starts.
+    /// Queues a prompt. Writes an event only if other prompts are before it.
     async fn queue(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
         if self.turn.is_some() || !self.waiting.is_empty() {
             let queued = AgentEvent::PromptQueued(prompt.begins());
@@ -210,8 +210,8 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Lets late readers catch up before more is taken from the agent. Whoever wants something of the
-    /// session does not wait for them.
+    /// Lets late readers catch up before it takes more items from the agent. Requests to the session are
+    /// handled meanwhile.
     async fn pace(&mut self) -> Result<(), JournalError> {
         let feed = self.shared.feed.clone();
         let mut paced = pin!(feed.pace());
@@ -248,7 +248,7 @@ impl SessionTask {
         }
     }
 
-    /// Writes what the agent handed over, in one batch as far as its order allows.
+    /// Writes the agent's items, in one batch as far as their order allows.
     async fn take_items(&mut self) -> Result<(), JournalError> {
         let mut items = std::mem::take(&mut self.items);
         let mut events = Vec::with_capacity(items.len());
@@ -263,7 +263,7 @@ impl SessionTask {
                 self.write(std::mem::take(&mut events)).await?;
             }
             match item {
-                // The end of what a person is asked is told once, by whoever learns of it.
+                // The code that settles an open request to a person writes its end.
                 TurnItem::Event(event) if self.is_asked(&event) => {}
                 TurnItem::Event(AgentEvent::AvailableCommands { commands, .. }) => {
                     events.push(self.commands(commands, false));
@@ -352,8 +352,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Learns which rules the turn begins under, for those who account for it. Whether they can be read is
-    /// found out when they are needed.
+    /// Records the rules at the start of a turn, for audits. Errors in them are reported when they are needed.
     async fn note_rules(&mut self) {
         let shared = self.shared.clone();
         let noted = tokio::task::spawn_blocking(move || {
@@ -362,7 +361,7 @@ impl SessionTask {
                 top.note_policy(&policy);
             }
         });
-        // Nothing depends on it but the audit.
+        // Only the audit depends on it.
         let _ = noted.await;
     }
 
@@ -371,7 +370,7 @@ impl SessionTask {
         self.act_in(turn.as_ref());
     }
 
-    /// Which right the turn acts under, for those who account for it.
+    /// Sets the audit record of the turn.
     fn act_in(&mut self, turn: Option<&TurnId>) {
         let audit = turn.and_then(|turn| self.shared.mutation(turn));
         self.scribe.acts_under(audit);
@@ -382,7 +381,7 @@ impl SessionTask {
         self.write_in(turn.as_ref(), events).await
     }
 
-    /// Writes events and lets everyone hear of them; returns the place of the last.
+    /// Writes and publishes events; returns the position of the last.
     async fn write_in(
         &mut self,
         turn: Option<&TurnId>,
@@ -397,14 +396,14 @@ impl SessionTask {
         Ok(last)
     }
 
-    /// Enters and appends; publishing is the caller's next step.
+    /// Numbers and appends events; the caller publishes them.
     fn append(
         &mut self,
         turn: Option<&TurnId>,
         mut events: Vec<AgentEvent>,
     ) -> Result<Vec<Envelope>, JournalError> {
         EventScribe::hash(&mut events);
-        // What a worker may do is decided above, and may change there at any time.
+        // The parent session decides what a worker may do, and may change that at any time.
         if self.shared.lineage.is_some() {
             self.act_in(turn);
         }
@@ -419,7 +418,7 @@ impl SessionTask {
         Ok(batch)
     }
 
-    /// Makes a batch as safe as its events ask for.
+    /// Syncs the journal if an event of the batch requires it.
     async fn secure(&mut self, batch: &[Envelope]) {
         let durability = batch.iter().map(|envelope| envelope.event.durability());
         if durability.into_iter().any(|it| it == Durability::Synced) {
@@ -427,8 +426,8 @@ impl SessionTask {
         }
     }
 
-    /// Makes what is written survive a power loss. A failure is logged: the data is in the system's
-    /// hands, and a disk that cannot sync will refuse the next write.
+    /// Makes written events survive a power loss. A failure is only logged: the system has the data, and a
+    /// disk that cannot sync will refuse the next write.
     async fn sync(&mut self) {
         let synced = tokio::task::spawn_blocking(self.log.syncer()).await;
         if let Ok(Err(error)) = synced {
@@ -437,7 +436,7 @@ impl SessionTask {
     }
 }
 
-/// What the turn that runs wakes the task with. Returns `None` at once if no turn runs, so that `select!` skips
+/// Returns the next wake of the running turn. Returns `None` at once if no turn runs, so that `select!` skips
 /// the branch. Cancel safe.
 async fn next_wake(turn: &mut Option<RunningTurn>, items: &mut Vec<TurnItem>) -> Option<TurnWake> {
     match turn {
@@ -446,7 +445,7 @@ async fn next_wake(turn: &mut Option<RunningTurn>, items: &mut Vec<TurnItem>) ->
     }
 }
 
-/// Replies to a caller or an agent, which may have stopped waiting; what is written stands.
+/// Replies to a caller or an agent, which may have stopped waiting; the written events remain.
 fn send_reply<T>(reply: oneshot::Sender<T>, answer: T) {
     let _ = reply.send(answer);
 }

@@ -1,4 +1,4 @@
-//! `TurnContext`: everything an agent may do during a turn.
+//! `TurnContext`: everything that an agent may do during a turn.
 
 use std::{
     any::Any,
@@ -27,14 +27,13 @@ use crate::{
     worker::WorkerCrew,
 };
 
-/// A turn, as its agent sees it. Cheap to clone; clones may be used from several tasks, and what each
-/// emits keeps its order.
+/// A turn, as its agent sees it. Cheap to clone; several tasks may use clones, and the events of each stay in order.
 #[derive(Clone)]
 pub struct TurnContext {
     parts: Arc<TurnParts>,
 }
 
-/// What a context is made of.
+/// The parts of a context, shared by its clones.
 #[derive(Clone)]
 pub(crate) struct TurnParts {
     pub(crate) turn: TurnId,
@@ -46,16 +45,16 @@ pub(crate) struct TurnParts {
     pub(crate) crew: Arc<WorkerCrew>,
     /// How often the agent passed the start of an iteration.
     pub(crate) iteration: Arc<AtomicU64>,
-    /// What was delivered to it and it has not read.
+    /// Steering that was delivered but that the agent has not read.
     pub(crate) unread: UnreadSteering,
 }
 
-/// What somebody is asked to decide: whether a call may run.
+/// A question whether a call may run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The call.
     pub tool_call: ToolCall,
-    /// The answers on offer.
+    /// The possible answers.
     pub options: Vec<PermissionOption>,
 }
 
@@ -70,57 +69,57 @@ impl TurnContext {
         &self.parts
     }
 
-    /// The prompt.
+    /// Returns the prompt.
     #[must_use]
     pub fn prompt(&self) -> &[ContentBlock] {
         &self.parts.prompt
     }
 
-    /// The prompt as text.
+    /// Returns the prompt as text.
     #[must_use]
     pub fn prompt_text(&self) -> String {
         plain_text(&self.parts.prompt)
     }
 
-    /// The session this turn belongs to.
+    /// Returns the id of the session.
     #[must_use]
     pub fn session_id(&self) -> &SessionId {
         self.parts.observer.id()
     }
 
-    /// This turn.
+    /// Returns the id of this turn.
     #[must_use]
     pub fn turn_id(&self) -> &TurnId {
         &self.parts.turn
     }
 
-    /// The session's working directory.
+    /// Returns the session's working directory.
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.parts.observer.shared.cwd
     }
 
-    /// The directories beside it that belong to the session too, absolute.
+    /// Returns the session's further directories, absolute.
     #[must_use]
     pub fn additional_directories(&self) -> Vec<PathBuf> {
         let roots = self.parts.observer.shared.roots();
         roots.dirs().iter().skip(1).cloned().collect()
     }
 
-    /// Files, commands and tools.
+    /// Returns the host: files, commands and tools.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.parts.host
     }
 
-    /// What the session is equipped with, where it is of this type.
+    /// Returns the equipment of the session if it has this type.
     #[must_use]
     pub fn equipment<T: Equipment>(&self) -> Option<Arc<T>> {
         let equipment: Arc<dyn Any + Send + Sync> = self.parts.observer.shared.equipment.clone();
         equipment.downcast().ok()
     }
 
-    /// The same turn with another prompt in the place of its own, for an agent that another one asks.
+    /// Returns the same turn with another prompt, for an agent that delegates to another agent.
     #[must_use]
     pub fn with_prompt(&self, prompt: Vec<ContentBlock>) -> Self {
         Self::new(TurnParts {
@@ -129,32 +128,32 @@ impl TurnContext {
         })
     }
 
-    /// Which iteration the turn is in, from 0: how often the agent has passed its start.
+    /// Returns the iteration of the turn, from 0: how often the agent has passed its start.
     #[must_use]
     pub fn iteration(&self) -> u64 {
         self.parts.iteration.load(Ordering::Relaxed)
     }
 
-    /// How much the model of this session holds, as far as its agent told.
+    /// Returns the size of the model's context in tokens, if the agent reported it.
     #[must_use]
     pub fn context_tokens(&self) -> Option<u64> {
         let view = self.parts.observer.shared.view();
         view.usage.as_ref().map(|usage| usage.size)
     }
 
-    /// The ids of the skills that are active in the session, each with the name it became active under.
+    /// Returns the ids of the session's active skills, each with the name it was activated under.
     #[must_use]
     pub fn active_skills(&self) -> BTreeMap<String, String> {
         self.parts.observer.shared.view().skills.clone()
     }
 
-    /// The session's mode.
+    /// Returns the session's mode.
     #[must_use]
     pub fn mode(&self) -> String {
         self.parts.observer.mode()
     }
 
-    /// The value of one of the agent's own options.
+    /// Returns the value of one of the agent's own options.
     #[must_use]
     pub fn option(&self, id: &str) -> Option<String> {
         self.parts.observer.option(id)
@@ -171,8 +170,8 @@ impl TurnContext {
         self.parts.cancel.cancelled().await;
     }
 
-    /// Reports an event. It is in the journal before anyone sees it; this waits only while the
-    /// session's task is behind. What is not an agent's to report, or not fit for hosts, is refused.
+    /// Reports an event. The journal has it before any client sees it; this waits only while the session task
+    /// is behind. Refuses events that an agent must not report and invalid artifacts.
     pub async fn emit(&self, event: AgentEvent) -> Result<(), AgentError> {
         if let Author::Runtime(how) = event.author() {
             let refusal = format!("an agent cannot report this itself: {how}");
@@ -191,46 +190,46 @@ impl TurnContext {
         self.parts.pipe.push(TurnItem::Event(event)).await
     }
 
-    /// Says something to the user.
+    /// Sends a message to the user.
     pub async fn say(&self, text: impl Into<String>) -> Result<(), AgentError> {
         self.emit(AgentEvent::message(text)).await
     }
 
-    /// Thinks aloud.
+    /// Emits a thought.
     pub async fn think(&self, text: impl Into<String>) -> Result<(), AgentError> {
         self.emit(AgentEvent::thought(text)).await
     }
 
-    /// Shows a plan, replacing the one before it.
+    /// Shows a plan, which replaces the previous one.
     pub async fn plan(&self, entries: Vec<PlanEntry>) -> Result<(), AgentError> {
         let plan = Plan::Entries(entries);
         self.emit(AgentEvent::Plan { plan }).await
     }
 
-    /// Begins to describe a tool call.
+    /// Starts the description of a tool call.
     pub fn tool(&self, name: impl Into<String>) -> ToolBuilder {
         ToolBuilder::new(self.clone(), name.into())
     }
 
-    /// Begins to describe a worker: a session of its own that works on a task beside this turn.
+    /// Starts the description of a worker, which works on a task in its own session during this turn.
     pub fn worker(&self, name: impl Into<String>) -> WorkerBuilder {
         WorkerBuilder::new(self.parts.crew.clone(), name.into())
     }
 
-    /// The last word on every worker the session ever had, by id.
+    /// Returns the last update of every worker that the session ever had, by id.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerUpdate> {
         let view = self.parts.observer.shared.view();
         view.workers.values().map(|last| (**last).clone()).collect()
     }
 
-    /// A worker of the session, of this turn or an earlier one.
+    /// Returns a worker of the session, of this turn or an earlier one.
     pub fn find_worker(&self, id: &WorkerId) -> Result<Worker, WorkerError> {
         Worker::find(self.parts.crew.clone(), id)
     }
 
-    /// Puts a question to whoever controls the session and waits for the decision. A tool call that goes
-    /// through [`TurnContext::tool`] asks by itself where the rules want it.
+    /// Asks the controller of the session and waits for the decision. A tool call through
+    /// [`TurnContext::tool`] asks by itself where the rules require it.
     pub async fn ask(&self, question: Question) -> Result<Decision, AgentError> {
         let judged = JudgedAct {
             line: ProposedCall::from(&question.tool_call).shown_command(),
@@ -239,7 +238,7 @@ impl TurnContext {
         self.put(question, judged, None, None).await
     }
 
-    /// Asks because of a judgement.
+    /// Asks the controller about a judged call.
     pub(super) async fn put_judged(
         &self,
         tool_call: ToolCall,
@@ -269,8 +268,8 @@ impl TurnContext {
         if let Some(title) = title {
             *title = harn_policy::visible_line(title);
         }
-        // Named and traced here: an agent can neither take the answer to another question for this one's
-        // nor speak for a worker.
+        // The runtime sets id and lineage: an agent can neither use the answer to another question nor
+        // impersonate a worker.
         let ask = PermissionAsked {
             ask_id: AskId::new(self.mint(IdKind::Ask)),
             tool_call: question.tool_call,
@@ -286,16 +285,15 @@ impl TurnContext {
         let (reply, decision) = oneshot::channel();
         let item = TurnItem::Ask(Box::new(ask), reply);
         self.parts.pipe.push(item).await?;
-        // A dropped reply means that the turn was settled without us.
+        // A dropped reply means that the runtime settled the turn.
         decision.await.map_err(|_| AgentError::Cancelled)
     }
 
-    /// Judges what a call would do.
     pub(super) async fn judge(&self, act: ProposedCall) -> CallJudgement {
         judge(&self.parts.observer.shared, act).await
     }
 
-    /// Hands over what is the runtime's own to write.
+    /// Pushes an item that only the runtime may write.
     pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
         self.parts.pipe.push(item).await
     }
@@ -308,7 +306,7 @@ impl TurnContext {
         self.parts.observer.shared.mode()
     }
 
-    /// The rules in force, as text; empty where there are none.
+    /// Returns the rules in force as text; empty if there are none.
     pub(crate) async fn rules_shown(&self) -> Result<String, PolicyError> {
         self.at_the_rules(|shared| {
             let policy = shared.config.rules.policy(&shared.cwd)?;
@@ -323,19 +321,19 @@ impl TurnContext {
         .await
     }
 
-    /// What is remembered: for the session, and for the workspace.
+    /// Returns the grants of the session and of the workspace.
     pub(crate) async fn grants(&self) -> (Vec<Grant>, Result<Vec<Grant>, PolicyError>) {
         let session = self.parts.observer.shared.root().view().grants.clone();
         let lasting = self.at_the_rules(|shared| shared.config.rules.grants(&shared.cwd));
         (session, lasting.await)
     }
 
-    /// Whether grants can last for longer than the session.
+    /// Whether grants can outlast the session.
     pub(crate) fn remembers(&self) -> bool {
         self.parts.observer.shared.config.rules.remembers()
     }
 
-    /// Stores a grant for its workspace; stored when this returns.
+    /// Stores a grant for its workspace before it returns.
     pub(crate) async fn keep_for_workspace(&self, grant: Grant) -> Result<(), PolicyError> {
         self.at_the_rules(move |shared| {
             let at = shared.config.clock.now();
@@ -344,14 +342,14 @@ impl TurnContext {
         .await
     }
 
-    /// Forgets what was remembered for the workspace.
+    /// Revokes a grant of the workspace.
     pub(crate) async fn revoke_lasting(&self, id: &str) -> Result<bool, PolicyError> {
         let id = id.to_owned();
         self.at_the_rules(move |shared| shared.config.rules.revoke(&id))
             .await
     }
 
-    /// Rules are kept in files, so not on this thread.
+    /// Runs `work` on a blocking thread, because rules are stored in files.
     async fn at_the_rules<T: Send + 'static>(
         &self,
         work: impl FnOnce(&SharedSession) -> Result<T, PolicyError> + Send + 'static,

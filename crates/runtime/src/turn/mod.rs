@@ -1,4 +1,4 @@
-//! A turn as its agent sees it: the context, its tools, and the pipe to the session's task.
+//! A turn as its agent sees it: the context, its tools, and the pipe to the session task.
 
 mod context;
 mod pipe;

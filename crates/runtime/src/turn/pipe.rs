@@ -1,7 +1,7 @@
-//! The ordered, bounded way from an agent to its session's task.
+//! The ordered, bounded queue from an agent to its session task.
 //!
-//! A plain vector under a short lock, taken whole by the session's task: an event costs no allocation
-//! and no wake-up of its own, and the bound counts bytes as well as events.
+//! A plain vector under a short lock; the session task takes it whole. An event needs no allocation and no
+//! wake-up of its own, and the bound counts bytes as well as events.
 
 use std::sync::Mutex;
 
@@ -13,18 +13,18 @@ use tokio::sync::{Notify, oneshot};
 use super::SteeringDelivery;
 use crate::{AgentError, hitl::HitlEnd, session::lock};
 
-/// What an agent hands over, in order.
+/// An item that an agent sends to the session task, in order.
 pub(crate) enum TurnItem {
     Event(AgentEvent),
-    /// Somebody has to decide.
+    /// Asks the controller for a permission.
     Ask(Box<PermissionAsked>, oneshot::Sender<Decision>),
-    /// Nobody has to decide any more.
+    /// Withdraws a permission question.
     Withdraw(AskId),
-    /// A person is asked.
+    /// Asks a person.
     Hitl(Box<HitlRequest>, oneshot::Sender<HitlEnd>),
-    /// Nobody has to answer that any more.
+    /// Withdraws a request to a person.
     WithdrawHitl(String),
-    /// Answered when everything before it is written.
+    /// The session task replies when everything before it is written.
     Flush(oneshot::Sender<()>),
     /// The agent passes a seam.
     Seam {
@@ -33,17 +33,17 @@ pub(crate) enum TurnItem {
         after_a_wait: bool,
         reply: oneshot::Sender<SteeringDelivery>,
     },
-    /// It waits for more to do.
+    /// The agent waits for more to do.
     Idle(IdleRequest),
-    /// It need not wait any more.
+    /// Ends the agent's wait.
     Wake(WakeReason),
-    /// It wants to know what is in force.
+    /// Requests the reminders in force.
     Reminders(oneshot::Sender<Vec<SystemReminder>>),
     Remind(Box<SystemReminder>, oneshot::Sender<Result<(), AgentError>>),
 }
 
 impl TurnItem {
-    /// Whether the agent does something with it, other than looking whether there is something to do.
+    /// Whether the item is work of the agent, not only a check for work.
     pub(crate) fn is_activity(&self) -> bool {
         match self {
             Self::Event(_) | Self::Ask(..) | Self::Hitl(..) | Self::Remind(..) => true,
@@ -59,7 +59,7 @@ impl TurnItem {
 }
 
 impl TurnItem {
-    /// Whether what comes of it depends on the events before it, which have to be written then.
+    /// Whether the effect depends on earlier events, which must be written first.
     pub(crate) fn looks_at_events(&self) -> bool {
         match self {
             Self::Seam { .. } | Self::Idle(_) | Self::Wake(_) => true,
@@ -73,11 +73,11 @@ impl TurnItem {
 
 /// An agent's wait for more to do.
 pub(crate) struct IdleRequest {
-    /// How often the turn has started an iteration.
+    /// The number of iterations that the turn has started.
     pub(crate) iteration: u64,
-    /// How often in a row it may wake for nothing, where the agent says so.
+    /// How often in a row the agent may wake without work, if the agent sets a limit.
     pub(crate) watchdog: Option<u64>,
-    /// Why it need not wait: it was given something on the way in.
+    /// The reason not to wait: something was delivered on the way in.
     pub(crate) given: Option<WakeReason>,
     pub(crate) reply: oneshot::Sender<WakeReason>,
 }
@@ -85,9 +85,9 @@ pub(crate) struct IdleRequest {
 #[derive(Default)]
 pub(crate) struct TurnPipe {
     state: Mutex<PipeState>,
-    /// There is something to take.
+    /// Notified when there is an item to take.
     filled: Notify,
-    /// There is room again, or the pipe is closed.
+    /// Notified when there is space again or the pipe is closed.
     drained: Notify,
 }
 
@@ -100,18 +100,17 @@ struct PipeState {
 
 const MAX_BYTES: usize = 256 * 1024;
 const MAX_ITEMS: usize = 1024;
-/// What a question to a person counts for, beside its text.
+/// The weight of a question to a person, in addition to its text.
 const HITL: usize = 1024;
 
 impl TurnPipe {
-    /// Hands an item over, waiting while the pipe is full. Fails once the turn is over.
+    /// Pushes an item, waiting while the pipe is full. Fails once the turn is over.
     pub(crate) async fn push(&self, item: TurnItem) -> Result<(), AgentError> {
         let weight = weight(&item);
         self.put(weight, 1, |items| items.push(item)).await
     }
 
-    /// Hands several items over, all of them or none: nothing comes between them, and the end of the
-    /// turn comes before or after.
+    /// Pushes all items or none: no other item gets between them, and the turn does not end between them.
     pub(crate) async fn push_all(&self, all: Vec<TurnItem>) -> Result<(), AgentError> {
         let weight = all.iter().map(weight).sum();
         self.put(weight, all.len(), |items| items.extend(all)).await
@@ -124,7 +123,7 @@ impl TurnPipe {
         hand_over: impl FnOnce(&mut Vec<TurnItem>),
     ) -> Result<(), AgentError> {
         loop {
-            // Registered before the look, so that a drain in between is not missed.
+            // Registered before the check, so that a drain in between is not missed.
             let drained = self.drained.notified();
             {
                 let mut state = lock(&self.state);
@@ -148,11 +147,11 @@ impl TurnPipe {
         }
     }
 
-    /// Waits until everything handed over so far is written.
+    /// Waits until everything pushed so far is written.
     pub(crate) async fn flush(&self) -> Result<(), AgentError> {
         let (reply, written) = oneshot::channel();
         self.push(TurnItem::Flush(reply)).await?;
-        // A dropped reply means that the turn was settled without us.
+        // A dropped reply means that the runtime settled the turn.
         written.await.map_err(|_| AgentError::Cancelled)
     }
 
@@ -166,7 +165,7 @@ impl TurnPipe {
         }
     }
 
-    /// Takes what is there; false when there is nothing.
+    /// Takes the available items; returns false if there are none.
     pub(crate) fn try_take(&self, into: &mut Vec<TurnItem>) -> bool {
         let mut state = lock(&self.state);
         if state.items.is_empty() {
@@ -179,13 +178,13 @@ impl TurnPipe {
         true
     }
 
-    /// Refuses everything from now on; what is in the pipe can still be taken.
+    /// Rejects all further items; the items in the pipe can still be taken.
     pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
         self.drained.notify_waiters();
     }
 
-    /// Whether everything is refused.
+    /// Whether the pipe rejects all items.
     pub(crate) fn is_closed(&self) -> bool {
         lock(&self.state).closed
     }
@@ -220,11 +219,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_belongs_together_is_handed_over_whole_or_not_at_all() {
+    async fn push_all_pushes_all_items_or_none() {
         let pipe = TurnPipe::default();
         let mut taken = Vec::new();
         pipe.push(said(MAX_BYTES - 10_000)).await.unwrap();
-        // One of them would fit.
+        // One of the two items would fit.
         let together = vec![said(8_000), said(8_000)];
         let mut waiting = std::pin::pin!(pipe.push_all(together));
         assert!(waits(waiting.as_mut()).await);

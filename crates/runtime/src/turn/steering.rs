@@ -1,4 +1,4 @@
-//! What reaches an agent in the middle of a turn: at the seams it passes, and while it waits for more.
+//! Delivers messages and reminders to an agent during a turn: at its seams, and while it is idle.
 
 use std::{ops::Deref, pin::Pin, sync::atomic::Ordering, time::Duration};
 
@@ -11,22 +11,22 @@ use super::{
 };
 use crate::{AgentError, session::or_never};
 
-/// Something delivered to an agent.
+/// A message or reminder that is delivered to an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Steering {
-    /// The user said something more.
+    /// A further message of the user.
     Message {
-        /// The message.
+        /// The id of the message.
         id: MessageId,
-        /// What it says.
+        /// The content of the message.
         content: Vec<ContentBlock>,
     },
-    /// Something to keep in mind, which nobody said.
+    /// Context for the agent that no user typed.
     Reminder(SystemReminder),
 }
 
 impl Steering {
-    /// What it says, as text.
+    /// Returns its content as text.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -36,7 +36,7 @@ impl Steering {
     }
 }
 
-/// What was delivered at a seam, in the order it came.
+/// The items delivered at a seam, in order of arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteeringDelivery {
     pub(crate) items: Vec<Steering>,
@@ -44,21 +44,21 @@ pub struct SteeringDelivery {
 }
 
 impl SteeringDelivery {
-    /// Whether the tools that were about to run are not to run: something that interrupts came first. Calls
-    /// that were announced and had not begun are settled already.
+    /// Whether the agent must skip the tools that it was about to run, because an interrupting message
+    /// arrived first. The runtime has settled calls that were announced but not started.
     #[must_use]
     pub fn dispatch_skipped(&self) -> bool {
         self.dispatch_skipped
     }
 
-    /// What the user said, as text.
+    /// Returns the user's messages as text.
     pub fn messages(&self) -> impl Iterator<Item = String> {
         let messages = self.items.iter();
         let messages = messages.filter(|item| matches!(item, Steering::Message { .. }));
         messages.map(Steering::text)
     }
 
-    /// What to keep in mind.
+    /// Returns the reminders.
     pub fn reminders(&self) -> impl Iterator<Item = &SystemReminder> {
         self.items.iter().filter_map(|item| match item {
             Steering::Reminder(reminder) => Some(reminder),
@@ -66,7 +66,7 @@ impl SteeringDelivery {
         })
     }
 
-    /// Why an agent that was given this need not wait.
+    /// Returns the reason why an agent that received this need not wait.
     fn wakes(&self) -> Option<WakeReason> {
         let first = self.items.first()?;
         Some(match first {
@@ -98,16 +98,16 @@ impl IntoIterator for SteeringDelivery {
     }
 }
 
-/// Why an agent that waited goes on, and what it was given.
+/// The reason why an idle agent continues, and the items it received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleOutcome {
-    /// Why.
+    /// The reason.
     pub reason: WakeReason,
-    /// What was delivered.
+    /// The delivered items.
     pub delivered: SteeringDelivery,
 }
 
-/// A wait for more to do; see [`TurnContext::idle`]. Begins when it is awaited.
+/// A wait for more to do; see [`TurnContext::idle`]. Starts when it is awaited.
 #[must_use = "an agent waits only where this is awaited"]
 pub struct IdleWait<'a> {
     cx: &'a TurnContext,
@@ -126,19 +126,19 @@ impl<'a> IdleWait<'a> {
         }
     }
 
-    /// Wakes after this long at the latest.
+    /// Wakes after this time at the latest.
     pub fn every(mut self, interval: Duration) -> Self {
         self.every = Some(interval);
         self
     }
 
-    /// Wakes when this resolves: something that the agent watches changed.
+    /// Wakes when this future resolves, which means that something the agent watches changed.
     pub fn until(mut self, changed: impl Future<Output = ()> + Send + 'a) -> Self {
         self.until = Some(Box::pin(changed));
         self
     }
 
-    /// How often in a row it may wake without anything having come of it, before its turn is ended.
+    /// Limits how often in a row the agent may wake without doing anything before its turn ends.
     pub fn watchdog(mut self, attempts: u64) -> Self {
         self.watchdog = Some(attempts);
         self
@@ -192,12 +192,12 @@ impl<'a> IntoFuture for IdleWait<'a> {
 }
 
 impl TurnContext {
-    /// A safe place to stop and look: returns what is delivered there, and fails if the turn was cancelled.
-    /// Everything emitted before is written when this returns.
+    /// Passes a seam: returns the items delivered there, and fails if the turn was cancelled. Everything
+    /// emitted before is written when this returns.
     ///
-    /// What an agent does not fetch is not lost: a message that is still waiting when the agent returns
-    /// becomes the prompt of another call of [`Agent::turn`](crate::Agent::turn). Nor is what a call was
-    /// about to return that was dropped: the next one returns it.
+    /// No item is lost. A message that still waits when the agent returns becomes the prompt of another call
+    /// of [`Agent::turn`](crate::Agent::turn). If a call is dropped before it returns its items, the next
+    /// call returns them.
     ///
     /// ```
     /// # use harn_runtime::{AgentError, Seam, TurnContext, model::StopReason};
@@ -235,8 +235,8 @@ impl TurnContext {
         self.pass(seam, false).await
     }
 
-    /// Passes a seam. After a wait, a message that was to be delivered at the end is delivered too: waiting
-    /// was the end.
+    /// Passes a seam. After a wait, also delivers a message that was queued for the end of the turn, because
+    /// the wait was the end.
     async fn pass(&self, seam: Seam, after_a_wait: bool) -> Result<SteeringDelivery, AgentError> {
         let iteration = &self.parts().iteration;
         if seam == Seam::TurnStart {
@@ -255,7 +255,7 @@ impl TurnContext {
             reply: delivered,
             unread,
         };
-        // A dropped reply means that the turn was settled without us.
+        // A dropped reply means that the runtime settled the turn.
         let new = (&mut expected.reply).await;
         let new = new.map_err(|_| AgentError::Cancelled)?;
         if self.is_cancelled() {
@@ -269,12 +269,12 @@ impl TurnContext {
         Ok(delivered)
     }
 
-    /// Waits for more to do, instead of returning: until the user says something, a reminder comes, a host
-    /// resumes the agent, or what [`IdleWait::until`] and [`IdleWait::every`] name. Waiting costs nothing; hosts are
-    /// told that the agent is there, at a pace that slows down.
+    /// Waits for more to do instead of returning: until the user sends a message, a reminder arrives, a host resumes
+    /// the agent, or [`IdleWait::until`] or [`IdleWait::every`] wakes it. Waiting costs nothing; hosts are notified
+    /// that the agent is idle, at growing intervals.
     ///
-    /// An agent that waits in several places at once waits once: what ends one of them ends all, and what
-    /// came is given to one. A wait that is dropped is over, and loses nothing.
+    /// Concurrent waits of one agent count as one wait: the end of one ends all, and one of them receives the
+    /// items. Dropping a wait ends it and loses nothing.
     ///
     /// ```
     /// # use harn_runtime::{AgentError, TurnContext, model::StopReason};
@@ -292,22 +292,22 @@ impl TurnContext {
         IdleWait::new(self)
     }
 
-    /// The reminders that are in force, the oldest first, for the prompt of a model. Hosts are told of each
-    /// the first time.
+    /// Returns the reminders in force, the oldest first, for the prompt of a model. Hosts are notified of
+    /// each reminder the first time.
     pub async fn reminders(&self) -> Result<Vec<SystemReminder>, AgentError> {
         let (reply, in_force) = oneshot::channel();
         self.push(TurnItem::Reminders(reply)).await?;
-        // A dropped reply means that the turn was settled without us.
+        // A dropped reply means that the runtime settled the turn.
         in_force.await.map_err(|_| AgentError::Cancelled)
     }
 
-    /// Reminds the agent itself: in force from now on. Without an id it gets one. Fails where too many are in
-    /// force already.
+    /// Adds a reminder for the agent itself, in force from now on. Assigns an id if it has none. Fails if too
+    /// many are in force already.
     pub async fn remind(&self, reminder: SystemReminder) -> Result<(), AgentError> {
         let (reply, reminded) = oneshot::channel();
         let item = TurnItem::Remind(Box::new(reminder), reply);
         self.push(item).await?;
-        // A dropped reply means that the turn was settled without us.
+        // A dropped reply means that the runtime settled the turn.
         reminded.await.map_err(|_| AgentError::Cancelled)?
     }
 }

@@ -1,4 +1,4 @@
-//! Tool calls for agent authors: describe, ask, run; durations, failure and settling are ours.
+//! Tool calls for agent authors: describe, ask, run. The runtime tracks durations and failures and settles open calls.
 
 use std::{future::Future, path::Path};
 
@@ -35,34 +35,34 @@ impl ToolBuilder {
         }
     }
 
-    /// What sort of tool it is; a tool without a kind counts as writing.
+    /// Sets the kind of the tool; a tool without a kind counts as writing.
     pub fn kind(mut self, kind: ToolKind) -> Self {
         self.call.kind = Some(kind);
         self
     }
 
-    /// What is known of the tool: its kind, how far it reaches, which of its arguments are paths, which
-    /// capabilities it needs. Without them the argument `path` is a path.
+    /// Sets the tool's annotations: its kind, its reach, which arguments are paths, which capabilities it
+    /// needs. Without annotations the argument `path` is a path.
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.call.kind.get_or_insert(annotations.kind);
         self.annotations = Some(annotations);
         self
     }
 
-    /// What to show a person.
+    /// Sets the title that a person sees.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.call.title = Some(title.into());
         self
     }
 
-    /// Its arguments.
+    /// Sets the arguments.
     pub fn input(mut self, input: Value) -> Self {
         self.call.raw_input = input;
         self
     }
 
-    /// A file it touches: becomes a location, and the argument `path` where no arguments were given. What
-    /// a call did not declare it cannot write.
+    /// Declares a file it touches: a location, and the argument `path` if the call has no arguments. A call
+    /// cannot write undeclared files.
     pub fn path(mut self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         if self.call.raw_input.is_null() {
@@ -73,8 +73,8 @@ impl ToolBuilder {
         self.location(path, None)
     }
 
-    /// The line it runs in a shell: becomes the argument `command` where no arguments were given, and
-    /// makes it a tool that runs commands. What a call did not declare it cannot run.
+    /// Declares the line it runs in a shell: the argument `command` if the call has no arguments, and the
+    /// kind `Execute`. A call cannot run undeclared commands.
     pub fn command(mut self, line: &str) -> Self {
         if self.call.raw_input.is_null() {
             self.call.raw_input = serde_json::json!({ "command": line });
@@ -83,7 +83,7 @@ impl ToolBuilder {
         self.kind(ToolKind::Execute)
     }
 
-    /// A place it touches, to be shown.
+    /// Adds a location to show.
     pub fn location(mut self, path: impl AsRef<Path>, line: Option<u32>) -> Self {
         let path = self.cx.host().absolute(path);
         self.call.locations.push(Location {
@@ -93,19 +93,19 @@ impl ToolBuilder {
         self
     }
 
-    /// Something to show before it runs, such as the diff it would make.
+    /// Adds content to show before the call runs, such as the diff it would make.
     pub fn content(mut self, content: ToolContent) -> Self {
         self.call.content.push(content);
         self
     }
 
-    /// As [`ToolBuilder::start`], for a call that is likely to be asked about.
+    /// The same as [`ToolBuilder::start`], for a call that likely needs a permission.
     pub fn ask(self) -> BoxFuture<'static, Result<ToolHandle, AgentError>> {
         self.start()
     }
 
-    /// Announces the call, and lets it run if it may: the session's rules allow it, or somebody who is
-    /// asked does. Otherwise the call fails and this returns [`AgentError::Denied`]; the turn may go on.
+    /// Announces the call and starts it if the session's rules or the asked controller allow it. Otherwise
+    /// the call fails and this returns [`AgentError::Denied`]; the turn may continue.
     pub fn start(self) -> BoxFuture<'static, Result<ToolHandle, AgentError>> {
         Box::pin(self.announce())
     }
@@ -143,8 +143,8 @@ impl ToolBuilder {
         }
     }
 
-    /// Announces a call that makes no sense as it stands, and why. Nobody is asked about it. Returns the
-    /// failure for the turn to go on with.
+    /// Announces a call that is invalid, with the error, and asks for no permission. Returns the failure so
+    /// that the turn can continue.
     pub async fn refuse(self, error: ToolError) -> Result<AgentError, AgentError> {
         let Self { cx, call, .. } = self;
         let handle = ToolHandle::new(&cx, &call);
@@ -162,7 +162,7 @@ impl ToolBuilder {
     }
 }
 
-/// Whoever decides sees every file that was judged, also where the agent shows none.
+/// Adds every judged file to the locations, so that the controller sees it even if the agent shows none.
 fn show_paths(shown: &mut Vec<Location>, judged: &[String]) {
     for path in judged {
         if !shown.iter().any(|location| location.path == *path) {
@@ -195,7 +195,7 @@ fn record(
     })
 }
 
-/// A running tool call. Dropped without an end, it is settled as failed when the turn ends.
+/// A running tool call. If it is dropped without an end, the runtime settles it as failed when the turn ends.
 pub struct ToolHandle {
     cx: TurnContext,
     call: ToolCallId,
@@ -206,7 +206,7 @@ pub struct ToolHandle {
 
 impl Drop for ToolHandle {
     fn drop(&mut self) {
-        // What was allowed was this call; a host that somebody kept does nothing more in its name.
+        // The permission covers only this call; a retained clone of the host must lose it.
         self.host.end_permit();
     }
 }
@@ -234,7 +234,7 @@ impl ToolHandle {
         Err(AgentError::Denied { reason })
     }
 
-    /// What a decision comes to. Arguments that were put in the place of the agent's are judged again.
+    /// Applies a decision. Judges the call again if the answer replaced its arguments.
     async fn decided(
         self,
         mut act: ProposedCall,
@@ -252,7 +252,7 @@ impl ToolHandle {
                 args: Some(args), ..
             } => {
                 act.input = args;
-                // They were declared for the arguments that are gone.
+                // They were declared for the replaced arguments.
                 act.declared.clear();
                 let again = self.cx.judge(act.clone()).await;
                 if again.receipt.action != PolicyAction::Deny {
@@ -283,7 +283,7 @@ impl ToolHandle {
         self.denied(refusal).await
     }
 
-    /// The title of a call with other arguments than it was announced with: that of the old ones would lie.
+    /// Returns the title of a call whose arguments were replaced, because the announced title describes the old ones.
     fn title_of(&self, act: &ProposedCall) -> String {
         match act.command() {
             Some(DeclaredCommand::Line(line)) => line.into_owned(),
@@ -294,7 +294,7 @@ impl ToolHandle {
         }
     }
 
-    /// Records what came of a question: a refusal, or that the call may run.
+    /// Records the outcome of a question: a refusal or a grant.
     async fn tell(
         &self,
         act: &ProposedCall,
@@ -311,43 +311,43 @@ impl ToolHandle {
         self.cx.push(TurnItem::Event(event)).await
     }
 
-    /// The arguments that count: those of the call, unless whoever allowed it put others in their place.
+    /// Returns the effective arguments: those of the call, unless the answer replaced them.
     #[must_use]
     pub fn input(&self) -> &Value {
         &self.input
     }
 
-    /// Files, commands and tools, as far as the call declared them.
+    /// Returns the host, limited to the files, commands and tools that the call declared.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Its id.
+    /// Returns the id of the call.
     #[must_use]
     pub fn id(&self) -> &ToolCallId {
         &self.call
     }
 
-    /// Shows something while it runs, replacing what it showed.
+    /// Shows content while the call runs, which replaces earlier content.
     pub async fn show(&self, content: Vec<ToolContent>) -> Result<(), AgentError> {
         self.update(ToolCallStatus::InProgress, |u| u.content = Some(content))
             .await
     }
 
-    /// Ends it well.
+    /// Ends the call successfully.
     pub async fn complete(self, output: impl Into<ToolOutput>) -> Result<(), AgentError> {
         let output = output.into();
         self.update(ToolCallStatus::Completed, |u| output.fill(u))
             .await
     }
 
-    /// Ends it badly.
+    /// Ends the call with an error.
     pub async fn fail(self, error: &str, category: ErrorCategory) -> Result<(), AgentError> {
         self.fail_with(error, category, ToolOutput::default()).await
     }
 
-    /// Ends it badly, with what it produced all the same.
+    /// Ends the call with an error and the output it produced.
     pub async fn fail_with(
         self,
         error: &str,
@@ -362,8 +362,8 @@ impl ToolHandle {
         .await
     }
 
-    /// Does the work and ends the call with what comes of it. When the turn is cancelled the work is
-    /// dropped, and the call is settled as cancelled.
+    /// Runs `work` and ends the call with its result. If the turn is cancelled, drops the work; the runtime
+    /// settles the call as cancelled.
     pub async fn run<T, F, Fut, E>(self, work: F) -> Result<T, AgentError>
     where
         F: FnOnce(Host) -> Fut,
@@ -403,18 +403,18 @@ impl ToolHandle {
     }
 }
 
-/// What a tool produced: a value for the agent's log, and something for a person to look at.
+/// The output of a tool: a value for the agent's log, and content for a person.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     /// The result as a value.
     pub raw: Option<Value>,
-    /// What to show.
+    /// The content to show.
     pub content: Option<Vec<ToolContent>>,
-    /// Files it turned out to touch.
+    /// The files that it touched in fact.
     pub locations: Option<Vec<Location>>,
-    /// A better title than before.
+    /// A more precise title.
     pub title: Option<String>,
-    /// Who ran it.
+    /// The system that ran the tool.
     pub executor: Option<ToolExecutor>,
 }
 

@@ -1,5 +1,5 @@
-//! What was delivered to an agent that stopped looking before it could read it: an agent may drop a call
-//! at any time, and nothing that is delivered may be lost. Kept for its next look, or its next call.
+//! Deliveries that an agent did not read because it dropped the call first. No delivery may be lost: they are
+//! stored until its next seam or its next turn call.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,22 +9,22 @@ use tokio::sync::oneshot;
 use super::{Steering, SteeringDelivery};
 use crate::session::lock;
 
-/// See the module. Clones are the same.
+/// The unread steering of an agent. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct UnreadSteering(Arc<Mutex<Vec<Steering>>>);
 
 impl UnreadSteering {
-    /// Keeps these, after those that are kept already.
+    /// Appends items.
     pub(crate) fn keep(&self, mut items: Vec<Steering>) {
         lock(&self.0).append(&mut items);
     }
 
-    /// Everything that is kept.
+    /// Removes and returns all items.
     pub(super) fn take(&self) -> Vec<Steering> {
         std::mem::take(&mut *lock(&self.0))
     }
 
-    /// The oldest message that is kept.
+    /// Removes and returns the oldest message.
     pub(crate) fn take_message(&self) -> Option<(MessageId, Vec<ContentBlock>)> {
         let mut kept = lock(&self.0);
         let is_message = |item: &Steering| matches!(item, Steering::Message { .. });
@@ -36,7 +36,7 @@ impl UnreadSteering {
     }
 }
 
-/// What is on its way to an agent; kept if whoever waits for it is dropped.
+/// A delivery on its way to an agent; stored as unread if the waiting call is dropped.
 pub(super) struct AwaitedDelivery<'a> {
     pub(super) reply: oneshot::Receiver<SteeringDelivery>,
     pub(super) unread: &'a UnreadSteering,
@@ -44,7 +44,7 @@ pub(super) struct AwaitedDelivery<'a> {
 
 impl Drop for AwaitedDelivery<'_> {
     fn drop(&mut self) {
-        // From here on whoever delivers keeps it; what came before is here.
+        // After this the sender stores the delivery; one that was sent before is in the channel.
         self.reply.close();
         if let Ok(delivered) = self.reply.try_recv() {
             self.unread.keep(delivered.items);
@@ -52,7 +52,7 @@ impl Drop for AwaitedDelivery<'_> {
     }
 }
 
-/// What an agent has been given on the way to something more; kept if it never gets there.
+/// A delivery that an idle agent has received during its wait; stored as unread if the wait is dropped.
 pub(super) struct HeldDelivery<'a> {
     pub(super) delivered: SteeringDelivery,
     pub(super) unread: &'a UnreadSteering,

@@ -1,4 +1,4 @@
-//! How an agent describes a worker before it starts.
+//! The description of a worker before it starts.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -52,40 +52,40 @@ impl WorkerBuilder {
         }
     }
 
-    /// What it is to do; also the prompt of its first cycle.
+    /// Sets the task; also the prompt of its first cycle.
     pub fn task(mut self, task: impl Into<String>) -> Self {
         self.task = task.into();
         self
     }
 
-    /// How it runs, for those who track it; `sub_agent` where nothing is said.
+    /// Sets how it runs, for clients that track it; `sub_agent` by default.
     pub fn mode(mut self, mode: impl Into<String>) -> Self {
         self.mode = mode.into();
         self
     }
 
-    /// The directory it works in, the session's own where nothing is said. It must exist, and lie within
-    /// one of the session's.
+    /// Sets the directory it works in; the session's own by default. It must exist and be inside one of the
+    /// session's directories.
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         // A relative path starts at the session's directory.
         self.cwd = self.crew.session.cwd.join(cwd.into());
         self
     }
 
-    /// Who does the work; the agent that serves all sessions where nothing is said.
+    /// Sets the agent that does the work; by default the agent that serves all sessions.
     pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
         self.agent = Some(agent);
         self
     }
 
-    /// Lets it wait for a [trigger](Worker::trigger) after a cycle that ended well, rather than end.
+    /// After a successful cycle the worker waits for a [trigger](Worker::trigger) instead of ending.
     pub fn retriggerable(mut self) -> Self {
         self.retriggerable = true;
         self
     }
 
-    /// Starts it. Its session is there and its first event is written when this returns; it then works
-    /// beside the agent until it is done or the turn ends.
+    /// Starts the worker. When this returns, its session exists and its first event is written; it then runs
+    /// concurrently until it is done or the turn ends.
     pub async fn start(self) -> Result<Worker, WorkerError> {
         for (what, text) in [
             ("name", &self.name),

@@ -1,8 +1,8 @@
-//! A worker's tool calls, copied to the session it works for: a host observes every dispatch on the stream of
-//! the session that it opened. That session may be a worker's too; then its own relay passes them on.
+//! Copies a worker's tool calls to its parent session: a host observes every call on the stream of the
+//! session that it opened. If the parent is a worker too, its own relay passes them on.
 //!
-//! A copy has a step for each change of state. What a call shows while it runs stays in the worker's session,
-//! unless it is a terminal of the client.
+//! A copy has one step for each change of state. Content that a call shows while it runs stays in the
+//! worker's session, unless it is a terminal of the client.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,10 +14,9 @@ use harn_model::{
 use super::WorkerCrew;
 use crate::{AgentError, Subscription, turn::TurnItem};
 
-/// The calls of one cycle that have not ended.
+/// The open calls of one cycle.
 pub(super) struct CallRelay {
     crew: Arc<WorkerCrew>,
-    /// The worker.
     worker: LineageEntry,
     open: HashMap<ToolCallId, RelayedCall>,
 }
@@ -38,7 +37,7 @@ impl CallRelay {
         }
     }
 
-    /// Copies an event of the worker's session where it is a step of a call.
+    /// Copies an event of the worker's session if it is a step of a call.
     pub(super) async fn relay(&mut self, event: &AgentEvent) -> Result<(), AgentError> {
         match WorkerCall::of(event, &self.worker) {
             Some(call) if self.note(&call) => self.write(call).await,
@@ -46,8 +45,8 @@ impl CallRelay {
         }
     }
 
-    /// Copies the ends of calls that were open when the worker stopped, up to the end of its session, which
-    /// is closed; ends those that have no end there.
+    /// Copies the ends of calls that were open when the worker stopped, up to the end of its closed session;
+    /// ends calls that have no end there.
     pub(super) async fn finish(mut self, events: &mut Subscription) {
         while !self.open.is_empty() {
             let Ok(delivery) = events.next().await else {
@@ -68,12 +67,12 @@ impl CallRelay {
             let named = (id, call.tool_name, call.title);
             let error = "the worker stopped before this tool ended; it may have had effects";
             let failed = WorkerCall::failed(call.lineage, named, error, ErrorCategory::Cancelled);
-            // Where the turn above is over, it has settled its calls itself.
+            // If the parent turn is over, it has settled its calls itself.
             let _ = self.write(failed).await;
         }
     }
 
-    /// Remembers where a call is; whether the step is worth a copy.
+    /// Records the state of a call; returns whether the step must be copied.
     fn note(&mut self, call: &WorkerCall) -> bool {
         match &call.step {
             WorkerCallStep::Announced(announced) => {
@@ -88,7 +87,7 @@ impl CallRelay {
                 }
                 true
             }
-            // Written where the question is.
+            // The code that relays the question writes this step.
             WorkerCallStep::Asked(_) => false,
             WorkerCallStep::Changed(update) => {
                 let id = &update.tool_call_id;

@@ -1,6 +1,5 @@
-//! The workers of a turn: which of them are at work, and the one door through which their lives are
-//! written. A worker is claimed before anything is done with it, so that of two who want something of
-//! it at once one is refused.
+//! The workers of a turn: which of them are running, and the only path that writes their events. A caller
+//! claims a worker before it acts on it; a second concurrent claim is refused.
 
 use std::{
     collections::BTreeMap,
@@ -19,36 +18,35 @@ use crate::{
 };
 
 pub(crate) struct WorkerCrew {
-    /// The session the workers work for.
+    /// The parent session.
     pub(super) session: Arc<SharedSession>,
     pub(super) turn: TurnId,
     pub(super) pipe: Arc<TurnPipe>,
-    /// The turn's own: it was cancelled.
+    /// The turn's own token: cancelled when the turn is.
     cancel: CancellationToken,
-    /// Over when the turn is cancelled or ends: what runs belongs to the turn.
+    /// Cancelled when the turn is cancelled or ends, because running workers belong to the turn.
     stop: CancellationToken,
     busy: Mutex<BusyWorkers>,
-    /// A worker was given back.
+    /// Notified when a worker is released.
     freed: Notify,
 }
 
-/// Those who are claimed.
 type BusyWorkers = BTreeMap<WorkerId, Arc<WorkerCycle>>;
 
-/// A cycle of a worker, from the outside.
+/// A cycle of a worker, as other tasks see it.
 pub(super) struct WorkerCycle {
-    /// Which one it is; that of the last where only the end of a worker is written.
+    /// The number of the cycle; the last one if the claim only ends the worker.
     pub(super) number: u64,
-    /// Whether it takes one of the places there are.
+    /// Whether it counts towards the limit of running workers.
     at_work: bool,
     pub(super) stop: CancellationToken,
-    /// What was wanted when it was stopped; nothing where it is the turn that is over.
+    /// How to end the cycle after a stop; `None` if the turn is over.
     ending: Mutex<Option<CycleEnd>>,
     pub(super) report: watch::Receiver<Option<WorkerReport>>,
 }
 
 impl WorkerCycle {
-    /// Ends it like this; the first wish counts.
+    /// Stops the cycle with this end; the first call wins.
     pub(super) fn end(&self, how: CycleEnd) {
         lock(&self.ending).get_or_insert(how);
         self.stop.cancel();
@@ -58,7 +56,7 @@ impl WorkerCycle {
         lock(&self.ending).take()
     }
 
-    /// Waits until it is over; nothing is reported of one that never began.
+    /// Waits until the cycle is over; returns `None` if it never started.
     pub(super) async fn over(&self) -> Option<WorkerReport> {
         let mut report = self.report.clone();
         let reported = report.wait_for(Option::is_some).await;
@@ -84,17 +82,17 @@ impl WorkerCrew {
         }
     }
 
-    /// Tells everyone who is at work to stop; nobody begins any more.
+    /// Stops all running workers and rejects new ones.
     pub(crate) fn dismiss(&self) {
-        // With claims held off, or one that was just made would be missed by those who wait.
+        // Under the lock, because waiters would miss a claim that is made concurrently.
         let _busy = lock(&self.busy);
         self.stop.cancel();
     }
 
-    /// Waits until nobody is at work. Cancel safe.
+    /// Waits until no worker runs. Cancel safe.
     pub(crate) async fn idle(&self) {
         loop {
-            // Registered before the look, so that a release in between is not missed.
+            // Registered before the check, so that a release in between is not missed.
             let freed = self.freed.notified();
             if lock(&self.busy).is_empty() {
                 return;
@@ -103,7 +101,7 @@ impl WorkerCrew {
         }
     }
 
-    /// Why those who were told to stop were.
+    /// Returns why the workers were stopped.
     pub(super) fn why_over(&self) -> &'static str {
         if self.cancel.is_cancelled() {
             "the turn was cancelled"
@@ -112,7 +110,7 @@ impl WorkerCrew {
         }
     }
 
-    /// The last word on a worker.
+    /// Returns the last update of a worker.
     pub(super) fn last(&self, id: &WorkerId) -> Option<WorkerUpdate> {
         let view = self.session.view();
         view.workers.get(id).map(|last| (**last).clone())
@@ -122,7 +120,7 @@ impl WorkerCrew {
         lock(&self.busy).get(id).cloned()
     }
 
-    /// Claims a worker nobody has heard of yet.
+    /// Claims a new worker.
     pub(super) fn claim_new(self: &Arc<Self>, id: WorkerId) -> Result<WorkerClaim, WorkerError> {
         let limit = self.session.config.max_worker_depth;
         if self.session.depth() >= limit {
@@ -133,7 +131,8 @@ impl WorkerCrew {
         Ok(self.claim(&mut busy, id, 1, Some(place)))
     }
 
-    /// Claims a worker that waits, with the last word on it: for another cycle, or to end it, which takes no place.
+    /// Claims a waiting worker and returns its last update: for another cycle, or to end it, which does not count
+    /// towards the limit.
     pub(super) fn claim_waiting(
         self: &Arc<Self>,
         id: &WorkerId,
@@ -147,7 +146,7 @@ impl WorkerCrew {
         Ok((claim, last))
     }
 
-    /// Those who are claimed, while somebody may be.
+    /// Locks the claimed workers; fails when the turn is over.
     fn claims(&self) -> Result<MutexGuard<'_, BusyWorkers>, WorkerError> {
         let busy = lock(&self.busy);
         if self.stop.is_cancelled() {
@@ -156,7 +155,7 @@ impl WorkerCrew {
         Ok(busy)
     }
 
-    /// The last word on a worker that waits and that nobody holds.
+    /// Returns the last update of a worker that waits and is not claimed.
     fn waits(&self, busy: &BusyWorkers, id: &WorkerId) -> Result<WorkerUpdate, WorkerError> {
         let last = self.last(id);
         let last = last.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
@@ -172,7 +171,7 @@ impl WorkerCrew {
         Ok(last)
     }
 
-    /// A place to work, among those of the session and those below the session at the top.
+    /// Reserves one of the running workers allowed for the session and below the root session.
     fn place(&self, busy: &BusyWorkers) -> Result<OwnedSemaphorePermit, WorkerError> {
         let config = &self.session.config;
         let limit = config.max_workers;
@@ -210,8 +209,8 @@ impl WorkerCrew {
         }
     }
 
-    /// Writes events in the session, after everything its agent emitted before. All of them, or none
-    /// where it fails, which it does once the turn is over.
+    /// Writes events in the session, after everything its agent emitted before. Writes all or none; fails
+    /// once the turn is over.
     pub(super) async fn write(&self, events: Vec<AgentEvent>) -> Result<(), AgentError> {
         let (reply, written) = oneshot::channel();
         let events = events.into_iter().map(TurnItem::Event);
@@ -221,7 +220,7 @@ impl WorkerCrew {
     }
 }
 
-/// The right to do something with a worker. Given back when it is dropped.
+/// The exclusive right to act on a worker. Released on drop.
 pub(super) struct WorkerClaim {
     pub(super) crew: Arc<WorkerCrew>,
     pub(super) id: WorkerId,
@@ -231,14 +230,14 @@ pub(super) struct WorkerClaim {
 }
 
 impl WorkerClaim {
-    /// Gives the worker back and tells everyone who waits what became of the cycle.
+    /// Releases the worker and sends the report to all waiters.
     pub(super) fn finish(self, report: WorkerReport) {
         self.release();
         self.done.send_replace(Some(report));
     }
 
     fn release(&self) {
-        // Before the worker itself: whoever hears of that may start another at once.
+        // Before the worker itself: a notified waiter may start another worker at once.
         lock(&self.place).take();
         let mut busy = lock(&self.crew.busy);
         if busy
@@ -259,13 +258,13 @@ impl Drop for WorkerClaim {
 }
 
 impl WorkerReport {
-    /// Of a cycle that nobody followed to its end.
+    /// Returns the report of a cycle whose end was not observed.
     pub(super) fn lost() -> Self {
         let error = "the turn ended before this worker did";
         Self::without_text(WorkerStatus::Cancelled, Some(error.to_owned()))
     }
 
-    /// Of a cycle that left a worker in this state, and why where something went wrong.
+    /// Returns the report of a cycle that left a worker in this state, with the error if there was one.
     pub(super) fn without_text(status: WorkerStatus, error: Option<String>) -> Self {
         Self {
             status,

@@ -1,5 +1,5 @@
-//! One cycle of a worker, from the opening of its session to the event that ends it. Runs in a task of
-//! its own; while it does, nobody else writes about the worker.
+//! One cycle of a worker, from the opening of its session to its final event. Runs in its own task, which is
+//! the only writer of the worker's events meanwhile.
 
 use std::sync::Arc;
 
@@ -22,20 +22,20 @@ use crate::{
     WorkerError, turn::TurnItem,
 };
 
-/// A cycle that is to run.
+/// A cycle that is about to run.
 pub(super) struct CycleRun {
     pub(super) claim: WorkerClaim,
     /// The worker's own session.
     pub(super) session: SessionId,
-    /// The session to be created; none where the cycle runs in that of the one before.
+    /// The session to create; `None` if the cycle reuses the existing one.
     pub(super) new: Option<NewSession>,
-    /// The step it begins with.
+    /// The update that starts the cycle.
     pub(super) update: WorkerUpdate,
     pub(super) prompt: String,
     pub(super) agent: Option<Arc<dyn Agent>>,
 }
 
-/// How a cycle ended, or somebody wants it to.
+/// How a cycle ended, or how to end it.
 pub(super) enum CycleEnd {
     Well(StopReason),
     Failed(String),
@@ -44,8 +44,8 @@ pub(super) enum CycleEnd {
 }
 
 impl CycleRun {
-    /// Runs the cycle in a task of its own; the receiver gets a result when it has begun, or could not. Not async,
-    /// so that the task is compiled in this crate and not in each that starts a worker.
+    /// Runs the cycle in its own task; the receiver gets a result when it has started or failed to start. Not async, so
+    /// that the task is compiled in this crate and not in each crate that starts a worker.
     pub(super) fn spawn(self) -> oneshot::Receiver<Result<(), WorkerError>> {
         let (begun, when_begun) = oneshot::channel();
         tokio::spawn(self.finish(begun));
@@ -56,13 +56,13 @@ impl CycleRun {
         let child = match self.open().await {
             Ok(child) => child,
             Err(error) => {
-                // Given back before anyone hears of it, so that it can be tried again at once.
+                // Releases the claim before it reports, so that the caller can retry at once.
                 drop(self);
                 let _ = begun.send(Err(error));
                 return;
             }
         };
-        // Whoever started it may have stopped waiting; it runs all the same.
+        // The caller may have stopped waiting; the cycle runs anyway.
         let _ = begun.send(Ok(()));
         let entry = LineageEntry {
             worker_id: self.claim.id.clone(),
@@ -82,13 +82,13 @@ impl CycleRun {
                 truncated,
                 ..report
             },
-            // The turn was faster and has settled it.
+            // The turn ended first and has settled the worker.
             Err(_) => WorkerReport::lost(),
         };
         self.claim.finish(report);
     }
 
-    /// Opens the session and writes that the cycle begins. Nothing is written if it cannot.
+    /// Opens the session and writes that the cycle starts. Writes nothing on failure.
     async fn open(&self) -> Result<Controller, WorkerError> {
         let crew = &self.claim.crew;
         let hub = crew.session.hub.upgrade().ok_or(WorkerError::TurnOver)?;
@@ -114,8 +114,8 @@ impl CycleRun {
         }
         if crew.write(steps).await.is_err() {
             child.close(false).await;
-            // One that nobody heard of leaves nothing behind. What cannot be removed goes with the
-            // session it belongs to.
+            // A worker that was never announced leaves nothing behind. If the delete fails, its session is
+            // deleted with the parent.
             if self.new.is_some() {
                 let _ = hub.delete(&self.session).await;
             }
@@ -128,7 +128,7 @@ impl CycleRun {
         Ok(child)
     }
 
-    /// What the session above has its workers keep in mind.
+    /// Returns the reminders that the parent session passes on to its workers.
     fn inherited(&self) -> Vec<SystemReminder> {
         let above = &self.claim.crew.session;
         let view = above.view();
@@ -143,7 +143,7 @@ impl CycleRun {
         all.filter_map(|it| it.inherited(session)).collect()
     }
 
-    /// Has the child's agent work on the prompt, and follows it until it is done or stopped.
+    /// Sends the prompt to the child's agent and follows it until it is done or stopped.
     async fn follow(
         &self,
         child: &Controller,
@@ -153,7 +153,7 @@ impl CycleRun {
     ) -> (CycleEnd, ReplyTail) {
         let mut said = ReplyTail::default();
         let (crew, cycle) = (&self.claim.crew, &self.claim.cycle);
-        // Stopped while its session was opened: its agent need not begin.
+        // Stopped while its session was opened: the agent need not start.
         if cycle.stop.is_cancelled() {
             return (stopped(crew, cycle), said);
         }
@@ -178,8 +178,8 @@ impl CycleRun {
     }
 }
 
-/// Takes in what happens in the child until its turn ends, and passes questions and answers on. Nothing
-/// where the turn above is over.
+/// Processes the child's events until its turn ends, and relays questions and answers. Returns `None` if the
+/// parent turn is over.
 async fn listen(
     child: &Controller,
     turn: &TurnId,
@@ -206,11 +206,11 @@ async fn listen(
         };
         let ours = delivery.events().iter();
         for envelope in ours.filter(|envelope| envelope.turn.as_ref() == Some(turn)) {
-            // Before a question about it is passed on.
+            // Before a question about the call is relayed.
             if calls.relay(&envelope.event).await.is_err() {
                 return None;
             }
-            // The rest of a worker's work is told in its own session.
+            // The rest of a worker's work is published only in its own session.
             if let AgentEvent::AgentMessageChunk {
                 content,
                 message_id,
@@ -224,7 +224,7 @@ async fn listen(
             } else if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
                 relay.settled(&resolved.ask_id).await;
             } else if let AgentEvent::HitlRequested { request_id, .. } = &envelope.event {
-                // What an agent only tells of has nobody waiting.
+                // Requests that an agent merely reports have no waiting task.
                 if let Some(asked) = child.hitl(request_id)
                     && hitl.put(&asked).await.is_err()
                 {
@@ -235,7 +235,7 @@ async fn listen(
             } else if let AgentEvent::TurnEnded(ended) = &envelope.event {
                 return Some(outcome(&ended.outcome));
             } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
-                // Somebody else's prompt ran there, and this one was cancelled before it could begin.
+                // Another client's prompt ran there, and this one was cancelled before it could start.
                 return Some(CycleEnd::Cancelled("the worker's turn was cancelled"));
             }
         }
@@ -244,7 +244,7 @@ async fn listen(
 
 const CLOSED: &str = "the worker's session was closed";
 
-/// What the end of the child's turn means for the worker.
+/// Returns how the end of the child's turn ends the cycle.
 fn outcome(outcome: &TurnOutcome) -> CycleEnd {
     match outcome {
         TurnOutcome::Failed { message } => CycleEnd::Failed(message.clone()),
@@ -260,13 +260,13 @@ fn outcome(outcome: &TurnOutcome) -> CycleEnd {
     }
 }
 
-/// Why a cycle was stopped from outside.
+/// Returns why a cycle was stopped from outside.
 fn stopped(crew: &WorkerCrew, cycle: &WorkerCycle) -> CycleEnd {
     let ending = cycle.ending();
     ending.unwrap_or_else(|| CycleEnd::Cancelled(crew.why_over()))
 }
 
-/// The events that end a cycle, or a worker that waits, and what is reported of it.
+/// Returns the events that end a cycle or a waiting worker, and its report.
 pub(super) fn ended(
     crew: &WorkerCrew,
     update: &WorkerUpdate,
@@ -293,12 +293,11 @@ pub(super) fn ended(
     (events, report)
 }
 
-/// A step in a worker's life as an event.
 fn step(update: WorkerUpdate) -> AgentEvent {
     AgentEvent::WorkerUpdate(Box::new(update))
 }
 
-/// The handoff of a worker; what its author left out is what is known of the worker.
+/// Returns the handoff of a worker; fills empty fields from the worker's data.
 fn handed_over(
     crew: &WorkerCrew,
     update: &WorkerUpdate,

@@ -1,4 +1,4 @@
-//! A worker, as the agent that started it holds it.
+//! An agent's handle to a worker that it started.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,35 +13,35 @@ use super::{
 };
 use crate::{Agent, WorkerError, session::lock};
 
-/// A delegated worker. Cheap to clone. Dropping it changes nothing: a worker that runs goes on until it
-/// is done or the turn ends, and one that waits can be [found](crate::TurnContext::find_worker) again.
+/// A delegated worker. Cheap to clone. Dropping it changes nothing: a running worker continues until it is
+/// done or the turn ends, and a waiting one can be [found](crate::TurnContext::find_worker) again.
 #[derive(Clone)]
 pub struct Worker {
     crew: Arc<WorkerCrew>,
     id: WorkerId,
     session: SessionId,
     agent: Option<Arc<dyn Agent>>,
-    /// The cycle this handle saw last.
+    /// The last cycle that this handle started or found running.
     seen: Arc<Mutex<Option<Arc<WorkerCycle>>>>,
 }
 
-/// What became of a cycle.
+/// The result of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerReport {
     /// The state it left the worker in.
     pub status: WorkerStatus,
-    /// What the worker said in it, messages apart by a blank line.
+    /// The text of the worker's messages in the cycle, separated by blank lines.
     pub text: String,
-    /// Whether the beginning of the text is missing, because it was long.
+    /// Whether the start of a long text is missing.
     pub truncated: bool,
-    /// Why its agent stopped, where it did.
+    /// Why its agent stopped, if it did.
     pub stop_reason: Option<StopReason>,
-    /// What went wrong.
+    /// The error message, if it failed.
     pub error: Option<String>,
 }
 
 impl WorkerReport {
-    /// Whether the cycle ended well.
+    /// Whether the cycle ended successfully.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         match self.status {
@@ -73,7 +73,7 @@ impl Worker {
     pub(crate) fn find(crew: Arc<WorkerCrew>, id: &WorkerId) -> Result<Self, WorkerError> {
         let last = crew.last(id);
         let session = last.and_then(|last| last.metadata.child_run_id);
-        // One without a session was announced by the agent itself; there is nothing to hold.
+        // A worker without a session was announced by the agent itself, so there is no handle to it.
         let session = session.ok_or_else(|| WorkerError::Unknown(id.clone()))?;
         let seen = crew.cycle(id);
         let worker = Self::new(crew, id.clone(), session, None);
@@ -81,28 +81,28 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &WorkerId {
         &self.id
     }
 
-    /// The session it works in.
+    /// Returns the id of the session it works in.
     #[must_use]
     pub fn session_id(&self) -> &SessionId {
         &self.session
     }
 
-    /// Has this agent work on the next triggers. A worker that was found rather than started works with
-    /// the agent that serves all sessions unless it is told.
+    /// Sets the agent for the next triggers. A worker that was found instead of started uses the agent that
+    /// serves all sessions by default.
     #[must_use]
     pub fn agent(mut self, agent: Arc<dyn Agent>) -> Self {
         self.agent = Some(agent);
         self
     }
 
-    /// Waits until the cycle that runs is over. Where none does, says how the last one ended, without
-    /// its text unless this handle saw it.
+    /// Waits until the running cycle is over. If none runs, returns how the last one ended, without its text
+    /// unless this handle saw it.
     pub async fn finished(&self) -> WorkerReport {
         let running = self.crew.cycle(&self.id);
         if let Some(cycle) = &running
@@ -112,7 +112,7 @@ impl Worker {
         }
         let seen = lock(&self.seen).clone();
         let last = self.crew.last(&self.id);
-        // Another handle may have started cycles since.
+        // Another handle may have started later cycles.
         if let (Some(seen), Some(last)) = (seen, &last)
             && seen.number >= last.cycle
             && let Some(report) = seen.over().await
@@ -124,7 +124,7 @@ impl Worker {
         })
     }
 
-    /// Starts another cycle of a worker that waits, with this as its prompt.
+    /// Starts another cycle of a waiting worker with this prompt.
     pub async fn trigger(&self, text: impl Into<String>) -> Result<(), WorkerError> {
         let prompt = text.into();
         let known = self.crew.last(&self.id);
@@ -139,7 +139,7 @@ impl Worker {
         update.metadata.error = None;
         update.worker_task.clone_from(&prompt);
         update.metadata.task.clone_from(&prompt);
-        // Journals of earlier versions have the path of the session above here.
+        // Journals of earlier versions have the path of the parent session here.
         let own = self.crew.session.config.store.place(&self.session);
         update.metadata.snapshot_path = own.map(|place| place.events);
         self.run(CycleRun {
@@ -153,21 +153,21 @@ impl Worker {
         .await
     }
 
-    /// Ends it with a summary of what was done and what is left, which is written before its end. What
-    /// it is doing is cancelled.
+    /// Ends the worker with a summary of done and remaining work, which is written before its end. Cancels a
+    /// running cycle.
     pub async fn stop(&self, handoff: HandoffArtifact) -> Result<(), WorkerError> {
         let stopped = || CycleEnd::Stopped(Box::new(handoff.clone()));
         self.end(stopped, WorkerStatus::Stopped).await
     }
 
-    /// Ends it. What it is doing is cancelled, and has stopped when this returns.
+    /// Ends the worker. Cancels a running cycle, which has stopped when this returns.
     pub async fn cancel(&self) -> Result<(), WorkerError> {
         let cancelled = || CycleEnd::Cancelled("the worker was cancelled");
         self.end(cancelled, WorkerStatus::Cancelled).await
     }
 
-    /// Runs a cycle beside the agent; returns when it has begun, or could not. In a task of its own, so
-    /// that whoever stops waiting cannot leave a worker half started.
+    /// Runs a cycle concurrently; returns when it has started or failed to start. It has its own task, so
+    /// that a caller that stops waiting cannot leave a worker half started.
     pub(super) async fn run(&self, run: CycleRun) -> Result<(), WorkerError> {
         let cycle = run.claim.cycle.clone();
         run.spawn().await.unwrap_or(Err(WorkerError::TurnOver))?;
@@ -187,11 +187,11 @@ impl Worker {
                 if report.is_some_and(|report| report.status == wanted) {
                     return Ok(());
                 }
-                // It was faster: it may wait now, or have ended otherwise.
+                // The cycle ended first: the worker may wait now, or have ended otherwise.
             }
             match self.crew.claim_waiting(&self.id, false) {
                 Ok((claim, last)) => return self.end_waiting(claim, last, how()).await,
-                // Somebody else got hold of it in between, and may be done with it by now.
+                // Another caller claimed the worker in between, and may have released it by now.
                 Err(WorkerError::Running(_)) if self.is_held() => {}
                 Err(error) => return Err(error),
             }
@@ -203,7 +203,7 @@ impl Worker {
         self.crew.cycle(&self.id).is_some() || last.is_none_or(|last| !last.event.is_running())
     }
 
-    /// Written in a task of its own, so that the claim is held until it is.
+    /// Ends a waiting worker. Runs in its own task, so that the claim stays until the events are written.
     async fn end_waiting(
         &self,
         claim: WorkerClaim,

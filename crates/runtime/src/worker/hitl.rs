@@ -1,4 +1,4 @@
-//! What a worker asks a person, put to the session it works for.
+//! Relays a worker's requests to a person to its parent session.
 
 use harn_model::{HitlRequest, HitlResponse};
 use tokio::sync::oneshot;
@@ -6,11 +6,11 @@ use tokio::sync::oneshot;
 use super::relay::QuestionRelay;
 use crate::{AgentError, IdKind, hitl::HitlEnd, turn::TurnItem};
 
-/// What is open of one cycle of a worker.
+/// The open requests of one cycle of a worker.
 pub(super) type HitlRelay = QuestionRelay<String, HitlEnd>;
 
 impl HitlRelay {
-    /// Puts what the worker asks to the session above.
+    /// Sends the worker's request to the parent session.
     pub(super) async fn put(&mut self, asked: &HitlRequest) -> Result<(), AgentError> {
         let unique = self.crew.session.config.ids.mint(IdKind::Ask);
         let above = asked.kind.request_id(&unique);
@@ -30,8 +30,8 @@ impl HitlRelay {
         Ok(())
     }
 
-    /// The next end from above, as the worker's session is to write it. Waits for ever while nothing is
-    /// asked. Cancel safe.
+    /// Returns the next outcome from the parent session, as the worker's session must write it. Waits forever
+    /// while nothing is open. Cancel safe.
     pub(super) async fn ended(&mut self) -> (String, HitlEnd) {
         let (below, end) = self.answered().await;
         let end = renamed(end, &below);

@@ -1,18 +1,18 @@
-//! Whose worker a session is, and what it has from the session it works for.
+//! The link from a worker's session to its parent.
 
 use harn_journal::SessionMeta;
 use harn_model::{TurnId, WorkerId};
 
 use crate::Observer;
 
-/// What a worker's session knows of where it comes from.
+/// A worker's session's link to its parent.
 #[derive(Clone)]
 pub(crate) struct ParentLink {
     pub(crate) worker_id: WorkerId,
     pub(crate) worker_name: String,
-    /// The session it works for.
+    /// The parent session.
     pub(crate) parent: Observer,
-    /// The turn of it that this is part of.
+    /// The parent's turn that runs the worker.
     pub(crate) turn: TurnId,
 }
 

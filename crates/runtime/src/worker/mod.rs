@@ -1,8 +1,7 @@
-//! Delegated workers: child sessions that an agent starts during a turn, and what becomes of them.
+//! Delegated workers: child sessions that an agent starts during a turn, and their results.
 //!
-//! A cycle of a worker is one turn of its own session. A task of its own follows that turn, passes its
-//! questions up and writes the worker's life into the session it works for; the session's task waits for
-//! none of it.
+//! A cycle of a worker is one turn of its own session. A separate task follows that turn, relays its
+//! questions and writes the worker's events into the parent session; the session task never waits for it.
 
 mod builder;
 mod calls;

@@ -1,6 +1,6 @@
-//! What a worker asks, put to the session it works for: questions about its tool calls here, questions to a person in
-//! `hitl`. That session may be a worker's too: then its own relay passes them on, until they reach somebody who can
-//! be asked.
+//! Relays a worker's questions to its parent session: questions about its tool calls here, requests to a person in
+//! `hitl`. If the parent is a worker too, its own relay passes them on, up to the root session, which has a client to
+//! ask.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
@@ -10,23 +10,22 @@ use tokio::{sync::oneshot, task::JoinSet};
 use super::WorkerCrew;
 use crate::{AgentError, IdKind, turn::TurnItem};
 
-/// The open questions of one kind of one cycle: how they are named, and what answers them.
+/// The open questions of one kind of one cycle: their ids and their answers.
 pub(super) struct QuestionRelay<Id, Answer> {
     pub(super) crew: Arc<WorkerCrew>,
-    /// The worker.
     pub(super) entry: LineageEntry,
-    /// The worker's questions that are open above, with their names there.
+    /// The worker's open questions, with their ids in the parent session.
     open: HashMap<Id, Id>,
-    /// Which question was answered: its names below and above, and the answer.
+    /// Answered questions: the id below, the id above, and the answer.
     answers: JoinSet<(Id, Id, Answer)>,
     withdraw: fn(Id) -> TurnItem,
 }
 
-/// The questions about tool calls.
+/// The relay of questions about tool calls.
 pub(super) type AskRelay = QuestionRelay<AskId, Decision>;
 
 impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRelay<Id, Answer> {
-    /// Nothing is open yet; `withdraw` takes a question back.
+    /// Returns a relay without open questions; `withdraw` builds the item that withdraws one.
     pub(super) fn new(
         crew: Arc<WorkerCrew>,
         entry: LineageEntry,
@@ -41,8 +40,8 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
         }
     }
 
-    /// Waits for the answer to a question that was put. A dropped reply means that the turn above settled without
-    /// one, which counts as `unanswered`.
+    /// Waits for the answer to a relayed question. A dropped reply means that the parent turn settled without an
+    /// answer, which counts as `unanswered`.
     pub(super) fn expect(
         &mut self,
         (below, above): (Id, Id),
@@ -54,11 +53,11 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
             .spawn(async move { (below, above, reply.await.unwrap_or(unanswered)) });
     }
 
-    /// The next answer from above. Waits for ever while nothing is asked. Cancel safe.
+    /// Returns the next answer from the parent. Waits forever while no question is open. Cancel safe.
     pub(super) async fn answered(&mut self) -> (Id, Answer) {
         loop {
             match self.answers.join_next().await {
-                // One that was withdrawn is answered too, but to nobody: not to the next of its name.
+                // A withdrawn question is answered too; the answer must not go to the next question of its id.
                 Some(Ok((below, above, answer))) if self.open.get(&below) == Some(&above) => {
                     self.open.remove(&below);
                     return (below, answer);
@@ -69,7 +68,7 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
         }
     }
 
-    /// The worker's question was settled below: nobody above need answer any more.
+    /// Withdraws a question in the parent session because the worker's session settled it.
     pub(super) async fn settled(&mut self, below: &Id) {
         if let Some(above) = self.open.remove(below) {
             self.take_back(above).await;
@@ -83,13 +82,13 @@ impl<Id: Clone + Eq + Hash + Send + 'static, Answer: Send + 'static> QuestionRel
     }
 
     async fn take_back(&self, above: Id) {
-        // Where the turn above is over, it has settled its questions itself.
+        // If the parent turn is over, it has settled its questions itself.
         let _ = self.crew.pipe.push((self.withdraw)(above)).await;
     }
 }
 
 impl AskRelay {
-    /// Puts a question of the worker to the session above.
+    /// Sends a question of the worker to the parent session.
     pub(super) async fn put(&mut self, asked: &PermissionAsked) -> Result<(), AgentError> {
         let above = AskId::new(self.crew.session.config.ids.mint(IdKind::Ask));
         let mut lineage = vec![self.entry.clone()];
@@ -99,7 +98,7 @@ impl AskRelay {
             lineage,
             ..asked.clone()
         };
-        // Two sessions may use one id; whoever is asked knows them as one session.
+        // Two sessions may use one id; the client sees both as one session.
         let call = &mut ask.tool_call.tool_call_id;
         *call = format!("{}/{call}", self.entry.worker_id).into();
         let (reply, decision) = oneshot::channel();

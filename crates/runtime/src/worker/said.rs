@@ -1,11 +1,11 @@
-//! What a worker said in a cycle, as far as it is kept.
+//! The text of a worker's replies in a cycle, up to a limit.
 
 use harn_model::MessageId;
 
-/// How much is kept; the rest is in the worker's journal.
+/// How many bytes are retained; the rest is in the worker's journal.
 const KEPT: usize = 256 * 1024;
 
-/// The end of what was said, messages apart.
+/// The end of the reply text, with messages separated by blank lines.
 #[derive(Default)]
 pub(super) struct ReplyTail {
     text: String,
@@ -22,19 +22,19 @@ impl ReplyTail {
             self.message = message.cloned();
         }
         self.text.push_str(chunk);
-        // Cut in steps, or every chunk would move the whole text.
+        // Cut in steps, because otherwise every chunk would move the whole text.
         if self.text.len() > 2 * KEPT {
             self.keep();
         }
     }
 
-    /// The text, and whether its beginning is missing.
+    /// Returns the text, and whether its start is missing.
     pub(super) fn finish(mut self) -> (String, bool) {
         self.keep();
         (self.text, self.cut)
     }
 
-    /// Keeps the end: that is where an answer is.
+    /// Retains only the end, which contains the answer.
     fn keep(&mut self) {
         if self.text.len() > KEPT {
             let mut from = self.text.len() - KEPT;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_stand_apart_and_the_end_is_kept() {
+    fn reply_tail_separates_messages_and_keeps_the_end() {
         let mut said = ReplyTail::default();
         let (one, two) = (MessageId::from("m1"), MessageId::from("m2"));
         said.add("Hel", Some(&one));

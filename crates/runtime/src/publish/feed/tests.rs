@@ -1,4 +1,4 @@
-//! A feed and its subscriptions without a session around them, on a clock that stands still.
+//! Tests of a feed and its subscriptions without a session, on a paused clock.
 #![allow(
     clippy::disallowed_methods,
     reason = "the paused clock is what these tests read"
@@ -18,12 +18,12 @@ use tokio::{task::JoinSet, time::Instant};
 use super::*;
 use crate::Subscription;
 
-/// More than are woken on the spot.
+/// More readers than the session task wakes itself.
 const MANY: usize = 100;
-/// Room for some of these tests' events.
+/// Space for some of these tests' events.
 const RING_BYTES: usize = 2 * 1024;
 
-/// What was appended, and how often it was read.
+/// Stores appended events and counts the reads.
 #[derive(Default)]
 struct CountingLog {
     written: Mutex<Vec<Envelope>>,
@@ -74,7 +74,7 @@ impl FeedRig {
         self.feed.publish(vec![envelope]);
     }
 
-    /// Appends an event that nobody may hear of yet.
+    /// Appends an event that is not published yet.
     fn append(&mut self) -> Envelope {
         self.last = self.last.next();
         let envelope = Envelope {
@@ -87,14 +87,14 @@ impl FeedRig {
         envelope
     }
 
-    /// Publishes until the ring has let go of `seq`.
+    /// Publishes until the ring has dropped `seq`.
     fn publish_past(&mut self, seq: Seq) {
         while self.last < seq || self.feed.state().ring.find(seq).is_some() {
             self.publish();
         }
     }
 
-    /// How long the session is held up.
+    /// Returns how long the session waits.
     async fn pace(&self) -> Duration {
         let begun = Instant::now();
         self.feed.pace().await;
@@ -102,31 +102,31 @@ impl FeedRig {
     }
 }
 
-/// Takes everything there is.
+/// Takes all published events.
 async fn catch_up(reader: &mut Subscription) {
     while reader.position() < reader.head() {
         reader.next().await.unwrap();
     }
 }
 
-/// A reader that has taken the first event only and a ring that is about to drop the next.
+/// Returns a reader that has taken only the first event, with a ring that is about to drop the next.
 async fn late(rig: &mut FeedRig) -> Subscription {
     rig.publish();
     let mut late = rig.readers(1).remove(0);
     late.next().await.unwrap();
-    // It stands behind the first event; the oldest in the ring must be one it has not taken.
+    // The reader is after the first event; the oldest event in the ring must be one it has not taken.
     rig.publish_past(Seq(1));
     late
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_reader_is_waited_for_once() {
+async fn session_waits_once_for_a_late_reader() {
     let mut rig = FeedRig::new();
     let mut late = late(&mut rig).await;
     assert_eq!(rig.pace().await, MOMENT);
     rig.publish();
     assert_eq!(rig.pace().await, Duration::ZERO);
-    // Caught up, it is worth a moment again.
+    // A reader that has caught up is awaited again.
     catch_up(&mut late).await;
     rig.publish();
     late.next().await.unwrap();
@@ -135,7 +135,7 @@ async fn a_late_reader_is_waited_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_of_the_late_reader_lets_the_session_go_on() {
+async fn step_of_a_late_reader_ends_the_wait() {
     let mut rig = FeedRig::new();
     let mut late = late(&mut rig).await;
     let feed = rig.feed.clone();
@@ -149,7 +149,7 @@ async fn a_step_of_the_late_reader_lets_the_session_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_reader_that_leaves_lets_the_session_go_on() {
+async fn leaving_late_reader_ends_the_wait() {
     let mut rig = FeedRig::new();
     let late = late(&mut rig).await;
     let feed = rig.feed.clone();
@@ -163,12 +163,12 @@ async fn a_late_reader_that_leaves_lets_the_session_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
+async fn timely_readers_do_not_prolong_the_wait() {
     let mut rig = FeedRig::new();
     let mut others = rig.readers(MANY);
     let _late = late(&mut rig).await;
     for other in &mut others {
-        // From the journal, and then one step in the ring.
+        // Reads from the journal, and then takes one step in the ring.
         other.next().await.unwrap();
     }
     rig.publish();
@@ -183,7 +183,7 @@ async fn the_moment_is_not_made_longer_by_others_that_are_not_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_that_are_late_together_are_waited_for_while_they_come() {
+async fn session_waits_while_many_late_readers_move() {
     let mut rig = FeedRig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
@@ -211,7 +211,7 @@ async fn many_that_are_late_together_are_waited_for_while_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit() {
+async fn slow_crowd_delays_the_session_only_up_to_the_limit() {
     let mut rig = FeedRig::new();
     rig.publish();
     let mut readers = rig.readers(MANY);
@@ -235,7 +235,7 @@ async fn a_crowd_that_trickles_in_holds_the_session_up_no_longer_than_the_limit(
 }
 
 #[tokio::test(start_paused = true)]
-async fn readers_that_keep_up_are_not_waited_for() {
+async fn session_does_not_wait_for_readers_that_keep_up() {
     let mut rig = FeedRig::new();
     let mut readers = rig.readers(MANY);
     for _ in 0..50 {
@@ -248,7 +248,7 @@ async fn readers_that_keep_up_are_not_waited_for() {
 }
 
 #[tokio::test]
-async fn many_that_wait_get_everything_once_and_hear_the_end() {
+async fn many_waiting_readers_receive_each_event_once_and_the_end() {
     let mut rig = FeedRig::new();
     let mut waiting = JoinSet::new();
     for mut reader in rig.readers(MANY) {
@@ -274,7 +274,7 @@ async fn many_that_wait_get_everything_once_and_hear_the_end() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_dropped_loses_nothing_for_it_or_others() {
+async fn dropped_wait_loses_no_event() {
     let mut rig = FeedRig::new();
     let mut readers = rig.readers(MANY);
     for reader in &mut readers {
@@ -292,7 +292,7 @@ async fn a_wait_that_is_dropped_loses_nothing_for_it_or_others() {
 }
 
 #[tokio::test]
-async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
+async fn reader_behind_the_ring_reads_the_journal_and_returns_to_the_ring() {
     let mut rig = FeedRig::new();
     let mut reader = rig.readers(1).remove(0);
     rig.publish_past(Seq(1));
@@ -308,7 +308,7 @@ async fn who_fell_out_of_the_ring_goes_on_from_the_journal_and_back() {
 }
 
 #[tokio::test]
-async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
+async fn reader_does_not_receive_unpublished_events_from_the_journal() {
     let mut rig = FeedRig::new();
     let mut reader = rig.readers(1).remove(0);
     rig.publish_past(Seq(1));
@@ -323,7 +323,7 @@ async fn what_is_written_and_not_published_is_not_heard_from_the_journal() {
 }
 
 #[tokio::test]
-async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_encoding() {
+async fn many_readers_behind_share_one_journal_read_and_encoding() {
     let mut rig = FeedRig::new();
     let readers = rig.readers(MANY);
     rig.publish_past(Seq(1));
@@ -346,13 +346,13 @@ async fn many_that_fell_behind_together_read_the_journal_once_and_share_its_enco
     assert!(done.iter().all(|(_, seqs)| *seqs == all));
     assert_eq!(rig.log.reads(), 1);
     assert_eq!(made.load(Ordering::Relaxed), 1);
-    // What they shared goes with the last of them that has use for it.
+    // Shared chunks are freed with the last reader that needs them.
     drop(done);
     assert!(rig.feed.catch_up.is_empty());
 }
 
 #[tokio::test]
-async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
+async fn reader_inside_a_chunk_takes_the_rest_of_it() {
     let mut rig = FeedRig::new();
     rig.publish_past(Seq(3));
     let mut first = Subscription::new(rig.feed.clone(), Seq::ZERO);
@@ -362,7 +362,7 @@ async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
     assert_eq!(rest.events()[0].seq, Seq(3));
     assert_eq!(second.position(), first.position());
     assert_eq!(rig.log.reads(), 1);
-    // Who stands before it reads for itself.
+    // A reader before the chunk reads for itself.
     let mut earlier = Subscription::new(rig.feed.clone(), Seq::ZERO);
     drop(first);
     drop(second);
@@ -372,7 +372,7 @@ async fn who_is_inside_of_what_another_read_takes_the_rest_of_it() {
 }
 
 #[tokio::test]
-async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
+async fn next_waiting_reader_repeats_a_dropped_read() {
     let mut rig = FeedRig::new();
     rig.publish_past(Seq(1));
     let mut readers = rig.readers(2);
@@ -380,7 +380,7 @@ async fn a_read_that_is_given_up_is_done_by_the_next_who_waits() {
     let mut leaves = readers.pop().unwrap();
     let mut context = Context::from_waker(Waker::noop());
     {
-        // No read ends before both wait for it.
+        // No read ends before both readers wait for it.
         let _held = rig.log.written.lock().unwrap();
         let mut reading = pin!(leaves.next());
         assert!(reading.as_mut().poll(&mut context).is_pending());

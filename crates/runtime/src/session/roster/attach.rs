@@ -1,4 +1,4 @@
-//! How a client comes to a session: for the first time, over a newer connection, or to take or give up control.
+//! Attaches a client to a session: for the first time, over a newer connection, or to take or give up control.
 
 use harn_model::{LiveClient, LiveClientAction, LiveClientMode};
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::{
 use crate::LiveClientError;
 
 impl Roster {
-    /// A client comes, comes again, or takes or gives up control.
+    /// Attaches or reattaches a client, or changes its control.
     pub(crate) fn attach(
         &mut self,
         seat: SeatId,
@@ -39,8 +39,8 @@ impl Roster {
             return Err(LiveClientError::ControllerExists { controller });
         }
         let known = self.row(&id);
-        // All who see a session are of one principal: a client of this name over another connection is the
-        // same client, which reconnects.
+        // All clients of a session belong to one principal: a client of this name on another connection is
+        // the same client, which reconnects.
         let elsewhere = known.is_some_and(|at| self.rows[at].seat != seat);
         if known.is_none() && self.rows.len() >= MOST_CLIENTS {
             let limit = MOST_CLIENTS;
@@ -58,13 +58,13 @@ impl Roster {
         let mut replaced = None;
         if let Some(at) = known.filter(|_| elsewhere) {
             let row = &self.rows[at];
-            // What it stated before holds where it states nothing else.
+            // Its earlier metadata stays unless it sends new metadata.
             wanted.metadata = wanted.metadata.take().or(Some(row.client.metadata.clone()));
             if wanted.taking == ControlPreemption::Outright {
                 wanted.heartbeat = wanted.heartbeat.or(row.promise.map(|it| it.every));
             }
         }
-        // One change, also where an older connection is replaced: the epoch grows once.
+        // One change, even if it replaces an older connection: the epoch grows once.
         self.changing(|roster| {
             if elsewhere {
                 roster.take_out(&id);
@@ -102,7 +102,7 @@ impl Roster {
                 let holder = ControlHolder::Client(id.clone());
                 Some(ControlTenure { holder, since })
             }
-            // It gives up what it has, and nobody else's.
+            // It gives up only its own control.
             (false, held) => held.filter(|_| !same),
         };
         let at = self.row(&id).unwrap_or_else(|| {
@@ -130,7 +130,7 @@ impl Roster {
             ControlPreemption::IfFree | ControlPreemption::Again | ControlPreemption::IfNeeded => {
                 wanted.heartbeat
             }
-            // Who takes control keeps its promises, unless it makes others.
+            // A takeover retains the heartbeat interval unless it sets a new one.
             ControlPreemption::Outright => wanted.heartbeat.or(renewed),
         };
         row.promise = every.map(|every| HeartbeatPromise::new(every, now));

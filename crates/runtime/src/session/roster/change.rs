@@ -1,4 +1,4 @@
-//! What a client of a session may want, and what is told of it.
+//! A client's attach request, and the published changes of the roster.
 
 use std::time::Duration;
 
@@ -7,41 +7,40 @@ use serde_json::Value;
 
 use super::Roster;
 
-/// What happens where somebody else is in control.
+/// What an attach does if another client has control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlPreemption {
-    /// It is refused.
+    /// The attach is refused.
     IfFree,
-    /// It is refused; but a client of this name that is there over another connection is the same, and goes on
-    /// as what it is.
+    /// The attach is refused; but a client of this name on another connection is the same client and keeps its mode.
     Again,
-    /// They are displaced.
+    /// The other client loses control.
     IfNeeded,
-    /// They are displaced; that control is taken is the whole point, whether anybody had it or not.
+    /// The other client loses control; counts as a takeover even if control was free.
     Outright,
 }
 
-/// A client that wants to be on a session.
+/// A request to attach a client to a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttachClient {
-    /// The name it gives itself.
+    /// The name that the client chooses.
     pub client_id: String,
-    /// What it wants to be.
+    /// The requested mode.
     pub mode: LiveClientMode,
-    /// What happens where somebody else is in control.
+    /// What to do if another client has control.
     pub taking: ControlPreemption,
-    /// Whether it may say something to the agent; in control it may unless it says otherwise.
+    /// Whether it may send messages to the agent; true by default for a controller.
     pub prompt_injection: Option<bool>,
-    /// Whether questions go to it; in control they do unless it says otherwise.
+    /// Whether it receives questions; true by default for a controller.
     pub permission_routing: Option<bool>,
-    /// How often it promises to be heard of.
+    /// The interval at which it promises to send heartbeats.
     pub heartbeat: Option<Duration>,
-    /// What it says of itself; what it said before stays where it says nothing.
+    /// Its metadata; `None` retains the earlier one.
     pub metadata: Option<Value>,
 }
 
 impl AttachClient {
-    /// A client that only watches.
+    /// Returns a client that only watches.
     pub fn observer(client_id: impl Into<String>) -> Self {
         Self {
             client_id: client_id.into(),
@@ -54,7 +53,7 @@ impl AttachClient {
         }
     }
 
-    /// A client that drives, if nobody else does.
+    /// Returns a client that takes control if it is free.
     pub fn controller(client_id: impl Into<String>) -> Self {
         Self {
             mode: LiveClientMode::Controller,
@@ -62,7 +61,7 @@ impl AttachClient {
         }
     }
 
-    /// A client that drives from now on, whoever did.
+    /// Returns a client that takes control from any other client.
     pub fn takeover(client_id: impl Into<String>) -> Self {
         Self {
             taking: ControlPreemption::Outright,
@@ -71,10 +70,10 @@ impl AttachClient {
     }
 }
 
-/// Why a client left whose connection ended, as the runtime and brokers report it.
+/// The reason for the exit of a client whose connection ended, as the runtime and brokers report it.
 pub(super) const CLIENT_EXIT: &str = "client_exit";
 
-/// A client that leaves without a word, and why.
+/// Returns the exit of a client that sent no metadata.
 pub(super) fn left_silently(client_id: String, reason: &str) -> LiveClientLeft {
     LiveClientLeft {
         client_id,
@@ -83,7 +82,7 @@ pub(super) fn left_silently(client_id: String, reason: &str) -> LiveClientLeft {
     }
 }
 
-/// What a client did, and who is there after it.
+/// The action of a client, and the clients after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RosterChange {
     pub(crate) action: LiveClientAction,
@@ -102,8 +101,8 @@ impl RosterChange {
 }
 
 impl Roster {
-    /// What there is to tell where control has passed since it was last told, without a client that did it: a
-    /// connection that opened the session took it or left. Where nobody is there under a name, nobody is told.
+    /// Returns the unpublished change of control that no named client caused: a connection that opened the
+    /// session took control or left. Returns `None` if no named client is attached.
     pub(crate) fn untold(&self, told: Option<&str>) -> Option<RosterChange> {
         let now = self.controller_id();
         if self.rows.is_empty() || now.as_deref() == told {
@@ -116,7 +115,7 @@ impl Roster {
         Some(self.told(action, None, told.map(str::to_owned), None))
     }
 
-    /// What is told after a change. Who was in control before it is only told where it is another now.
+    /// Returns the change to publish. Names the previous controller only if it differs from the current one.
     pub(super) fn told(
         &self,
         action: LiveClientAction,

@@ -1,4 +1,4 @@
-//! What a roster says: who is in control, who is asked, whose host it is, who is there.
+//! Reads from a roster: the controller, the client that receives questions, the host, the clients.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
 use crate::HostPort;
 
 impl Roster {
-    /// Who comes again is what it was, whatever it says.
+    /// Applies `Again`: a client that reconnects keeps the mode it had; the mode in its request is ignored.
     pub(super) fn as_it_is(&self, wanted: AttachClient) -> AttachClient {
         let known = self.row(&wanted.client_id);
         match known.filter(|_| wanted.taking == ControlPreemption::Again) {
@@ -24,7 +24,7 @@ impl Roster {
         }
     }
 
-    /// How often control has changed.
+    /// Returns how often control has changed.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -35,7 +35,7 @@ impl Roster {
         Some(AnsweringSeat { seat, term })
     }
 
-    /// The client that is asked. One that has no name of its own goes by its connection's.
+    /// Returns the client that receives questions. A connection without a named client uses the connection's name.
     pub(crate) fn asked_client(&self, now: ClockReading) -> Option<LiveClient> {
         match self.holder() {
             Some(ControlHolder::Client(id)) => self.row(id).map(|at| self.rows[at].client.clone()),
@@ -54,7 +54,7 @@ impl Roster {
         }
     }
 
-    /// The name of the client that is asked, where it has one of its own.
+    /// Returns the name of the client that receives questions, if it attached under one.
     pub(crate) fn asked_name(&self) -> Option<&str> {
         match self.holder()? {
             ControlHolder::Client(id) => Some(id),
@@ -62,7 +62,7 @@ impl Roster {
         }
     }
 
-    /// Whether this is the client that controls the session.
+    /// Whether this client controls the session.
     pub(crate) fn is_controller(&self, client_id: &str) -> bool {
         matches!(self.holder(), Some(ControlHolder::Client(id)) if id == client_id)
     }
@@ -72,19 +72,19 @@ impl Roster {
         self.holding_seat() == Some(seat)
     }
 
-    /// Who offers files, terminals and tools: whoever controls the session.
+    /// Returns the controller's host for files, terminals and tools.
     pub(crate) fn host(&self) -> Option<Arc<dyn HostPort>> {
         let sitting = self.seats.get(&self.holding_seat()?)?;
         Some(sitting.host.clone())
     }
 
-    /// Who controls the session, by name, and since when.
+    /// Returns the name of the controller, and the time it took control.
     pub(crate) fn controller(&self) -> Option<(String, Timestamp)> {
         let since = self.control.as_ref()?.since;
         Some((self.controller_id()?, since))
     }
 
-    /// Everyone who came under a name, in the order they came.
+    /// Returns all named clients, in order of arrival.
     pub(crate) fn clients(&self) -> Vec<LiveClient> {
         self.rows.iter().map(|row| row.client.clone()).collect()
     }

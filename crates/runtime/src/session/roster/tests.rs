@@ -1,4 +1,4 @@
-//! The roster against a plain model of its rules, over made-up histories.
+//! Compares the roster with a simple model of its rules over generated histories.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -70,7 +70,7 @@ fn op() -> impl Strategy<Value = RosterOp> {
     ]
 }
 
-/// What a client is said to be, in the order of the fields it is shown with.
+/// The model's record of a client.
 #[derive(Clone, Debug, PartialEq)]
 struct KnownClient {
     name: String,
@@ -83,14 +83,14 @@ struct KnownClient {
     promise: Option<(u64, u64)>,
 }
 
-/// The rules once more, in the plainest terms: who drives is a name and a connection.
+/// The rules again, in the simplest form: the driver is a name and a connection.
 #[derive(Default)]
 struct RosterModel {
     second: u64,
-    /// Connections that are there, and whether they drive by having opened the session.
+    /// The connections, and whether they may drive because they opened the session.
     there: BTreeMap<usize, bool>,
     known: Vec<KnownClient>,
-    /// Its name where it has one, and its connection.
+    /// Its name, if it has one, and its connection.
     driver: Option<(Option<String>, usize)>,
     changes: u64,
 }
@@ -149,7 +149,7 @@ fn name(client: usize) -> String {
     format!("client-{client}")
 }
 
-/// Both, step by step.
+/// The roster and its model, stepped together.
 struct RosterPair {
     roster: Roster,
     model: RosterModel,
@@ -248,7 +248,7 @@ impl RosterPair {
                     Some((Some(driver), _)) => *driver == id,
                     Some((None, over)) => *over == at,
                 };
-                // Who comes again is what it was, whatever it says.
+                // A client that reconnects keeps the mode it had; the mode in its request is ignored.
                 let same = self.model.known.iter().any(|k| k.name == id);
                 let drives = match (taking, same) {
                     (ControlPreemption::Again, true) => {
@@ -269,7 +269,7 @@ impl RosterPair {
                 }
                 let known = self.model.known.iter().find(|k| k.name == id);
                 let moves = known.is_some_and(|k| k.over != at);
-                // One that comes over another connection is told to have left the first.
+                // A client that moves to another connection is reported as detached from the first.
                 let kept = known.filter(|_| moves).cloned();
                 let drove = matches!(&self.model.driver, Some((Some(driver), _)) if *driver == id);
                 if moves {
@@ -420,7 +420,7 @@ impl RosterPair {
         }
     }
 
-    /// What is told is what is so, and who drove before only where that is another now.
+    /// Checks that a change reports the current state, and the previous controller only if it differs.
     fn told(&self, change: &RosterChange, before: Option<String>) {
         let after = self.model.shown();
         assert_eq!(change.state.active_controller_id, after);
@@ -461,7 +461,7 @@ impl RosterPair {
             asked.as_ref().map(|(at, _)| self.seats[*at])
         );
         assert_eq!(roster.host().is_some(), model.driver.is_some());
-        // A term never comes back, and is another whenever somebody else is asked.
+        // The term never repeats, and changes exactly when another client receives questions.
         let (term, last) = &self.terms;
         assert_eq!(
             roster.term > *term,
@@ -484,7 +484,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn the_roster_does_what_the_rules_say(ops in vec(op(), 0..60)) {
+    fn roster_matches_the_model(ops in vec(op(), 0..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -506,7 +506,7 @@ proptest! {
 }
 
 #[test]
-fn a_session_takes_only_so_many_clients() {
+fn roster_rejects_a_client_above_the_limit() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -526,7 +526,7 @@ fn a_session_takes_only_so_many_clients() {
             limit: MOST_CLIENTS
         })
     );
-    // One that is there may come again.
+    // An attached client may attach again.
     roster
         .attach(seat, AttachClient::takeover("c7"), now)
         .unwrap();

@@ -1,4 +1,4 @@
-//! Sequences as agents get them wrong, and what is written in their place.
+//! Event sequences as agents get them wrong, and the events that are written instead.
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +26,7 @@ impl IdSource for SequentialIds {
     }
 }
 
-/// A session under the pen: every event comes 10 ms after the one before.
+/// A scribe with its session state; every event comes 10 ms after the previous one.
 struct ScribeRig {
     scribe: EventScribe,
     view: SessionView,
@@ -67,7 +67,7 @@ impl ScribeRig {
         self.written.extend(batch);
     }
 
-    /// An event in the words of the journal.
+    /// Enters an event in journal form.
     fn emit(&mut self, event: Value) {
         self.enter(serde_json::from_value(event).unwrap());
     }
@@ -78,7 +78,7 @@ impl ScribeRig {
         }
     }
 
-    /// What was written since the turn began, a line each, without what says nothing here.
+    /// Compares the events since the turn started, one line each, without irrelevant fields.
     fn check(&self, expected: Expect) {
         const SILENT: [&str; 6] = [
             "artifacts",
@@ -110,7 +110,7 @@ fn update(id: &str, status: &str) -> Value {
 }
 
 #[test]
-fn an_update_without_its_call_gets_one() {
+fn scribe_announces_a_call_before_its_first_update() {
     let mut desk = ScribeRig::new();
     desk.emit(update("a", "in_progress"));
     desk.emit(update("a", "completed"));
@@ -122,7 +122,7 @@ fn an_update_without_its_call_gets_one() {
 }
 
 #[test]
-fn nothing_follows_the_end_of_a_call_and_a_used_id_gets_a_count() {
+fn scribe_drops_updates_of_ended_calls_and_renames_used_ids() {
     let mut desk = ScribeRig::new();
     desk.emit(call("a"));
     desk.emit(update("a", "completed"));
@@ -145,7 +145,7 @@ fn nothing_follows_the_end_of_a_call_and_a_used_id_gets_a_count() {
 }
 
 #[test]
-fn a_call_announced_twice_is_changed_and_keeps_its_title() {
+fn second_announcement_updates_the_call_and_keeps_its_title() {
     let mut desk = ScribeRig::new();
     let mut first = call("a");
     first["title"] = json!("Look at a.rs");
@@ -162,7 +162,7 @@ fn a_call_announced_twice_is_changed_and_keeps_its_title() {
 }
 
 #[test]
-fn fields_stand_only_where_they_belong() {
+fn scribe_removes_fields_that_do_not_apply() {
     let mut desk = ScribeRig::new();
     let mut streamed = call("a");
     streamed["parsing"] = json!(true);
@@ -215,7 +215,7 @@ fn durations_that_an_agent_states_are_kept() {
         }
         _ => None,
     });
-    // No call runs longer than it takes, whatever its agent states.
+    // No call runs longer than its duration, whatever its agent states.
     assert!(ends.eq([(700, 500), (5, 5), (500, 500), (5, 5)]));
 }
 
@@ -227,7 +227,7 @@ fn worker(event: &str) -> Value {
 }
 
 #[test]
-fn a_worker_begins_cycles_and_ends_once() {
+fn scribe_starts_worker_cycles_and_ends_a_worker_once() {
     let mut desk = ScribeRig::new();
     for event in [
         "WorkerProgressed",
@@ -252,7 +252,7 @@ fn a_worker_begins_cycles_and_ends_once() {
 }
 
 #[test]
-fn times_of_a_worker_follow_from_its_life() {
+fn scribe_sets_the_times_of_a_worker() {
     let mut desk = ScribeRig::new();
     desk.emit(worker("WorkerSpawned"));
     desk.emit(worker("WorkerWaitingForInput"));
@@ -275,7 +275,7 @@ fn times_of_a_worker_follow_from_its_life() {
 }
 
 #[test]
-fn what_a_turn_leaves_open_is_settled() {
+fn settle_closes_everything_a_turn_leaves_open() {
     for how in [LeftoverCause::Cancelled, LeftoverCause::Crashed] {
         let mut desk = ScribeRig::new();
         desk.emit(call("a"));
@@ -311,7 +311,7 @@ fn what_a_turn_leaves_open_is_settled() {
 }
 
 #[test]
-fn a_composition_is_hashed_by_us_and_says_the_same_at_its_end() {
+fn scribe_hashes_a_composition_and_repeats_its_fields_at_the_end() {
     let mut desk = ScribeRig::new();
     let run = |id: &str| CompositionRun {
         run_id: id.to_owned(),
@@ -365,7 +365,7 @@ fn a_composition_is_hashed_by_us_and_says_the_same_at_its_end() {
 }
 
 #[test]
-fn answers_need_questions_and_ends_need_beginnings() {
+fn scribe_drops_ends_without_a_start() {
     let mut desk = ScribeRig::new();
     let resolved = || AgentEvent::HitlResolved {
         request_id: "q".to_owned(),
@@ -392,7 +392,7 @@ fn answers_need_questions_and_ends_need_beginnings() {
 }
 
 #[test]
-fn the_audit_is_the_sessions_whatever_the_agent_says() {
+fn scribe_replaces_an_audit_that_the_agent_sets() {
     let mut desk = ScribeRig::new();
     let audit = MutationSession {
         session_id: "s".into(),

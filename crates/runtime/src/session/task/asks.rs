@@ -1,4 +1,4 @@
-//! Answers to questions: the first wins, and what is to be remembered is kept before anyone is told.
+//! Answers to permission questions: the first wins, and a grant is stored before the answer is published.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::{SessionTask, send_reply};
 use crate::session::{SharedSession, running::PendingAsk};
 
 impl SessionTask {
-    /// The first answer to an open ask wins. An option that was not offered, or that does not mean what
-    /// the decision says, is no grant. Whoever answers that it is cancelled cancels the turn.
+    /// Applies the first answer to an open question. An option that was not offered, or that contradicts the
+    /// decision, is no grant. The answer `Cancelled` cancels the turn.
     pub(super) async fn answer(
         &mut self,
         id: &AskId,
@@ -54,8 +54,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Takes out the open questions that an answer which is remembered settles too: those that would have
-    /// had the very same remembered.
+    /// Removes and returns the open questions that a remembered answer also settles: those that offer the same grant.
     fn covered(&mut self, grant: &Grant) -> Vec<PendingAsk> {
         let Some(turn) = &mut self.turn else {
             return Vec::new();
@@ -76,19 +75,19 @@ impl SessionTask {
     }
 }
 
-/// Keeps what an answer is to mean from now on. What cannot be kept for good holds for the session.
+/// Stores the grant of an answer. A grant that cannot be stored permanently applies to the session.
 async fn remember(
     shared: &Arc<SharedSession>,
     ask: &PermissionAsked,
     option: &PermissionOption,
     decision: &Decision,
 ) -> Option<RememberedGrant> {
-    // A worker's question was put to the session above as well, which remembers.
+    // A worker's question was also sent to the parent session, which stores the grant.
     if shared.lineage.is_some() || option.scope == GrantScope::Once {
         return None;
     }
     let effect = match decision {
-        // What was shown is not what runs; nobody said that it may always.
+        // The shown arguments are not those that run, so the answer covers no later call.
         Decision::Allowed { args: Some(_), .. } => return None,
         Decision::Allowed { args: None, .. } => GrantEffect::Allow,
         Decision::Rejected { .. } => GrantEffect::Deny,
@@ -119,7 +118,7 @@ fn resolved(ask_id: AskId, decision: Decision, remembered: Option<RememberedGran
     }))
 }
 
-/// What an answer comes to, and the option it chose.
+/// Returns the effective decision of an answer, and the option it chose.
 fn check(ask: &PermissionAsked, decision: Decision) -> (Decision, Option<&PermissionOption>) {
     let offered = |id: &str| ask.options.iter().find(|option| option.option_id == id);
     match &decision {
@@ -139,7 +138,7 @@ fn check(ask: &PermissionAsked, decision: Decision) -> (Decision, Option<&Permis
         },
         Decision::Rejected { option_id, .. } => {
             let option = option_id.as_deref().and_then(offered);
-            // One that allows is not what was decided; nothing is remembered of it.
+            // An option that allows contradicts the rejection, so nothing is remembered.
             let option = option.filter(|option| !option.kind.allows());
             (decision, option)
         }

@@ -1,4 +1,4 @@
-//! What is wanted of a running session: checked, written with what came of it, and only then answered.
+//! Control requests to a running session: checked, written with their result, and only then answered.
 
 use harn_journal::JournalError;
 use harn_model::{
@@ -17,13 +17,13 @@ use crate::{
     },
 };
 
-/// Why something that is wanted is not done.
+/// The reason why a control request is refused.
 enum ControlRefusal {
-    /// The journal says so, with the owner of what is not the actor's.
+    /// Written to the journal, with the owner of the message if the actor is not it.
     Written(ControlResult, Option<Actor>),
-    /// Nothing runs that it could be for, and it is to leave no trace.
+    /// Nothing runs that could receive it, and it must not be written.
     Idle,
-    /// What was said cannot be taken.
+    /// The content is not acceptable.
     Unfit(String),
 }
 
@@ -42,8 +42,8 @@ impl From<PromptError> for ControlRefusal {
 type ControlVerdict = Result<ControlResult, ControlRefusal>;
 
 impl SessionTask {
-    /// Refuses a message that is not this actor's to change. What waits goes with control: a client that came by
-    /// its name may change what whoever was in control before it has said.
+    /// Refuses a message that this actor may not change. The right passes with control: a named controller may change
+    /// the waiting messages of earlier controllers.
     fn check_owner(
         &self,
         view: &SessionView,
@@ -69,7 +69,7 @@ impl SessionTask {
         }
     }
 
-    /// Does what is wanted, writes it and answers; what else is to happen then.
+    /// Applies a request, writes it and replies; returns its further effect.
     pub(super) async fn settle_control(
         &mut self,
         request: ControlRequest,
@@ -80,7 +80,7 @@ impl SessionTask {
             reply,
         } = request;
         let verdict = match &wanted {
-            // Before it is told: whoever hears of it finds it done.
+            // Before the event is written: a client that receives it finds the turn cancelled.
             ControlAction::Cancel(turn) => self.cancel_wanted(turn.as_ref()).await?,
             other => self.judge(other, &actor),
         };
@@ -168,7 +168,7 @@ impl SessionTask {
                     content.map_err(|unreadable| ControlRefusal::Unfit(unreadable.clone()))?;
                 self.shared.check(content)?;
                 check_waits(&view, id)?;
-                // What does not grow has its room.
+                // A content that does not grow always fits.
                 let now = view.pending.message(id).map_or(0, |it| weigh(&it.content));
                 let more = weigh(content).saturating_sub(now);
                 if more > 0 {
@@ -187,7 +187,7 @@ impl SessionTask {
                 if view.pending.reminder(id).is_some() {
                     Ok(ControlResult::Revoked)
                 } else if view.reminders.contains(id) {
-                    // Whatever became of others that had its name before.
+                    // Earlier reminders of the same id do not matter.
                     Err(ControlResult::AlreadyDelivered.into())
                 } else if view.used.contains(UsedIdKind::RevokedReminder, id) {
                     Ok(ControlResult::AlreadyRevoked)
@@ -197,12 +197,12 @@ impl SessionTask {
                     Err(ControlResult::UnknownReminderId.into())
                 }
             }
-            // Not judged but done; see `control`.
+            // Not judged here; `settle_control` applies it.
             ControlAction::Cancel(_) => Err(ControlResult::NoActivePrompt.into()),
         }
     }
 
-    /// Whether so much more may wait.
+    /// Whether this much more may wait.
     fn room(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
         let config = &self.shared.config;
         let full = view.pending.len().saturating_add(rows) > config.max_pending
@@ -213,7 +213,7 @@ impl SessionTask {
         }
     }
 
-    /// Whether so many more reminders may come: those that are in force count like those that wait.
+    /// Whether this many more reminders fit; reminders in force count like waiting ones.
     fn room_for_reminders(&self, view: &SessionView, rows: usize, bytes: usize) -> ControlVerdict {
         let rows = view.reminders.len().saturating_add(rows);
         let bytes = view.reminders.bytes().saturating_add(bytes);
@@ -261,9 +261,9 @@ impl SessionTask {
         }
     }
 
-    /// Takes open questions about tool calls back: something that interrupts has to be read first. The calls
-    /// do not run; the turn goes on. Those of workers are not the session's to take back: a worker that hears
-    /// of it too takes its own back, which ends them here.
+    /// Withdraws open questions about tool calls, because the agent must read an interrupting message first.
+    /// The calls do not run; the turn continues. A worker's questions stay open here: a worker that receives
+    /// the interruption withdraws its own, which ends them here.
     pub(super) async fn interrupt_asks(&mut self, by: &str) -> Result<(), JournalError> {
         let Some(turn) = &mut self.turn else {
             return Ok(());
@@ -278,8 +278,8 @@ impl SessionTask {
         Ok(())
     }
 
-    /// What interrupted the agent and has not been delivered to it: until it is, the session's own questions
-    /// are put to nobody.
+    /// Returns what interrupted the agent and is not delivered yet: until then, the session's own questions
+    /// are not sent to a client.
     pub(super) fn interrupter_of(&self, ask: &PermissionAsked) -> Option<&'static str> {
         let by = self.turn.as_ref()?.interrupted?;
         let waits = !self
@@ -292,15 +292,15 @@ impl SessionTask {
     }
 }
 
-/// The answer of somebody who was asked and then need not be.
+/// Returns the answer to a question that was withdrawn.
 pub(super) fn withdrawn_by(interrupter: &str) -> Decision {
     let reason = format!("{interrupter} interrupted before anybody answered");
     Decision::Unavailable { reason }
 }
 
-/// What else happens once something is written.
+/// The effect of a control request after it is written.
 pub(super) struct ControlEffect {
-    /// What it is that interrupts.
+    /// The thing that interrupts: "a message" or "a reminder".
     interrupts: Option<&'static str>,
     passed_on: Option<WorkerNotice>,
     wakes: Option<WakeReason>,
@@ -310,7 +310,7 @@ enum WorkerNotice {
     Reminder(DeliveryMode, Box<SystemReminder>),
     Revoked {
         id: String,
-        /// Where it says that it comes from.
+        /// The origin that the reminder names.
         origin: Option<String>,
     },
 }
@@ -353,7 +353,7 @@ impl SessionTask {
     }
 }
 
-/// The event that does what was wanted; none where it had been done.
+/// Returns the event that applies a request; `None` if it was applied before.
 fn change(wanted: ControlAction, result: ControlResult, actor: &Actor) -> Option<AgentEvent> {
     let change = match wanted {
         ControlAction::Inject {
@@ -395,7 +395,7 @@ fn weigh(content: &[ContentBlock]) -> usize {
     content.iter().map(ContentBlock::weight).sum()
 }
 
-/// Whether a message waits; else what became of it.
+/// Whether a message waits; else returns how it ended.
 fn check_waits(view: &SessionView, id: &MessageId) -> Result<(), ControlResult> {
     let was = |named| view.used.contains(named, id.as_str());
     if view.pending.message(id).is_some() {

@@ -1,4 +1,4 @@
-//! An agent that stays and waits for more to do. Waiting is on events alone; time is only told.
+//! An agent that stays idle and waits for more to do. Only events end a wait; the time is only published.
 
 use std::{future::poll_fn, task::Poll};
 
@@ -12,28 +12,28 @@ use tokio::sync::oneshot;
 use super::{SessionTask, send_reply};
 use crate::turn::IdleRequest;
 
-/// How an agent's waits went so far. Several waits at once are one: what ends it ends all of them.
+/// The state of an agent's waits. Concurrent waits count as one: the end of one ends all.
 #[derive(Default)]
 pub(crate) struct DaemonWaits {
-    /// Who is told when the wait under way ends.
+    /// The replies to send when the current wait ends.
     waiting: Vec<oneshot::Sender<WakeReason>>,
-    /// Whether somebody wanted it awake while it was.
+    /// Whether a resume arrived while it was awake.
     resume: bool,
     /// How the last wait ended.
     last: Option<WakeReason>,
-    /// Whether it did or was given something since.
+    /// Whether it did or received something since then.
     busy: bool,
-    /// How often in a row it was not, and since when.
+    /// How many wake-ups in a row had no effect, and since when.
     barren: u64,
     barren_since: Timestamp,
-    /// When the last wait began, with which pace, and how long it took.
+    /// When the last wait started, its backoff, and how long it took.
     since: Timestamp,
     backoff_ms: u64,
     waited_ms: u64,
 }
 
 impl DaemonWaits {
-    /// For the next call of the agent in its turn.
+    /// Returns the state for the next call of the agent in its turn.
     pub(crate) fn for_the_next_call(&self) -> Self {
         Self {
             resume: self.resume,
@@ -41,12 +41,12 @@ impl DaemonWaits {
         }
     }
 
-    /// Notes that the agent did something, or was given something to do.
+    /// Records that the agent did something or received work.
     pub(crate) fn note_activity(&mut self) {
         self.busy = true;
     }
 
-    /// Resolves when one of those who wait has stopped without being told to. Cancel safe.
+    /// Resolves when a waiting task of the agent has stopped by itself. Cancel safe.
     pub(crate) async fn left(&mut self) {
         poll_fn(|cx| {
             let mut waiting = self.waiting.iter_mut();
@@ -58,13 +58,12 @@ impl DaemonWaits {
         .await;
     }
 
-    /// Notes that another wait begins: the pace it begins with, and how often in a row nothing came of the
-    /// wakes before.
+    /// Records the start of another wait; returns its backoff and how many wake-ups in a row had no effect.
     fn begin(&mut self, now: Timestamp) -> (u64, u64) {
         let last = self.last.take();
         let nothing_came = match last {
             Some(WakeReason::Timer | WakeReason::Resume) => true,
-            // What it watches may change and not matter; what never makes it wait is a loop.
+            // A watched change may be irrelevant; a watch that never waits is a loop.
             Some(WakeReason::Watch) => self.waited_ms == 0,
             Some(WakeReason::Message | WakeReason::Reminder) | None => false,
         };
@@ -85,7 +84,7 @@ impl DaemonWaits {
         (self.backoff_ms, self.barren)
     }
 
-    /// Notes that the wait under way is over.
+    /// Records the end of the current wait.
     fn end(&mut self, reason: WakeReason, now: Timestamp) {
         self.last = Some(reason);
         self.waited_ms = now.saturating_sub(self.since);
@@ -93,15 +92,15 @@ impl DaemonWaits {
 }
 
 impl SessionTask {
-    /// The agent begins to wait; not where there is something to do already.
+    /// Starts a wait of the agent, unless there is something to do already.
     pub(super) async fn begin_wait(&mut self, wait: IdleRequest) -> Result<(), JournalError> {
         self.stopped_waiting().await?;
         let now = self.shared.config.clock.now();
-        // Nothing has come of a wait that has not begun.
+        // At least 1: a limit of 0 would end the turn before the first wait.
         let limit = wait.watchdog.unwrap_or(self.shared.config.daemon_watchdog);
         let limit = limit.max(1);
         let something = wait.given.or_else(|| self.something_waits());
-        // An agent that is to stop learns so by losing its reply, and one that waits no more needs none.
+        // A dropped reply stops an agent that must stop; an agent that no longer waits needs none.
         let may_wait = !wait.reply.is_closed();
         let Some(turn) = self.turn.as_mut().filter(|it| may_wait && it.may_ask()) else {
             return Ok(());
@@ -130,7 +129,7 @@ impl SessionTask {
         turn.waits.waiting.push(wait.reply);
         let mut events = Vec::new();
         if wait.given.is_none() {
-            // For reminders the turn has passed.
+            // For reminders, a turn has passed.
             events.extend(self.age());
         }
         if reason.is_none() {
@@ -146,7 +145,7 @@ impl SessionTask {
         }
     }
 
-    /// Why an agent need not wait.
+    /// Returns the reason why an agent need not wait.
     fn something_waits(&self) -> Option<WakeReason> {
         use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
         let view = self.shared.view();
@@ -159,14 +158,14 @@ impl SessionTask {
         }
     }
 
-    /// Ends the wait under way, if there is one.
+    /// Ends the current wait, if there is one.
     pub(super) async fn wake_daemon(&mut self, reason: WakeReason) -> Result<(), JournalError> {
         let now = self.shared.config.clock.now();
         let Some(turn) = &mut self.turn else {
             return Ok(());
         };
         let waiting = std::mem::take(&mut turn.waits.waiting);
-        // One that is to stop was not woken: it learns so by losing its reply.
+        // An agent that must stop is not woken; its dropped reply stops it.
         if waiting.is_empty() || !turn.may_ask() {
             return Ok(());
         }
@@ -179,8 +178,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Forgets those who stopped waiting by themselves. Where nobody is left, something of the agent's own
-    /// woke it.
+    /// Removes waits that the agent dropped by itself. If none is left, the agent's own watch woke it.
     pub(super) async fn stopped_waiting(&mut self) -> Result<(), JournalError> {
         let Some(turn) = &mut self.turn else {
             return Ok(());
@@ -193,7 +191,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Somebody wants the agent awake: now, or as soon as it would sleep.
+    /// Wakes the agent now, or as soon as it becomes idle.
     pub(super) async fn resume(&mut self) -> Result<(), JournalError> {
         self.stopped_waiting().await?;
         match &mut self.turn {

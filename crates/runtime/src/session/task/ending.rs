@@ -1,4 +1,4 @@
-//! Ends: of what an agent did under one prompt, of a turn, of the session.
+//! The ends of an agent's call, of a turn, and of the session.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use crate::session::{
 };
 
 impl SessionTask {
-    /// Ends the running turn. Whoever is still at work for it is not listened to any more.
+    /// Ends the running turn. Ignores workers that still run for it.
     pub(super) async fn finish(&mut self) -> Result<(), JournalError> {
         let Some(turn) = &mut self.turn else {
             return Ok(());
@@ -25,13 +25,13 @@ impl SessionTask {
         let (id, prompt, pipe) = (turn.id.clone(), turn.prompt.clone(), turn.pipe.clone());
         let (cancelled, iteration) = (turn.is_cancelled(), turn.iteration.clone());
         let (carried, unread) = (turn.carried(), turn.unread.clone());
-        // What it handed over before it stopped still counts.
+        // Items that it pushed before it stopped still count.
         if pipe.try_take(&mut self.items) {
             self.take_items().await?;
         }
         self.turn = None;
         lock(&self.shared.hitl).clear();
-        // An idle session holds no buffers.
+        // An idle session uses no buffers.
         self.items = Vec::new();
         let how = if cancelled {
             LeftoverCause::Cancelled
@@ -46,18 +46,18 @@ impl SessionTask {
             closing.extend(title(&prompt));
         }
         let well = match &outcome {
-            // An agent may find by itself that it was stopped.
+            // An agent may notice by itself that it was cancelled.
             TurnOutcome::Stopped { stop_reason } => *stop_reason != StopReason::Cancelled,
             TurnOutcome::Failed { .. } => false,
         };
         if cancelled || !well {
-            // What waits goes on waiting: it belongs to the session, not to the turn.
+            // Pending messages keep waiting: they belong to the session, not to the turn.
             closing.extend(self.age());
             self.end_turn(&id, closing, outcome).await?;
         } else {
             let (exit, next) = match unread.take_message() {
-                // Delivered and never read: it is what the agent does next. The agent has had it, so it is
-                // no command.
+                // Delivered but never read: it is the agent's next prompt. Because it was delivered to the
+                // agent, it is no command.
                 Some((message, content)) => (self.age(), Some((message, content, false))),
                 None => {
                     let (events, next) = self.exit(iteration.load(Ordering::Relaxed));
@@ -77,7 +77,7 @@ impl SessionTask {
                         message,
                         blocks: content.into(),
                         commands,
-                        // Told with its delivery.
+                        // The delivery event has the author.
                         author: None,
                     };
                     let next = RunningTurn::start(&self.shared, prompt, carried);
@@ -90,7 +90,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Writes the last events of a turn, makes them durable, and only then lets anyone hear of the end.
+    /// Writes the last events of a turn, makes them durable, and only then publishes the end.
     pub(super) async fn end_turn(
         &mut self,
         id: &TurnId,
@@ -110,7 +110,7 @@ impl SessionTask {
         self.shared.feed.publish(batch);
     }
 
-    /// Ends a prompt that waits, without a turn.
+    /// Ends a waiting prompt without a turn.
     pub(super) async fn withdraw(&mut self, prompt: QueuedPrompt) -> Result<(), JournalError> {
         let withdrawn = AgentEvent::PromptWithdrawn(prompt.begins());
         let batch = self.append(Some(&prompt.turn), vec![withdrawn])?;
@@ -118,8 +118,8 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Puts the title, the time and how the last turn ended where listings find them. The log has all of it in
-    /// any case, so a failure is only logged.
+    /// Stores title, time and outcome of the last turn for listings. The log has all of it anyway, so a
+    /// failure is only logged.
     pub(super) fn update_listing(&mut self) {
         let (title, updated, failed) = {
             let view = self.shared.view();
@@ -134,8 +134,8 @@ impl SessionTask {
         }
     }
 
-    /// Cancels everything and waits a little for the running turn to stop. Whoever asks for something
-    /// meanwhile is refused at once by letting go of the question: front-ends must not wait for us.
+    /// Cancels everything and waits briefly for the running turn to stop. Drops requests that arrive
+    /// meanwhile, which rejects them at once: front-ends must not wait for a closing session.
     pub(super) async fn wind_up(
         &mut self,
         mut closed: Vec<oneshot::Sender<()>>,

@@ -1,5 +1,5 @@
-//! What a session is equipped with changed: its tools, which is told as an event, and its directories, which
-//! listings tell.
+//! Changes of a session's equipment: its tools, which are published as an event, and its directories, which
+//! listings show.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -28,7 +28,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// The slash commands of the agent beside those that the session is equipped with.
+    /// Returns the slash commands of the agent with those of the equipment.
     pub(super) fn commands(&self, own: Vec<SlashCommand>, own_unchanged: bool) -> AgentEvent {
         let (commands, equipped) = self.shared.with_equipment(own);
         AgentEvent::AvailableCommands {
@@ -38,8 +38,8 @@ impl SessionTask {
         }
     }
 
-    /// Replaces the directories beside the session's own. What runs is judged by them from here on. A
-    /// worker's are those that its parent gave it.
+    /// Replaces the session's additional directories, which apply to running calls at once. A worker keeps
+    /// the directories that its parent set.
     pub(super) fn set_directories(&mut self, additional: Vec<PathBuf>) {
         if self.shared.meta.worker.is_some() {
             return;

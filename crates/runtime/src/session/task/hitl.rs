@@ -1,4 +1,4 @@
-//! What people are asked: put, answered, and settled once. Answers are kept as they come.
+//! Requests to people: sent, answered, and settled once. Each answer is written when it arrives.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl SessionTask {
-    /// Opens it, if there is still time; else it is settled at once.
+    /// Opens a request if the turn may still ask; else settles it at once.
     pub(super) fn put_hitl(
         &mut self,
         request: HitlRequest,
@@ -28,10 +28,10 @@ impl SessionTask {
         match &mut self.turn {
             Some(turn) if turn.may_ask() => {
                 let request = Arc::new(request);
-                // Before anyone hears of the event: whoever does can look it up.
+                // Before the event is published: a client that receives it can look it up.
                 let id = request.request_id.clone();
                 lock(&self.shared.hitl).insert(id, request.clone());
-                // The session at the top has the clock.
+                // Only the root session watches the deadline.
                 let timed = self.shared.lineage.is_none();
                 turn.hitl.put(request, reply, timed);
             }
@@ -39,7 +39,7 @@ impl SessionTask {
         }
     }
 
-    /// Takes it back, without telling who asked.
+    /// Withdraws a request without a reply to the asker.
     pub(super) fn withdraw_hitl(&mut self, id: &str, events: &mut Vec<AgentEvent>) {
         let turn = self.turn.as_mut();
         if let Some(pending) = turn.and_then(|turn| turn.hitl.take(id)) {
@@ -48,7 +48,7 @@ impl SessionTask {
         }
     }
 
-    /// Whether an agent would settle what is not its to settle.
+    /// Whether an agent's event would settle an open request, which it may not.
     pub(super) fn is_asked(&self, event: &AgentEvent) -> bool {
         if let AgentEvent::HitlResolved { request_id, .. } = event {
             let turn = self.turn.as_ref();
@@ -57,7 +57,7 @@ impl SessionTask {
         false
     }
 
-    /// An answer; the place of its last event, once it is written.
+    /// Counts an answer, and replies with the position of its last event once it is written.
     pub(super) async fn hitl_respond(
         &mut self,
         response: HitlResponse,
@@ -92,8 +92,8 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Settles it without an answer here: nobody gave one, or one was given above. What nobody can be asked
-    /// is `said`, so that a person can answer with the next prompt.
+    /// Settles a request without an answer here: there was none, or it was given in the parent session. If
+    /// `said`, the question is sent as text, so that a person can answer with the next prompt.
     pub(super) async fn end_hitl(
         &mut self,
         id: &str,
@@ -110,7 +110,7 @@ impl SessionTask {
             let counted = counted.iter().cloned().map(Box::new);
             events.extend(counted.map(AgentEvent::HitlResponded));
         }
-        // With a default the agent goes on by itself.
+        // With a default the agent continues by itself.
         if said && pending.request.default.is_none() {
             events.push(self.plainly(&pending.request));
         }
@@ -120,7 +120,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Forgets everything that is open; the events that settle it, and who waits for it.
+    /// Removes all open requests; returns the events that settle them, and the waiting replies.
     pub(super) fn cancel_hitl(&mut self) -> (Vec<AgentEvent>, Vec<oneshot::Sender<HitlEnd>>) {
         lock(&self.shared.hitl).clear();
         let turn = self.turn.as_mut();
@@ -132,7 +132,7 @@ impl SessionTask {
         all.into_iter().map(settled).unzip()
     }
 
-    /// The question as a message of its own.
+    /// Returns the question as a separate text message.
     fn plainly(&self, request: &HitlRequest) -> AgentEvent {
         let mut content = request.text();
         for choice in &request.choices {

@@ -1,4 +1,4 @@
-//! Clients that come, go, take control and are still there: written, told, and only then answered.
+//! Clients that attach, detach, take control or send heartbeats: written, published, and only then answered.
 
 use harn_journal::JournalError;
 use harn_model::{LiveClientChange, Seq};
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl SessionTask {
-    /// A client wants something.
+    /// Handles a client's request.
     pub(super) async fn live(&mut self, request: LiveRequest) -> Result<(), JournalError> {
         let LiveRequest {
             seat,
@@ -31,7 +31,7 @@ impl SessionTask {
         let told: Result<(LiveClientChange, Seq), LiveClientError> = match change {
             Ok(mut changes) => {
                 let seq = self.tell(&changes).await?;
-                // The last one is about the client that asked.
+                // The last change is about the client that sent the request.
                 let last = changes.pop().ok_or(LiveClientError::Closed);
                 last.map(|change| (change.state, seq))
             }
@@ -44,7 +44,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// A connection has ended.
+    /// Removes a connection that has ended.
     pub(super) async fn leave(
         &mut self,
         seat: SeatId,
@@ -58,14 +58,14 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Clients were not heard of for longer than they promised.
+    /// Detaches clients whose heartbeats are overdue.
     pub(super) async fn missed(&mut self) -> Result<(), JournalError> {
         let late = self.shared.begin_amend(|roster, now| roster.overdue(now));
         self.tell(&late).await?;
         Ok(())
     }
 
-    /// Control has passed without a client that did it.
+    /// Publishes a change of control that no client caused.
     pub(super) async fn control_passed(&mut self) -> Result<(), JournalError> {
         if let Some(change) = self.shared.begin_telling() {
             self.tell(&[change]).await?;
@@ -73,19 +73,19 @@ impl SessionTask {
         Ok(())
     }
 
-    /// When a client is next overdue.
+    /// Returns when the next client is overdue.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.shared.live.roster().next_due()
     }
 
-    /// Whether an answer comes from somebody who is still asked.
+    /// Whether an answer comes from the seat that still receives questions.
     pub(super) fn counts(&self, term: Option<SeatTerm>) -> bool {
         let asked = self.shared.live.roster().asked();
         term.is_none_or(|term| asked.is_some_and(|asked| asked.term == term.0))
     }
 
-    /// Writes and publishes; what follows from it comes after. Where it cannot be written the session ends,
-    /// and who is on it with it.
+    /// Writes and publishes changes, then applies their effects. If they cannot be written the session ends,
+    /// and its clients with it.
     async fn tell(&mut self, changes: &[RosterChange]) -> Result<Seq, JournalError> {
         let events = changes.iter().map(RosterChange::event).collect();
         let seq = self.write(events).await?;

@@ -1,4 +1,4 @@
-//! What is delivered where: the seams an agent passes, and those the runtime passes on its way out.
+//! Deliveries at the seams that an agent passes, and at those that the runtime passes when the agent returns.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,18 +13,18 @@ use tokio::sync::oneshot;
 use super::{SessionTask, send_reply};
 use crate::{AgentError, IdKind, Steering, SteeringDelivery};
 
-/// What an agent, or the runtime in its place, gets where it stops, and the events that say so.
+/// The deliveries at a seam, to the agent or only to the transcript, and their events.
 #[derive(Default)]
 struct SeamDrain {
     events: Vec<AgentEvent>,
     items: Vec<Steering>,
-    /// How many messages and reminders.
+    /// The number of messages and reminders.
     count: u64,
 }
 
 impl SeamDrain {
-    /// Takes these for an agent, after items that were there before, or for the transcript alone where no agent is
-    /// there. Reminders that are only recorded are given to nobody.
+    /// Takes rows for an agent, after `items` from before, or only for the transcript if there is no agent. Reminders
+    /// that are only recorded are not delivered.
     fn take(
         mut coming: ComingReminders<'_>,
         mut items: Vec<Steering>,
@@ -51,7 +51,7 @@ impl SeamDrain {
                 }
             }
         }
-        // One whose place was taken meanwhile is not rendered any more.
+        // A reminder that was replaced meanwhile is not rendered.
         items.retain(|item| match item {
             Steering::Message { .. } => true,
             Steering::Reminder(reminder) => coming.contains(&reminder.id),
@@ -80,7 +80,7 @@ impl SeamDrain {
         self.events.extend(changes.into_iter().map(lifecycle));
     }
 
-    /// That the seam was passed.
+    /// Records that the seam was passed.
     fn passed(&mut self, iteration: u64, seam: Seam, dispatch_skipped: bool) {
         self.events.push(AgentEvent::LoopCheckpoint(LoopCheckpoint {
             iteration,
@@ -92,7 +92,7 @@ impl SeamDrain {
 }
 
 impl SessionTask {
-    /// The agent passes a seam.
+    /// Handles an agent that passes a seam.
     pub(super) async fn pass(
         &mut self,
         seam: Seam,
@@ -100,7 +100,7 @@ impl SessionTask {
         after_a_wait: bool,
         reply: oneshot::Sender<SteeringDelivery>,
     ) -> Result<(), JournalError> {
-        // Nothing is given to an agent that has stopped looking or was told to stop: it would be lost.
+        // An agent that stopped waiting or was cancelled receives nothing, because it would be lost.
         if reply.is_closed() {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl SessionTask {
                 let next = view.pending.first_message(DeliveryMode::AuditOnly);
                 rows.extend(next.map(PendingDelivery::Message));
             }
-            // What is said of it to those who are interrupted.
+            // The word for the interruption in messages.
             let interrupted = match rows.first() {
                 Some(first) if seam == Seam::PreToolDispatch => Some(interrupter(first)),
                 _ => None,
@@ -128,7 +128,7 @@ impl SessionTask {
                 (Some(by), Some(turn)) => skip(&view, &turn.allowed, by),
                 _ => Vec::new(),
             };
-            // Where this is the place for it: what is in force and has not been given to the agent.
+            // At a seam that delivers them: reminders in force that the agent has not received.
             let missed = view.reminders.fresh();
             let missed = missed.filter(|_| modes.contains(&DeliveryMode::FinishStep));
             let missed = missed.map(|it| Steering::Reminder(it.reminder.clone()));
@@ -161,8 +161,8 @@ impl SessionTask {
         Ok(())
     }
 
-    /// What happens on the way out of an agent that returned: its turn has passed, reminders are put in the
-    /// transcript, and a message that waits is delivered. It is the next prompt then.
+    /// Returns the events after an agent's return: reminders age and go to the transcript, and a waiting
+    /// message is delivered, which becomes the next prompt.
     pub(super) fn exit(&self, iteration: u64) -> (Vec<AgentEvent>, Option<Arc<PendingMessage>>) {
         let view = self.shared.view();
         let aged = view.reminders.age();
@@ -173,7 +173,7 @@ impl SessionTask {
                 PendingDelivery::Message(message) => Some(message.clone()),
                 PendingDelivery::Reminder(_) => None,
             });
-            // What comes into force at the one takes nobody's place at the other: there it is only recorded.
+            // A reminder in force from the first seam is not replaced at the second, which only records.
             let mut coming = ComingReminders::new(&view.reminders);
             coming.after(&aged);
             let mut drain = SeamDrain::take(coming, Vec::new(), rows, false);
@@ -188,24 +188,24 @@ impl SessionTask {
         (aged_first(aged, events), None)
     }
 
-    /// A turn has passed for the reminders that are in force.
+    /// Ages the reminders in force by a turn.
     pub(super) fn age(&self) -> Vec<AgentEvent> {
         let aged = self.shared.view().reminders.age();
         aged.into_iter().map(lifecycle).collect()
     }
 
-    /// What a compaction does to the reminders that are in force.
+    /// Returns the effect of a compaction on the reminders in force.
     pub(super) fn compacted(&self) -> Vec<AgentEvent> {
         let gone = self.shared.view().reminders.compact();
         gone.into_iter().map(lifecycle).collect()
     }
 
-    /// Gives the agent what is in force, for a prompt.
+    /// Sends the reminders in force to the agent, for a prompt.
     pub(super) async fn render(
         &mut self,
         reply: oneshot::Sender<Vec<SystemReminder>>,
     ) -> Result<(), JournalError> {
-        // As at a seam; losing its reply, it learns that its turn is over.
+        // As at a seam: a dropped reply means that the turn is over.
         let stays = self.turn.as_ref().is_some_and(|turn| turn.may_ask());
         if !stays || reply.is_closed() {
             return Ok(());
@@ -222,7 +222,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// An agent's own reminder comes into force, unless too many are.
+    /// Puts an agent's own reminder in force, unless too many are.
     pub(super) async fn remind_itself(
         &mut self,
         mut reminder: SystemReminder,
@@ -250,8 +250,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Puts in force what the session above has its workers keep in mind; what is known already stays as it
-    /// is.
+    /// Puts reminders of the parent session in force; known ones stay unchanged.
     pub(super) async fn inherit(
         &mut self,
         reminders: Vec<SystemReminder>,
@@ -284,15 +283,14 @@ impl SessionTask {
     }
 }
 
-/// Whether an agent leaves its loop while messages wait that are for an earlier seam. Those for the end wait then,
-/// too: the agent is called again with the earlier ones first.
+/// Whether an agent leaves its loop while messages for an earlier seam wait. Then those for the end wait, too: the
+/// agent is called again with the earlier ones first.
 fn is_exit_before_steers(view: &SessionView, seam: Seam) -> bool {
     let earlier = Seam::TurnEnd.delivers();
     seam == Seam::LoopExit && view.pending.first_message_of(earlier).is_some()
 }
 
-/// Calls that were announced and have not begun do not run; but those that somebody allowed have as good as
-/// begun, wherever their own task is.
+/// Fails calls that were announced but not started. Allowed calls count as started, whatever the state of their task.
 fn skip(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<AgentEvent> {
     let error = format!("skipped: {by} interrupted before this tool ran");
     let calls = view.open_turn.iter().flat_map(|turn| &turn.calls);
@@ -305,7 +303,7 @@ fn skip(view: &SessionView, allowed: &HashSet<ToolCallId>, by: &str) -> Vec<Agen
     skipped.collect()
 }
 
-/// What it is that interrupts.
+/// Returns the word for what interrupts.
 fn interrupter(row: &PendingDelivery) -> &'static str {
     match row {
         PendingDelivery::Message(_) => "a message",

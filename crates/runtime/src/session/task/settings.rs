@@ -1,4 +1,4 @@
-//! What a person sets of the session.
+//! Applies the settings that a person changes.
 
 use harn_journal::JournalError;
 use harn_model::{AgentEvent, Seq, SessionInfo};
@@ -31,7 +31,7 @@ impl SessionTask {
         }
     }
 
-    /// A title of the agent's own; none where a person chose one.
+    /// Returns the event for an agent's title; `None` if a person chose one.
     pub(super) fn titled_by_agent(&self, info: SessionInfo) -> Option<AgentEvent> {
         let chosen = self.shared.view().title_chosen;
         (!chosen).then_some(AgentEvent::SessionInfo(SessionInfo {

@@ -1,4 +1,4 @@
-//! What the workers of a session hear of while they are at work: reminders, and those that are taken back.
+//! Passes reminders, and their revocations, on to the running workers of a session.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use crate::{
     session::control::{ControlAction, ControlRequest, ReminderRevocation},
 };
 
-/// What is on its way to workers, by their sessions. A worker that is behind holds up nobody else, and what
-/// is for one worker stays in order: taking a reminder back must not come before the reminder.
+/// The deliveries on their way to workers, by session. A slow worker does not block others, and each worker's
+/// deliveries stay in order: a revocation must not arrive before its reminder.
 #[derive(Default)]
 pub(super) struct WorkerDeliveries(HashMap<SessionId, JoinHandle<()>>);
 
@@ -30,7 +30,7 @@ impl WorkerDeliveries {
         let (before, tell) = (self.0.remove(&id), tell(worker));
         let told = tokio::spawn(async move {
             if let Some(before) = before {
-                // However that went, this is next.
+                // Continue even if that failed.
                 let _ = before.await;
             }
             tell.await;
@@ -40,7 +40,7 @@ impl WorkerDeliveries {
 }
 
 impl SessionTask {
-    /// Has the workers that are at work hear of a reminder too.
+    /// Passes a reminder on to the running workers.
     pub(super) fn pass_on(&mut self, mode: DeliveryMode, reminder: &SystemReminder) {
         let session = &self.shared.meta.thread_id;
         let (hub, copy) = (
@@ -59,8 +59,8 @@ impl SessionTask {
         }
     }
 
-    /// Has them hear that one was taken back, and those below them: it may wait there still when it does
-    /// not in between.
+    /// Passes a revocation on to workers at every depth: the reminder may still wait below a worker that no
+    /// longer has it.
     pub(super) fn pass_on_revoked(&mut self, id: &str, origin: Option<String>) {
         let session = &self.shared.meta.thread_id;
         let Some(hub) = self.shared.hub.upgrade() else {
@@ -76,8 +76,7 @@ impl SessionTask {
         }
     }
 
-    /// Takes a reminder back that came from above: one that waits is not delivered, and one that is in force
-    /// is no more.
+    /// Revokes a reminder of the parent session: a waiting one is not delivered, and one in force is cleared.
     pub(super) async fn forget(
         &mut self,
         forgotten: ReminderRevocation,
@@ -96,7 +95,7 @@ impl SessionTask {
             )
         };
         if waits {
-            // Nobody waits for the answer.
+            // The reply is not needed.
             let (reply, _) = oneshot::channel();
             let (actor, wanted) = (above(), ControlAction::RevokeReminder(id));
             let request = ControlRequest {
@@ -104,7 +103,7 @@ impl SessionTask {
                 wanted,
                 reply,
             };
-            // Those further below hear of it from where it was taken back.
+            // The revoking session notifies the workers further below.
             return self.settle_control(request).await.map(drop);
         }
         if in_force {
@@ -119,7 +118,7 @@ impl SessionTask {
     }
 }
 
-/// Who speaks for the session above.
+/// Returns the actor that represents the parent session.
 fn above() -> Actor {
     Actor {
         client_id: "session-above".to_owned(),
