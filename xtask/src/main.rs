@@ -10,6 +10,7 @@ mod numbers;
 mod programs;
 mod repo;
 mod tidy;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -27,10 +28,11 @@ fn main() -> Result<ExitCode> {
     }
 }
 
-/// Prints the length of each crate, as a table for docs/architecture.md.
+/// Prints the length of each crate, as a table for docs/architecture.md, and figures about names and prose.
 fn print_numbers() -> Result<ExitCode> {
     let repo = repo::Repo::read()?;
-    eprint!("{}", numbers::Numbers::of(&repo.files));
+    eprintln!("{}", numbers::Numbers::of(&repo.files));
+    eprint!("{}", wording::Wording::measure(&repo.files));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,8 @@ mod decisions;
 mod edges;
 mod events;
 mod extensions;
-mod names;
+pub(crate) mod names;
+pub(crate) mod prose;
 mod reasons;
 mod size;
 pub(crate) mod sources;
@@ -30,6 +31,7 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
         events::complete_lists(&repo.files),
         words::forbidden(&repo.files),
         names::types(&repo.files),
+        prose::short_docs(&repo.files),
         extensions::page(&repo.files),
         decisions::statuses(&repo.files),
         edges::rooms(&repo.packages),
@@ -43,12 +45,12 @@ pub(crate) fn problems(repo: &Repo) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{programs::skip_without, repo::File};
 
     /// Creates a file for the test of a check.
-    pub(super) fn file(path: &str, text: &str) -> File {
+    pub(crate) fn file(path: &str, text: &str) -> File {
         File {
             path: path.to_owned(),
             text: text.to_owned(),

@@ -56,23 +56,23 @@ const PARTICIPLES: [&str; 40] = [
 
 /// A type that a crate defines.
 #[derive(Debug)]
-struct TypeName<'a> {
+pub(crate) struct TypeName<'a> {
     crate_name: &'a str,
     path: &'a str,
     line: usize,
-    name: &'a str,
+    pub(crate) name: &'a str,
     is_public: bool,
 }
 
 impl TypeName<'_> {
-    fn is_one_word(&self) -> bool {
+    pub(crate) fn is_one_word(&self) -> bool {
         !self.name.chars().skip(1).any(char::is_uppercase)
     }
 }
 
 /// Checks that every name has one meaning, and that most names state a role.
 pub(super) fn types(files: &[File]) -> Vec<String> {
-    let types = defined(files);
+    let types = defined_types(files);
     let mut problems = Vec::new();
     let single = types.iter().filter(|it| it.is_one_word()).count();
     if single * 100 > types.len() * ONE_WORD_PERCENT {
@@ -108,7 +108,7 @@ pub(super) fn types(files: &[File]) -> Vec<String> {
 
 /// Returns the types of all crates. Files that replace others under a cargo feature, and a second type of a name in
 /// one file, which is for another system, do not count.
-fn defined(files: &[File]) -> Vec<TypeName<'_>> {
+pub(crate) fn defined_types(files: &[File]) -> Vec<TypeName<'_>> {
     let mut types = Vec::new();
     for file in files {
         let mut parts = file.path.split('/');
