@@ -64,7 +64,7 @@ fn joined<'a>(
     joined
 }
 
-/// Returns the entries of all approving policies, if one of these gives approval and no rule may restrict them.
+/// Returns the entries common to all approving policies, if one gives approval, without those a rule may restrict.
 fn approved(layers: &[ListedLayer<'_>]) -> Vec<String> {
     let listed = layers
         .iter()

@@ -54,7 +54,7 @@ pub struct SessionRoots {
 }
 
 impl SessionRoots {
-    /// Creates it from absolute directories, and absolute paths inside or outside them that are never written.
+    /// Creates roots from absolute directories, and absolute paths inside or outside them that are never written.
     #[must_use]
     pub fn new(dirs: Vec<PathBuf>, protected: Vec<PathBuf>) -> Self {
         Self { dirs, protected }
@@ -78,7 +78,7 @@ impl SessionRoots {
 pub struct RootedPath {
     /// The directory, as the session names it.
     pub root: PathBuf,
-    /// The path from there; empty for the directory itself.
+    /// The path relative to `root`; empty for the directory itself.
     pub inside: PathBuf,
 }
 
