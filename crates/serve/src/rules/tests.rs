@@ -1,4 +1,4 @@
-//! Rules and grants as files: who may give, who may only take, what a change does and what a broken file does.
+//! Rules and grants as files: who may allow, who may only restrict, and the effect of a changed or broken file.
 
 use std::{fs, path::Path, thread};
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A person's machine: their configuration, their state, a workspace.
+/// A user's machine: their configuration, their state, a workspace.
 struct TestMachine {
     dir: TempDir,
 }
@@ -167,7 +167,7 @@ fn a_workspace_can_only_take_away() {
     machine.put(USER, "auto_approve = [\"deploy\", \"publish\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
     assert_eq!(machine.decide(&rules, "publish"), PolicyAction::Ask);
-    // Nor by saying that it does more.
+    // A workspace cannot lift that restriction itself.
     machine.put(
         WORKSPACE,
         "only_tightens = false\nauto_approve = [\"other\"]\n",
@@ -197,7 +197,7 @@ fn named_files_and_the_programs_own_rules_count_as_well() {
     assert_eq!(machine.decide(&rules, "drop_all"), PolicyAction::Deny);
     machine.put(USER, "require_approval = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
-    // Whoever named it relies on it.
+    // The user relies on a file that they named.
     fs::remove_file(&named).unwrap();
     let error = machine.error(&rules);
     assert_eq!(error, format!("{}: it is gone", named.display()));
@@ -244,7 +244,7 @@ fn links_and_what_is_no_small_file_are_refused() {
         let file = machine.put(path, "");
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink(&real, &file).unwrap();
-        // A person may keep their own elsewhere; a workspace's must be in the workspace.
+        // A user's own file may be elsewhere; a workspace's must be in the workspace.
         if path == USER {
             assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
             let target = real.canonicalize().unwrap();
@@ -254,7 +254,7 @@ fn links_and_what_is_no_small_file_are_refused() {
             assert!(error.ends_with(refused), "{error}");
         }
         fs::remove_file(&file).unwrap();
-        // A link that leads nowhere is no missing file.
+        // A dangling link is not the same as a missing file.
         std::os::unix::fs::symlink("/nowhere", &file).unwrap();
         let error = machine.error(&rules);
         assert!(error.ends_with(nowhere), "{error}");
@@ -279,7 +279,7 @@ fn links_and_what_is_no_small_file_are_refused() {
         assert!(error.ends_with("it is not a file"), "{error}");
         fs::remove_file(&file).unwrap();
     }
-    // Whoever names a file may name a link.
+    // A file that the user names may be a link.
     let link = machine.at("link.toml");
     std::os::unix::fs::symlink(&real, &link).unwrap();
     assert!(check_named(&link).is_ok());
@@ -296,7 +296,7 @@ fn grant(workspace: &Path, words: &[&str]) -> Grant {
         kind: None,
         subject: GrantSubject::Argv(argv),
     };
-    // Names it by what it says.
+    // Computes the id from the content.
     harn_policy::with_effect(&grant, GrantEffect::Allow)
 }
 
@@ -350,7 +350,7 @@ fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
 #[test]
 fn what_cannot_be_kept_is_an_error() {
     let machine = TestMachine::new();
-    // A file where the folder should be: nobody may write there, whoever they are.
+    // A file where the folder should be: not even root can write there.
     let rules = FileRules::new(&ServeOptions::new(machine.put("blocked", "")));
     let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
     assert!(error.unwrap_err().to_string().contains("blocked"));
@@ -361,7 +361,7 @@ fn what_cannot_be_kept_is_an_error() {
     assert!(!machine.at("state/grants.toml").exists());
 }
 
-/// Tries again where another was in the way for too long, as on a slow disk.
+/// Retries while another process has the lock, as on a slow disk.
 fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
     loop {
         match act() {
@@ -409,7 +409,7 @@ fn two_at_once_lose_nothing() {
     let work = machine.at("work");
     thread::scope(|scope| {
         for who in ["a", "b", "c", "d"] {
-            // A book of its own, as another process has.
+            // Its own `FileRules`, as another process has.
             let (rules, work) = (machine.rules(), &work);
             scope.spawn(move || {
                 for n in 0..EACH {

@@ -1,4 +1,4 @@
-//! Sessions apart from the state directory: what is made, when, and what is refused.
+//! Sessions outside of the state directory: which files the store creates, when, and which paths it rejects.
 
 #![cfg(unix)]
 
@@ -65,7 +65,7 @@ fn the_first_session_makes_the_folder_and_hides_it_from_version_control() {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap();
     assert_eq!(ignored, "*\n");
 
-    // Somebody who wants sessions in version control takes it away, for good.
+    // A user who wants sessions in version control deletes the file, and it stays deleted.
     fs::remove_file(root.join(".gitignore")).unwrap();
     drop(store.create(meta("s2")).unwrap());
     assert!(!root.join(".gitignore").exists());
@@ -128,7 +128,7 @@ fn a_link_in_a_session_leads_nowhere() {
         let (_, SessionStorage { store, .. }) = kept(&dir);
         drop(store.create(meta("s1")).unwrap());
         let folder = dir.path().join("work/.harness/threads/s1");
-        // One line without an end: what follows a torn line would be cut off.
+        // No newline at the end: opening a journal cuts off a torn last line.
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         let place = folder.join(name);
