@@ -1,4 +1,4 @@
-//! What a client may take of the server, whatever it does or leaves undone.
+//! Limits on the resources that a client can take from the server.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use super::{
     sockets,
 };
 
-/// What is answered to `initialize`.
+/// Sends `initialize`; returns the status.
 async fn begin(server: &TestServer, token: &str) -> u16 {
     let request = client().post(format!("http://{}/acp", server.address));
     let request = request.bearer_auth(token);
@@ -46,7 +46,7 @@ async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
     let mut unread = sockets::open(&server, OWNER).await;
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
     sockets::ask(&mut unread, 1, "session/resume", params).await;
-    // More than sockets take, and all of it is said.
+    // More than the buffers of a socket, and the turn produces all of it.
     let prompt = [json!({"type": "text", "text": "count 50000"})];
     let params = json!({"sessionId": session, "prompt": prompt});
     sockets::ask(&mut owner, 2, "session/prompt", params).await;
@@ -125,14 +125,14 @@ async fn whoever_has_no_token_keeps_no_seat() {
         ..TestServerConfig::default()
     })
     .await;
-    // A client of HTTP/2 that stays, and answers when it is asked whether it is there.
+    // An HTTP/2 client that stays connected and answers pings.
     let stays = client_builder().http2_prior_knowledge().build().unwrap();
     let request = stays.get(format!("http://{}/acp", server.address));
     assert_eq!(request.send().await.unwrap().status(), 401);
     let host = server.address;
     let request =
         format!("GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {OWNER}\r\n\r\n");
-    // Each is a second of a clock that only moves when nobody does.
+    // Each is a second of a paused clock, which only advances while every task waits.
     for _ in 0..15 {
         if server.raw(&request).await.status == 404 {
             return;
@@ -142,7 +142,7 @@ async fn whoever_has_no_token_keeps_no_seat() {
     panic!("its seat is still taken");
 }
 
-/// Opens a session, and says how its stream is opened.
+/// Opens a session; returns its id.
 async fn open(
     server: &TestServer,
     http: &mut HttpTestClient,
@@ -229,7 +229,7 @@ async fn a_long_line_arrives_whole_over_both_transports() {
     while !is_it(&sockets::message(&mut socket).await) {}
 }
 
-/// A client that follows a session, and what is queued for it.
+/// Connects a client that follows a session; returns its input and its output queue.
 async fn follow(
     server: &TestServer,
     session: &str,
@@ -252,7 +252,7 @@ async fn follow(
     (lines, queue)
 }
 
-/// What is queued next that has this in it.
+/// Returns the next queued piece that contains `text`.
 async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
     loop {
         let piece = timeout(PATIENCE, queue.recv()).await.expect("a piece");

@@ -1,10 +1,10 @@
-//! The table of refused requests: whatever is wrong, the answer is a 4xx and nothing reaches the runtime.
+//! The table of rejected requests: each receives a 4xx, and none reaches the runtime.
 
 use serde_json::json;
 
 use super::server::{EVE, OWNER, TestServer, TestServerConfig, client, client_builder, hello};
 
-/// A request that is served, one for each way in.
+/// A valid request, one for each route.
 struct RouteRequest {
     name: &'static str,
     method: &'static str,
@@ -14,11 +14,10 @@ struct RouteRequest {
     served: u16,
 }
 
-/// What is done to a request.
 enum RequestChange {
     Without(&'static str),
     With(&'static str, String),
-    /// The header is there a second time.
+    /// Adds the header a second time.
     Also(&'static str, String),
     Path(&'static str),
 }
@@ -282,7 +281,7 @@ async fn every_route_refuses_whom_it_does_not_know() {
         "something reached the runtime"
     );
 
-    // And each is served as it is, also by another name and to a page that we know.
+    // Each request is served unchanged, under another host name, and for a page with an allowed origin.
     let welcome = [
         vec![],
         vec![RequestChange::With("host", format!("localhost:{port}"))],
@@ -330,7 +329,7 @@ async fn ids_are_no_credentials() {
     let mut thief = server.initialize(EVE).await;
     let before = server.reached();
 
-    // Her token with the owner's connection.
+    // Eve's token with the owner's connection.
     thief.connection.clone_from(&owner.connection);
     assert_eq!(thief.stream(None, None).await.err(), Some(404));
     assert_eq!(thief.stream(Some(&session), None).await.err(), Some(404));
@@ -344,7 +343,7 @@ async fn ids_are_no_credentials() {
     let delete = delete.header("acp-connection-id", &thief.connection);
     assert_eq!(delete.send().await.unwrap().status(), 404);
 
-    // Her own connection with the owner's session: as unknown as one that there is not.
+    // Eve's own connection with the owner's session: the answer is the same as for one that does not exist.
     for session in [session.as_str(), "ses_there_is_no_such"] {
         assert_eq!(eve.stream(Some(session), None).await.err(), Some(409));
         for method in [
@@ -366,7 +365,7 @@ async fn ids_are_no_credentials() {
             assert_eq!(eve.post(&message).await, 409, "{method}");
         }
     }
-    // And with the owner's question.
+    // Eve's answer to the owner's question.
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     let answer = json!({"jsonrpc": "2.0", "id": ask, "result": outcome});
     assert_eq!(eve.post(&answer).await, 400);
@@ -378,7 +377,7 @@ async fn ids_are_no_credentials() {
     );
     assert_ne!(own, session);
 
-    // The owner's answer is the one that counts.
+    // Only the owner's answer is accepted.
     assert_eq!(owner.post(&answer).await, 202);
     loop {
         let (_, line) = events.next().await.unwrap();
@@ -526,7 +525,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
             "{answer:?}"
         );
     }
-    // One that does not say how long it is.
+    // A body without a length.
     let mut chunked = route("post").text(&[]);
     let start = chunked.find("content-length").unwrap();
     chunked.truncate(start);
@@ -717,7 +716,7 @@ async fn too_many_and_too_fast_are_said() {
         assert_eq!(answer.status, 503, "{answer:?}");
         assert!(answer.body.contains("too many connections"), "{answer:?}");
     }
-    // Sockets that say nothing take the places; whoever comes then is told so.
+    // Idle sockets take all slots; the next client receives an error.
     let mut idle = Vec::new();
     let told = loop {
         idle.push(

@@ -1,4 +1,4 @@
-//! TLS, and where it is needed.
+//! TLS, and when it is required.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ async fn a_session_over_tls_in_both_versions() {
         let mut http = HttpTestClient::initialize(client, url.clone(), OWNER).await;
         let (_, _own) = http.session(server.dir.path()).await;
     }
-    // Plain HTTP gets nowhere.
+    // Plain HTTP fails.
     let plain = client_builder().build().unwrap();
     let plain = plain.get(url.replace("https", "http")).send().await;
     assert!(plain.is_err());

@@ -1,4 +1,4 @@
-//! Browsers: how they sign in, for what their cookie counts, and when it counts no more.
+//! Browsers: how they sign in, which requests their cookie is valid for, and when it expires.
 
 use std::{
     io,
@@ -41,7 +41,7 @@ async fn send(
     server.raw(&text).await
 }
 
-/// The cookie that an answer sets, its name with it.
+/// Returns the `name=value` of the cookie that a response sets.
 fn cookie(answer: &RawHttpResponse) -> String {
     assert_eq!(answer.status, 204, "{answer:?}");
     let set = answer
@@ -61,13 +61,13 @@ async fn sign_in(server: &TestServer, body: &Value) -> String {
     pair
 }
 
-/// A cookie of another server, for this one.
+/// Renames a cookie of another server for this one.
 fn moved(pair: &str, server: &TestServer) -> String {
     let (_, value) = pair.split_once('=').unwrap();
     format!("harn-{}={value}", server.address.port())
 }
 
-/// Who is signed in.
+/// Returns the signed-in principal.
 async fn who(server: &TestServer, headers: &[(&str, &str)]) -> Option<String> {
     let answer = send(server, "GET", "/login", headers, "").await;
     let body: Value = serde_json::from_str(&answer.body).unwrap();
@@ -95,7 +95,7 @@ fn asking() -> String {
     json!({"protocol_version": "1.0.0", "request_id": "req-1", "request": request}).to_string()
 }
 
-/// Says what a route behind the guard gets to see.
+/// Returns the principal and headers that a route behind the guard receives.
 fn mirror() -> Router {
     let seen = async |request: Request| {
         let principal = request.extensions().get::<Principal>();
@@ -164,7 +164,7 @@ async fn a_token_signs_in_whom_it_belongs_to() {
         let head = send(&server, "HEAD", "/login", &[("cookie", &pair)], "").await;
         assert_eq!((head.status, head.body.as_str()), (200, ""));
     }
-    // A token may be used as often as one likes, also as a page pastes it.
+    // A token may be used any number of times, also with the blanks of a paste.
     sign_in(&server, &json!({"token": format!(" {OWNER}\n")})).await;
 }
 
@@ -254,7 +254,7 @@ async fn a_cookie_counts_for_our_own_page_only() {
         ("sec-fetch-site", site)
     }
     let (yes, no): (u16, u16) = (0, 401);
-    // What is only read, what does something, what becomes a WebSocket.
+    // The columns: a read, a change, a WebSocket.
     let table = [
         ("our page", vec![origin(&ours)], [yes; 3]),
         ("our page by another name", vec![origin(&local)], [yes; 3]),
@@ -364,7 +364,7 @@ async fn a_cookie_that_is_not_right_is_refused() {
         (format!("{pair}; {name}="), vec![], again),
         (format!("harn={value}"), vec![], "a token is needed"),
         (format!("harn-1={value}"), vec![], "a token is needed"),
-        // Whoever says who they are is taken at their word.
+        // An explicit credential is checked, and the cookie is ignored.
         (
             pair.clone(),
             vec![of("Bearer wrong-token-0123456789")],
@@ -401,7 +401,7 @@ async fn a_cookie_that_is_not_right_is_refused() {
     ];
     let answer = send(&server, "GET", "/seen", &offered, "").await;
     assert_eq!(answer.status, 401, "{answer:?}");
-    // A token goes before a cookie.
+    // A token takes precedence over a cookie.
     let bearer = format!("Bearer {EVE}");
     let both = [("cookie", pair.as_str()), ("authorization", &bearer)];
     assert_eq!(who(&server, &both).await.as_deref(), Some("eve"));
@@ -575,7 +575,7 @@ async fn neither_code_nor_cookie_is_logged() {
     send(&server, "POST", "/login", &[JSON], &wrong).await;
     let mut pairs = vec![sign_in(&server, &json!({"code": server.code})).await];
     let ours = format!("http://{}", server.address);
-    // Over HTTP/2 as well, whose library has much to say.
+    // Over HTTP/2 as well, whose library logs a lot.
     let two = client_builder();
     let two = two.http2_prior_knowledge().build().unwrap();
     for client in [two, client()] {

@@ -1,4 +1,4 @@
-//! Where tokens come from, whose they are, and which files are refused.
+//! Where tokens are stored, which principal each has, and which files are rejected.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -20,7 +20,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// What loading says is wrong.
+/// Returns the error of loading.
 fn refused(state: &Path) -> String {
     format!("{:#}", AccessTokens::load(None, state).err().unwrap())
 }
@@ -144,7 +144,7 @@ fn a_file_that_is_too_long_is_refused_and_not_cut() {
     let dir = state();
     let limit = usize::try_from(FILE_LIMIT).unwrap();
     let comment = |bytes: usize| format!("#{}\n", "x".repeat(bytes - 2));
-    // The limit falls behind the first half of the token.
+    // The limit is after the first half of the token.
     put(dir.path(), &format!("{}{LONG}", comment(limit - 16)), 0o600);
     let said = refused(dir.path());
     assert!(said.contains("is longer than 65536 bytes"), "{said}");
