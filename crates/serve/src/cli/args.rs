@@ -37,7 +37,7 @@ pub(super) struct CliArgs {
 }
 
 impl CliArgs {
-    /// `harn-serve acp`, all defaults.
+    /// Returns the arguments of `harn-serve acp` with all defaults.
     pub(super) fn just_acp() -> Self {
         Self {
             log: LogArgs {
@@ -326,7 +326,7 @@ pub(super) struct NetworkArgs {
     pub(super) insecure_listen: bool,
 }
 
-/// Where nothing listens unless it is said, what is about the network makes no sense alone.
+/// Makes the network flags require `--listen`, without which `acp` opens no port.
 fn needs_listen(arg: clap::Arg) -> clap::Arg {
     const NETWORK: [&str; 5] = [
         "tls_cert",

@@ -1,4 +1,4 @@
-//! Flags about the clients of ACP: the dialect they get, and what they are asked for.
+//! Flags for ACP clients: the profile they receive, and the requests that hosts receive.
 
 use harn_acp::{HostBridgeChoice, ProfileChoice};
 

@@ -1,4 +1,4 @@
-//! `harn-serve trust`: lets what a workspace's own files ask for be run, and takes that back.
+//! `harn-serve trust`: trusts a workspace's own hooks and MCP servers, and revokes that.
 
 use std::{
     fmt::Write as _,

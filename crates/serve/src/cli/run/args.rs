@@ -1,4 +1,4 @@
-//! The command line of `harn-serve run`, beside what every agent takes.
+//! The flags of `harn-serve run`, in addition to those of every agent.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `harn-serve skills`: which there are in a directory, what one says, and what is wrong with any.
+//! `harn-serve skills`: lists the skills of a directory, prints one, and checks them.
 
 mod check;
 mod list;
