@@ -1,4 +1,4 @@
-//! The command line as a person meets it.
+//! The command line as a user sees it.
 
 use std::process::{Command, Output};
 
@@ -50,7 +50,7 @@ fn help_names_every_command() {
         let help = stdout(&harn_serve(&[command, "--help"]));
         assert!(help.contains("--sessions-dir"), "{command}");
     }
-    // What decides about sessions is nowhere else.
+    // Commands that do not read sessions have no such flag.
     for command in ["grants", "trust", "attach"] {
         let help = stdout(&harn_serve(&[command, "--help"]));
         assert!(!help.contains("--sessions-dir"), "{command}");
@@ -159,7 +159,7 @@ fn without_home_the_user_database_says_where_sessions_are() {
     };
     let output = list(&[("PATH", "/usr/bin:/bin")]);
     assert!(output.status.success(), "{}", stderr(&output));
-    // A home that cannot be meant is an error, which says what to set.
+    // A relative `HOME` is an error that names the settings to change.
     let output = list(&[("HOME", "nowhere")]);
     assert!(!output.status.success());
     for word in ["HOME", "XDG_STATE_HOME", "--state-dir"] {
@@ -195,7 +195,7 @@ fn a_wrong_policy_is_refused_with_its_place() {
     }
 }
 
-/// A state directory with one session in it.
+/// Returns a state directory with one session.
 fn state_with_a_session() -> TempDir {
     let state = TempDir::new().unwrap();
     let events = include_str!("transcript.jsonl").lines();
@@ -231,7 +231,8 @@ fn add_session(state: &TempDir, id: &str, directory: &str, events: Vec<AgentEven
     log.append(&events).unwrap();
 }
 
-/// Sessions whose ids are given, the first changed last. Those that end in `-empty` have no prompt.
+/// Returns a state directory with these sessions, the most recently changed first. Ids that end in `-empty`
+/// have no prompt.
 fn state_with_sessions(ids: &[(&str, &str)]) -> TempDir {
     let state = TempDir::new().unwrap();
     let prompt = include_str!("transcript.jsonl").lines().next().unwrap();
@@ -257,7 +258,7 @@ fn sessions(state: &TempDir, args: &[&str]) -> Output {
     harn_serve(&[&["sessions", "--state-dir", dir], args].concat())
 }
 
-/// The ids that a list shows, in its order.
+/// Returns the ids in a list, in its order.
 fn listed(output: &Output) -> Vec<String> {
     let rows = stdout(output);
     let first = |row: &str| row.split_whitespace().next().unwrap().to_owned();
@@ -296,7 +297,7 @@ fn a_list_leaves_out_archived_sessions() {
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json[0]["archived"], true);
     assert_eq!(json[1].get("archived"), None);
-    // It can still be shown by its id; `last` is the last of those that are listed.
+    // It can still be shown by its id; `last` is the last one in the list.
     assert!(sessions(&state, &["show", "a"]).status.success());
     let shown = sessions(&state, &["delete", "last"]);
     assert_eq!(stdout(&shown), "deleted b\n");

@@ -1,4 +1,4 @@
-//! `harn-serve grants` over the binary, and what it does to the file.
+//! `harn-serve grants` with the binary, and its effect on the file.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn grant(effect: GrantEffect, workspace: &str, tool: &str, subject: GrantSubject
         kind: None,
         subject,
     };
-    // Names it by what it says.
+    // Computes the id from the content.
     with_effect(&grant, effect)
 }
 
@@ -135,7 +135,7 @@ fn one_is_forgotten_by_its_whole_name() {
     assert_eq!(gone, format!("forgot {}: allow `cargo test`\n", first.id));
     assert_eq!(state.kept(), [second.clone(), third.clone()]);
 
-    // Nothing is forgotten by a name that is almost one, nor the others beside it.
+    // An almost correct id revokes nothing, also not the other ids of the command.
     let near = format!("{}0", &second.id[..second.id.len() - 1]);
     let near = if near == second.id {
         format!("{}1", &near[..9])

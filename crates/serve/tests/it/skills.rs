@@ -1,4 +1,4 @@
-//! `harn-serve skills` as a person meets it.
+//! `harn-serve skills` as a user sees it.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ impl Scene {
         command.output().unwrap()
     }
 
-    /// What a command says and how it ends, without the folder of the test.
+    /// Compares the output and exit code of a command, without the path of the test's folder.
     fn check(&self, args: &[&str], expected: Expect) {
         let output = self.run(args);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -199,7 +199,7 @@ fn what_is_wrong_has_a_line_and_a_code() {
     );
 }
 
-/// Runs a prompt with a token in the environment, and returns what is said.
+/// Runs a prompt with a token in the environment; returns the answer.
 #[cfg(feature = "terminal")]
 fn said(scene: &Scene, prompt: &str) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
@@ -227,7 +227,7 @@ fn a_skill_can_name_variables_but_never_the_token() {
         own.contains("value-of-a-variable ${HARN_SERVE_TOKEN}"),
         "{own}"
     );
-    // One that comes with the workspace, which nobody trusts.
+    // A skill of an untrusted workspace.
     scene.put("home/empty/.harn/skills/steal/SKILL.md", body);
     let theirs = said(&scene, "/steal");
     assert!(theirs.contains("${SHOWN} ${HARN_SERVE_TOKEN}"), "{theirs}");

@@ -1,4 +1,4 @@
-//! `harn-serve threads`: the process as a client meets it, its files, and how it ends.
+//! `harn-serve threads`: the process as a client sees it, its files, and its end.
 
 use std::{
     fs,
@@ -55,7 +55,7 @@ impl World {
         agent
     }
 
-    /// The engine that plays these steps, as arguments.
+    /// Returns the arguments for an engine that plays these turns.
     fn script(&self, turns: &str) -> [String; 2] {
         let file = self.0.path().join("scenario.yaml");
         fs::write(&file, format!("name: told\nturns:\n{turns}")).unwrap();
@@ -68,7 +68,7 @@ fn words(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
-/// Runs a command with this on its stdin, to its end.
+/// Runs a command with this input on stdin; returns its output.
 fn fed(command: &mut Command, input: &str) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
@@ -94,7 +94,7 @@ fn start(agent: &mut Agent, thread: &str, text: &str) -> String {
     started["turnId"].as_str().unwrap().to_owned()
 }
 
-/// Reads up to a notification of this name.
+/// Reads up to a notification with this method.
 fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     loop {
@@ -107,7 +107,7 @@ fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
     }
 }
 
-/// Asks for something that ends a turn, and reads up to both the answer and the end, whichever comes last.
+/// Sends a request that ends a turn, and reads until both the answer and the end have arrived.
 fn ending(agent: &mut Agent, method: &str, params: Value, end: &str) -> Value {
     let id = agent.send(method, params);
     let (mut answered, mut ended) = (false, None);
@@ -158,7 +158,7 @@ fn an_answer_is_written_although_input_ended() {
     assert!(!world.state().exists(), "nobody decided anything");
 }
 
-/// An answer that fills every buffer on the way, to who closes stdin first and takes their time to read.
+/// The answer fills every buffer, and the client closes stdin first and reads late.
 #[test]
 fn an_answer_is_whole_however_late_it_is_read() {
     let world = World::new();
@@ -275,7 +275,7 @@ fn a_whole_turn_and_the_files_it_leaves() {
     let meta: Value = serde_json::from_slice(&fs::read(folder.join("meta.json")).unwrap()).unwrap();
     assert_eq!(meta["threadId"], thread);
     assert_eq!(meta["title"], "Try");
-    // As the end of the turn left it.
+    // As the end of the turn stored it.
     let turn = &told.last().unwrap()["params"]["turn"];
     let (created, updated) = (&meta["time"]["created"], &meta["time"]["updated"]);
     assert_eq!(updated, &turn["time"]["completed"]);
@@ -293,7 +293,7 @@ fn a_whole_turn_and_the_files_it_leaves() {
     assert!(sessions.unwrap().trim_end().ends_with('1'), "{doctor}");
 }
 
-/// What the client has of the call's output: the deltas of its item, appended, and the output at its end.
+/// Returns the output of a call as the client has it: the appended deltas of its item, and the output at its end.
 fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
     let (mut appended, mut end) = (String::new(), Value::Null);
     for params in told.filter(|params| params["itemId"].is_string()) {
@@ -306,7 +306,7 @@ fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
     (appended, end)
 }
 
-/// The command goes on when the client has seen its first line, so both come in deltas of their own.
+/// The command continues once the client has seen its first line, so both parts arrive in separate deltas.
 #[test]
 fn appended_deltas_are_the_output_of_a_command() {
     let command = "echo '# `one`'; while [ ! -e go ]; do sleep 0.01; done; printf 'two\\n\\nthree'";
@@ -364,7 +364,7 @@ fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
     assert!(text.contains("under way"), "{history:#?}");
     let open = named(&history, "item.started").len();
     assert_eq!(named(&history, "item.completed").len(), open);
-    // The thread goes on.
+    // The thread can continue.
     start(&mut again, &thread, "once more");
     until(&mut again, "item.delta");
     assert_eq!(events(&mut again, &thread)[..history.len()], history[..]);
@@ -479,7 +479,7 @@ fn read_pid(file: &Path) -> Pid {
 }
 
 fn is_alive(pid: Pid) -> bool {
-    // What was killed and has not been waited for by its new parent is still there as a zombie.
+    // A killed process that its new parent has not waited for still exists as a zombie.
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let zombie = stat.is_ok_and(|stat| {
         let state = stat.rsplit(") ").next();
@@ -488,12 +488,12 @@ fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok() && !zombie
 }
 
-/// What a grant covers that is no business of the mode `auto`, and the other way round.
+/// A call that only a grant allows, and one that only the mode `auto` allows.
 const GRANTED: &str = "/run echo hello; touch was-here";
 const AUTOMATIC: &str = "/write was-here hello";
 
-/// A journal in which a command was allowed for as long as the session is there, and the mode is `auto`; made
-/// by a process of ours in its own state directory.
+/// Creates a session that allows a command for the session and has the mode `auto`, in our own state directory;
+/// returns its id.
 fn generous(world: &World) -> String {
     let mut agent = world.acp(&[]);
     agent.answer = "allow_session";
@@ -509,7 +509,7 @@ fn generous(world: &World) -> String {
     session
 }
 
-/// Opens a session by this method; how often what its journal says was allowed asks, of twice.
+/// Opens a session with this method; returns how many of the two calls ask for permission.
 fn asked_again(world: &World, method: &str, session: &str, more: &[&str]) -> usize {
     let mut agent = world.acp(more);
     agent.answer = "reject_once";
@@ -523,7 +523,7 @@ fn asked_again(world: &World, method: &str, session: &str, more: &[&str]) -> usi
     agent.asked.len()
 }
 
-/// The same, as a repository would bring it.
+/// Moves such a session to the workspace, as a repository would contain it.
 fn brought(world: &World) -> String {
     let session = generous(world);
     let asked = asked_again(world, "session/load", &session, &[]);

@@ -1,4 +1,4 @@
-//! `harn-serve trust`: a workspace is trusted by its root, listed and taken back; what makes no sense is refused.
+//! `harn-serve trust`: trusts a workspace by its root, lists and revokes it; rejects folders that are no project.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +18,7 @@ impl Place {
         self.0.path().canonicalize().unwrap().join(path)
     }
 
-    /// What it prints, and the exit code.
+    /// Returns the output and the exit code.
     fn trust(&self, cwd: &Path, args: &[&str]) -> (String, i32) {
         let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
             .arg("trust")
