@@ -25,7 +25,9 @@ fn the_help_of_run_says_when_a_line_reaches_the_agent() {
     let help = stdout(&harn_serve(&["run", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        help.contains("Once the agent says that it waits, as it does for /watch, each line you type is sent to it"),
+        help.contains(
+            "Once the agent waits for more, as it does for /watch, each line you type is sent to it"
+        ),
         "{help}"
     );
 }
