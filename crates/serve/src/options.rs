@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_timeout_is_for_every_request_to_a_host() {
+    fn chosen_timeout_applies_to_every_request_to_a_host() {
         let mut options = ServeOptions::new("/state");
         assert_eq!(options.deadlines(), HostDeadlines::default());
         options.host_call_timeout = Some(whole_seconds("7".as_ref()).unwrap());

@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn base36_counts() {
+    fn base36_formats_numbers() {
         let written = [0, 35, 36, 1_790_000_000_000].map(base36);
         assert_eq!(written, ["0", "z", "10", "mubbs7i8"]);
     }
 
     #[test]
-    fn the_clock_counts_milliseconds_of_this_century() {
+    fn clock_returns_milliseconds_since_1970() {
         assert!(SystemClock::new().now() > 1_700_000_000_000);
     }
 }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_come_from_the_environment() {
+    fn skill_folders_are_read_from_the_environment() {
         let var = |name: &str| match name {
             VARIABLE => Some("/a::/b".into()),
             _ => None,

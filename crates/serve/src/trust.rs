@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workspace_is_trusted_with_what_is_in_it_and_nothing_beside() {
+    fn trust_covers_a_workspace_and_its_subfolders_only() {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["w/sub", "w-else"] {
             fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -188,7 +188,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_into_a_trusted_workspace_counts_as_where_it_leads() {
+    fn link_in_a_trusted_workspace_is_resolved_before_the_check() {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["good", "bad"] {
             fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_more_than_a_project_is_refused() {
+    fn trust_rejects_the_root_and_home_folders() {
         let dir = tempfile::tempdir().unwrap();
         let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
         let home = dir.path().join("home/ada");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_trusts_nothing() {
+    fn unreadable_file_trusts_nothing() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(FILE), "workspace = 3").unwrap();
         let trusted = WorkspaceTrustStore::new(dir.path());

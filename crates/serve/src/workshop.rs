@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_children() {
+    fn panic_ends_the_child_processes() {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().to_owned();
         let (started, has_started) = mpsc::sync_channel(1);

@@ -458,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_way_says_what_the_parser_says() {
+    fn just_acp_equals_the_parsed_arguments() {
         let parsed = CliArgs::try_parse_from(["harn-serve", "acp"]).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", CliArgs::just_acp()));
     }
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_the_network_needs_a_port() {
+    fn network_flags_require_listen() {
         let flags: [&[&str]; 4] = [
             &["--tls-cert", "c", "--tls-key", "k"],
             &["--allow-host", "box.example"],
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_may_stand_before_or_after_what_to_do_with_sessions() {
+    fn directory_flags_may_precede_or_follow_the_sessions_command() {
         let places = ["--state-dir", "/s", "--sessions-dir", "/t"];
         for line in [
             [&["harn-serve", "sessions"], &places[..], &["list"]].concat(),
@@ -518,7 +518,7 @@ mod tests {
 
     #[cfg(feature = "threads")]
     #[test]
-    fn threads_have_no_dialect_and_go_by_two_names() {
+    fn threads_has_an_alias_and_rejects_acp_flags() {
         let parse = |words: &[&str]| CliArgs::try_parse_from([&["harn-serve"], words].concat());
         for name in ["threads", "harness"] {
             let parsed = parse(&[name, "--cwd", "/w"]).unwrap().command;

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_are_known_by_name() {
+    fn engine_choice_parses_names_and_rejects_others() {
         let parse = EngineChoice::from_str;
         assert_eq!(parse("explore"), Ok(EngineChoice::Explore));
         let file = EngineChoice::Script("C:\\tour.yaml".into());

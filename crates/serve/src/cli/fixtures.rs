@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_names_of_fixtures_are_suggested() {
+    fn unknown_fixture_name_suggests_similar_names() {
         let error = fixture("trun").unwrap_err().to_string();
         assert!(error.contains("did you mean `turn`"), "{error}");
         let error = fixture("zzzzzz").unwrap_err().to_string();

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_all() {
+    fn principal_is_limited_to_its_quota() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
         let shares = Arc::new(ClientQuotas::of(8));
         let call = |principal: &Principal| {

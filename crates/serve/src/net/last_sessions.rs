@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_forgotten() {
+    fn full_file_drops_the_oldest_session() {
         let state = tempfile::tempdir().unwrap();
         let file = LastSessionFile::new(state.path());
         let owner = Principal::owner();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_begun_anew() {
+    fn damaged_file_is_replaced() {
         let state = tempfile::tempdir().unwrap();
         fs::write(state.path().join(FILE), "last = 3").unwrap();
         let file = LastSessionFile::new(state.path());
@@ -152,7 +152,7 @@ mod tests {
 
     /// A failed write only loses the entry.
     #[test]
-    fn a_disk_that_refuses_is_no_error() {
+    fn failed_write_is_no_error() {
         let state = tempfile::tempdir().unwrap();
         fs::create_dir(state.path().join("last-sessions.tmp")).unwrap();
         let file = LastSessionFile::new(state.path());

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_one_that_can_be_opened() {
+    fn page_url_has_an_address_that_can_be_opened() {
         for (listens, secure, shown) in [
             ("127.0.0.1:7433", false, "http://127.0.0.1:7433/#code=c0de"),
             ("127.0.0.1:7433", true, "https://127.0.0.1:7433/#code=c0de"),

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_is_its_owners_alone_and_goes_with_the_process() {
+    async fn socket_is_private_and_removed_on_drop() {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
         fs::create_dir(&folder).unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_tool_that_leaves_without_reading_is_not_waited_for() {
+    async fn client_that_disconnects_without_reading_is_not_waited_for() {
         use tokio::io::AsyncWriteExt;
         let dir = tempfile::tempdir().unwrap();
         let options = crate::ServeOptions::new(dir.path());
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_listens_at_is_swept() {
+    async fn bind_removes_sockets_without_a_listener() {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
         fs::create_dir(&folder).unwrap();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_too_long_for_a_socket_is_said() {
+    async fn bind_error_names_a_socket_path_that_is_too_long() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(120));
         let error = format!("{:#}", bind(&deep).err().unwrap());

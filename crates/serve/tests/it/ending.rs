@@ -56,7 +56,7 @@ fn assert_gone(pid: Pid) {
 }
 
 #[test]
-fn the_end_of_input_ends_everything() {
+fn end_of_input_ends_the_process_and_its_children() {
     let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (mut agent, child) = with_a_running_child(&state, &work);
     agent.close_stdin();
@@ -65,7 +65,7 @@ fn the_end_of_input_ends_everything() {
 }
 
 #[test]
-fn signals_end_everything() {
+fn signals_end_the_process_and_its_children() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let (mut agent, child) = with_a_running_child(&state, &work);
@@ -101,7 +101,7 @@ fn a_turn_cut_by_the_end_of_input_is_settled() {
 }
 
 #[test]
-fn a_client_that_does_not_read_does_not_keep_us() {
+fn client_that_does_not_read_does_not_delay_the_end() {
     let dir = TempDir::new().unwrap();
     let scenario = dir.path().join("flood.yaml");
     // Far more than a pipe and all queues can store.

@@ -207,7 +207,7 @@ fn verify(text: &[u8], args: &[&str]) -> (i32, String) {
 const LOST: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}}}"#;
 
 #[test]
-fn findings_say_where_and_what() {
+fn findings_name_the_line_and_the_rule() {
     let (code, said) = verify(format!("\n{LOST}\r\n").as_bytes(), &[]);
     assert_eq!(code, 1);
     assert_eq!(
@@ -268,7 +268,7 @@ fn files_that_cannot_be_read_do_not_hide_the_others() {
 
 /// A pinned message is checked alone: only its shape can be wrong.
 #[test]
-fn a_json_file_holds_messages_by_themselves() {
+fn messages_in_a_json_file_are_checked_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("one.json");
     let message: serde_json::Value = serde_json::from_str(LOST).unwrap();
@@ -301,7 +301,7 @@ fn bare(file: &str, sides: &[&str]) -> String {
 }
 
 #[test]
-fn bare_messages_of_both_sides_are_understood() {
+fn bare_messages_of_both_sides_are_verified() {
     for file in [
         "turn",
         "permission-allowed",

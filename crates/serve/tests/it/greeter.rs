@@ -8,7 +8,7 @@ use serde_json::Value;
 const EXAMPLE: &str = include_str!("../../examples/greeter.rs");
 
 #[test]
-fn the_greeter_is_small_and_stands_on_the_public_api() {
+fn the_greeter_is_small_and_uses_the_public_api_only() {
     assert!(EXAMPLE.lines().count() <= 40);
     let uses = EXAMPLE.lines().filter(|line| line.starts_with("use "));
     for line in uses {

@@ -109,7 +109,7 @@ fn connected(trace: &str) -> Vec<&str> {
 }
 
 #[test]
-fn nothing_runs_and_nobody_is_called_before_trust() {
+fn untrusted_workspace_starts_no_process_and_no_connection() {
     if skip_without("strace") {
         return;
     }
@@ -147,7 +147,7 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
 }
 
 #[test]
-fn a_folder_that_is_trusted_does_not_speak_for_what_lies_above() {
+fn trust_in_a_folder_does_not_cover_its_parents() {
     if skip_without("strace") {
         return;
     }

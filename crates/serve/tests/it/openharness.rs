@@ -152,7 +152,7 @@ fn a_shell_asks_on_either_path() {
 }
 
 #[test]
-fn who_has_no_token_gets_an_envelope() {
+fn request_without_a_token_gets_an_envelope() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(&dir);
     for path in PATHS {
@@ -182,7 +182,7 @@ fn broken_json_gets_an_envelope() {
 }
 
 #[test]
-fn a_shell_that_waits_is_told_that_the_server_ends() {
+fn waiting_shell_receives_run_cancelled_when_the_server_ends() {
     let dir = TempDir::new().unwrap();
     let mut server = Server::start(&dir);
     let mut stay = asking("req-1");

@@ -32,7 +32,7 @@ fn has_extensions(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> bo
 }
 
 #[test]
-fn known_clients_get_plain_acp_and_others_everything() {
+fn known_editors_receive_plain_acp_and_others_all_extensions() {
     for name in [
         "zed",
         "JetBrains.IntelliJ IDEA",
@@ -52,7 +52,7 @@ fn known_clients_get_plain_acp_and_others_everything() {
 }
 
 #[test]
-fn the_bridge_can_be_forced_both_ways() {
+fn host_bridge_flag_overrides_the_declaration() {
     let asked = |flags: &[&str], harn| {
         let advertised = advertised(flags, None, harn);
         advertised["hostCapabilityOperations"].is_object()

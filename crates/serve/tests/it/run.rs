@@ -170,7 +170,7 @@ fn a_mistyped_flag_is_an_error_and_never_the_prompt() {
 }
 
 #[test]
-fn words_are_one_prompt_and_all_of_them_behind_two_dashes() {
+fn words_form_one_prompt_also_after_two_dashes() {
     let ran = run_with("where", &["is", "the door?"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(listed(&ran.state)[0]["title"], "where is the door?");
@@ -201,7 +201,7 @@ fn a_dash_or_no_words_read_the_prompt_from_stdin() {
 }
 
 #[test]
-fn stdout_holds_what_a_command_printed() {
+fn stdout_contains_the_output_of_a_command() {
     let ran = explore(&["/run ls"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.answer, "a.txt\n");
@@ -238,7 +238,7 @@ fn a_call_that_is_refused_or_not_found_is_a_failure() {
 }
 
 #[test]
-fn json_has_the_lines_of_the_session() {
+fn json_prints_the_updates_of_the_session() {
     let ran = run_with("where is the door?", &["--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.notes, "");
@@ -314,7 +314,7 @@ fn a_session_is_continued() {
 }
 
 #[test]
-fn stdout_holds_the_answer_and_stderr_the_rest() {
+fn answer_goes_to_stdout_and_the_rest_to_stderr() {
     let ran = run("where is the door?");
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.answer, "Behind the curtain.\n");
@@ -327,7 +327,7 @@ fn stdout_holds_the_answer_and_stderr_the_rest() {
 }
 
 #[test]
-fn a_permission_is_refused_aloud() {
+fn permission_without_a_terminal_is_refused_with_a_message() {
     let ran = run("write");
     assert_eq!(ran.code, Some(1), "{}", ran.notes);
     let why = "harn-serve: a call was refused: Write NOTES.md\n";
@@ -350,7 +350,7 @@ fn a_permission_is_refused_aloud() {
 }
 
 #[test]
-fn the_mode_and_named_rules_say_what_runs_unasked() {
+fn mode_and_named_rules_decide_what_runs_unasked() {
     let written = |ran: &Ran| fs::read_to_string(ran.state.path().join("work/NOTES.md")).ok();
     let ran = run("make a note");
     assert_eq!(ran.answer, "Over.\n");
@@ -378,7 +378,7 @@ fn the_mode_and_named_rules_say_what_runs_unasked() {
 }
 
 #[test]
-fn what_a_person_is_asked_is_declined_aloud() {
+fn question_without_a_terminal_is_declined_with_a_message() {
     let ran = run("consult");
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert!(ran.answer.contains("No door."), "{}", ran.answer);
@@ -404,7 +404,7 @@ fn without_times(notes: &str) -> Vec<String> {
 }
 
 #[test]
-fn workers_and_other_activity_are_a_line_each() {
+fn workers_and_other_activity_print_a_line_each() {
     let ran = run("delegate");
     assert_eq!(ran.code, Some(1), "{}", ran.notes);
     assert_eq!(ran.answer, "Behind the door.\n");
@@ -428,7 +428,7 @@ fn workers_and_other_activity_are_a_line_each() {
 }
 
 #[test]
-fn all_folders_are_explored_by_workers_that_no_list_shows() {
+fn explore_all_uses_workers_that_the_list_hides() {
     let folder = TempDir::new().unwrap();
     for (path, text) in [
         ("src/a.rs", "fn apple() {}\n"),
@@ -478,7 +478,7 @@ fn all_folders_are_explored_by_workers_that_no_list_shows() {
 }
 
 #[test]
-fn the_exit_code_tells_how_it_went() {
+fn exit_code_is_one_when_a_turn_fails_or_stops_early() {
     let failed = run("fail");
     assert_eq!(failed.code, Some(1));
     assert_eq!(failed.answer, "This will not end well.\n");
@@ -519,7 +519,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn what_was_said_is_kept() {
+fn run_stores_its_session() {
     let ran = run("where is the door?");
     let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["sessions", "list", "--state-dir"])
@@ -636,7 +636,7 @@ mod interrupted {
     }
 
     #[test]
-    fn once_cancels_the_turn() {
+    fn first_interrupt_cancels_the_turn() {
         let state = TempDir::new().unwrap();
         let (mut child, mut stdout) = start(&state, "wait", "waiting");
         interrupt(&child);
@@ -647,7 +647,7 @@ mod interrupted {
     }
 
     #[test]
-    fn twice_leaves() {
+    fn second_interrupt_exits() {
         let state = TempDir::new().unwrap();
         let (mut child, _stdout) = start(&state, "ignore", "ignoring");
         interrupt(&child);

@@ -114,7 +114,7 @@ fn post(address: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_browser_is_opened_that_is_signed_in() {
+fn open_flag_opens_a_browser_with_a_login_code() {
     let dir = TempDir::new().unwrap();
     // Written and then renamed, so that the test never reads half of it.
     let opener = "#!/bin/sh\n\
@@ -161,7 +161,7 @@ fn a_browser_is_opened_that_is_signed_in() {
 }
 
 #[test]
-fn who_has_no_browser_is_told_what_to_open() {
+fn without_a_browser_the_url_is_printed() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(&dir, "#!/bin/sh\nexit 3\n");
     let page = server.line("harn-serve: the page is at ");

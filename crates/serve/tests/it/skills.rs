@@ -80,7 +80,7 @@ impl Scene {
 }
 
 #[test]
-fn all_are_listed_with_those_behind_them() {
+fn list_shows_skills_and_those_they_hide() {
     let scene = Scene::new();
     scene.check(
         &["list"],
@@ -118,7 +118,7 @@ fn all_are_listed_with_those_behind_them() {
 }
 
 #[test]
-fn one_is_shown_whole_but_for_its_secrets() {
+fn show_prints_a_skill_without_its_secrets() {
     let scene = Scene::new();
     scene.check(
         &["show", "deploy"],
@@ -150,7 +150,7 @@ fn one_is_shown_whole_but_for_its_secrets() {
 }
 
 #[test]
-fn what_is_wrong_has_a_line_and_a_code() {
+fn check_prints_problems_with_lines_and_sets_the_exit_code() {
     let scene = Scene::new();
     scene.check(&["check"], expect![[r#"
         more/lint/SKILL.md:3: warning: unknown key "mood"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
@@ -234,7 +234,7 @@ fn a_skill_can_name_variables_but_never_the_token() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_was_mistyped() {
+fn missing_skill_folder_is_rejected() {
     let scene = Scene::new();
     let done = scene.run(&["list", "--skill-dir", "/no/such/folder"]);
     assert_eq!(done.status.code(), Some(2));

@@ -140,7 +140,7 @@ fn mode(path: &Path) -> u32 {
 const HELLO: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n";
 
 #[test]
-fn an_answer_is_written_although_input_ended() {
+fn answer_is_written_although_input_ended() {
     let world = World::new();
     for name in ["threads", "harness"] {
         let mut command = world.command(name, &[]);
@@ -160,7 +160,7 @@ fn an_answer_is_written_although_input_ended() {
 
 /// The answer fills every buffer, and the client closes stdin first and reads late.
 #[test]
-fn an_answer_is_whole_however_late_it_is_read() {
+fn answer_is_whole_when_it_is_read_late() {
     let world = World::new();
     let title = "x".repeat(3_000_000);
     let create =
@@ -187,7 +187,7 @@ fn an_answer_is_whole_however_late_it_is_read() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_no_reason_not_to_start() {
+fn server_starts_in_a_read_only_directory() {
     let world = World::new();
     fs::set_permissions(world.work(), PermissionsExt::from_mode(0o500)).unwrap();
     let mut command = world.command("threads", &[]);
@@ -198,7 +198,7 @@ fn a_directory_that_cannot_be_written_is_no_reason_not_to_start() {
 }
 
 #[test]
-fn a_directory_that_is_none_is_refused() {
+fn missing_directory_is_rejected() {
     let world = World::new();
     for command in ["threads", "serve"] {
         let output = fed(
@@ -213,7 +213,7 @@ fn a_directory_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_folder_is_refused_at_start() {
+fn link_in_place_of_the_folder_is_rejected_at_start() {
     let world = World::new();
     let elsewhere = world.0.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -234,7 +234,7 @@ fn a_link_in_the_place_of_the_folder_is_refused_at_start() {
 }
 
 #[test]
-fn a_whole_turn_and_the_files_it_leaves() {
+fn turn_completes_and_stores_private_files() {
     let world = World::new();
     let engine = world.script("  - steps: [{think: hm}, {say: \"Here \"}, {say: it is.}]\n");
     let mut agent = world.threads(&words(&engine));
@@ -308,7 +308,7 @@ fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
 
 /// The command continues once the client has seen its first line, so both parts arrive in separate deltas.
 #[test]
-fn appended_deltas_are_the_output_of_a_command() {
+fn appended_deltas_equal_the_output_of_a_command() {
     let command = "echo '# `one`'; while [ ! -e go ]; do sleep 0.01; done; printf 'two\\n\\nthree'";
     let steps = format!("  - steps:\n      - run: {{command: {command:?}}}\n");
     let world = World::new();
@@ -339,7 +339,7 @@ fn appended_deltas_are_the_output_of_a_command() {
 }
 
 #[test]
-fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
+fn killed_turn_is_recovered_as_an_error_with_its_history() {
     let world = World::new();
     let engine = world.script("  - steps: [{say: under way}, {await_cancel: {}}]\n");
     let engine = words(&engine);
@@ -374,7 +374,7 @@ fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
 }
 
 #[test]
-fn a_thread_is_a_session_and_the_other_way_round() {
+fn threads_and_acp_sessions_share_their_format() {
     let world = World::new();
     let engine = world.script("  - steps: [{say: told once}]\n");
     let engine = words(&engine);
@@ -423,7 +423,7 @@ fn a_thread_is_a_session_and_the_other_way_round() {
 }
 
 #[test]
-fn a_turn_that_runs_when_the_input_ends_is_told_to_be_cancelled() {
+fn running_turn_is_cancelled_at_the_end_of_input() {
     let world = World::new();
     let mut agent = world.threads(&[]);
     let thread = create(&mut agent);
@@ -437,7 +437,7 @@ fn a_turn_that_runs_when_the_input_ends_is_told_to_be_cancelled() {
 }
 
 #[test]
-fn the_end_leaves_no_children() {
+fn end_leaves_no_child_processes() {
     for signal in [Some(Signal::TERM), None] {
         let world = World::new();
         let mut agent = world.threads(&[]);
@@ -536,7 +536,7 @@ fn brought(world: &World) -> String {
 }
 
 #[test]
-fn a_journal_that_came_with_the_workspace_decides_nothing_for_an_editor() {
+fn foreign_journal_grants_nothing_to_an_editor() {
     for method in ["session/fork", "session/resume", "session/load"] {
         let world = World::new();
         let session = brought(&world);
@@ -549,7 +549,7 @@ fn a_journal_that_came_with_the_workspace_decides_nothing_for_an_editor() {
 }
 
 #[test]
-fn a_journal_that_came_with_the_workspace_decides_nothing_for_a_thread() {
+fn foreign_journal_grants_nothing_to_a_thread() {
     let world = World::new();
     let session = brought(&world);
     let mut agent = world.threads(&[]);
@@ -566,7 +566,7 @@ fn a_journal_that_came_with_the_workspace_decides_nothing_for_a_thread() {
 }
 
 #[test]
-fn no_tool_writes_where_threads_are_kept() {
+fn tools_cannot_write_to_stored_threads() {
     let world = World::new();
     let mut agent = world.threads(&["--mode", "auto"]);
     let thread = create(&mut agent);

@@ -40,7 +40,7 @@ impl Place {
 }
 
 #[test]
-fn the_workspace_around_a_directory_is_trusted_listed_and_taken_back() {
+fn trust_uses_the_workspace_root_and_can_be_listed_and_revoked() {
     let place = Place::new();
     let src = place.at("home/project/src");
     let (said, code) = place.trust(&src, &[]);
@@ -60,7 +60,7 @@ fn the_workspace_around_a_directory_is_trusted_listed_and_taken_back() {
 }
 
 #[test]
-fn what_is_no_project_is_refused() {
+fn trust_rejects_folders_that_are_no_project() {
     let place = Place::new();
     for (dir, why) in [
         ("/", "holds more than a project"),

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_live_session_says_who_controls_it_and_since_when() {
+    fn live_session_row_shows_the_controller_and_its_time() {
         let mut live = ServerSession {
             id: "s".to_owned(),
             title: String::new(),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_ours_or_named() {
+    fn host_must_be_our_own_or_allowed() {
         let plain = at("127.0.0.1:4111", false, &["box.example", "other:99"], &[]);
         for ours in [
             "127.0.0.1:4111",
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_ours_or_named() {
+    fn origin_must_be_our_own_or_allowed() {
         let origins = ["https://app.example", "http://dev.example:5173"];
         let hosts = ["box.example", "other.example:99"];
         let plain = at("127.0.0.1:4111", false, &hosts, &origins);

@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_and_the_way_in_and_nothing_else() {
+    fn only_the_page_and_the_login_are_public() {
         for (method, path) in [
             ("GET", "/"),
             ("HEAD", "/"),

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_code_is_good_once() {
+    async fn code_works_once() {
         let (code, text) = LoginCode::make().unwrap();
         assert_eq!(text.len(), 32);
         assert!(text.bytes().all(|b| b.is_ascii_hexdigit()), "{text}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_code_ends_by_itself() {
+    async fn code_expires() {
         let (code, text) = LoginCode::make().unwrap();
         let (last, late) = LoginCode::make().unwrap();
         advance(LIFE - Duration::from_millis(1)).await;

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_is_told() {
+    fn set_cookie_header_has_all_attributes() {
         let (plain, _) = cookies(LONG, false);
         let set = plain.give(&Principal::owner()).unwrap();
         assert!(set.is_sensitive());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_known_again_until_they_end() {
+    fn issued_cookie_is_valid_until_it_expires() {
         let (cookies, clock) = cookies(LONG, false);
         let owner = value(&cookies, "owner");
         let eve = value(&cookies, "eve");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn forged_or_malformed_cookie_is_rejected() {
         let (ours, _) = cookies(LONG, false);
         let owner = value(&ours, "owner");
         let eve = value(&ours, "eve");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_found_among_those_of_others() {
+    fn our_cookie_is_found_among_others() {
         let (cookies, _) = cookies(LONG, false);
         let given = |lines: &[&[u8]]| {
             let mut headers = HeaderMap::new();

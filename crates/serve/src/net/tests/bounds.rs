@@ -35,7 +35,7 @@ async fn begin(server: &TestServer, token: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
+async fn rejected_websocket_is_closed_although_it_does_not_read() {
     let server = TestServer::start(TestServerConfig {
         acp_connections: 2,
         ..TestServerConfig::default()
@@ -61,7 +61,7 @@ async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
 }
 
 #[tokio::test]
-async fn nobody_takes_all_connections() {
+async fn principal_cannot_take_all_acp_connections() {
     let server = TestServer::start(TestServerConfig {
         acp_connections: 4,
         ..TestServerConfig::default()
@@ -77,7 +77,7 @@ async fn nobody_takes_all_connections() {
 }
 
 #[tokio::test]
-async fn nobody_begins_too_many_in_a_while() {
+async fn new_connections_are_rate_limited_per_principal() {
     let server = TestServer::start(TestServerConfig {
         connections_per_second: 2,
         ..TestServerConfig::default()
@@ -93,7 +93,7 @@ async fn nobody_begins_too_many_in_a_while() {
 }
 
 #[tokio::test]
-async fn nobody_takes_all_seats() {
+async fn principal_cannot_take_all_tcp_connections() {
     let server = TestServer::start(TestServerConfig {
         connections: 4,
         ..TestServerConfig::default()
@@ -119,7 +119,7 @@ async fn nobody_takes_all_seats() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_has_no_token_keeps_no_seat() {
+async fn client_without_a_token_is_disconnected() {
     let server = TestServer::start(TestServerConfig {
         connections: 1,
         ..TestServerConfig::default()
@@ -159,7 +159,7 @@ async fn open(
 }
 
 #[tokio::test]
-async fn a_session_that_was_closed_makes_room_for_another() {
+async fn closed_session_frees_its_stream_slot() {
     let server = TestServer::start(TestServerConfig {
         sessions: 3,
         ..TestServerConfig::default()
@@ -189,7 +189,7 @@ async fn a_session_that_was_closed_makes_room_for_another() {
 }
 
 #[tokio::test]
-async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
+async fn message_with_two_session_ids_is_rejected() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (theirs, _own) = owner.session(server.dir.path()).await;
@@ -213,7 +213,7 @@ async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
 }
 
 #[tokio::test]
-async fn a_long_line_arrives_whole_over_both_transports() {
+async fn long_line_arrives_whole_over_both_transports() {
     let long = LONG.repeat(20_000);
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
@@ -264,7 +264,7 @@ async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
 }
 
 #[tokio::test]
-async fn a_long_prompt_of_somebody_else_is_there_once_for_all() {
+async fn observers_share_one_copy_of_a_long_prompt() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = sockets::open(&server, OWNER).await;
     let session = sockets::session(&server, &mut owner).await;

@@ -201,7 +201,7 @@ impl StreamWatcher<'_> {
 }
 
 #[tokio::test]
-async fn whoever_breaks_off_anywhere_has_in_the_end_what_the_journal_has() {
+async fn clients_with_broken_connections_receive_the_whole_journal() {
     let chance = SeededRandom::new();
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut driver = sockets::open(&server, OWNER).await;

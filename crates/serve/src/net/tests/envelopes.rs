@@ -53,7 +53,7 @@ fn assert_envelope(answer: &RawHttpResponse, what: &str) {
 }
 
 #[tokio::test]
-async fn every_refusal_of_the_guard_is_an_envelope() {
+async fn guard_refuses_openharness_requests_with_an_envelope() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let before = server.reached();
     let host = || Some(server.address.to_string());
@@ -129,7 +129,7 @@ async fn every_refusal_of_the_guard_is_an_envelope() {
 }
 
 #[tokio::test]
-async fn so_is_having_no_room() {
+async fn full_server_answers_openharness_with_an_envelope() {
     let server = TestServer::start(TestServerConfig {
         connections: 4,
         ..TestServerConfig::default()

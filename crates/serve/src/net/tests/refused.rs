@@ -131,7 +131,7 @@ fn routes(server: &TestServer, connection: &str, session: &str) -> Vec<RouteRequ
 }
 
 #[tokio::test]
-async fn every_route_refuses_whom_it_does_not_know() {
+async fn every_route_rejects_unauthorized_requests() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, own) = owner.session(server.dir.path()).await;
@@ -311,7 +311,7 @@ async fn every_route_refuses_whom_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn ids_are_no_credentials() {
+async fn connection_and_session_ids_are_no_credentials() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, _own) = owner.session(server.dir.path()).await;
@@ -389,7 +389,7 @@ async fn ids_are_no_credentials() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_or_is_too_much_is_refused() {
+async fn malformed_or_too_large_requests_are_rejected() {
     let server = TestServer::start(TestServerConfig {
         message_bytes: 1000,
         ..TestServerConfig::default()
@@ -553,7 +553,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
 }
 
 #[tokio::test]
-async fn http_2_is_guarded_by_its_authority() {
+async fn guard_checks_the_authority_of_http_2() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let before = server.reached();
     let port = server.address.port();
@@ -600,7 +600,7 @@ async fn http_2_is_guarded_by_its_authority() {
 }
 
 #[tokio::test]
-async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
+async fn every_http_2_route_rejects_unauthorized_requests() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, own) = owner.session(server.dir.path()).await;
@@ -689,7 +689,7 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn too_many_and_too_fast_are_said() {
+async fn limits_on_messages_and_connections_return_429_and_503() {
     let server = TestServer::start(TestServerConfig {
         acp_connections: 2,
         messages_per_second: 5,
@@ -735,7 +735,7 @@ async fn too_many_and_too_fast_are_said() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_known_may_ask_what_it_may_do() {
+async fn allowed_origin_receives_a_preflight_answer() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let ask = |origin: &str| {
         format!(

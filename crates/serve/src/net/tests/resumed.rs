@@ -40,7 +40,7 @@ async fn prompt(http: &mut HttpTestClient, session: &str, text: String) -> u64 {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
+async fn broken_stream_resumes_without_loss_or_duplicates() {
     const COUNT: usize = 3000;
     // How many lines arrive before each break.
     let cuts = [1, 2, 3, 5, 700, 1, 400, 999, 13, 1];
@@ -86,7 +86,7 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_from_before_its_connection_began() {
+async fn stream_resumes_from_events_before_its_connection() {
     const COUNT: usize = 50;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
@@ -133,7 +133,7 @@ async fn a_stream_goes_on_from_before_its_connection_began() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
+async fn unread_stream_loses_nothing() {
     const COUNT: usize = 20_000;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
@@ -155,7 +155,7 @@ async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_open_question_comes_back_with_the_stream() {
+async fn open_question_is_sent_again_on_a_resumed_stream() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, _own) = http.session(server.dir.path()).await;
@@ -193,7 +193,7 @@ async fn an_open_question_comes_back_with_the_stream() {
 }
 
 #[tokio::test]
-async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
+async fn second_reader_needs_a_last_event_id() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, mut own) = http.session(server.dir.path()).await;
@@ -212,7 +212,7 @@ async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
 }
 
 #[tokio::test]
-async fn a_stream_that_said_nothing_yet_is_come_back_to() {
+async fn empty_stream_can_be_opened_again() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let mut dead = http.stream(None, None).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_stream_that_said_nothing_yet_is_come_back_to() {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_uses_ends() {
+async fn idle_connection_ends() {
     let server = TestServer::start(TestServerConfig {
         idle: Duration::from_millis(50),
         ..TestServerConfig::default()

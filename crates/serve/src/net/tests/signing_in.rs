@@ -119,7 +119,7 @@ async fn with_mirror() -> TestServer {
 }
 
 #[tokio::test]
-async fn a_browser_signs_in_with_the_code_once_and_works() {
+async fn browser_signs_in_with_the_code_once() {
     let server = TestServer::start(TestServerConfig::default()).await;
     assert_eq!(who(&server, &[]).await, None);
     let wrong = json!({"code": "0".repeat(32)}).to_string();
@@ -152,7 +152,7 @@ async fn a_browser_signs_in_with_the_code_once_and_works() {
 }
 
 #[tokio::test]
-async fn a_token_signs_in_whom_it_belongs_to() {
+async fn token_signs_in_its_principal() {
     let server = TestServer::start(TestServerConfig::default()).await;
     for (token, name) in [(OWNER, "owner"), (EVE, "eve")] {
         let bearer = format!("Bearer {token}");
@@ -169,7 +169,7 @@ async fn a_token_signs_in_whom_it_belongs_to() {
 }
 
 #[tokio::test]
-async fn what_is_posted_wrongly_is_refused_and_uses_nothing_up() {
+async fn invalid_login_is_rejected_and_does_not_use_up_the_code() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let right = json!({"code": server.code}).to_string();
     let both = json!({"code": server.code, "token": OWNER}).to_string();
@@ -240,7 +240,7 @@ async fn what_is_posted_wrongly_is_refused_and_uses_nothing_up() {
 }
 
 #[tokio::test]
-async fn a_cookie_counts_for_our_own_page_only() {
+async fn cookie_is_valid_for_our_own_page_only() {
     let server = with_mirror().await;
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
     let before = server.reached();
@@ -343,7 +343,7 @@ async fn a_cookie_counts_for_our_own_page_only() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_is_not_right_is_refused() {
+async fn invalid_cookie_is_rejected() {
     let server = with_mirror().await;
     let ours = format!("http://{}", server.address);
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
@@ -408,7 +408,7 @@ async fn a_cookie_that_is_not_right_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cookie_outlives_the_server_and_not_its_tokens() {
+async fn cookie_survives_a_restart_but_no_change_of_tokens() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let pair = sign_in(&server, &json!({"code": server.code})).await;
     let eve = sign_in(&server, &json!({"token": EVE})).await;
@@ -450,7 +450,7 @@ impl Clock for SettableClock {
 }
 
 #[tokio::test]
-async fn a_cookie_ends_after_thirty_days() {
+async fn cookie_expires_after_thirty_days() {
     const MONTH: u64 = 30 * 24 * 60 * 60 * 1000;
     let clock = Arc::new(SettableClock(1_790_000_000_000.into()));
     let server = TestServer::start(TestServerConfig {
@@ -471,7 +471,7 @@ async fn a_cookie_ends_after_thirty_days() {
 }
 
 #[tokio::test]
-async fn the_page_is_served_to_anybody_and_knows_nobody() {
+async fn page_is_served_without_authentication() {
     let server = with_mirror().await;
     let pair = sign_in(&server, &json!({"token": EVE})).await;
     let bearer = format!("Bearer {OWNER}");
@@ -525,7 +525,7 @@ async fn the_page_is_served_to_anybody_and_knows_nobody() {
 }
 
 #[tokio::test]
-async fn who_signs_out_has_no_cookie() {
+async fn logout_deletes_the_cookie() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
     let ours = format!("http://{}", server.address);

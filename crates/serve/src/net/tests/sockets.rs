@@ -73,7 +73,7 @@ pub(super) async fn session(server: &TestServer, socket: &mut TestWebSocket) -> 
 }
 
 #[tokio::test]
-async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
+async fn token_in_a_websocket_protocol_is_accepted_and_not_echoed() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let offered = format!("acp, harn.bearer.{OWNER}");
     let headers = [
@@ -89,7 +89,7 @@ async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
 }
 
 #[tokio::test]
-async fn sessions_of_others_are_unknown() {
+async fn sessions_of_other_principals_are_unknown() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
     let theirs = session(&server, &mut owner).await;
@@ -112,7 +112,7 @@ async fn sessions_of_others_are_unknown() {
 }
 
 #[tokio::test]
-async fn whoever_says_too_much_is_told_why_it_ends() {
+async fn websocket_that_breaks_a_limit_is_closed_with_a_reason() {
     let server = TestServer::start(TestServerConfig {
         message_bytes: 2000,
         messages_per_second: 10,
@@ -146,7 +146,7 @@ async fn whoever_says_too_much_is_told_why_it_ends() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_holds_up_nobody_and_misses_nothing() {
+async fn slow_websocket_delays_no_other_and_misses_nothing() {
     const COUNT: usize = 20_000;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;

@@ -158,7 +158,7 @@ fn session(state: &Path) -> String {
 }
 
 #[test]
-fn type_approve_take_over_and_resize() {
+fn attach_prompts_approves_takes_over_and_resizes() {
     if skip_without("tmux") {
         return;
     }
@@ -242,7 +242,7 @@ fn type_approve_take_over_and_resize() {
 }
 
 #[test]
-fn an_open_question_goes_to_whoever_takes_over() {
+fn open_question_moves_to_the_client_that_takes_over() {
     if skip_without("tmux") {
         return;
     }
@@ -289,7 +289,7 @@ fn an_open_question_goes_to_whoever_takes_over() {
 }
 
 #[test]
-fn a_server_that_comes_back_has_everything() {
+fn controller_reconnects_to_a_restarted_server() {
     if skip_without("tmux") {
         return;
     }
@@ -315,7 +315,7 @@ fn a_server_that_comes_back_has_everything() {
 }
 
 #[test]
-fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
+fn observer_of_a_restarted_server_waits_until_the_session_is_opened() {
     if skip_without("tmux") {
         return;
     }
@@ -385,7 +385,7 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
 }
 
 #[test]
-fn scripts_get_a_line_an_update() {
+fn attach_json_prints_a_line_per_update() {
     if skip_without("tmux") {
         return;
     }
@@ -425,7 +425,7 @@ fn scripts_get_a_line_an_update() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_in_words() {
+fn attach_errors_explain_the_problem() {
     let place = Place::new();
     let fails = |args: &[&str], code: i32, words: &str| {
         let output = place.run(args);
