@@ -20,7 +20,7 @@ pub(crate) struct WorkspaceTrustStore(StateFile<TrustFile>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrustedWorkspace {
-    /// The canonical path.
+    /// The canonical path of its folder.
     pub(crate) path: PathBuf,
     /// The time of the decision, for display.
     pub(crate) since: String,

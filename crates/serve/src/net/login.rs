@@ -41,7 +41,7 @@ enum Credential {
     Token(String),
 }
 
-/// The signed-in principal.
+/// The answer to `GET /login`.
 #[derive(Serialize)]
 struct LoginStatus<'a> {
     principal: &'a str,

@@ -70,7 +70,7 @@ fn acp(agent: Arc<dyn Agent>, options: ServeOptions, listen: Option<ListenOption
     })
 }
 
-/// The default options.
+/// Returns the options of a program that chooses none.
 fn usual() -> Result<ServeOptions> {
     Ok(ServeOptions {
         config_dir: default_config_dir(),

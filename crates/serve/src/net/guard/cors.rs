@@ -19,7 +19,7 @@ pub(super) fn is_preflight(request: &Request) -> bool {
             .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Answers a preflight.
+/// Answers a CORS preflight from `origin`.
 pub(super) fn preflight(origin: &HeaderValue) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();

@@ -76,7 +76,7 @@ pub(super) struct TestServer {
     pub(super) address: SocketAddr,
     pub(super) hub: Hub,
     pub(super) dir: TempDir,
-    /// The sign-in code.
+    /// The sign-in code, valid once.
     pub(super) code: String,
     turns: Arc<AtomicUsize>,
     _ending: DropGuard,
@@ -95,7 +95,7 @@ pub(super) struct TestServerConfig {
     pub(super) tls: Option<(PathBuf, PathBuf)>,
     pub(super) tokens: String,
     pub(super) clock: Arc<dyn Clock>,
-    /// Additional routes.
+    /// Routes in addition to the defaults.
     pub(super) routes: Router,
 }
 
@@ -223,7 +223,7 @@ impl TestServer {
     }
 }
 
-/// An HTTP/1 response.
+/// A parsed HTTP/1 response.
 #[derive(Debug)]
 pub(super) struct RawHttpResponse {
     pub(super) status: u16,
