@@ -1,12 +1,12 @@
-//! Limits of the process. Each open session holds a file, so the usual soft limit of 1024 is raised.
+//! Process limits. Each open session has an open file, so the usual soft limit of 1024 is too low.
 
-/// Raises the limit on open files as far as it is useful. A refusal costs nothing but sessions.
+/// Raises the limit on open files as far as it is useful. Without it, fewer sessions can be open at once.
 #[cfg(unix)]
 pub(crate) fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    // Children inherit the limit, and some close every file they could have: not a billion of them.
+    // Child processes inherit the limit, and some close every possible descriptor: a billion would take too long.
     const ENOUGH: u64 = 65_536;
-    // macOS refuses more than this, whatever its hard limit says.
+    // macOS rejects more than this, whatever its hard limit is.
     const MAC_OPEN_MAX: u64 = 10_240;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     for wanted in [ENOUGH, MAC_OPEN_MAX] {
@@ -24,6 +24,6 @@ pub(crate) fn raise_open_files() {
     }
 }
 
-/// There is no such limit here.
+/// Does nothing: this system has no such limit.
 #[cfg(not(unix))]
 pub(crate) fn raise_open_files() {}

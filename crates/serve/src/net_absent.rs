@@ -1,13 +1,11 @@
-//! Stands in for the port in a build without the feature `port`: no value of these types exists.
+//! Replaces the module `net` in a build without the feature `port`. Its types have no values.
 
 use anyhow::Result;
 
 use crate::{ServeOptions, workshop::ServerRuntime};
 
-/// Where to listen: nowhere.
 pub(crate) enum ListenOptions {}
 
-/// A port that is open: none.
 pub(crate) enum OpenPort {}
 
 impl OpenPort {

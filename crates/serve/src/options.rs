@@ -1,4 +1,4 @@
-//! What may be chosen about a server, and where its state goes when nobody chose.
+//! The options of a server, and the default directories for its state and configuration.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -15,55 +15,55 @@ use harn_tools::{
     tool_search::ToolSearchOptions,
 };
 
-/// The environment variable that may hold the token in place of a file. MCP servers and skills do not inherit it.
+/// The environment variable with the token, in place of a file. MCP servers and skills do not inherit it.
 pub(crate) const TOKEN_VARIABLE: &str = "HARN_SERVE_TOKEN";
 
-/// What may be chosen about a server.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where everything of ours is kept that decides about others: the token, the socket, trust, grants.
-    /// Sessions too, unless [`sessions_dir`](Self::sessions_dir) says otherwise. Need not exist yet.
+    /// The directory of the token, the socket, trust and grants. It also has the sessions, unless
+    /// [`sessions_dir`](Self::sessions_dir) is set. It need not exist yet.
     pub state_dir: PathBuf,
-    /// Where sessions are kept when not in `state_dir`, in a folder `threads` below it; need not exist yet.
-    /// Others may have written there, so what such a session says of grants and modes is not believed, and
-    /// no tool writes there.
+    /// The directory of the sessions, in its folder `threads`, if not `state_dir`. It need not exist yet.
+    /// Others may have written there, so grants and modes stored in such a session are ignored, and no tool
+    /// writes there.
     pub sessions_dir: Option<PathBuf>,
-    /// Where sessions work whose client does not say where; without one, in the current directory.
+    /// The working directory of sessions whose client names none; without one, the current directory.
     pub directory: Option<PathBuf>,
-    /// Which dialect of ACP clients get.
+    /// The ACP profile that clients receive.
     pub profile: ProfileChoice,
-    /// Whether clients of ACP are asked for tools, operations and skills.
+    /// Whether ACP clients are asked for tools, operations and skills.
     pub host_bridge: HostBridgeChoice,
-    /// A command of the program that a client of ACP on stdin and stdout may run in a terminal, as an
+    /// A command of the program that an ACP client on stdin and stdout may run in a terminal, as an
     /// authentication method.
     pub terminal_auth: Option<TerminalAuth>,
-    /// Rules of the program's own, which every other has to agree with.
+    /// Rules of the program itself. A call must pass them and every other policy.
     pub policy: ToolApprovalPolicy,
-    /// Files of further rules, in TOML. While one cannot be used, no tool runs.
+    /// Files with further rules, in TOML. While one is unusable, no tool runs.
     pub policy_files: Vec<PathBuf>,
-    /// Where the person's own `policy.toml` is looked for; without one, nowhere.
+    /// The directory of the user's own `policy.toml`; without one, there is no user policy.
     pub config_dir: Option<PathBuf>,
-    /// The mode a session begins in.
+    /// The mode of a new session.
     pub mode: SessionMode,
     /// How long a question about a tool call waits for an answer.
     pub ask_timeout: Duration,
-    /// How long a host may take to answer whatever it is asked but by a person; without it, what
-    /// [`HostDeadlines`] has for each.
+    /// How long a host may take to answer any request that no person has to answer; without it, the defaults of
+    /// [`HostDeadlines`].
     pub host_call_timeout: Option<Duration>,
-    /// Where skills are looked for beside the workspace; nowhere unless somebody says so.
+    /// Where skills are searched besides the workspace; by default, nowhere.
     pub skills: SkillPlaces,
     /// How skills are chosen for a prompt.
     pub skill_matching: SkillMatching,
-    /// Whether and how tools are searched when there are many.
+    /// Whether and how an agent searches tools when there are many.
     pub tool_search: ToolSearchOptions,
 }
 
-/// How long a question waits unless somebody says otherwise.
+/// The default of [`ServeOptions::ask_timeout`].
 pub(crate) const ASK_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 impl ServeOptions {
-    /// Sessions in `state_dir`, each client gets the dialect it can take, and whatever changes something
-    /// asks. A workspace's own `.harn/policy.toml` counts, and can only forbid.
+    /// Options with sessions in `state_dir`, the profile that each client supports, and a question before every
+    /// change. A workspace's own `.harn/policy.toml` applies, and can only restrict.
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             state_dir: state_dir.into(),
@@ -84,7 +84,7 @@ impl ServeOptions {
         }
     }
 
-    /// Where sessions work whose client does not say where; absolute.
+    /// Returns the working directory of sessions whose client names none, as an absolute path.
     pub(crate) fn work_dir(&self) -> Result<PathBuf> {
         match &self.directory {
             Some(dir) => std::path::absolute(dir).with_context(|| dir.display().to_string()),
@@ -92,7 +92,6 @@ impl ServeOptions {
         }
     }
 
-    /// How clients of ACP are served.
     pub(crate) fn acp(&self) -> AcpConfig {
         AcpConfig {
             profile: self.profile,
@@ -102,7 +101,6 @@ impl ServeOptions {
         }
     }
 
-    /// How long clients may take to answer.
     pub(crate) fn deadlines(&self) -> HostDeadlines {
         let chosen = self.host_call_timeout.map(HostDeadlines::all);
         chosen.unwrap_or_default()
@@ -111,15 +109,15 @@ impl ServeOptions {
 
 const HOST_CALL_TIMEOUT: &str = "HARN_HOST_CALL_TIMEOUT_SECS";
 
-/// How long a host may take to answer, where the environment says so: `HARN_HOST_CALL_TIMEOUT_SECS`, a whole
-/// number of seconds. An error where it says anything else.
+/// Reads how long a host may take to answer from `HARN_HOST_CALL_TIMEOUT_SECS`, a whole number of seconds.
+/// Returns an error for any other value.
 pub fn chosen_host_call_timeout() -> Result<Option<Duration>> {
     let chosen = environment(HOST_CALL_TIMEOUT);
     chosen.as_deref().map(whole_seconds).transpose()
 }
 
 fn whole_seconds(text: &OsStr) -> Result<Duration> {
-    // Clocks end before the largest number does.
+    // A `u32`, because the largest `u64` overflows clocks.
     let seconds = text.to_str().and_then(|text| text.parse::<u32>().ok());
     match seconds {
         Some(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds.into())),
@@ -131,9 +129,8 @@ fn whole_seconds(text: &OsStr) -> Result<Duration> {
     }
 }
 
-/// Where sessions are kept unless somebody says otherwise: `$XDG_STATE_HOME/harn`, else
-/// `~/.local/state/harn`, on macOS `~/Library/Application Support/harn`. Without `HOME`, `~` is the home
-/// directory in the user database.
+/// Returns the default directory of sessions: `$XDG_STATE_HOME/harn`, else `~/.local/state/harn`, on macOS
+/// `~/Library/Application Support/harn`. Without `HOME`, `~` is the home directory in the user database.
 pub fn default_state_dir() -> Result<PathBuf> {
     own_dir(environment, home_dir(), "XDG_STATE_HOME", ".local/state").context(
         "there is no place to keep sessions in: HOME is not an absolute path, or is not set and this user has \
@@ -141,14 +138,14 @@ pub fn default_state_dir() -> Result<PathBuf> {
     )
 }
 
-/// Where a person's configuration is: `$XDG_CONFIG_HOME/harn`, else `~/.config/harn`, on macOS
-/// `~/Library/Application Support/harn`; none without a home.
+/// Returns the directory of the user's configuration: `$XDG_CONFIG_HOME/harn`, else `~/.config/harn`, on macOS
+/// `~/Library/Application Support/harn`; none without a home directory.
 #[must_use]
 pub fn default_config_dir() -> Option<PathBuf> {
     own_dir(environment, home_dir(), "XDG_CONFIG_HOME", ".config")
 }
 
-/// A variable of the environment, which enters the project here.
+/// Reads an environment variable. The rest of the project receives the values from here.
 #[allow(
     clippy::disallowed_methods,
     reason = "everyone else is handed what it says"
@@ -157,8 +154,8 @@ pub(crate) fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// The person's home directory: `HOME`, and where that is missing the entry in the user database. Some
-/// editors start agents with nothing but `PATH`.
+/// Returns the user's home directory: `HOME`, or without it the entry in the user database. Some editors start
+/// agents with no variable but `PATH`.
 pub(crate) fn home_dir() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
@@ -169,7 +166,7 @@ fn own_dir(
     chosen: &str,
     at_home: &str,
 ) -> Option<PathBuf> {
-    // A relative path would mean another place in every directory.
+    // A relative path would mean another directory in each working directory.
     let dir = |name| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = if let Some(chosen) = dir(chosen) {
         chosen
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_timeout_is_for_every_request_to_a_host() {
+    fn chosen_timeout_applies_to_every_request_to_a_host() {
         let mut options = ServeOptions::new("/state");
         assert_eq!(options.deadlines(), HostDeadlines::default());
         options.host_call_timeout = Some(whole_seconds("7".as_ref()).unwrap());

@@ -1,4 +1,4 @@
-//! The real clock and real ids: the only place that asks the machine for either.
+//! The system clock and random ids. No other code asks the machine for either.
 
 #![allow(
     clippy::disallowed_methods,
@@ -21,7 +21,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock whose `elapsed` starts now.
+    /// Creates a clock whose `elapsed` starts now.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Default for SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        // A clock before 1970 is not worth an error.
+        // A clock before 1970 counts as 1970.
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let millis = since.unwrap_or_default().as_millis();
         Timestamp::try_from(millis).unwrap_or(Timestamp::MAX)
@@ -49,11 +49,11 @@ impl Clock for SystemClock {
     }
 }
 
-/// Ids that nothing else has and that sort by when they were minted.
+/// Unique ids that sort by the time of their creation.
 ///
-/// A session's is a version 7 UUID. What lives inside a session has a shorter one, of the millisecond and
-/// a count: it need only be unique there, where a lock admits one process at a time, and a message's id
-/// travels with each of its chunks.
+/// A session's id is a version 7 UUID. Ids inside a session are shorter, made of the millisecond and a count:
+/// they need only be unique in the session, which a lock restricts to one process at a time, and each chunk of
+/// a message carries the message's id.
 #[derive(Debug, Default)]
 pub struct RandomIds {
     clock: SystemClock,
@@ -78,7 +78,7 @@ impl IdSource for RandomIds {
     }
 }
 
-/// Digits and small letters, eight of them at least for a time of this century.
+/// Formats a number with digits and small letters. A time of this century takes at least eight.
 fn base36(mut n: u64) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut digits = Vec::with_capacity(13);
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn base36_counts() {
+    fn base36_formats_numbers() {
         let written = [0, 35, 36, 1_790_000_000_000].map(base36);
         assert_eq!(written, ["0", "z", "10", "mubbs7i8"]);
     }
 
     #[test]
-    fn the_clock_counts_milliseconds_of_this_century() {
+    fn clock_returns_milliseconds_since_1970() {
         assert!(SystemClock::new().now() > 1_700_000_000_000);
     }
 }

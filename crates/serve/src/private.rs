@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Makes a folder, with those above it.
+/// Creates a folder and its missing parents.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     folder().recursive(true).create(path)
 }
@@ -19,7 +19,7 @@ pub(crate) fn folder() -> DirBuilder {
     builder
 }
 
-/// How a file is opened that is made where there is none.
+/// Returns options that create a missing file with mode 0600.
 pub(crate) fn file() -> OpenOptions {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is Unix's"))]
     let mut options = OpenOptions::new();

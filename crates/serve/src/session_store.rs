@@ -1,5 +1,5 @@
-//! Where sessions are kept: in the state directory, or apart from it, such as in a workspace, where whoever
-//! made the workspace may have put things before us. There, nothing but plain files and folders is touched.
+//! Stores sessions in the state directory, or in a separate directory such as a workspace. Others may have
+//! written to a separate directory, so there the store touches only plain files and folders.
 
 use std::{
     fs, io,
@@ -15,19 +15,19 @@ use harn_model::{Envelope, SessionId};
 
 use crate::{ServeOptions, private};
 
-/// The folder of a workspace in which its threads are.
+/// The folder of a workspace that has its threads.
 #[cfg(feature = "threads")]
 pub(crate) const OF_WORKSPACE: &str = ".harness";
 
 const THREADS: &str = "threads";
 
-/// Where sessions are kept, and whether what they say of grants and modes is ours.
+/// A session store, and whether the grants and modes stored in its sessions are trusted.
 pub(crate) struct SessionStorage {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) believed: bool,
 }
 
-/// Where options have sessions kept. Creates nothing.
+/// Returns the store that the options select. Creates nothing.
 pub(crate) fn of(options: &ServeOptions) -> SessionStorage {
     match apart(options) {
         None => SessionStorage {
@@ -41,10 +41,10 @@ pub(crate) fn of(options: &ServeOptions) -> SessionStorage {
     }
 }
 
-/// Whether sessions can be kept where options say: a folder apart must be one, or not exist yet.
+/// Checks that sessions can be stored: a separate directory must be a plain folder, or not exist yet.
 pub(crate) fn check(options: &ServeOptions) -> Result<()> {
     match apart(options) {
-        // The error is about a place, and says which.
+        // The error already names the path.
         Some(root) => UntrustedStore::new(root)
             .check()
             .map_err(|error| anyhow!("{error}")),
@@ -52,22 +52,21 @@ pub(crate) fn check(options: &ServeOptions) -> Result<()> {
     }
 }
 
-/// The sessions directory, where it is not the state directory.
+/// Returns the sessions directory, if it is not the state directory.
 fn apart(options: &ServeOptions) -> Option<PathBuf> {
-    // A slash at the end would have a link looked through.
+    // Remove a slash at the end: it would make a lookup follow a link.
     let root: PathBuf = options.sessions_dir.as_deref()?.components().collect();
     let state = &options.state_dir;
-    // A link may lead to the state directory today and elsewhere tomorrow.
+    // A link may lead to the state directory now and elsewhere later.
     let same = || !root.is_symlink() && root.canonicalize().ok() == state.canonicalize().ok();
     let is_state = root == *state || (root.exists() && same());
     (!is_state).then_some(root)
 }
 
-/// Sessions in a folder that others may have made.
+/// Sessions in a folder that others may have created.
 ///
-/// A link there could lead anywhere: what is appended, cut or replaced behind it would be somebody's file. So
-/// the folder, the one of each session and the files in it have to be what they seem, each time they are
-/// used.
+/// A link there could lead anywhere: an append, a cut or a replacement behind it would change a foreign file.
+/// So each operation checks that the folder, the folder of the session and the files in it are no links.
 struct UntrustedStore {
     root: PathBuf,
     inner: JsonlStore,
@@ -90,10 +89,10 @@ impl UntrustedStore {
         plain(&self.threads(), ExpectedPathKind::Folder)
     }
 
-    /// Whether a session's folder and all in it are what they seem. One that does not exist is.
+    /// Checks that a session's folder and its entries are no links. A missing folder passes.
     fn check_session(&self, id: &SessionId) -> Result<(), JournalError> {
         self.check()?;
-        // An id that is no name of a folder is the inner store's to refuse.
+        // The inner store rejects an id that is no folder name.
         let Some(folder) = self.inner.files(id) else {
             return Ok(());
         };
@@ -103,8 +102,8 @@ impl UntrustedStore {
         check_all_in(folder)
     }
 
-    /// Makes the folder, for its owner, and out of reach of version control: what is said in a session is
-    /// not to be published by accident. Touches nothing where there is one.
+    /// Creates the folder, readable only by its owner and ignored by git, so that sessions are not published by
+    /// accident. Changes nothing if the folder exists.
     fn make(&self) -> Result<(), JournalError> {
         if self.root.exists() {
             return Ok(());
@@ -115,7 +114,7 @@ impl UntrustedStore {
         }
         match private::folder().create(&self.root) {
             Ok(()) => {}
-            // Somebody else was faster, and does the rest.
+            // Another process created it and does the rest.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             Err(error) => return Err(failed(error)),
         }
@@ -123,7 +122,7 @@ impl UntrustedStore {
         let file = private::file().write(true).create_new(true).open(&ignore);
         let written = file.and_then(|mut file| io::Write::write_all(&mut file, b"*\n"));
         written.map_err(|error| {
-            // The next attempt begins anew; the first error is the one to tell.
+            // Clean up for the next attempt, and return the first error.
             let _ = fs::remove_file(&ignore);
             let _ = fs::remove_dir(&self.root);
             at(&ignore, error)
@@ -153,8 +152,7 @@ impl Store for UntrustedStore {
         self.inner.meta(id)
     }
 
-    /// Fails as a whole where one session is not what it seems: the others cannot be told from it before it
-    /// is read.
+    /// Fails as a whole when one session contains a link, because the inner store reads every session to list any.
     fn list(&self) -> Result<StoreListing, JournalError> {
         self.check()?;
         let threads = self.threads();
@@ -194,7 +192,7 @@ impl Store for UntrustedStore {
     }
 }
 
-/// Whether a session's folder and all in it are what they seem. What is no folder is no session.
+/// Checks that a session's folder and its entries are no links. A path that is no folder is no session, and passes.
 fn check_all_in(folder: &Path) -> Result<(), JournalError> {
     plain(folder, ExpectedPathKind::Either)?;
     let entries = match fs::read_dir(folder) {
@@ -214,7 +212,6 @@ fn is_no_folder(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
-/// What is expected at a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpectedPathKind {
     Folder,
@@ -222,7 +219,7 @@ enum ExpectedPathKind {
     Either,
 }
 
-/// Whether there is what is expected, or nothing.
+/// Checks that the path has the expected kind, or that nothing exists there.
 fn plain(path: &Path, kind: ExpectedPathKind) -> Result<(), JournalError> {
     let found = match path.symlink_metadata() {
         Ok(found) => found.file_type(),

@@ -1,4 +1,4 @@
-//! Where skills lie outside of workspaces, out of the environment of the process.
+//! Finds the folders of skills outside of workspaces, from the environment of the process.
 
 use std::{
     ffi::OsString,
@@ -12,12 +12,12 @@ use crate::{
     options::{environment, home_dir},
 };
 
-/// The variable that names folders of skills.
+/// The variable with folders of skills.
 const VARIABLE: &str = "HARN_SKILLS_PATH";
-/// Those of the machine's administrator.
+/// The skills of the machine's administrator.
 const SYSTEM: &str = "/etc/harn/skills";
 
-/// The places of this process, and those that its command line names.
+/// Returns the skill folders of this process, and the `named` ones of its command line.
 pub(crate) fn skill_places(named: Vec<PathBuf>) -> SkillPlaces {
     let config = default_config_dir();
     of(environment, home_dir(), named, config.as_deref())
@@ -29,7 +29,7 @@ fn of(
     named: Vec<PathBuf>,
     config: Option<&Path>,
 ) -> SkillPlaces {
-    // It must mean the same folder wherever somebody goes. One that is empty is nothing.
+    // A path must mean the same folder in each working directory. `absolute` fails on an empty path, which drops it.
     let absolute = |path: PathBuf| std::path::absolute(path).ok();
     let env = var(VARIABLE).unwrap_or_default();
     let system = [
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_come_from_the_environment() {
+    fn skill_folders_are_read_from_the_environment() {
         let var = |name: &str| match name {
             VARIABLE => Some("/a::/b".into()),
             _ => None,

@@ -1,5 +1,5 @@
-//! Which workspaces a person trusts: only those may have things run that their own files ask for, such as the
-//! hooks of their skills and the servers in their `harn.toml`.
+//! The workspaces that the user trusts. Only a trusted workspace's files may cause programs to run, such as the
+//! hooks of its skills and the servers in its `harn.toml`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::kept::{StateFile, StateFileFormat};
 
-/// Its name in the state directory.
+/// The file's name in the state directory.
 const FILE: &str = "trusted.toml";
 
-/// The file of trusted workspaces.
 #[derive(Debug)]
 pub(crate) struct WorkspaceTrustStore(StateFile<TrustFile>);
 
-/// A workspace that is trusted, with everything in it.
+/// A trusted workspace, with everything in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TrustedWorkspace {
-    /// Where it is, as the disk knows it.
+    /// The canonical path of its folder.
     pub(crate) path: PathBuf,
-    /// Since when, for people.
+    /// The time of the decision, for display.
     pub(crate) since: String,
 }
 
@@ -47,32 +46,29 @@ impl StateFileFormat for TrustFile {
     fn text(&self) -> String {
         let about =
             "# Workspaces whose own files may have things run; see `harn-serve trust --help`.\n\n";
-        // Paths and times always serialise; what could not be is no reason to trust anything.
+        // Paths and times always serialise. If they did not, an empty file would trust nothing.
         format!("{about}{}", toml::to_string(self).unwrap_or_default())
     }
 }
 
-/// Why a workspace was not trusted.
+/// The reasons to reject a workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TrustError {
-    /// It is no folder.
     #[error("{}: {why}; name the folder of a project", .path.display())]
     NoFolder { path: PathBuf, why: String },
-    /// It holds far more than one project.
+    /// The folder contains far more than one project.
     #[error("{} holds more than a project; trust the folder of one", .0.display())]
     TooWide(PathBuf),
-    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] PolicyError),
 }
 
 impl WorkspaceTrustStore {
-    /// Those in a state directory. Touches nothing.
+    /// Uses the file in a state directory. Touches nothing.
     pub(crate) fn new(state_dir: &Path) -> Self {
         Self(StateFile::new(state_dir.join(FILE)))
     }
 
-    /// Where they are kept.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -81,7 +77,7 @@ impl WorkspaceTrustStore {
         self.0.look(|file| file.workspace.clone())
     }
 
-    /// Trusts a workspace and everything in it; returns where it is. `home` is never one.
+    /// Trusts a workspace and everything in it; returns its canonical path. Rejects `home` and its parents.
     pub(crate) fn trust(
         &self,
         workspace: &Path,
@@ -104,9 +100,9 @@ impl WorkspaceTrustStore {
         Ok(path)
     }
 
-    /// Trusts it no longer; whether it was trusted by that name.
+    /// Revokes the trust in a workspace; returns whether that path was trusted.
     pub(crate) fn revoke(&self, workspace: &Path) -> Result<bool, TrustError> {
-        // One that is gone can be named as it was.
+        // A deleted workspace can be named by its old path.
         let path = real(workspace).unwrap_or_else(|_| workspace.to_owned());
         let gone = |known: &TrustedWorkspace| known.path == path;
         if !self.0.look(|file| file.workspace.iter().any(gone))? {
@@ -117,7 +113,7 @@ impl WorkspaceTrustStore {
         Ok(true)
     }
 
-    /// The trusted workspace that a directory is in, by where it really is.
+    /// Returns the trusted workspace that contains the canonical path of a directory.
     pub(crate) fn covering(&self, directory: &Path) -> Result<Option<PathBuf>, PolicyError> {
         let Ok(real) = directory.canonicalize() else {
             return Ok(None);
@@ -131,7 +127,7 @@ impl WorkspaceTrustStore {
 }
 
 impl TrustLookup for WorkspaceTrustStore {
-    /// A file that cannot be read trusts nothing.
+    /// An unreadable file means that no workspace is trusted.
     fn is_trusted(&self, workspace: &Path) -> bool {
         match self.covering(workspace) {
             Ok(found) => found.is_some(),
@@ -153,7 +149,7 @@ fn real(workspace: &Path) -> Result<PathBuf, TrustError> {
         .map_err(|e| no_folder(e.to_string()))?;
     match (path.is_dir(), path.to_str()) {
         (false, _) => Err(no_folder("it is not a folder".to_owned())),
-        // The file that keeps it is text.
+        // The file that stores the path is text.
         (true, None) => Err(no_folder("its name is not UTF-8".to_owned())),
         (true, Some(_)) => Ok(path),
     }
@@ -166,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workspace_is_trusted_with_what_is_in_it_and_nothing_beside() {
+    fn trust_covers_a_workspace_and_its_subfolders_only() {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["w/sub", "w-else"] {
             fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -192,7 +188,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_into_a_trusted_workspace_counts_as_where_it_leads() {
+    fn link_in_a_trusted_workspace_is_resolved_before_the_check() {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["good", "bad"] {
             fs::create_dir_all(dir.path().join(folder)).unwrap();
@@ -205,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_more_than_a_project_is_refused() {
+    fn trust_rejects_the_root_and_home_folders() {
         let dir = tempfile::tempdir().unwrap();
         let trusted = WorkspaceTrustStore::new(&dir.path().join("state"));
         let home = dir.path().join("home/ada");
@@ -219,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_trusts_nothing() {
+    fn unreadable_file_trusts_nothing() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(FILE), "workspace = 3").unwrap();
         let trusted = WorkspaceTrustStore::new(dir.path());

@@ -1,7 +1,7 @@
-//! Where agents work: their hub, the threads they run on and the children they start.
+//! Assembles the hub of an agent, and owns the worker threads and child processes of the server.
 //!
-//! Whoever serves them waits on a thread of its own, so that an agent that blocks every worker cannot
-//! keep the process from ending.
+//! The front-ends wait on a separate thread, so that an agent that blocks every worker cannot keep the process
+//! from ending.
 
 use std::{
     collections::BTreeMap,
@@ -29,13 +29,13 @@ use crate::{
     trust::WorkspaceTrustStore,
 };
 
-/// Puts a hub together around an agent, for who brings a runtime and connections of their own. Touches
-/// nothing on disk until the first session is created. Call [`Hub::shutdown`] when done.
+/// Assembles a hub around an agent, for callers with their own runtime and connections. Touches nothing on disk
+/// until the first session is created. Call [`Hub::shutdown`] when done.
 pub fn hub(agent: impl Agent, options: &ServeOptions) -> Hub {
     assemble(Arc::new(agent), options, this_machine())
 }
 
-/// This machine, with the shells that the environment names.
+/// Returns this machine as a host, with the shells that the environment names.
 fn this_machine() -> LocalHost {
     let named = LocalShellWorld::VARIABLES.map(|name| {
         let value = environment(name)?.into_string().ok()?;
@@ -65,7 +65,7 @@ fn assemble(agent: Arc<dyn Agent>, options: &ServeOptions, local: LocalHost) -> 
     Hub::new(config)
 }
 
-/// Equips sessions, with what is put together for the first of them: the start has no need of it.
+/// Equips sessions from toolboxes that are built for the first session, because the start does not need them.
 struct LazyToolboxes(LazyLock<Toolboxes, Box<dyn FnOnce() -> Toolboxes + Send>>);
 
 impl LazyToolboxes {
@@ -81,13 +81,13 @@ impl EquipmentProvider for LazyToolboxes {
     }
 }
 
-/// What sessions are equipped with: tools, skills and servers, out of the environment of this process.
+/// Builds the toolboxes: tools, skills and MCP servers, from the environment of this process.
 fn toolboxes(options: &ServeOptions, local: LocalHost, clock: Arc<SystemClock>) -> Toolboxes {
     #[allow(
         clippy::disallowed_methods,
         reason = "the environment enters the project here"
     )]
-    // What lets clients in is no business of servers and skills.
+    // MCP servers and skills must not receive the token.
     let vars = std::env::vars_os().filter(|(name, _)| name != TOKEN_VARIABLE);
     let inherited: Arc<[_]> = vars.collect();
     let text = inherited.iter().filter_map(|(name, value)| {
@@ -108,23 +108,23 @@ fn toolboxes(options: &ServeOptions, local: LocalHost, clock: Arc<SystemClock>) 
     })
 }
 
-/// A runtime for the thread that waits: signals, deadlines, the end.
+/// Creates a runtime for the thread that waits for signals, deadlines and the end.
 pub(crate) fn waiting_room() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// How long sessions may take to settle when the process ends. What is not settled by then is when its
-/// session is next opened.
+/// How long sessions may take to settle when the process ends. A session that did not settle does so when it is
+/// next opened.
 const SETTLING: Duration = Duration::from_millis(550);
-/// An agent waits far more than it computes.
+/// Two are enough: an agent waits far more than it computes.
 const WORKERS: usize = 2;
 
-/// See the module. Dropping it ends the children, also when a panic does.
+/// The hub with its worker threads and child processes. Dropping it ends the child processes, also after a panic.
 pub(crate) struct ServerRuntime {
     hub: Hub,
     local: LocalHost,
     workers: Handle,
-    /// Taken when it is dropped.
+    /// None once it is dropped.
     runtime: Option<Runtime>,
 }
 
@@ -149,7 +149,7 @@ impl ServerRuntime {
         &self.hub
     }
 
-    /// Runs something on the workers.
+    /// Spawns a future on the workers.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -157,7 +157,7 @@ impl ServerRuntime {
         self.workers.spawn(work)
     }
 
-    /// Settles what runs, for a while, and ends the children whatever came of it.
+    /// Waits a limited time for the sessions to settle, then ends the child processes in any case.
     pub(crate) async fn close(&self) {
         let hub = self.hub.clone();
         let settled = self.spawn(async move { hub.shutdown().await });
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Tells when the command has printed something.
+    /// Signals the first output of the command.
     struct FirstOutputSink(mpsc::SyncSender<()>);
 
     impl CommandSink for FirstOutputSink {
@@ -207,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_children() {
+    fn panic_ends_the_child_processes() {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().to_owned();
         let (started, has_started) = mpsc::sync_channel(1);
         let (ended, has_ended) = mpsc::sync_channel(1);
-        // Outlives the workshop, as what waits for the child must.
+        // Outlives the server's runtime, because it waits for the child process.
         let runtime = Runtime::new().unwrap();
         let result = panic::catch_unwind(panic::AssertUnwindSafe(|| {
             let workshop =

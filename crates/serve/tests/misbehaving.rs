@@ -1,6 +1,6 @@
-//! Agents that do what an agent should not: print to stdout, or never give a thread back.
+//! Misbehaving agents: one prints to stdout, one never returns its thread.
 //!
-//! A program of its own, without the test harness, because it serves such an agent from itself when asked to.
+//! A separate program without the test harness, because it starts itself to serve such an agent.
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 #![allow(clippy::print_stdout, reason = "printing is what the agent does wrong")]
@@ -93,7 +93,7 @@ fn prints_of_a_thread_go_to_stderr() {
     let input = json!([{"type": "text", "text": "make some noise"}]);
     let turn = json!({"threadId": made["thread"]["threadId"], "input": input});
     agent.request("turn.start", turn);
-    // Each line on the way has to be a message, or this fails.
+    // Fails on a line that is no message.
     while agent.next()["method"] != "turn.completed" {}
     assert_prints_apart(agent);
 }

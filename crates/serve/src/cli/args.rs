@@ -26,7 +26,7 @@ use super::{
 };
 use crate::options::ASK_TIMEOUT;
 
-/// Serves an agent to editors and other hosts over the Agent Client Protocol, over three others, and to browsers
+/// Serves an agent to editors and other hosts over the Agent Client Protocol and three others, and to browsers
 #[derive(Debug, Parser)]
 #[command(name = "harn-serve", version, max_term_width = 100)]
 pub(super) struct CliArgs {
@@ -37,7 +37,7 @@ pub(super) struct CliArgs {
 }
 
 impl CliArgs {
-    /// `harn-serve acp`, all defaults.
+    /// Returns the arguments of `harn-serve acp` with all defaults.
     pub(super) fn just_acp() -> Self {
         Self {
             log: LogArgs {
@@ -49,13 +49,13 @@ impl CliArgs {
     }
 }
 
-/// What to log, and where.
+/// The log level and the log file.
 #[derive(Debug, clap::Args)]
 pub(super) struct LogArgs {
-    /// How much to log
+    /// Log level
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = log_level())]
     pub(super) log_level: LevelFilter,
-    /// Also log to this file; stderr then gets warnings only
+    /// Also log to this file; stderr then receives warnings only
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) log_file: Option<PathBuf>,
 }
@@ -69,10 +69,11 @@ fn log_level() -> impl TypedValueParser<Value = LevelFilter> {
 pub(super) enum CliCommand {
     /// Serve one ACP client on stdin and stdout; this is what an editor runs
     Acp(AcpArgs),
-    /// Serve threads and turns as JSON-RPC on stdin and stdout
+    /// Serve the threads protocol as JSON-RPC on stdin and stdout
     ///
-    /// Threads are kept in DIR/.harness, which the first of them makes. What is kept there may have come with
-    /// the directory, so a thread that is opened again begins in the mode that is given here, and asks again.
+    /// Threads are stored in DIR/.harness, which the first thread creates. Others may have put files there, so
+    /// a thread that is opened again ignores its stored mode and grants: it begins in the mode given here, and
+    /// asks again.
     #[cfg(feature = "threads")]
     #[command(visible_alias = "harness")]
     Threads {
@@ -82,24 +83,24 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
     },
-    /// Serve a web page, ACP, documents and OpenHarness on a port, and ACP on a socket in the state directory, until a
-    /// signal ends it
+    /// Serve a web page, ACP, documents and OpenHarness on a port, and ACP on a socket in the state directory,
+    /// until a signal ends it
     ///
-    /// Editors, terminals and browsers meet here at the same sessions. Every request but those for the page needs the token in
-    /// STATE/token, which is made at the first start and only you can read, or the one in
-    /// HARN_SERVE_TOKEN. A browser signs in with the address that is shown at the start, or with the token.
+    /// Editors, terminals and browsers share the same sessions. Every request except those for the page needs
+    /// the token in STATE/token, which is created at the first start and which only you can read, or the one in
+    /// HARN_SERVE_TOKEN. A browser signs in with the address that is printed at the start, or with the token.
     Serve(ServeArgs),
     /// Ask the agent something in the terminal
     ///
-    /// The answer goes to stdout, everything else (tool calls, diffs, questions) to stderr when stdout
-    /// is not a terminal, so that `harn-serve run "..." > answer.md` holds just the answer. The answer to
-    /// `/run COMMAND` is what the command prints. Permissions
-    /// are asked for on the terminal and refused when there is none, unless --mode or --policy allows
-    /// what is asked. Once the agent says that it waits, as it does for /watch, each line you type is
-    /// sent to it; before that, only answers to questions are read. Ctrl-C cancels, twice leaves.
+    /// The answer goes to stdout, everything else (tool calls, diffs, questions) to stderr when stdout is not a
+    /// terminal, so that `harn-serve run "..." > answer.md` writes just the answer. The answer to `/run
+    /// COMMAND` is the output of the command. Permissions are asked for on the terminal; without a terminal,
+    /// calls that --mode or --policy does not allow are rejected. Once the agent waits for more, as it does for
+    /// /watch, each line you type is sent to it; before that, only answers to questions are read. Ctrl-C
+    /// cancels the turn, a second one exits.
     ///
-    /// Exits with 0 when the turn is done, 1 when it failed or a call of it was refused or not found, 2 when
-    /// the command line makes no sense, 130 when it was interrupted.
+    /// Exits with 0 when the turn is done, 1 when it failed or a call was rejected or not found, 2 when the
+    /// command line is invalid, 130 when it was interrupted.
     #[cfg(feature = "terminal")]
     Run {
         #[command(flatten)]
@@ -111,10 +112,10 @@ pub(super) enum CliCommand {
     },
     /// Watch a live session in this terminal, steer it, or take it over
     ///
-    /// Sessions live in a server: `harn-serve serve`, or the `harn-serve acp --listen` that an editor runs.
-    /// Without a name you choose from a list. If somebody else controls the session you watch, until you
-    /// take over with Ctrl-T. Leaving does not end the session. Exits with 0 when you left or the session
-    /// ended, 1 when something failed.
+    /// A live session runs in a server: `harn-serve serve`, or the `harn-serve acp --listen` that an editor
+    /// starts. Without a name, you choose from a list. While another client controls the session, you observe
+    /// it, until you take over with Ctrl-T. Leaving does not end the session. Exits with 0 when you left or the
+    /// session ended, 1 when something failed.
     #[cfg(feature = "terminal")]
     Attach {
         #[command(flatten)]
@@ -129,18 +130,18 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: SessionsCommand,
     },
-    /// List or forget what was answered "always" or "never"
+    /// List or revoke grants: the answers "always" and "never"
     Grants {
         #[command(flatten)]
         state: StateDir,
         #[command(subcommand)]
         command: GrantsCommand,
     },
-    /// Let a workspace's own files have things run
+    /// Trust a workspace, so that its own files may run programs
     ///
-    /// Skills of a workspace may name hooks and MCP servers, and so may its harn.toml. None of it is run or
-    /// connected before you trust the workspace. Trust covers the folder and everything below it, also what
-    /// comes there later; commands are still judged by your rules like any other.
+    /// Skills of a workspace may name hooks and MCP servers, and so may its harn.toml. None of them runs before
+    /// you trust the workspace. Trust covers the folder and everything below it, also files that are added
+    /// later; your rules still apply to commands.
     Trust {
         #[command(flatten)]
         state: StateDir,
@@ -155,23 +156,23 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: FixturesCommand,
     },
-    /// For host authors: the JSON Schemas of what is said beyond plain ACP, and of the other wires
+    /// For host authors: the JSON Schemas of the extensions of ACP and of the other protocols
     Schema {
-        /// Print this one; without it and --out, list them
+        /// The schema to print; without it and --out, list all of them
         #[arg(conflicts_with = "out")]
         name: Option<String>,
-        /// Write all of them into this directory
+        /// Write all schemas into this directory
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Check the installation: one line for each thing looked at
+    /// Check the installation, one line per check
     Doctor {
         #[command(flatten)]
         places: StorageArgs,
     },
 }
 
-/// What `acp` serves, and to whom else.
+/// The arguments of `acp`.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 #[command(mut_args(needs_listen))]
@@ -182,18 +183,19 @@ pub(super) struct AcpArgs {
     pub(super) dialect: DialectFlags,
     #[command(flatten)]
     pub(super) bridge: BridgeFlags,
-    /// Also serve others on this port and on a socket in the state directory, such as
-    /// 127.0.0.1:7433; port 0 takes a free one. It ends with stdin
+    /// Also serve other clients on this address, such as 127.0.0.1:7433, and on a socket in the state
+    /// directory, until stdin ends; port 0 selects a free one
     #[arg(long, value_name = "ADDR")]
     pub(super) listen: Option<String>,
     #[command(flatten)]
     pub(super) network: NetworkArgs,
-    /// Check the installation instead, like the command doctor: editors append it to run that in a terminal
+    /// Check the installation instead, like the command doctor; editors append this flag to run the check in a
+    /// terminal
     #[arg(long)]
     pub(super) doctor: bool,
 }
 
-/// What `serve` serves, and where.
+/// The arguments of `serve`.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct ServeArgs {
@@ -203,10 +205,10 @@ pub(super) struct ServeArgs {
     pub(super) dialect: DialectFlags,
     #[command(flatten)]
     pub(super) bridge: BridgeFlags,
-    /// Directory that sessions of the page, of documents and of OpenHarness work in, instead of this one
+    /// Directory in which sessions of the page, of documents and of OpenHarness work, instead of this one
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub(super) listen: String,
     /// Open the page in a browser, signed in
@@ -217,28 +219,26 @@ pub(super) struct ServeArgs {
     pub(super) network: NetworkArgs,
 }
 
-/// Where our own things are kept.
+/// The state directory.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct StateDir {
-    /// Where sessions, grants, trust and the token are kept [default: $XDG_STATE_HOME/harn or
-    /// ~/.local/state/harn]
+    /// Directory of sessions, grants, trust and the token [default: $XDG_STATE_HOME/harn or ~/.local/state/harn]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
 }
 
-/// Where our own things are kept, and where sessions are.
+/// The state directory and the sessions directory.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 pub(super) struct StorageArgs {
     #[command(flatten)]
     pub(super) state: StateDir,
-    /// Where sessions are kept when not in the state directory, such as DIR/.harness for the threads of a
-    /// directory
+    /// Directory of the sessions, if not the state directory, such as DIR/.harness for the threads of a directory
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) sessions_dir: Option<PathBuf>,
 }
 
-/// What to serve, and how.
+/// The agent and its options.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 pub(super) struct AgentArgs {
@@ -253,16 +253,16 @@ pub(super) struct AgentArgs {
     pub(super) tools: ToolArgs,
 }
 
-/// What sessions have beside the host's files and terminals.
+/// The skills and tools of sessions, besides the host's files and terminals.
 #[derive(Debug, clap::Args)]
 pub(super) struct ToolArgs {
-    /// A folder of skills that counts before all others; may be given more than once
+    /// A folder of skills that takes precedence over all others; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub(super) skill_dir: Vec<PathBuf>,
-    /// Who chooses skills for a prompt: metadata by their own words, host or embedding the host
+    /// How skills are chosen for a prompt: metadata by their own texts, host and embedding by the host
     #[arg(long, value_name = "metadata|host|embedding", default_value = "metadata", value_parser = skill_match)]
     pub(super) skill_match: SkillMatchStrategy,
-    /// Have models search for tools: auto when there are many, off never, or by a way to search, always
+    /// Let models search for tools: auto when there are many, off never, or always with the given method
     #[arg(long, value_name = "auto|off|bm25|regex|hybrid", default_value = "auto", value_parser = tool_search)]
     pub(super) tool_search: ToolSearchOptions,
 }
@@ -302,31 +302,29 @@ fn tool_search(word: &str) -> Result<ToolSearchOptions, &'static str> {
     Ok(options)
 }
 
-/// Who may come in over the network.
+/// The rules for connections over the network.
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 #[command(next_help_heading = "Network")]
 pub(super) struct NetworkArgs {
-    /// Speak TLS with this certificate, in PEM, with those it was signed by
+    /// Use TLS with this certificate, in PEM, followed by those that signed it
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(super) tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(super) tls_key: Option<PathBuf>,
-    /// A name that clients may call this server by, beside those of this machine; may be given more
-    /// than once
+    /// A host name that clients may use for this server, besides those of this machine; may be given more than once
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(super) allow_host: Vec<String>,
-    /// The origin of web pages that may connect, such as https://app.example; may be given more than
-    /// once
+    /// The origin of web pages that may connect, such as https://app.example; may be given more than once
     #[arg(long, value_name = "ORIGIN")]
     pub(super) allow_origin: Vec<String>,
-    /// Listen beyond this machine without TLS: whoever is on the way can read the token
+    /// Listen beyond this machine without TLS: anyone on the network path can read the token
     #[arg(long)]
     pub(super) insecure_listen: bool,
 }
 
-/// Where nothing listens unless it is said, what is about the network makes no sense alone.
+/// Makes the network flags require `--listen`, without which `acp` opens no port.
 fn needs_listen(arg: clap::Arg) -> clap::Arg {
     const NETWORK: [&str; 5] = [
         "tls_cert",
@@ -341,14 +339,14 @@ fn needs_listen(arg: clap::Arg) -> clap::Arg {
     }
 }
 
-/// What runs unasked, what asks and what is refused.
+/// Which calls run without a question, which ask and which are rejected.
 #[derive(Debug, clap::Args)]
 pub(super) struct PermissionArgs {
-    /// The mode a session begins in: ask before anything that changes something, read-only,
-    /// accept-edits of the workspace's files, or auto for what stays in the workspace [default: ask]
+    /// The mode of a new session: ask before anything that changes something, read-only, accept-edits of the
+    /// workspace's files, or auto for calls that stay in the workspace [default: ask]
     #[arg(long, value_name = "ask|read-only|accept-edits|auto", value_parser = mode)]
     pub(super) mode: Option<SessionMode>,
-    /// Rules in TOML, beside the user's and the workspace's; may be given more than once
+    /// Rules in TOML, in addition to the user's and the workspace's; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Vec<PathBuf>,
     /// How long a question waits for an answer, such as 90s, 30m or 2h
@@ -386,24 +384,24 @@ fn ask_timeout(words: &str) -> Result<Duration, String> {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GrantsCommand {
-    /// What was answered "always" or "never", the oldest first
+    /// List grants, the oldest first
     List {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
-        /// Those of this workspace, instead of this directory's
+        /// Grants of this workspace, instead of this directory's
         #[arg(long, value_name = "DIR", conflicts_with = "all")]
         workspace: Option<PathBuf>,
-        /// Those of every workspace
+        /// Grants of every workspace
         #[arg(long)]
         all: bool,
     },
-    /// Forget grants: calls like theirs are asked about again
+    /// Revoke grants: the calls that they covered are asked about again
     Revoke {
-        /// Their ids, as list shows them
+        /// Ids of grants, as list prints them
         #[arg(value_name = "ID", required_unless_present = "all")]
         ids: Vec<String>,
-        /// All of them, of every workspace
+        /// All grants, of every workspace
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
@@ -411,17 +409,17 @@ pub(super) enum GrantsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SessionsCommand {
-    /// Sessions, the latest first
+    /// List sessions, the latest first
     List(ListSessionsArgs),
-    /// What was said and done in a session
+    /// Print the conversation and the calls of a session
     Show {
-        /// The session's id, the beginning of it, or `last` for the one that changed last
+        /// The session's id, a prefix of it, or `last` for the one that changed last
         #[arg(value_name = "ID|last")]
         id: String,
     },
-    /// Remove a session for good
+    /// Delete a session permanently
     Delete {
-        /// The session's id, the beginning of it, or `last` for the one that changed last
+        /// The session's id, a prefix of it, or `last` for the one that changed last
         #[arg(value_name = "ID|last")]
         id: String,
     },
@@ -429,18 +427,18 @@ pub(super) enum SessionsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum FixturesCommand {
-    /// Every pinned fixture with what it shows
+    /// List the fixtures with a description of each
     List,
     /// Print a fixture
     Show {
-        /// Its name
+        /// Name of the fixture
         name: String,
     },
-    /// Check recorded traffic, a message a line, and say which line breaks which rule
+    /// Check recorded traffic, one message per line, and print which line breaks which rule
     ///
-    /// A recording is a transcript like those of `show`, or the bare messages of one side or of both. A
-    /// file that ends in .json holds messages by themselves: only their shapes are checked. Exits with 0
-    /// when there are no findings, 1 when there are, 2 when a file cannot be read.
+    /// A recording is a transcript like those of `show`, or the bare messages of one side or of both. A file
+    /// that ends in .json contains independent messages: only their shapes are checked. Exits with 0 when there
+    /// are no findings, 1 when there are, 2 when a file cannot be read.
     Verify {
         /// Recordings; - is stdin
         #[arg(required = true, value_name = "FILE")]
@@ -449,7 +447,7 @@ pub(super) enum FixturesCommand {
         #[arg(long)]
         json: bool,
     },
-    /// The rules that verify knows
+    /// List the rules that verify checks
     Rules,
 }
 
@@ -460,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_way_says_what_the_parser_says() {
+    fn just_acp_equals_the_parsed_arguments() {
         let parsed = CliArgs::try_parse_from(["harn-serve", "acp"]).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", CliArgs::just_acp()));
     }
@@ -471,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_the_network_needs_a_port() {
+    fn network_flags_require_listen() {
         let flags: [&[&str]; 4] = [
             &["--tls-cert", "c", "--tls-key", "k"],
             &["--allow-host", "box.example"],
@@ -504,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_may_stand_before_or_after_what_to_do_with_sessions() {
+    fn directory_flags_may_precede_or_follow_the_sessions_command() {
         let places = ["--state-dir", "/s", "--sessions-dir", "/t"];
         for line in [
             [&["harn-serve", "sessions"], &places[..], &["list"]].concat(),
@@ -520,7 +518,7 @@ mod tests {
 
     #[cfg(feature = "threads")]
     #[test]
-    fn threads_have_no_dialect_and_go_by_two_names() {
+    fn threads_has_an_alias_and_rejects_acp_flags() {
         let parse = |words: &[&str]| CliArgs::try_parse_from([&["harn-serve"], words].concat());
         for name in ["threads", "harness"] {
             let parsed = parse(&[name, "--cwd", "/w"]).unwrap().command;

@@ -1,4 +1,4 @@
-//! `harn-serve doctor`: looks at what we stand on and says so, one line each.
+//! `harn-serve doctor`: checks the installation and prints one line per check.
 
 use std::{
     env::{self, consts},
@@ -20,7 +20,6 @@ use crate::{
     trust::WorkspaceTrustStore,
 };
 
-/// What became of a check.
 enum DoctorFinding {
     Sound(String),
     /// Missing, and not needed.
@@ -37,8 +36,8 @@ impl<T: ToString, E: ToString> From<Result<T, E>> for DoctorFinding {
     }
 }
 
-/// The doctor as a method that editors run in a terminal; none where its name or an argument is not Unicode,
-/// which JSON cannot give back.
+/// Returns the doctor as a method that editors run in a terminal; none if its name or an argument is not
+/// Unicode, which JSON cannot represent.
 pub(super) fn as_terminal_auth() -> Option<TerminalAuth> {
     let words = env::args_os().skip(1).map(OsString::into_string);
     Some(TerminalAuth {
@@ -117,7 +116,7 @@ fn may_write(dir: &Path) -> bool {
     std::fs::metadata(dir).is_ok_and(|meta| !meta.permissions().readonly())
 }
 
-/// How many there are, and each that cannot be read.
+/// Returns the number of sessions, and an error for each unreadable one.
 fn sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
     let store = session_store::of(options).store;
     let StoreListing { sessions, problems } = match store.list() {
@@ -128,7 +127,7 @@ fn sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
     // A listing does not read the events.
     let damaged = sessions.iter().filter_map(|session| {
         let read = store.read(&session.meta.thread_id);
-        // One that is not found was deleted while we looked.
+        // A session that is not found was deleted in the meantime.
         read.err()
             .filter(|e| !matches!(e, JournalError::NotFound(_)))
     });
@@ -138,7 +137,7 @@ fn sessions(options: &ServeOptions) -> Vec<DoctorFinding> {
         .collect()
 }
 
-/// The person's rules and those of the directory we stand in.
+/// Checks the user's rules and those of the current directory.
 fn policies() -> Vec<DoctorFinding> {
     let user = default_config_dir().map(|dir| rules::of_user(&dir));
     let here = env::current_dir().map(|dir| rules::of_workspace(&dir));
@@ -157,7 +156,7 @@ fn policies() -> Vec<DoctorFinding> {
     }
 }
 
-/// How many workspaces may have things run.
+/// Returns the number of trusted workspaces.
 fn trusted(state_dir: &Path) -> DoctorFinding {
     let all = WorkspaceTrustStore::new(state_dir).all();
     let counted = all.map(|all| match all.len() {
@@ -167,7 +166,7 @@ fn trusted(state_dir: &Path) -> DoctorFinding {
     counted.into()
 }
 
-/// Who may come in over the network, if anybody may.
+/// Checks the token file.
 fn tokens(state_dir: &Path) -> DoctorFinding {
     let file = net::token_file(state_dir);
     let shown = file.display();

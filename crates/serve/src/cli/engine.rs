@@ -1,4 +1,4 @@
-//! Which agent is served: the one word on the command line that names it.
+//! Parses `--engine`, which names the agent to serve.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 
@@ -6,7 +6,6 @@ use anyhow::{Result, anyhow};
 use harn_engines::{ExploreAgent, ScriptAgent};
 use harn_runtime::Agent;
 
-/// An agent that ships with us.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum EngineChoice {
     /// Answers questions about a workspace.
@@ -16,13 +15,13 @@ pub(super) enum EngineChoice {
 }
 
 impl EngineChoice {
-    /// Makes it. A scenario is read and checked here, so that a wrong one is refused before a client
+    /// Creates the agent. Reads and checks a scenario here, so that a wrong one is rejected before a client
     /// relies on it.
     pub(super) fn load(&self) -> Result<Arc<dyn Agent>> {
         Ok(match self {
             Self::Explore => Arc::new(ExploreAgent::new()),
             Self::Script(file) => {
-                // The error names the file, and the place in it.
+                // The error names the file and the position in it.
                 let agent =
                     ScriptAgent::load(file).map_err(|error| anyhow!("--engine: {error}"))?;
                 Arc::new(agent)
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_are_known_by_name() {
+    fn engine_choice_parses_names_and_rejects_others() {
         let parse = EngineChoice::from_str;
         assert_eq!(parse("explore"), Ok(EngineChoice::Explore));
         let file = EngineChoice::Script("C:\\tour.yaml".into());

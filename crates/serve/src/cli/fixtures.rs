@@ -1,6 +1,6 @@
-//! `harn-serve fixtures`: what a host author pins an integration against, and a check of what was recorded.
+//! `harn-serve fixtures`: the fixtures for authors of hosts, and a check of recordings.
 //!
-//! The rules, the recordings and the reading of files are `conformance`'s; here are names and exit codes.
+//! `conformance` owns the rules, the recordings and the reading of files; this file owns names and exit codes.
 
 use std::{io, path::PathBuf, process::ExitCode};
 
@@ -44,7 +44,7 @@ fn fixture(name: &str) -> Result<&'static str> {
     })
 }
 
-/// 0 when there are no findings, 1 when there are, 2 when a file cannot be read.
+/// Returns 0 without findings, 1 with findings, 2 if a file cannot be read.
 fn verify_all(files: &[PathBuf], json: bool) -> Result<ExitCode> {
     let (mut findings, mut unread) = (0, false);
     let printed = |text: &str| print(text).map_err(io::Error::other);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_names_of_fixtures_are_suggested() {
+    fn unknown_fixture_name_suggests_similar_names() {
         let error = fixture("trun").unwrap_err().to_string();
         assert!(error.contains("did you mean `turn`"), "{error}");
         let error = fixture("zzzzzz").unwrap_err().to_string();

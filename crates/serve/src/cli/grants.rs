@@ -1,4 +1,4 @@
-//! `harn-serve grants`: what was answered "always" or "never", and how to take it back.
+//! `harn-serve grants`: lists and revokes the grants of all workspaces.
 
 use std::{
     fmt::Write as _,
@@ -71,7 +71,7 @@ fn list(grants: &GrantStore, place: Option<&Path>, json: bool) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Three lines each: nothing of what a grant covers is cut off.
+/// Formats each grant in three lines, without cutting off anything that it covers.
 fn readable(grants: &[(Grant, Timestamp)], now: Timestamp) -> String {
     let mut out = String::new();
     for (grant, at) in grants {
@@ -94,7 +94,7 @@ fn word(effect: GrantEffect) -> &'static str {
     }
 }
 
-/// A grant as a program reads it.
+/// A grant as JSON.
 #[derive(Serialize)]
 struct GrantListRow<'a> {
     #[serde(flatten)]
@@ -114,7 +114,7 @@ impl<'a> GrantListRow<'a> {
 }
 
 fn revoke(grants: &GrantStore, ids: &[String], all: bool) -> Result<ExitCode> {
-    // One wrong id and nothing is forgotten: somebody meant another.
+    // One wrong id, and no grant is revoked: the user may have meant another.
     let known = grants.all()?;
     let unknown = ids
         .iter()

@@ -1,4 +1,4 @@
-//! Logging: warnings to stderr, where editors show them as notices; more to a file when asked.
+//! Logging: warnings to stderr, where editors show them as notices; more to a file on request.
 //!
 //! No filter language and no environment variable: both cost time before the first answer.
 
@@ -21,7 +21,6 @@ use tracing_subscriber::{
 use super::{args::LogArgs, no_color};
 use crate::private;
 
-/// Logs from now on.
 pub(super) fn start(args: &LogArgs) -> Result<()> {
     let level = args.log_level;
     let file = args.log_file.as_deref().map(open).transpose()?;
@@ -44,8 +43,9 @@ pub(super) fn start(args: &LogArgs) -> Result<()> {
     tracing::subscriber::set_global_default(subscriber).context("logging was started before")
 }
 
-/// The SDK logs what its peers do wrong; that is for those who look for it. The MCP library logs messages whole, and
-/// what is in them may be a secret; what goes wrong with a server is told by us.
+/// Returns the level of each crate. The ACP SDK logs its peers' mistakes, which only matter at debug level. The
+/// MCP library logs whole messages, which may contain secrets, so it is off; our own code logs the errors of
+/// MCP servers.
 fn targets(level: LevelFilter) -> Targets {
     let sdk = if level >= LevelFilter::DEBUG {
         level
@@ -58,7 +58,7 @@ fn targets(level: LevelFilter) -> Targets {
         .with_target("rmcp", LevelFilter::OFF)
 }
 
-/// A log may tell what was worked on, so only its owner may read it.
+/// Opens the log file, readable only by its owner because a log may reveal the work.
 fn open(path: &Path) -> Result<File> {
     let opened = private::file().create(true).append(true).open(path);
     opened

@@ -1,7 +1,7 @@
-//! What the `harn-serve` binary does with its command line.
+//! The commands of the `harn-serve` binary.
 //!
-//! Exit codes: 0 when all is well, 1 when something failed, 2 when the command line or a file it names
-//! makes no sense, 130 when `run` was interrupted. `run` also exits with 1 when a call was refused or not found.
+//! Exit codes: 0 on success, 1 on failure, 2 when the command line or a file it names is invalid, 130 when
+//! `run` was interrupted. `run` also exits with 1 when a call was rejected or not found.
 
 mod args;
 mod dialect;
@@ -49,7 +49,7 @@ use crate::{
     skill_places::skill_places,
 };
 
-/// Reads the command line and does what it says.
+/// Parses the command line and runs the command.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = args();
@@ -61,7 +61,8 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// The command line. What editors run is recognised without the parser: that spares the start some 400 KB.
+/// Parses the command line. The editors' `acp` is recognised without the parser, which saves some 400 KB at the
+/// start.
 fn args() -> CliArgs {
     let mut words = std::env::args_os().skip(1);
     match (words.next(), words.next()) {
@@ -147,34 +148,34 @@ fn serve_network(args: ServeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A directory to work in, that `--cwd` names; without it, the current one.
+/// Returns the working directory: that of `--cwd`, else the current one.
 fn directory(cwd: Option<&Path>) -> Result<PathBuf> {
     let dir = cwd.unwrap_or(Path::new("."));
     let context = || format!("--cwd {}", dir.display());
-    // As the person wrote it, links and all: that is the name they know it by.
+    // As the user wrote it, including links, because they know it by that name.
     let absolute = absolute("--cwd", dir)?;
     let found = absolute.metadata().with_context(context)?;
     ensure!(found.is_dir(), "{}: it is not a directory", context());
-    // `.` at the end would be part of every path shown.
+    // A `.` at the end would be part of every path shown.
     Ok(absolute.components().collect())
 }
 
 impl NetworkArgs {
-    /// Where and for whom to listen, with the token of the environment if it has one.
+    /// Returns the options to listen, with the token of the environment if there is one.
     fn listen(self, address: String) -> ListenOptions {
         ListenOptions {
             tls: self.tls_cert.zip(self.tls_key),
             hosts: self.allow_host,
             origins: self.allow_origin,
             insecure: self.insecure_listen,
-            // One that is no text is refused like any other that makes no sense.
+            // A value that is not text is rejected like any other invalid token.
             token: environment(TOKEN_VARIABLE).map(|token| token.to_string_lossy().into_owned()),
             ..ListenOptions::new(address)
         }
     }
 }
 
-/// The engine and the options that a command line asks for.
+/// Returns the engine and the options that a command line selects.
 fn load(serve: AgentArgs) -> Result<(Arc<dyn Agent>, ServeOptions)> {
     let permissions = serve.permissions;
     let options = ServeOptions {
@@ -195,7 +196,7 @@ fn load(serve: AgentArgs) -> Result<(Arc<dyn Agent>, ServeOptions)> {
     Ok((agent, options))
 }
 
-/// Folders of skills that the command line names: one that is not there was mistyped.
+/// Checks the skill folders of the command line: a missing one was mistyped.
 fn named_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     match folders.iter().find(|folder| !folder.is_dir()) {
         Some(missing) => {
@@ -208,12 +209,12 @@ fn named_folders(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Policies that the command line names. Read and checked here, so that a wrong one is refused before a
-/// client relies on it; all others are read when a call needs them.
+/// Checks the policies of the command line now, so that a wrong one is rejected before a client relies on it;
+/// all others are read when a call needs them.
 fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let named = |file: PathBuf| {
         rules::check_named(&file).map_err(|error| anyhow!("--policy {error}"))?;
-        // It must mean the same file wherever somebody goes.
+        // It must mean the same file in each working directory.
         absolute("--policy", &file)
     };
     let files = files.into_iter().map(named).collect::<Result<_>>();
@@ -221,7 +222,7 @@ fn named_policies(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
 }
 
 impl StorageArgs {
-    /// Options that say where things are kept, and nothing else.
+    /// Returns options with these directories, and defaults otherwise.
     fn options(self) -> Result<ServeOptions> {
         let sessions = self.sessions_dir.as_deref();
         let sessions = sessions.map(|dir| absolute("--sessions-dir", dir));
@@ -233,32 +234,32 @@ impl StorageArgs {
 }
 
 impl StateDir {
-    /// The one that was chosen, or the default.
+    /// Returns the selected directory, or the default.
     fn dir(self) -> Result<PathBuf> {
         match self.state_dir {
-            // Sessions must not move when somebody changes directory.
+            // Sessions must not move when the working directory changes.
             Some(dir) => absolute("--state-dir", &dir).map_err(wrong_use),
             None => default_state_dir(),
         }
     }
 }
 
-/// Whether the environment forbids colours.
+/// Returns whether the environment forbids colours.
 fn no_color() -> bool {
     environment("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// Everything, on one line, with nothing a terminal would obey.
+/// Returns the whole text on one line, with control characters escaped.
 fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
 
-/// A path that a flag names, as it means the same wherever somebody goes.
+/// Returns the path of a flag as an absolute one, which does not depend on the working directory.
 fn absolute(flag: &str, path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("{flag} {}", path.display()))
 }
 
-/// Prints a value for programs to read.
+/// Prints a value as JSON.
 fn print_json(value: &impl Serialize) -> Result<ExitCode> {
     print(&format!("{}\n", serde_json::to_string_pretty(value)?))?;
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,4 @@
-//! `harn-serve schema`: the JSON Schemas of the extensions and of the other wires, as they are in
-//! `spec/schemas`.
+//! `harn-serve schema`: the JSON Schemas of the extensions and of the other wires, as in `spec/schemas`.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 const ENDING: &str = ".schema.json";
 
-/// The texts of all front-ends, by file name.
+/// Returns the schemas of all front-ends, by file name.
 fn schemas() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let wires: &[&'static [(&'static str, &'static str)]] = &[
         harn_acp::ext::published::SCHEMAS,
@@ -65,7 +64,7 @@ fn stem(file: &str) -> &str {
     file.trim_end_matches(ENDING)
 }
 
-/// The first sentence of its description.
+/// Returns the first sentence of a schema's description.
 fn about(schema: &str) -> Result<String> {
     let schema: Value = serde_json::from_str(schema)?;
     let text = schema["description"].as_str().unwrap_or_default();

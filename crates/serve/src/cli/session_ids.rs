@@ -1,4 +1,4 @@
-//! Ids of sessions as people type them: whole, by their beginning, or `last`.
+//! Session ids as users type them: whole, a prefix, or `last`.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use harn_terminal::{
     text::did_you_mean,
 };
 
-/// The word for the session that changed last, of those that are not archived.
+/// The word for the session that changed last, among those that are not archived.
 const LAST: &str = "last";
 
-/// The stored session that a word names.
+/// Returns the stored session that a word names.
 ///
-/// A word that no listed session fits is returned as it is: only the store knows sessions of workers and damaged
-/// ones.
+/// A word that matches no listed session is returned as it is if the store has it: only the store knows the
+/// sessions of workers and damaged ones.
 pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
     let sessions = store.list()?.sessions;
     let ids = || sessions.iter().map(|it| &it.meta.thread_id);
@@ -47,11 +47,11 @@ pub(super) fn stored(store: &dyn Store, word: &str) -> Result<SessionId> {
     }
 }
 
-/// The session of a directory that changed last, has a prompt and is not archived.
+/// Returns the session of a directory that changed last, has a prompt and is not archived.
 #[cfg(feature = "terminal")]
 pub(super) fn last_of(store: &dyn Store, dir: &Path) -> Result<Option<SessionId>> {
     let sessions = store.list()?.sessions;
-    // Sessions of others over the network are not ours to go on with.
+    // Sessions of other principals are not continued here.
     Ok(last(store, sessions, |it| {
         it.meta.principal.is_none() && same_dir(&it.meta.directory, dir)
     }))
@@ -68,12 +68,12 @@ fn last(
     Some(last.meta.thread_id)
 }
 
-/// Whether a session has a prompt, as far as can be told: a log that cannot be read is not hidden.
+/// Returns whether a session has a prompt; an unreadable log counts as one, so that it is not hidden.
 pub(super) fn has_prompt(store: &dyn Store, session: &SessionSummary) -> bool {
     store.has_prompt(&session.meta.thread_id).unwrap_or(true)
 }
 
-/// Whether two paths are the same directory, by their words or by where they lead.
+/// Returns whether two paths are the same directory, as text or after following links.
 pub(super) fn same_dir(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,4 +1,4 @@
-//! `harn-serve trust`: lets what a workspace's own files ask for be run, and takes that back.
+//! `harn-serve trust`: trusts a workspace's own hooks and MCP servers, and revokes that.
 
 use std::{
     fmt::Write as _,
@@ -13,16 +13,16 @@ use harn_tools::skills::workspace_root;
 
 use crate::{SystemClock, options::home_dir, trust::WorkspaceTrustStore};
 
-/// Which workspace, and what to do about it.
+/// The arguments of `trust`.
 #[derive(Debug, clap::Args)]
 pub(super) struct TrustArgs {
-    /// The workspace's folder [default: the root of the one around this directory]
+    /// The workspace's folder [default: the root of the workspace that contains this directory]
     #[arg(value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// Trust it no longer
+    /// Revoke trust in the workspace
     #[arg(long)]
     revoke: bool,
-    /// List what is trusted
+    /// List the trusted workspaces
     #[arg(long, conflicts_with_all = ["workspace", "revoke"])]
     list: bool,
 }

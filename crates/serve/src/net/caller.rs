@@ -1,12 +1,12 @@
-//! Whose a connection to the port is. Until that is known it has a seat for a moment only, and then one of
-//! those its principal may take: a quarter of all is kept from each, for the others.
+//! The principal of a connection to the port. A connection without one is closed after a moment. With one, it
+//! counts towards its principal's quota: at most three quarters of all connections, so that others can connect.
 
 use std::sync::{Arc, OnceLock};
 
 use harn_lines::pace::{ClientQuotas, ClientSlot};
 use harn_model::Principal;
 
-/// One connection. Comes with each of its requests, as an extension.
+/// One connection; each of its requests has it as an extension.
 #[derive(Clone)]
 pub(super) struct PortConnection {
     shares: Arc<ClientQuotas<Principal>>,
@@ -21,13 +21,13 @@ impl PortConnection {
         }
     }
 
-    /// Somebody was let in over it; whether there is a seat for them.
+    /// Assigns a principal to the connection; returns whether its quota allows that.
     pub(super) fn is(&self, principal: &Principal) -> bool {
         if self.is_known() {
             return true;
         }
         let seat = self.shares.join(principal);
-        // Two requests at once need one seat.
+        // Two requests at once need only one slot.
         seat.is_some_and(|seat| self.seat.set(seat).is_ok() || self.is_known())
     }
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_all() {
+    fn principal_is_limited_to_its_quota() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
         let shares = Arc::new(ClientQuotas::of(8));
         let call = |principal: &Principal| {

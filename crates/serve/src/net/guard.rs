@@ -1,10 +1,10 @@
-//! What every request has to pass before any route hears of it: it was meant for us (Host), it comes from a
-//! page we know or from none (Origin), and it has a token, which says whose it is, or the cookie of somebody who
-//! signed in. Only what has nothing of anybody in it is served without.
+//! Checks every request before any route receives it: it is for this server (Host), it is from an allowed page
+//! or from none (Origin), and it has a token, which names its principal, or the cookie of a signed-in user.
+//! Only paths without user data are served without.
 //!
-//! The first two keep web pages away that a person has open beside us: a page can have a browser send
-//! requests to a local port, and by a name of its own that leads there. The token keeps everybody else away.
-//! A browser sends a cookie along whoever asks it to, so it counts for our own page only.
+//! The first two checks keep out other web pages that the user has open: a page can make a browser send
+//! requests to a local port, also under its own name that resolves to it. The token keeps out everyone else. A
+//! browser adds the cookie to any page's requests, so it is valid for our own page only.
 
 mod authority;
 mod cors;
@@ -30,13 +30,13 @@ use super::{
 
 pub(super) use authority::AllowedAuthorities;
 
-/// Before a token that is offered as a WebSocket protocol.
+/// The prefix of a token that is offered as a WebSocket protocol.
 const BEARER_PROTOCOL: &str = "harn.bearer.";
 
-/// Whether a browser sends something for the page that it is sent to, or for another.
+/// The header with which a browser states whether the requesting page has the same origin.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Who is let in.
+/// The rules for admission to the port.
 pub(crate) struct PortGuard {
     pub(crate) tokens: AccessTokens,
     pub(crate) authorities: AllowedAuthorities,
@@ -44,7 +44,7 @@ pub(crate) struct PortGuard {
     pub(super) cookies: LoginCookies,
 }
 
-/// Why somebody is not let in. Nothing of the request is repeated.
+/// The reason to reject a request. It repeats nothing of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AccessRefusal(StatusCode, &'static str);
 
@@ -77,7 +77,7 @@ const COOKIE_ELSEWHERE: AccessRefusal = AccessRefusal(
      token",
 );
 
-/// Lets a request pass with its [`Principal`], or answers it. What is public passes also without.
+/// Passes a request on with its [`Principal`], or answers it. A request to a public path also passes without.
 pub(crate) async fn check(
     State(guard): State<Arc<PortGuard>>,
     mut request: Request,
@@ -111,14 +111,14 @@ pub(crate) async fn check(
     response
 }
 
-/// Whether there is a seat for whoever was let in.
+/// Returns whether the principal's quota allows this connection.
 fn seated(request: &Request, principal: &Principal) -> bool {
     let caller = request.extensions().get::<PortConnection>();
     caller.is_none_or(|caller| caller.is(principal))
 }
 
 impl PortGuard {
-    /// Whether host and origin are known; the origin, if it is another page's.
+    /// Checks host and origin; returns the origin, if there is one.
     fn meant_for_us(&self, request: &Request) -> Result<Option<HeaderValue>, AccessRefusal> {
         let headers = request.headers();
         // HTTP/2 has the name in the URI, and may repeat it in the header; HTTP/1 the other way round.
@@ -143,7 +143,7 @@ impl PortGuard {
         }
     }
 
-    /// Whose request it is.
+    /// Returns the principal of a request.
     fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         let given = headers.get_all(header::AUTHORIZATION).iter();
         let offered = protocols(headers)
@@ -160,7 +160,7 @@ impl PortGuard {
         principal.ok_or(WRONG_TOKEN)
     }
 
-    /// Whose request it is by its cookie.
+    /// Returns the principal of a request by its cookie.
     fn signed_in(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, AccessRefusal> {
         // Another port of this host may have added one.
         let cookie = at_most_one(self.cookies.given(headers), WRONG_COOKIE)?;
@@ -173,13 +173,13 @@ impl PortGuard {
         principal.ok_or(WRONG_COOKIE)
     }
 
-    /// Whether a browser asks for our own page, or for whoever sits before it. Where something may be done, it
-    /// has to say so: what leaves out the origin could be the form of any page.
+    /// Returns whether the request is from our own page or typed by the user. A request that can change
+    /// something must have an origin: without one, it could be the form of any page.
     fn is_for_our_page(&self, method: &Method, headers: &HeaderMap) -> bool {
         let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
         let site = sites.all(|site| site == "same-origin" || site == "none");
         let only_reads = method == Method::GET || method == Method::HEAD;
-        // A WebSocket begins with a GET, and browsers ask nobody before they open one.
+        // A WebSocket begins with a GET, and browsers open one to any origin without a preflight.
         let only_reads = only_reads && !headers.contains_key(header::UPGRADE);
         let origin = match headers.get(header::ORIGIN) {
             Some(origin) => origin
@@ -191,7 +191,7 @@ impl PortGuard {
     }
 }
 
-/// What a request says at most once. Which of two would be meant is not ours to guess.
+/// Returns the only value, if any. With two, the server cannot know which is meant, and rejects the request.
 fn at_most_one<T>(
     mut values: impl Iterator<Item = T>,
     refused: AccessRefusal,
@@ -225,14 +225,14 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .map(str::trim)
 }
 
-/// Nobody behind the guard needs to know these, and what is not there cannot be logged.
+/// Removes the credentials: no route needs them, and a removed header cannot be logged.
 fn hide(headers: &mut HeaderMap) {
     headers.remove(header::AUTHORIZATION);
     headers.remove(header::COOKIE);
     hide_protocol(headers);
 }
 
-/// Takes the token out of the protocols that are offered.
+/// Removes the token from the offered protocols.
 fn hide_protocol(headers: &mut HeaderMap) {
     let rest: Vec<_> = protocols(headers)
         .filter(|name| !name.starts_with(BEARER_PROTOCOL))
@@ -251,7 +251,7 @@ impl AccessRefusal {
     }
 }
 
-/// An answer that says how to come in, where it says that somebody did not.
+/// Adds the authentication scheme to a response with status 401.
 pub(super) fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         let scheme = HeaderValue::from_static("Bearer");

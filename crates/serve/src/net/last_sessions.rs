@@ -1,4 +1,4 @@
-//! The file of last sessions: which session a client of `/ws` returns to that names none, also after a restart.
+//! Stores which session a `/ws` client that names none returns to, also after a restart.
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::kept::{StateFile, StateFileFormat};
 
-/// Its name in the state directory.
+/// The file's name in the state directory.
 const FILE: &str = "last-sessions.toml";
 
-/// How many sessions are remembered, over all principals and directories. The one that was remembered first is
-/// forgotten for the next.
+/// The number of stored sessions, over all principals and directories. A new one replaces the oldest.
 const MOST: usize = 128;
 
-/// The file of last sessions.
 pub(super) struct LastSessionFile(StateFile<LastSessionTable>);
 
-/// The session that a principal last had in a directory without naming it.
+/// The last session of a principal in a directory, opened without naming it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LastSessionRow {
-    /// Nobody for the owner of the process, as in the files of sessions.
+    /// None for the owner of the process, as in the files of sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     principal: Option<String>,
     directory: PathBuf,
     session: SessionId,
 }
 
-/// The rows of the file, the one that was remembered last at the end.
+/// The rows of the file, the newest at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct LastSessionTable {
     #[serde(default)]
@@ -39,7 +37,7 @@ struct LastSessionTable {
 impl StateFileFormat for LastSessionTable {
     const FULL: &'static str = "its paths are too long; remove the file";
 
-    /// Nothing depends on this file but which session is shown, so one that is damaged is begun anew.
+    /// The file only decides which session is shown, so a damaged one is replaced.
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError> {
         Ok(toml::from_str(text).unwrap_or_else(|error| {
             tracing::warn!(file = origin, %error, "which sessions clients return to is forgotten");
@@ -49,13 +47,13 @@ impl StateFileFormat for LastSessionTable {
 
     fn text(&self) -> String {
         let about = "# The sessions that clients of /ws return to which name none.\n\n";
-        // Names and paths of text always serialise; a path that is none cannot have a session.
+        // Names and paths always serialise; a session's directory is always text.
         format!("{about}{}", toml::to_string(self).unwrap_or_default())
     }
 }
 
 impl LastSessionFile {
-    /// The file in a state directory. Touches nothing.
+    /// Uses the file in a state directory. Touches nothing.
     pub(super) fn new(state_dir: &Path) -> Self {
         Self(StateFile::new(state_dir.join(FILE)))
     }
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_forgotten() {
+    fn full_file_drops_the_oldest_session() {
         let state = tempfile::tempdir().unwrap();
         let file = LastSessionFile::new(state.path());
         let owner = Principal::owner();
@@ -142,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_begun_anew() {
+    fn damaged_file_is_replaced() {
         let state = tempfile::tempdir().unwrap();
         fs::write(state.path().join(FILE), "last = 3").unwrap();
         let file = LastSessionFile::new(state.path());
@@ -152,9 +150,9 @@ mod tests {
         assert_eq!(file.last(&owner, here), Some("s1".into()));
     }
 
-    /// What cannot be written is not remembered, and that is all.
+    /// A failed write only loses the entry.
     #[test]
-    fn a_disk_that_refuses_is_no_error() {
+    fn failed_write_is_no_error() {
         let state = tempfile::tempdir().unwrap();
         fs::create_dir(state.path().join("last-sessions.tmp")).unwrap();
         let file = LastSessionFile::new(state.path());

@@ -1,4 +1,4 @@
-//! The port: takes connections, as many as there is room for, and serves HTTP/1 and HTTP/2 on each.
+//! The port: accepts connections up to a limit, and serves HTTP/1 and HTTP/2 on each.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -25,26 +25,26 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{caller::PortConnection, optional::refusal};
 
-/// How many clients may be connected. Each request of a client that came beyond is refused with words.
+/// How many clients may be connected. Requests of further clients are rejected with a message.
 pub(super) const CONNECTIONS: usize = 4096;
-/// How many are told so at a time. Whoever comes beyond even those is hung up on.
+/// How many clients may receive that message at a time. Connections beyond these are closed.
 const TURNED_AWAY: usize = 64;
-/// How long a handshake may take, and how long somebody may be connected who was not let in.
+/// How long a handshake may take, and how long a client may be connected without authentication.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a connection of HTTP/1 is kept between two requests, and how long headers may take.
+/// How long an HTTP/1 connection is kept between two requests, and how long headers may take.
 const HEADERS: Duration = Duration::from_secs(30);
-/// How often a client of HTTP/2 is asked whether it is there, and how long it may take to say so.
+/// How often an HTTP/2 client is pinged, and how long it may take to answer.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
-/// How long a client may take nothing of what is there for it. Its machine may be gone, and says no farewell.
+/// How long sent data may stay unacknowledged. The client's machine may be gone without closing the connection.
 #[cfg(target_os = "linux")]
 const UNREAD: Duration = Duration::from_secs(5 * 60);
-/// How much the system may take for a client that does not read; it would be megabytes. Linux doubles it.
+/// How much the system buffers for a client that does not read; the default is megabytes. Linux doubles it.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 const SEND_BYTES: usize = 128 * 1024;
-/// How long to wait when the system has no more sockets to give.
+/// How long to wait when the system has no more sockets.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Serves whoever comes, until the end; then only what is being answered.
+/// Serves clients until `ending`; then finishes only the open responses.
 pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -82,7 +82,7 @@ pub(super) async fn serve(
         served.spawn(async move {
             let _seat = seat;
             if let Err(error) = connection(stream, tls, router, caller, ending).await {
-                // Scanners, closed tabs and slept laptops: nothing that anybody has to do something about.
+                // Port scanners, closed tabs and laptops that slept: no action is needed.
                 tracing::debug!(%error, "a connection ended");
             }
         });
@@ -121,7 +121,7 @@ async fn http(
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS)
-        // What waits for a client that does not read.
+        // Limits the data that waits for a client that does not read.
         .max_buf_size(64 * 1024);
     builder
         .http2()
@@ -159,9 +159,9 @@ pub(super) fn too_many(request: &Request) -> Response {
     response
 }
 
-/// Has the system find out that a client is gone: where nothing waits for it by asking now and then, and where
-/// something does by how long that waits, which is also how long it may leave unanswered what it is asked. That
-/// ends one that is there and does not read, too: it comes back, says where it was, and has missed nothing.
+/// Makes the system detect a lost client: by probes while no data waits for it, and by the time that data waits
+/// otherwise, which also limits the time for unanswered probes. That also disconnects a client that is alive
+/// and does not read: it reconnects with its last event id and misses nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn bound(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_a_client_may_leave_unread_is_bounded_in_time_and_bytes() {
+    async fn unread_data_is_limited_in_time_and_bytes() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await;
         let (stream, _) = listener.accept().await.unwrap();

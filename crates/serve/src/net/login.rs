@@ -1,7 +1,7 @@
-//! Signing in with a browser, which keeps a cookie in the place of a token: `/login` takes the code that is
-//! shown at start, or a token, and says who is signed in; `/logout` has the browser forget.
+//! Signing in with a browser, which stores a cookie in place of a token: `/login` accepts the code that is
+//! shown at start, or a token, and returns who is signed in; `/logout` deletes the cookie.
 //!
-//! Whether a cookie counts is the guard's business.
+//! The guard checks the cookies.
 
 mod code;
 mod cookie;
@@ -23,17 +23,17 @@ use super::guard::{PortGuard, challenge};
 
 pub(super) use self::{code::LoginCode, cookie::LoginCookies};
 
-/// Where one signs in.
+/// The path to sign in.
 pub(super) const LOGIN: &str = "/login";
 const LOGOUT: &str = "/logout";
-/// Where a refusal is an object with an `error`.
+/// The paths whose refusals are an object with an `error`.
 pub(super) const PATHS: [&str; 2] = [LOGIN, LOGOUT];
 
 const JSON: &str = "application/json";
-/// The longest token has an eighth of it.
+/// The longest token takes an eighth of it.
 const BODY_BYTES: usize = 4 * 1024;
 
-/// What is posted: one of these and nothing else.
+/// The body of a sign-in: one of these and nothing else.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Credential {
@@ -41,7 +41,7 @@ enum Credential {
     Token(String),
 }
 
-/// Who is signed in.
+/// The answer to `GET /login`.
 #[derive(Serialize)]
 struct LoginStatus<'a> {
     principal: &'a str,
@@ -52,7 +52,7 @@ struct RefusalBody {
     error: &'static str,
 }
 
-/// Why somebody is not signed in. Nothing of what was posted is repeated.
+/// The reason to reject a sign-in. It repeats nothing of the request.
 struct LoginRefusal(StatusCode, &'static str);
 
 const NOBODY: LoginRefusal = LoginRefusal(
@@ -85,13 +85,13 @@ const WRONG_METHOD: LoginRefusal = LoginRefusal(
     StatusCode::METHOD_NOT_ALLOWED,
     "post to sign in or out; GET /login says who is signed in",
 );
-/// Cannot happen with names that tokens have.
+/// Cannot happen with the names that tokens may have.
 const WRONG_NAME: LoginRefusal = LoginRefusal(
     StatusCode::INTERNAL_SERVER_ERROR,
     "this name cannot sign in; send its token with each request",
 );
 
-/// `/login` and `/logout`, behind the guard.
+/// Returns the routes `/login` and `/logout`, for use behind the guard.
 pub(super) fn routes(guard: Arc<PortGuard>) -> Router {
     Router::new()
         .route(LOGIN, any(handle_login))
@@ -138,11 +138,11 @@ async fn read(headers: &HeaderMap, body: Body) -> Result<Credential, LoginRefusa
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    // No form of another page can send this, so none signs anybody in.
+    // No form of another page can send this type, so no other page can sign a user in.
     if !kind.eq_ignore_ascii_case(JSON) {
         return Err(WRONG_CONTENT_TYPE);
     }
-    // It also fails where the client is gone, who is told nothing then.
+    // It also fails when the client disconnected, which receives no answer then.
     let body = to_bytes(body, BODY_BYTES).await;
     let body = body.map_err(|_| TOO_LONG)?;
     serde_json::from_slice(&body).map_err(|_| WRONG_SHAPE)
@@ -153,7 +153,8 @@ fn with_cookie(cookie: Option<HeaderValue>) -> Result<Response, LoginRefusal> {
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
-/// What is true of one is not of the next, so none is kept. `allow` are the methods there are.
+/// Finishes a response, which must not be cached because the next one may differ. `allow` lists the methods of
+/// the path.
 fn answer(done: Result<Response, LoginRefusal>, allow: &'static str) -> Response {
     let refused = |LoginRefusal(status, words)| challenge(refusal(status, words));
     let mut response = done.unwrap_or_else(refused);
@@ -166,13 +167,13 @@ fn answer(done: Result<Response, LoginRefusal>, allow: &'static str) -> Response
     response
 }
 
-/// A refusal as pages read it.
+/// Returns a refusal in the form that pages read.
 pub(super) fn refusal(status: StatusCode, words: &'static str) -> Response {
     json(status, &RefusalBody { error: words })
 }
 
 fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    // Nothing here has a part that could not be written.
+    // Neither type has a part that cannot be serialised.
     let body = serde_json::to_string(body).unwrap_or_default();
     (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
 }

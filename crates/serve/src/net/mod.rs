@@ -1,7 +1,7 @@
-//! Where several clients meet: one port and one socket before the same hub.
+//! Serves several clients: one port and one Unix socket in front of the same hub.
 //!
-//! Everything that knocks passes the guard first. What is served behind it is the front-end's business; this
-//! is about who gets there, how many, and how it ends.
+//! Every request to the port passes the guard first. This module owns admission, limits and the end; the
+//! front-ends own the routes.
 
 mod caller;
 mod guard;
@@ -49,27 +49,27 @@ use crate::{
 #[cfg(feature = "cli")]
 pub(crate) use self::token::{check as check_tokens, file_in as token_file};
 
-/// Where to listen, and who may come in.
+/// The address to listen on, and the rules for admission.
 #[derive(Clone, Debug, Default)]
 pub struct ListenOptions {
-    /// `IP:PORT`, or `localhost:PORT`; port 0 takes a free one.
+    /// `IP:PORT`, or `localhost:PORT`; port 0 selects a free one.
     pub address: String,
     /// A certificate and its key, in PEM files; without them there is no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Names that clients may call us by, beside those of the machine itself.
+    /// Host names that clients may use, besides those of the machine itself.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may come in.
+    /// The origins of web pages that may connect.
     pub origins: Vec<String>,
-    /// Listens without TLS where others could read what is said.
+    /// Listens without TLS where others could read the traffic.
     pub insecure: bool,
-    /// The token; without one, those of `<state>/token`, which is made when there is none.
+    /// The token; without one, those of `<state>/token`, which is created if it is missing.
     pub token: Option<String>,
     /// Opens the page in a browser, signed in as the owner.
     pub open: bool,
 }
 
 impl ListenOptions {
-    /// On this address, with the token of the state directory.
+    /// Listens on this address, with the token of the state directory.
     pub fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),
@@ -78,8 +78,8 @@ impl ListenOptions {
     }
 }
 
-/// Serves an agent to whoever comes with a token, until a signal asks for the end. All of it ends within a
-/// second then. Says on stderr where it listens. Starts a runtime of its own: not to be called from async code.
+/// Serves an agent to clients with a token, until a signal requests the end, which takes at most a second.
+/// Prints the address to stderr. Starts its own runtime: do not call it from async code.
 pub fn listen(agent: Arc<dyn Agent>, options: ServeOptions, listen: ListenOptions) -> Result<()> {
     ensure!(
         tokio::runtime::Handle::try_current().is_err(),
@@ -100,16 +100,16 @@ pub fn listen(agent: Arc<dyn Agent>, options: ServeOptions, listen: ListenOption
     })
 }
 
-/// How long the last answers may take to reach clients that are not reading.
+/// How long the last answers may take to reach clients that do not read.
 const LAST_ANSWERS: Duration = Duration::from_millis(150);
 
-/// A port and a socket, open until this is closed or dropped.
+/// A port and a socket, open until this value is closed or dropped.
 pub(crate) struct OpenPort {
     serving: JoinHandle<()>,
     address: SocketAddr,
     secure: bool,
     token: String,
-    /// The code that signs in, until it is told.
+    /// The sign-in code, until it is printed.
     code: Option<String>,
     open: bool,
     #[cfg(unix)]
@@ -118,7 +118,7 @@ pub(crate) struct OpenPort {
 }
 
 impl OpenPort {
-    /// Opens both, and serves on the workshop's threads.
+    /// Opens both, and serves on the worker threads.
     pub(crate) async fn open(
         workshop: &ServerRuntime,
         options: &ServeOptions,
@@ -205,7 +205,7 @@ impl OpenPort {
         })
     }
 
-    /// Says where to come, on stderr, and opens the page where that is wanted. The code is forgotten then.
+    /// Prints the addresses to stderr, and opens the page if requested. Drops the code then.
     pub(crate) fn announce(&mut self) {
         use std::io::Write;
         let code = self.code.take();
@@ -239,21 +239,21 @@ impl OpenPort {
                  harn-serve: the code in it works once and for 10 minutes; sign in with the token after that\n"
             ));
         }
-        // Without stderr there is nobody to tell.
+        // Without stderr, there is no reader.
         let _ = io::stderr().write_all(words.as_bytes());
         if let Some(page) = page.filter(|_| self.open) {
             page::show(&page);
         }
     }
 
-    /// Lets nobody in any more, and says farewell to those who are.
+    /// Stops accepting clients, and ends the connections of the others.
     pub(crate) fn close(&self) {
         self.ending.cancel();
     }
 
-    /// Waits for the last answers to be written, for a moment.
+    /// Waits briefly until the last answers are written.
     pub(crate) async fn closed(&mut self) {
-        // Whoever does not read has had their time.
+        // A client that does not read had its time.
         let _ = timeout(LAST_ANSWERS, &mut self.serving).await;
     }
 }
@@ -264,7 +264,7 @@ impl Drop for OpenPort {
     }
 }
 
-/// Routes that nobody reaches but through the guard, what is not found included.
+/// Puts the guard in front of the routes and of the answer for unknown paths.
 fn guarded(routes: Router, guard: PortGuard) -> Router {
     let guard = Arc::new(guard);
     routes
@@ -296,7 +296,7 @@ fn parse<T: std::str::FromStr<Err = String>>(flag: &str, texts: &[String]) -> Re
     texts.iter().map(parse).collect()
 }
 
-/// An id that nobody can guess, though it is no credential. None where the system has no random numbers.
+/// Returns an id that cannot be guessed, though it is no credential. None if the system has no random numbers.
 fn new_id() -> Option<String> {
     let random = token::random::<32>().ok()?;
     Some(format!("con_{random}"))

@@ -1,4 +1,4 @@
-//! What a build may leave out of the port: the page with its documents, and OpenHarness.
+//! The optional routes of the port: the page with its documents, and OpenHarness.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::login;
 
-/// What to say where nothing is served.
+/// The answer for unknown paths.
 pub(super) const NOTHING_HERE: &str = match (cfg!(feature = "page"), cfg!(feature = "openharness"))
 {
     (true, true) => {
@@ -24,7 +24,7 @@ pub(super) const NOTHING_HERE: &str = match (cfg!(feature = "page"), cfg!(featur
     (false, false) => "there is nothing here; try /acp",
 };
 
-/// Whose sessions they serve, and where those work.
+/// The hub of the sessions that the routes serve, and their directories.
 #[cfg_attr(
     not(any(feature = "page", feature = "openharness")),
     allow(dead_code, reason = "nothing of it is served")
@@ -36,7 +36,7 @@ pub(super) struct RouteContext<'a> {
     pub(super) ending: CancellationToken,
 }
 
-/// The routes of those that this build has.
+/// Returns the routes that this build has.
 #[cfg_attr(
     not(any(feature = "page", feature = "openharness")),
     allow(unused_variables, reason = "nothing of it is served")
@@ -65,19 +65,19 @@ pub(super) fn routes(sessions: &RouteContext<'_>) -> Router {
     routes
 }
 
-/// Where OpenHarness is served.
+/// Returns the path of OpenHarness.
 #[cfg(feature = "openharness")]
 pub(super) fn open_harness_path() -> Option<&'static str> {
     harn_openharness::PATHS.first().copied()
 }
 
-/// Where OpenHarness is served.
+/// Returns none: this build has no OpenHarness.
 #[cfg(not(feature = "openharness"))]
 pub(super) fn open_harness_path() -> Option<&'static str> {
     None
 }
 
-/// Whether a path is the page or a part of it.
+/// Returns whether a path is the page or a part of it.
 pub(super) fn is_page(path: &str) -> bool {
     #[cfg(feature = "page")]
     return harn_state::is_page(path);
@@ -88,8 +88,7 @@ pub(super) fn is_page(path: &str) -> bool {
     }
 }
 
-/// The answer to a request that goes no further: in words, or in what their protocol has for it where it wants one for
-/// everything.
+/// Rejects a request: in plain text, or in the format of the protocol at that path, if it has one.
 pub(super) fn refusal(request: &Request, status: StatusCode, words: &'static str) -> Response {
     match request.uri().path() {
         #[cfg(feature = "openharness")]

@@ -1,4 +1,4 @@
-//! Where the page is, and a browser that is opened on it.
+//! The URL of the page, and opening a browser on it.
 
 use std::{
     io::{self, Write},
@@ -9,10 +9,10 @@ use std::{
 
 use crate::options::TOKEN_VARIABLE;
 
-/// What to open, with the code in a part that browsers keep to themselves.
+/// Returns the URL to open. The code is in the fragment, which browsers do not send.
 pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
     let scheme = if secure { "https" } else { "http" };
-    // All addresses are none that one could open.
+    // An unspecified address cannot be opened.
     let ip = match listens.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -22,7 +22,7 @@ pub(super) fn url(listens: SocketAddr, secure: bool, code: &str) -> String {
     format!("{scheme}://{at}/#code={code}")
 }
 
-/// Opens it. Nothing waits for that: what opens a browser may last as long as the browser does.
+/// Opens the URL without waiting: the opening command may run as long as the browser.
 pub(super) fn show(url: &str) {
     let to_open = url.to_owned();
     let work = move || {
@@ -41,16 +41,16 @@ fn opened(mut command: Command) -> bool {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // What lets clients in is no business of a browser.
+        // The browser must not receive the token.
         .env_remove(TOKEN_VARIABLE);
-    // Whoever ends the server from the keyboard does not mean the browser.
+    // Ctrl-C in the server's terminal must not end the browser.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.status().is_ok_and(|status| status.success())
 }
 
 fn complain(url: &str) {
-    // Without stderr there is nobody to tell.
+    // Without stderr, there is no reader.
     let _ = writeln!(
         io::stderr(),
         "harn-serve: no browser could be opened; open it by hand at {url}"
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_one_that_can_be_opened() {
+    fn page_url_has_an_address_that_can_be_opened() {
         for (listens, secure, shown) in [
             ("127.0.0.1:7433", false, "http://127.0.0.1:7433/#code=c0de"),
             ("127.0.0.1:7433", true, "https://127.0.0.1:7433/#code=c0de"),

@@ -1,4 +1,4 @@
-//! The door, in process: who is refused, and what becomes of those who are let in.
+//! The port, in process: which clients are rejected, and how the others are served.
 
 mod bounds;
 mod chaos;

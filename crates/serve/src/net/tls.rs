@@ -12,7 +12,7 @@ use tokio_rustls::{
     },
 };
 
-/// Both are read here and now, so that a wrong one is said before anybody relies on it.
+/// Reads both files now, so that an error appears at the start.
 pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor> {
     let certs = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -22,7 +22,7 @@ pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor> {
         "--tls-cert {}: there is no certificate in it",
         cert.display()
     );
-    // Whatever is wrong with a key, none of it is repeated.
+    // The error repeats nothing of the key.
     let key_der = PrivateKeyDer::from_pem_file(key)
         .with_context(|| format!("--tls-key {}: no private key in PEM", key.display()))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -1,7 +1,7 @@
-//! Who may come in: the tokens there are, where they are kept, and whose a token is.
+//! The tokens of the port: where they are stored, and the principal of each.
 //!
-//! Only hashes are held, and all of them are compared, so that neither a dump of this memory nor the time an
-//! answer takes says anything about a token. None is ever logged or repeated, not even a wrong one.
+//! The process stores only hashes, and compares all of them, so that neither a dump of its memory nor the time
+//! of an answer reveals anything about a token. No token is ever logged or repeated, not even a wrong one.
 
 use std::{
     fs::{self, File},
@@ -16,13 +16,13 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 use crate::{options::TOKEN_VARIABLE, private};
 
-/// Long enough that nobody tries them all.
+/// Long enough to make guessing infeasible.
 const SHORTEST: usize = 16;
 const LONGEST: usize = 512;
-/// Many more than anybody writes by hand.
+/// Far more than a handwritten file.
 const FILE_LIMIT: u64 = 64 * 1024;
 
-/// The tokens that open the door, and for whom.
+/// The valid tokens, with their principals.
 pub(crate) struct AccessTokens {
     all: Vec<(TokenHash, Principal)>,
     place: String,
@@ -31,7 +31,7 @@ pub(crate) struct AccessTokens {
 type TokenHash = [u8; 32];
 
 impl AccessTokens {
-    /// The token of the environment, else those of `<state>/token`, which is made when there is none.
+    /// Loads the token of the environment, else those of `<state>/token`, which is created if it is missing.
     pub(crate) fn load(variable: Option<&str>, state_dir: &Path) -> Result<Self> {
         if let Some(token) = variable {
             let sum = sum_of(token).with_context(|| TOKEN_VARIABLE.to_owned())?;
@@ -50,12 +50,12 @@ impl AccessTokens {
         })
     }
 
-    /// Where they come from: the variable, or a file.
+    /// Returns the name of the variable or the path of the file with the tokens.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    /// Whose token this is. Takes as long whether it is one or not.
+    /// Returns the principal of a token. Takes the same time for valid and invalid tokens.
     pub(crate) fn principal(&self, token: &[u8]) -> Option<&Principal> {
         let sum: TokenHash = Sha256::digest(token).into();
         let mut found = u32::MAX;
@@ -66,7 +66,7 @@ impl AccessTokens {
         self.all.get(found).map(|(_, principal)| principal)
     }
 
-    /// Who goes by this name: the owner, or somebody who has a token.
+    /// Returns the principal with this name: the owner, or one with a token.
     pub(super) fn named(&self, name: &str) -> Option<Principal> {
         let owner = Principal::owner();
         let mut known = self.all.iter().map(|(_, principal)| principal);
@@ -74,13 +74,13 @@ impl AccessTokens {
         known.cloned().or((owner.as_str() == name).then_some(owner))
     }
 
-    /// A key that is another where a token or its name is, whatever their order.
+    /// Derives a key that changes with any token or its name, whatever their order.
     pub(super) fn key(&self, purpose: &[u8]) -> TokenHash {
         let mut all: Vec<_> = self.all.iter().collect();
         all.sort();
         let mut key = Sha256::new_with_prefix(purpose);
         for (sum, principal) in all {
-            // No name has a line's end in it, so that nothing can be read in two ways.
+            // Names contain no line end, so two different lists never produce the same input.
             key.update(sum);
             key.update(principal.as_str());
             key.update("\n");
@@ -89,12 +89,12 @@ impl AccessTokens {
     }
 }
 
-/// Where tokens are kept.
+/// Returns the path of the token file.
 pub(crate) fn file_in(state_dir: &Path) -> PathBuf {
     state_dir.join("token")
 }
 
-/// Whether a file of tokens can be used; how many are in it.
+/// Checks that a token file is usable; returns the number of its tokens, or none without a file.
 pub(crate) fn check(file: &Path) -> Result<Option<usize>> {
     match exists(file)? {
         true => read(file).map(|all| Some(all.len())),
@@ -110,20 +110,20 @@ fn exists(file: &Path) -> Result<bool> {
     }
 }
 
-/// A token that nobody can guess, in a file that only its owner can read. Whoever comes first makes it.
+/// Creates a random token in a file that only its owner can read. Keeps a file that another process created first.
 fn make(file: &Path) -> Result<()> {
     let token = format!("{}\n", random::<32>()?);
     if let Some(dir) = file.parent() {
         private::make_folder(dir)?;
     }
-    // Written beside it and moved there, so that nobody reads half of one.
+    // Written to a draft first, so that no process reads half of it.
     let draft = file.with_extension(format!("new-{}", std::process::id()));
     let open = private::file().write(true).create_new(true).open(&draft);
     let written = open.and_then(|mut open| {
         open.write_all(token.as_bytes())?;
         open.sync_all()
     });
-    // A link is not made where something stands, which a move would replace.
+    // A link fails if the file exists; a rename would replace it.
     let placed = written.and_then(|()| fs::hard_link(&draft, file));
     let _ = fs::remove_file(&draft);
     match placed {
@@ -132,7 +132,7 @@ fn make(file: &Path) -> Result<()> {
     }
 }
 
-/// Twice as many digits, which nobody can guess.
+/// Returns random bytes as hexadecimal digits.
 pub(super) fn random<const BYTES: usize>() -> Result<String> {
     let mut random = [0_u8; BYTES];
     getrandom::fill(&mut random).map_err(|error| anyhow!("no random numbers: {error}"))?;
@@ -143,7 +143,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The tokens of a file: one by itself, or a name and a token on each line.
+/// Reads the tokens of a file: a token, or a name and a token, on each line.
 fn read(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
     let shown = file.display();
     let open = open(file).with_context(|| format!("the token file {shown}"))?;
@@ -151,7 +151,7 @@ fn read(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
     open.take(FILE_LIMIT + 1)
         .read_to_string(&mut text)
         .map_err(|_| anyhow!("the token file {shown} cannot be read as text"))?;
-    // What is cut off could be half of a token, which is easier to guess.
+    // A cut could leave half of a token, which is easier to guess.
     ensure!(
         text.len() as u64 <= FILE_LIMIT,
         "the token file {shown} is longer than {FILE_LIMIT} bytes, the most that is read"
@@ -185,7 +185,7 @@ fn read(file: &Path) -> Result<Vec<(TokenHash, Principal)>> {
     Ok(all)
 }
 
-/// Opens a file that is ours alone, and not what a link leads to.
+/// Opens a file that only this user can access, and follows no link.
 #[cfg(unix)]
 fn open(file: &Path) -> Result<File> {
     use std::{
@@ -230,7 +230,7 @@ fn principal_of(name: &str) -> Result<Principal> {
     Ok(Principal::new(name))
 }
 
-/// The hash of a token that can be used. Says what is wrong without repeating any of it.
+/// Returns the hash of a usable token. The error repeats nothing of the token.
 fn sum_of(token: &str) -> Result<TokenHash> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     ensure!(

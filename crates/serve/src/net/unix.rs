@@ -1,5 +1,6 @@
-//! A socket in the state directory, for tools of the same user on the same machine: lines as on stdin and
-//! stdout. The folder and the socket are the owner's alone, and whoever comes is looked at again.
+//! A socket in the state directory, for tools of the same user on the same machine: ACP lines as on stdin and
+//! stdout. Only the owner can access the folder and the socket, and the user of each connection is checked
+//! again.
 
 use std::{
     fs, io,
@@ -24,17 +25,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::private;
 
-/// How many tools may be connected; more are hung up on.
+/// How many tools may be connected; further connections are closed.
 const CONNECTIONS: usize = 1024;
 const LINE_LIMIT: usize = 16 * 1024 * 1024;
-/// Lines that may wait to be understood. Few, because a line may be large.
+/// Lines that may wait to be parsed. Few, because a line may be large.
 const WAITING_LINES: usize = 4;
 /// How long the last answers may take to be read.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const BUFFER: usize = 8 * 1024;
 const EXTENSION: &str = "sock";
 
-/// Where a socket is. Removed when dropped.
+/// The path of a socket, which is removed on drop.
 pub(super) struct SocketFile(PathBuf);
 
 impl SocketFile {
@@ -45,17 +46,17 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Whoever comes next sweeps what is left.
+        // If this fails, the next server removes the file.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Where the sockets of live processes are.
+/// Returns the folder with the sockets of running processes.
 pub(crate) fn folder(state_dir: &Path) -> PathBuf {
     state_dir.join("live")
 }
 
-/// Makes a socket for this process. Must be called on a runtime.
+/// Creates a socket for this process. Must be called on a runtime.
 pub(super) fn bind(state_dir: &Path) -> Result<(UnixListener, SocketFile)> {
     let folder = folder(state_dir);
     let path = folder.join(format!("{}.{EXTENSION}", std::process::id()));
@@ -66,16 +67,16 @@ fn bind_at(folder: &Path, path: PathBuf) -> Result<(UnixListener, SocketFile)> {
     private::make_folder(folder)?;
     own(folder)?;
     sweep(folder);
-    // Of a process that had our number and died.
+    // A leftover of a dead process with the same id.
     let _ = fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
     let place = SocketFile(path);
-    // The folder has kept others away until here.
+    // Until here, the folder's mode has kept others out.
     fs::set_permissions(place.path(), permissions(0o600))?;
     Ok((listener, place))
 }
 
-/// Serves whoever comes, until the end. The socket is removed by whoever holds the place.
+/// Serves clients until `ending`. The [`SocketFile`] removes the socket.
 pub(super) async fn serve(
     listener: UnixListener,
     hub: Hub,
@@ -121,12 +122,13 @@ async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     });
     let (reader, writer) = stream.into_split();
     let reader = BufReader::with_capacity(BUFFER, reader);
-    // A task of its own, which what is served waits for: the last answers are written before the end.
+    // Writing is a separate task that ends after the connection, so that the last answers are written.
     let mut writing = tokio::spawn(transport::write_pieces(queue, writer));
     let read = transport::read_lines_from(reader, LINE_LIMIT, lines);
     let read = async {
         let read = read.await;
-        // The input has ended. Who does not read either is not waited for, and what is served ends with the writer.
+        // The input has ended. A client that does not read either is not waited for: without the writer, the
+        // connection ends.
         if timeout(LAST_WORDS, &mut writing).await.is_err() {
             writing.abort();
         }
@@ -141,13 +143,13 @@ async fn client(stream: UnixStream, hub: Hub, config: AcpConfig) {
     }
 }
 
-/// Whether the other end is the same user.
+/// Returns whether the peer is the same user.
 fn is_own(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
 }
 
-/// Makes sure that nobody else can reach what is in a folder.
+/// Makes sure that only this user can access a folder.
 fn own(folder: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let meta = fs::symlink_metadata(folder)?;
@@ -167,7 +169,7 @@ fn permissions(mode: u32) -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(mode)
 }
 
-/// Removes the sockets that nobody listens at any more.
+/// Removes the sockets without a listener.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_is_its_owners_alone_and_goes_with_the_process() {
+    async fn socket_is_private_and_removed_on_drop() {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
         fs::create_dir(&folder).unwrap();
@@ -211,14 +213,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_tool_that_leaves_without_reading_is_not_waited_for() {
+    async fn client_that_disconnects_without_reading_is_not_waited_for() {
         use tokio::io::AsyncWriteExt;
         let dir = tempfile::tempdir().unwrap();
         let options = crate::ServeOptions::new(dir.path());
         let hub = crate::hub(harn_engines::ExploreAgent::new(), &options);
         let (near, mut far) = UnixStream::pair().unwrap();
         let served = tokio::spawn(client(near, hub, AcpConfig::default()));
-        // The answers to these are more than a socket takes.
+        // Their answers exceed the buffers of a socket.
         let request =
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
         let requests = format!("{request}\n").repeat(500);
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_listens_at_is_swept() {
+    async fn bind_removes_sockets_without_a_listener() {
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path());
         fs::create_dir(&folder).unwrap();
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_too_long_for_a_socket_is_said() {
+    async fn bind_error_names_a_socket_path_that_is_too_long() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(120));
         let error = format!("{:#}", bind(&deep).err().unwrap());

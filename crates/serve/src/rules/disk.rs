@@ -1,5 +1,5 @@
-//! Small text files as rules need them: plain files only, read whole or not at all, and known by a stamp so
-//! that one which has not changed is not read again.
+//! Reads and replaces the small text files of rules: plain files only, whole or not at all. A stamp avoids
+//! reading an unchanged file again.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,18 +13,18 @@ use harn_tools::FileStamp;
 use super::{now, unusable};
 use crate::private;
 
-/// A larger file is refused: nobody wrote it by hand.
+/// A larger file is rejected: no person wrote it by hand.
 pub(super) const LARGEST: u64 = 1024 * 1024;
-/// What to do about a link in the place of a file.
+/// What to do when the path is a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkPolicy {
-    /// Whoever named the file may have named a link.
+    /// The person who named the file may have named a link.
     Follow,
-    /// The file could be anywhere, so that somebody else decides what it says.
+    /// A link could lead to a file that somebody else controls.
     Refuse,
 }
 
-/// The stamp of a file; none where there is no file.
+/// Returns the stamp of a file; none if there is no file.
 pub(super) fn stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<FileStamp>> {
     let found = match links {
         LinkPolicy::Follow => fs::metadata(path),
@@ -37,7 +37,7 @@ pub(super) fn stamp(path: &Path, links: LinkPolicy) -> io::Result<Option<FileSta
     }
 }
 
-/// What a file says, and its stamp when it was read; none where there is no file.
+/// Reads a file and its stamp; none if there is no file.
 pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String, FileStamp)>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String,
     {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt;
-        // A pipe must not keep us waiting for a writer.
+        // Opening a pipe must not wait for a writer.
         let mut flags = OFlags::NONBLOCK;
         if links == LinkPolicy::Refuse {
             flags |= OFlags::NOFOLLOW;
@@ -65,7 +65,7 @@ pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String,
         return Err(io::Error::other("it is not a file"));
     }
     let mut text = String::new();
-    // One byte more than allowed is enough to know.
+    // One byte more than allowed shows that the file is too large.
     file.take(LARGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LARGEST {
         return Err(io::Error::other("it holds more than 1 MiB"));
@@ -73,17 +73,17 @@ pub(super) fn read(path: &Path, links: LinkPolicy) -> io::Result<Option<(String,
     Ok(Some((text, FileStamp::of(&found))))
 }
 
-/// A file as it was last read, and what was made of its text.
+/// A file as it was last read, with the value parsed from it.
 #[derive(Debug)]
 pub(super) struct KnownFile<T> {
     stamp: FileStamp,
-    /// Whether the stamp tells of every change.
+    /// Whether any later change changes the stamp.
     settled: bool,
     text: String,
     value: T,
 }
 
-/// What a file says now, made of its text by `parse` where that changed; none where there is no file.
+/// Returns the current value of a file, parsed again only if the text changed; none if there is no file.
 pub(super) fn look<'k, T>(
     known: &'k mut Option<KnownFile<T>>,
     path: &Path,
@@ -124,7 +124,7 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Opens or makes a file that only its owner can read.
+/// Opens or creates a file that only its owner can read.
 pub(super) fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
     let mut options = private::file();
     options.write(true).create(true).truncate(truncate);
@@ -137,16 +137,16 @@ pub(super) fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
     options.open(path)
 }
 
-/// Replaces a file as a whole, so that it survives a loss of power: a reader finds the old text or the new.
+/// Replaces a file atomically and durably: a reader finds the old text or the new one, also after a loss of power.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // Whoever writes holds the lock, so a fixed name is enough and a leftover is used again.
+    // The writer has the lock, so a fixed name is enough; a leftover file is reused.
     let temporary = path.with_extension("tmp");
     let written = private_file(&temporary, true).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });
     if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
-        // What is half written helps nobody; failing that, the next writer cuts it off.
+        // Remove the partial file; if that fails, the next writer truncates it.
         let _ = fs::remove_file(&temporary);
         return Err(error);
     }

@@ -1,4 +1,4 @@
-//! The file of grants.
+//! The file with the permanent grants of all workspaces.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use harn_policy::{GrantFile, PolicyError};
 
 use super::kept::{StateFile, StateFileFormat};
 
-/// Its name in the state directory.
+/// The file's name in the state directory.
 const FILE: &str = "grants.toml";
 
 #[derive(Debug)]
@@ -26,22 +26,21 @@ impl StateFileFormat for GrantFile {
 }
 
 impl GrantStore {
-    /// Those in a state directory. Touches nothing.
+    /// Uses the file in a state directory. Touches nothing.
     pub(crate) fn new(state_dir: &Path) -> Self {
         Self(StateFile::new(state_dir.join(FILE)))
     }
 
-    /// Where they are kept.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// All of them, with when they were given, the oldest first.
+    /// Returns all grants with their times, the oldest first.
     pub(crate) fn all(&self) -> Result<Vec<(Grant, Timestamp)>, PolicyError> {
         self.0.look(|file| file.grants.clone())
     }
 
-    /// Those of a workspace.
+    /// Returns the grants of a workspace.
     pub(super) fn of(&self, workspace: &Path) -> Result<Vec<Grant>, PolicyError> {
         let workspace = workspace.to_string_lossy();
         self.0.look(|file| {
@@ -50,19 +49,19 @@ impl GrantStore {
         })
     }
 
-    /// Keeps one; one that is there already stays as it is.
+    /// Stores a grant; an existing equal one stays as it is.
     pub(super) fn remember(&self, grant: &Grant, at: Timestamp) -> Result<(), PolicyError> {
         self.0.change(|file| {
-            // An id is short: two grants may have the same.
+            // Compare whole grants: ids are short, and two grants may have the same.
             if !file.grants.iter().any(|(other, _)| other == grant) {
                 file.grants.push((grant.clone(), at));
             }
         })
     }
 
-    /// Forgets those that are not to stay, and returns them.
+    /// Deletes the grants that match `gone`, and returns them.
     pub(crate) fn forget(&self, gone: impl Fn(&Grant) -> bool) -> Result<Vec<Grant>, PolicyError> {
-        // What is not there need not be locked, nor its folder made.
+        // Without a match, neither lock the file nor create its folder.
         if !self
             .0
             .look(|file| file.grants.iter().any(|(grant, _)| gone(grant)))?

@@ -1,5 +1,5 @@
-//! A small file of our own in the state directory: changed by one process at a time, replaced as a whole, read
-//! again when it changed.
+//! A small file in the state directory: one process at a time changes it, each write replaces it as a whole,
+//! and it is read again after a change.
 
 use std::{
     fs::{File, TryLockError},
@@ -17,16 +17,16 @@ use super::{
 };
 use crate::private;
 
-/// How long somebody else may take to change the file. A session waits for it, so not long.
+/// How long another process may take to change the file. Short, because a session waits for it.
 const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What such a file holds.
+/// The content of a state file.
 pub(crate) trait StateFileFormat: Clone + Default + PartialEq {
-    /// What to say when there is no room for more.
+    /// The error message when the file is full.
     const FULL: &'static str;
 
-    /// Reads it; an error names the file.
+    /// Parses the text; an error names the file.
     fn parse(origin: &str, text: &str) -> Result<Self, PolicyError>;
 
     fn text(&self) -> String;
@@ -39,7 +39,7 @@ pub(crate) struct StateFile<T> {
 }
 
 impl<T: StateFileFormat> StateFile<T> {
-    /// The file at a path. Touches nothing.
+    /// Uses the file at a path. Touches nothing.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -51,7 +51,7 @@ impl<T: StateFileFormat> StateFile<T> {
         &self.path
     }
 
-    /// Looks at what it says now.
+    /// Calls `see` with the current content.
     pub(crate) fn look<R>(&self, see: impl FnOnce(&T) -> R) -> Result<R, PolicyError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let file = disk::look(&mut known, &self.path, LinkPolicy::Refuse, |text| {
@@ -67,7 +67,7 @@ impl<T: StateFileFormat> StateFile<T> {
         T::parse(&place(&self.path), text).map_err(in_a_line)
     }
 
-    /// Changes the file as it is now, not as it was last seen.
+    /// Applies `change` to the current content on disk, not to the last one read.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> Result<R, PolicyError> {
         let _lock = self.lock()?;
         let read = disk::read(&self.path, LinkPolicy::Refuse);
@@ -86,9 +86,9 @@ impl<T: StateFileFormat> StateFile<T> {
         Ok(done)
     }
 
-    /// The lock goes with the file that is returned, and with the process.
+    /// Locks until the returned file is dropped or the process ends.
     fn lock(&self) -> Result<File, PolicyError> {
-        // The lock is on a file that stays: the other is replaced.
+        // The lock is on a separate file, because the other one is replaced.
         let path = self.path.with_extension("lock");
         if let Some(folder) = path.parent() {
             private::make_folder(folder).map_err(|error| unusable(folder, error))?;

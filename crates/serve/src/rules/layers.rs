@@ -1,5 +1,5 @@
-//! Policies in files: read when a call first needs them, kept until a file changes, put together so that a
-//! workspace's own can only take away.
+//! Policies in files: read when a call first needs them, cached until a file changes, and combined so that a
+//! workspace's policy can only restrict.
 
 use std::{
     collections::HashMap,
@@ -14,20 +14,20 @@ use super::{
     in_a_line, place, unusable,
 };
 
-/// The policy of a workspace, from its directory.
+/// The path of a workspace's policy, relative to its directory.
 pub(super) const OF_WORKSPACE: &str = ".harn/policy.toml";
 
-/// Workspaces whose rules are kept ready. One that is not is read again.
+/// The number of workspaces whose rules are cached. Others are read again.
 const MOST_KEPT: usize = 256;
 
-/// The layers of every workspace.
+/// The policies that apply to each workspace.
 #[derive(Debug)]
 pub(super) struct RuleLayers {
-    /// Of whoever made this program.
+    /// From the author of this program.
     own: Arc<ToolApprovalPolicy>,
-    /// Named on the command line: they have to be there.
+    /// Named on the command line; the files must exist.
     named: Vec<PathBuf>,
-    /// The person's own, where there is one.
+    /// The user's own policy file.
     user: Option<PathBuf>,
     kept: Mutex<RuleCache>,
 }
@@ -35,7 +35,7 @@ pub(super) struct RuleLayers {
 #[derive(Debug, Default)]
 struct RuleCache {
     files: HashMap<PathBuf, Option<KnownFile<Arc<ToolApprovalPolicy>>>>,
-    /// By workspace: of which policies it is made, and what came of them.
+    /// By workspace: the policies that apply, and the result of combining them.
     ready: HashMap<PathBuf, (Vec<Arc<ToolApprovalPolicy>>, Arc<Policy>)>,
 }
 
@@ -49,7 +49,7 @@ impl RuleLayers {
         }
     }
 
-    /// The rules for a session in this directory, as the files say now.
+    /// Returns the rules for a session in this directory, from the files as they are now.
     pub(super) fn policy(&self, workspace: &Path) -> Result<Arc<Policy>, PolicyError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut layers = vec![self.own.clone()];
@@ -69,8 +69,8 @@ impl RuleLayers {
     }
 }
 
-/// The person's own rules, where there are any. Their file may be a link, as those are that a program keeps
-/// for them; one that leads nowhere is not the same as no rules.
+/// Returns the user's own rules, if there are any. The file may be a link, because dotfile managers create
+/// links; a dangling link is an error, not an absence of rules.
 fn of_user(
     kept: &mut RuleCache,
     path: &Path,
@@ -82,14 +82,14 @@ fn of_user(
     Ok(found)
 }
 
-/// A file's rules, those without a name called by the file's.
+/// Names the rules without an id after their file.
 fn named_by(path: &Path, mut policy: ToolApprovalPolicy) -> ToolApprovalPolicy {
     let file = path.file_name().map_or(path, Path::new);
     name_rules(&place(file), &mut policy);
     policy
 }
 
-/// Gives rules without a name one that tells where they stand, as reasons and receipts show it.
+/// Gives rules without an id one that names their position, for reasons and receipts.
 fn name_rules(place: &str, policy: &mut ToolApprovalPolicy) {
     for (at, rule) in policy.rules.iter_mut().enumerate() {
         rule.id.get_or_insert_with(|| format!("{place}:{at}"));
@@ -100,7 +100,7 @@ fn name_rules(place: &str, policy: &mut ToolApprovalPolicy) {
 }
 
 impl RuleCache {
-    /// What a file says, made ready by `treat`; none where there is no file.
+    /// Returns the policy of a file, changed by `treat`; none if there is no file.
     fn file(
         &mut self,
         path: &Path,
@@ -133,7 +133,7 @@ impl RuleCache {
             Some((made_of, ready)) if same(made_of) => return Ok(ready.clone()),
             _ => {}
         }
-        // What says nothing need not be shown to anybody.
+        // Leave out empty policies, so that a displayed policy does not contain them.
         let said = layers.iter().filter(|layer| !says_nothing(layer));
         let whole = said.fold(ToolApprovalPolicy::default(), |whole, layer| {
             whole.and(ToolApprovalPolicy::clone(layer))
@@ -148,7 +148,7 @@ impl RuleCache {
     }
 }
 
-/// Whether a policy has no rules at all. That it only tightens makes no difference then.
+/// Returns whether a policy has no rules at all. `only_tightens` makes no difference then.
 fn says_nothing(policy: &ToolApprovalPolicy) -> bool {
     let nothing = ToolApprovalPolicy {
         only_tightens: policy.only_tightens,
@@ -157,7 +157,7 @@ fn says_nothing(policy: &ToolApprovalPolicy) -> bool {
     *policy == nothing
 }
 
-/// Reads a policy that must be there, to find out whether it can be used.
+/// Checks that a policy file exists and can be used.
 pub(super) fn check(path: &Path, links: LinkPolicy) -> Result<(), PolicyError> {
     match disk::read(path, links) {
         Ok(Some((text, _))) => parse(path, &text).map(drop),
@@ -167,7 +167,7 @@ pub(super) fn check(path: &Path, links: LinkPolicy) -> Result<(), PolicyError> {
     }
 }
 
-/// A policy out of a file's text; an error names the file and, as far as it can be told, the line.
+/// Parses a policy; an error names the file and, where it is known, the line.
 fn parse(path: &Path, text: &str) -> Result<ToolApprovalPolicy, PolicyError> {
     let policy = ToolApprovalPolicy::from_toml(&place(path), text).map_err(in_a_line)?;
     policy.compile().map_err(|error| {

@@ -1,7 +1,7 @@
-//! Rules and grants in files, behind the runtime's port for them, and how such files are kept.
+//! Rules and grants in files, which implement the runtime's `RuleBook`.
 //!
-//! Nothing is read before a call needs it. A file that cannot be used is an error that names it, so that
-//! nothing runs by rules nobody can read.
+//! No file is read before a call needs it. An unusable file is an error that names it, so that no call runs
+//! under rules that could not be read.
 
 mod disk;
 mod grants;
@@ -26,7 +26,7 @@ use crate::ServeOptions;
 
 pub(crate) use grants::GrantStore;
 
-/// The person's own policy, in their configuration directory.
+/// The user's own policy, in their configuration directory.
 const OF_USER: &str = "policy.toml";
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct FileRules {
 }
 
 impl FileRules {
-    /// The rules that options ask for. Touches nothing.
+    /// Uses the files that the options name. Touches nothing.
     pub(crate) fn new(options: &ServeOptions) -> Self {
         let user = options.config_dir.as_deref().map(of_user);
         Self {
@@ -69,33 +69,33 @@ impl RuleBook for FileRules {
     }
 }
 
-/// Where the policy of a person is whose configuration is in this directory.
+/// Returns the path of the user's policy in a configuration directory.
 pub(crate) fn of_user(config_dir: &Path) -> PathBuf {
     config_dir.join(OF_USER)
 }
 
-/// Where the policy of a workspace is.
+/// Returns the path of a workspace's policy.
 pub(crate) fn of_workspace(workspace: &Path) -> PathBuf {
     workspace.join(layers::OF_WORKSPACE)
 }
 
-/// Whether a file that somebody named, or keeps as their own, can be used as a policy.
+/// Checks that a file that the user named or owns is a usable policy. It may be a link.
 pub(crate) fn check_named(path: &Path) -> Result<(), PolicyError> {
     layers::check(path, LinkPolicy::Follow)
 }
 
-/// Whether the file of a workspace can be, which whoever made the workspace put there.
+/// Checks that a workspace's file is a usable policy. Others may have created it, so a link is rejected.
 pub(crate) fn check_found(path: &Path) -> Result<(), PolicyError> {
     layers::check(path, LinkPolicy::Refuse)
 }
 
-/// Places that no tool writes: what is decided there would decide about the tool.
+/// Returns the paths that no tool may write, because their content decides about tools.
 pub(crate) fn protected(options: &ServeOptions) -> Vec<PathBuf> {
     let mut places = vec![options.state_dir.clone()];
     places.extend(options.sessions_dir.clone());
     places.extend(options.config_dir.clone());
     places.extend(options.policy_files.iter().cloned());
-    // The files may be links; what they lead to decides.
+    // The files may be links; their targets are protected too.
     let user = options.config_dir.as_deref().map(of_user);
     let files = user.iter().chain(&options.policy_files);
     let targets = files.filter(|file| file.is_symlink());
@@ -114,7 +114,7 @@ fn unusable(path: &Path, why: impl Display) -> PolicyError {
     }
 }
 
-/// An error as one line. The parser's own shows the text in several, which does not go into a sentence.
+/// Returns an error as one line. The TOML parser's error has several lines, which does not fit into a sentence.
 fn in_a_line(error: PolicyError) -> PolicyError {
     let PolicyError::Syntax { origin, message } = error else {
         return error;

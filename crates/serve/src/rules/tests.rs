@@ -1,4 +1,4 @@
-//! Rules and grants as files: who may give, who may only take, what a change does and what a broken file does.
+//! Rules and grants as files: who may allow, who may only restrict, and the effect of a changed or broken file.
 
 use std::{fs, path::Path, thread};
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A person's machine: their configuration, their state, a workspace.
+/// A user's machine: their configuration, their state, a workspace.
 struct TestMachine {
     dir: TempDir,
 }
@@ -75,7 +75,7 @@ const USER: &str = "config/policy.toml";
 const WORKSPACE: &str = "work/.harn/policy.toml";
 
 #[test]
-fn without_files_only_the_mode_speaks_and_nothing_is_made() {
+fn without_files_only_the_mode_applies() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
@@ -84,7 +84,7 @@ fn without_files_only_the_mode_speaks_and_nothing_is_made() {
 }
 
 #[test]
-fn files_that_say_nothing_are_no_rules() {
+fn empty_files_add_no_rules() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let source = || {
@@ -102,7 +102,7 @@ fn files_that_say_nothing_are_no_rules() {
 }
 
 #[test]
-fn rules_without_a_name_are_called_by_their_file() {
+fn rules_without_an_id_are_named_after_their_file() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let reason = |tool: &str| {
@@ -128,7 +128,7 @@ fn rules_without_a_name_are_called_by_their_file() {
 }
 
 #[test]
-fn a_change_counts_from_the_next_call_on() {
+fn changed_file_applies_from_the_next_call() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     machine.put(USER, "auto_approve = [\"deploy\"]\n");
@@ -143,7 +143,7 @@ fn a_change_counts_from_the_next_call_on() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_made_again() {
+fn unchanged_files_are_not_compiled_again() {
     let machine = TestMachine::new();
     machine.put(USER, "auto_approve = [\"deploy\"]\n");
     machine.put(WORKSPACE, "auto_deny = [\"rm_*\"]\n");
@@ -159,7 +159,7 @@ fn what_has_not_changed_is_not_made_again() {
 }
 
 #[test]
-fn a_workspace_can_only_take_away() {
+fn workspace_policy_can_only_restrict() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     machine.put(WORKSPACE, "auto_approve = [\"deploy\"]\n");
@@ -167,7 +167,7 @@ fn a_workspace_can_only_take_away() {
     machine.put(USER, "auto_approve = [\"deploy\", \"publish\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
     assert_eq!(machine.decide(&rules, "publish"), PolicyAction::Ask);
-    // Nor by saying that it does more.
+    // A workspace cannot lift that restriction itself.
     machine.put(
         WORKSPACE,
         "only_tightens = false\nauto_approve = [\"other\"]\n",
@@ -181,7 +181,7 @@ fn a_workspace_can_only_take_away() {
 }
 
 #[test]
-fn named_files_and_the_programs_own_rules_count_as_well() {
+fn named_files_and_the_programs_own_rules_apply() {
     let machine = TestMachine::new();
     let named = machine.put("named.toml", "auto_approve = [\"deploy\"]\n");
     let own = ToolApprovalPolicy {
@@ -197,14 +197,14 @@ fn named_files_and_the_programs_own_rules_count_as_well() {
     assert_eq!(machine.decide(&rules, "drop_all"), PolicyAction::Deny);
     machine.put(USER, "require_approval = [\"deploy\"]\n");
     assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Ask);
-    // Whoever named it relies on it.
+    // The user relies on a file that they named.
     fs::remove_file(&named).unwrap();
     let error = machine.error(&rules);
     assert_eq!(error, format!("{}: it is gone", named.display()));
 }
 
 #[test]
-fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
+fn broken_file_error_names_the_line_until_it_is_repaired() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let table = [
@@ -232,7 +232,7 @@ fn a_broken_file_is_named_with_its_line_and_mended_by_a_better_one() {
 
 #[cfg(unix)]
 #[test]
-fn links_and_what_is_no_small_file_are_refused() {
+fn links_and_unusual_files_are_rejected() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let real = machine.put("elsewhere.toml", "auto_approve = [\"deploy\"]\n");
@@ -244,7 +244,7 @@ fn links_and_what_is_no_small_file_are_refused() {
         let file = machine.put(path, "");
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink(&real, &file).unwrap();
-        // A person may keep their own elsewhere; a workspace's must be in the workspace.
+        // A user's own file may be elsewhere; a workspace's must be in the workspace.
         if path == USER {
             assert_eq!(machine.decide(&rules, "deploy"), PolicyAction::Allow);
             let target = real.canonicalize().unwrap();
@@ -254,7 +254,7 @@ fn links_and_what_is_no_small_file_are_refused() {
             assert!(error.ends_with(refused), "{error}");
         }
         fs::remove_file(&file).unwrap();
-        // A link that leads nowhere is no missing file.
+        // A dangling link is not the same as a missing file.
         std::os::unix::fs::symlink("/nowhere", &file).unwrap();
         let error = machine.error(&rules);
         assert!(error.ends_with(nowhere), "{error}");
@@ -279,7 +279,7 @@ fn links_and_what_is_no_small_file_are_refused() {
         assert!(error.ends_with("it is not a file"), "{error}");
         fs::remove_file(&file).unwrap();
     }
-    // Whoever names a file may name a link.
+    // A file that the user names may be a link.
     let link = machine.at("link.toml");
     std::os::unix::fs::symlink(&real, &link).unwrap();
     assert!(check_named(&link).is_ok());
@@ -296,12 +296,12 @@ fn grant(workspace: &Path, words: &[&str]) -> Grant {
         kind: None,
         subject: GrantSubject::Argv(argv),
     };
-    // Names it by what it says.
+    // Computes the id from the content.
     harn_policy::with_effect(&grant, GrantEffect::Allow)
 }
 
 #[test]
-fn grants_are_kept_for_their_workspace_and_forgotten_by_name() {
+fn grants_are_stored_by_workspace_and_revoked_by_id() {
     let machine = TestMachine::new();
     let work = machine.at("work");
     let (one, other) = (grant(&work, &["make"]), grant(Path::new("/x"), &["make"]));
@@ -328,7 +328,7 @@ fn grants_are_kept_for_their_workspace_and_forgotten_by_name() {
 }
 
 #[test]
-fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
+fn unreadable_grants_file_is_not_changed() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let file = machine.put("state/grants.toml", "[[grant]]\nnonsense\n");
@@ -348,9 +348,9 @@ fn a_file_of_grants_that_cannot_be_read_is_left_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_an_error() {
+fn failed_write_of_a_grant_is_an_error() {
     let machine = TestMachine::new();
-    // A file where the folder should be: nobody may write there, whoever they are.
+    // A file where the folder should be: not even root can write there.
     let rules = FileRules::new(&ServeOptions::new(machine.put("blocked", "")));
     let error = rules.remember(&grant(&machine.at("work"), &["make"]), 1);
     assert!(error.unwrap_err().to_string().contains("blocked"));
@@ -361,7 +361,7 @@ fn what_cannot_be_kept_is_an_error() {
     assert!(!machine.at("state/grants.toml").exists());
 }
 
-/// Tries again where another was in the way for too long, as on a slow disk.
+/// Retries while another process has the lock, as on a slow disk.
 fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
     loop {
         match act() {
@@ -372,7 +372,7 @@ fn insist<T>(act: impl Fn() -> Result<T, PolicyError>) -> T {
 }
 
 #[test]
-fn who_holds_the_file_for_long_is_not_waited_for() {
+fn lock_that_another_process_holds_is_an_error() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let file = machine.put("state/grants.lock", "");
@@ -386,7 +386,7 @@ fn who_holds_the_file_for_long_is_not_waited_for() {
 }
 
 #[test]
-fn two_grants_of_one_id_are_both_kept() {
+fn two_grants_with_one_id_are_both_stored() {
     let machine = TestMachine::new();
     let rules = machine.rules();
     let work = machine.at("work");
@@ -403,13 +403,13 @@ fn two_grants_of_one_id_are_both_kept() {
 }
 
 #[test]
-fn two_at_once_lose_nothing() {
+fn concurrent_changes_lose_no_grant() {
     const EACH: usize = 10;
     let machine = TestMachine::new();
     let work = machine.at("work");
     thread::scope(|scope| {
         for who in ["a", "b", "c", "d"] {
-            // A book of its own, as another process has.
+            // Its own `FileRules`, as another process has.
             let (rules, work) = (machine.rules(), &work);
             scope.spawn(move || {
                 for n in 0..EACH {
@@ -427,7 +427,7 @@ fn two_at_once_lose_nothing() {
 }
 
 #[test]
-fn what_decides_about_tools_is_out_of_their_reach() {
+fn files_that_decide_about_tools_are_protected() {
     let machine = TestMachine::new();
     let options = ServeOptions {
         policy_files: vec![machine.at("named.toml")],

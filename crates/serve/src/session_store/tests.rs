@@ -1,4 +1,4 @@
-//! Sessions apart from the state directory: what is made, when, and what is refused.
+//! Sessions outside of the state directory: which files the store creates, when, and which paths it rejects.
 
 #![cfg(unix)]
 
@@ -40,7 +40,7 @@ fn refused<T>(done: Result<T, JournalError>) -> String {
 }
 
 #[test]
-fn the_first_session_makes_the_folder_and_hides_it_from_version_control() {
+fn first_session_creates_the_folder_and_its_gitignore() {
     let dir = TempDir::new().unwrap();
     let (options, SessionStorage { store, believed }) = kept(&dir);
     let root = dir.path().join("work/.harness");
@@ -65,7 +65,7 @@ fn the_first_session_makes_the_folder_and_hides_it_from_version_control() {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap();
     assert_eq!(ignored, "*\n");
 
-    // Somebody who wants sessions in version control takes it away, for good.
+    // A user who wants sessions in version control deletes the file, and it stays deleted.
     fs::remove_file(root.join(".gitignore")).unwrap();
     drop(store.create(meta("s2")).unwrap());
     assert!(!root.join(".gitignore").exists());
@@ -73,7 +73,7 @@ fn the_first_session_makes_the_folder_and_hides_it_from_version_control() {
 }
 
 #[test]
-fn a_folder_that_is_a_link_or_none_is_refused_before_anything_is_read() {
+fn store_rejects_a_link_or_file_in_place_of_a_folder() {
     for broken in [".harness", ".harness/threads"] {
         for link in [true, false] {
             let dir = TempDir::new().unwrap();
@@ -110,7 +110,7 @@ fn a_folder_that_is_a_link_or_none_is_refused_before_anything_is_read() {
 }
 
 #[test]
-fn a_slash_behind_a_link_does_not_hide_it() {
+fn trailing_slash_does_not_hide_a_link() {
     let dir = TempDir::new().unwrap();
     let (mut options, _) = kept(&dir);
     symlink(dir.path(), dir.path().join("work/.harness")).unwrap();
@@ -122,13 +122,13 @@ fn a_slash_behind_a_link_does_not_hide_it() {
 }
 
 #[test]
-fn a_link_in_a_session_leads_nowhere() {
+fn store_follows_no_link_in_a_session() {
     for name in ["events.jsonl", "meta.json", "meta.tmp", "files", ""] {
         let dir = TempDir::new().unwrap();
         let (_, SessionStorage { store, .. }) = kept(&dir);
         drop(store.create(meta("s1")).unwrap());
         let folder = dir.path().join("work/.harness/threads/s1");
-        // One line without an end: what follows a torn line would be cut off.
+        // No newline at the end: opening a journal cuts off a torn last line.
         let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         let place = folder.join(name);
@@ -157,7 +157,7 @@ fn a_link_in_a_session_leads_nowhere() {
 }
 
 #[test]
-fn the_state_directory_by_another_name_is_believed() {
+fn state_directory_under_another_name_is_trusted() {
     let dir = TempDir::new().unwrap();
     let state = dir.path().join("state");
     let named = |sessions: PathBuf| {

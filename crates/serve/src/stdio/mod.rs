@@ -1,5 +1,5 @@
-//! One client on stdin and stdout, from the first line to the end of the process: what each front-end needs
-//! for it. How lines come and go, and how it ends, is the same for all of them and in `pipes`.
+//! Serves one client on stdin and stdout until the process ends, over ACP or threads. The part that all
+//! front-ends share, lines in and out and the end, is in `pipes`.
 
 mod pipes;
 mod stdout;
@@ -21,23 +21,23 @@ use crate::{
 #[cfg(feature = "threads")]
 pub use threads::{threads_stdio, threads_stdio_with};
 
-/// Serves an agent over ACP on stdin and stdout, with sessions in [`default_state_dir`] and the person's
-/// own rules from [`default_config_dir`].
+/// Serves an agent over ACP on stdin and stdout, with sessions in [`default_state_dir`] and the user's rules
+/// from [`default_config_dir`].
 ///
-/// Returns when the client closes stdin or a signal asks for the end. By then every turn has been
-/// cancelled and settled and every child process ended, all within a second. From the call on, whatever
-/// prints to stdout prints to stderr. Starts a runtime of its own: not to be called from async code.
+/// Returns when the client closes stdin or a signal requests the end. By then every turn has been cancelled and
+/// settled and every child process has ended, all within a second. From the call on, everything that prints to
+/// stdout prints to stderr. Starts its own runtime: do not call it from async code.
 pub fn acp_stdio(agent: impl Agent) -> Result<()> {
     acp_stdio_with(Arc::new(agent), usual()?)
 }
 
-/// The same, with options.
+/// Serves as [`acp_stdio`] does, with options.
 pub fn acp_stdio_with(agent: Arc<dyn Agent>, options: ServeOptions) -> Result<()> {
     acp(agent, options, None)
 }
 
-/// The same, and to whoever else comes with a token, as [`listen`](crate::listen) does. It ends for all of them
-/// when the client on stdin leaves.
+/// Serves as [`acp_stdio_with`] does, and also clients with a token, as [`listen`](crate::listen) does. It ends
+/// for all of them when the client on stdin disconnects.
 #[cfg(feature = "port")]
 pub fn acp_stdio_and_listen(
     agent: Arc<dyn Agent>,
@@ -47,7 +47,7 @@ pub fn acp_stdio_and_listen(
     acp(agent, options, Some(listen))
 }
 
-/// Hosts of ACP kill an agent that is still there a second after the end of input.
+/// ACP hosts kill an agent that still runs a second after the end of input.
 const PROMPT_END: EndDeadlines = EndDeadlines {
     last_answers: harn_acp::LAST_ANSWERS,
     last_words: LAST_WORDS,
@@ -63,14 +63,14 @@ fn acp(agent: Arc<dyn Agent>, options: ServeOptions, listen: Option<ListenOption
     let pipes = StdioServer::open(agent, options, listen)?;
     pipes.serve::<_, OutgoingPiece, _>(PROMPT_END, |hub, incoming, outgoing| async {
         match harn_acp::serve_connection(hub, config, incoming, outgoing).await {
-            // Whom nobody listens to any more is done.
+            // A client that disconnects is a normal end.
             Ok(()) | Err(ConnectionError::Disconnected(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     })
 }
 
-/// What is chosen where nobody chooses.
+/// Returns the options of a program that chooses none.
 fn usual() -> Result<ServeOptions> {
     Ok(ServeOptions {
         config_dir: default_config_dir(),

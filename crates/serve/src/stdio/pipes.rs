@@ -1,8 +1,8 @@
-//! Lines in on stdin and bytes out on stdout, whichever front-end they are for, and the end of the process
-//! when either is over or a signal says so.
+//! Reads lines from stdin and writes bytes to stdout for any front-end, and ends the process when either closes
+//! or a signal arrives.
 //!
-//! Reading and writing have threads of their own: a read of stdin cannot be called off, and a client
-//! that does not read must not keep us from ending.
+//! Reading and writing have their own threads: a read of stdin cannot be cancelled, and a client that does not
+//! read must not delay the end.
 
 use std::{future::Future, io, sync::Arc, thread, time::Duration};
 
@@ -26,23 +26,23 @@ use crate::{
     workshop::{ServerRuntime, waiting_room},
 };
 
-/// Lines that may wait to be understood. Few, because a line may be large.
+/// Lines that may wait to be parsed. Few, because a line may be large.
 const WAITING_LINES: usize = 4;
-/// How long the last lines may take to be understood.
+/// How long the last lines may take to be parsed.
 const LAST_LINES: Duration = Duration::from_millis(100);
-/// How long the last bytes may take to reach a client that is not reading.
+/// How long the last bytes may take to reach a client that does not read.
 pub(super) const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// How long the end may take once the input has ended.
 #[derive(Clone, Copy)]
 pub(super) struct EndDeadlines {
-    /// For the connection, to answer what it was asked before.
+    /// For the connection, to answer earlier requests.
     pub(super) last_answers: Duration,
-    /// For the last bytes, to reach a client that is slow to read.
+    /// For the last bytes, to reach a slow client.
     pub(super) last_words: Duration,
 }
 
-/// An agent that is ready to be served, and a stdout that nobody else prints to.
+/// An agent that is ready to be served, and a stdout that no other code prints to.
 pub(super) struct StdioServer {
     workshop: ServerRuntime,
     options: ServeOptions,
@@ -67,8 +67,8 @@ impl StdioServer {
         })
     }
 
-    /// Serves the client with `connect`, which ends when its input does, until the end. What it has not
-    /// answered by then may take as long as `deadlines` allows.
+    /// Serves the client with `connect`, which returns when the input ends. Answers that are still missing then
+    /// may take as long as `deadlines` allows.
     pub(super) fn serve<T, P, F>(
         self,
         deadlines: EndDeadlines,
@@ -105,9 +105,9 @@ impl StdioServer {
             let outcome = tokio::select! {
                 served = &mut connection => served.context("the connection panicked").flatten(),
                 _ = signals.next() => Ok(()),
-                // The client does not listen any more.
+                // The client no longer reads.
                 _ = &mut output_ends => Ok(()),
-                // Heard here as well, in case the workers are too busy to hear it.
+                // Also watched here, in case the workers are too busy to notice.
                 _ = &mut input_ends => {
                     last_words = deadlines.last_words;
                     tokio::select! {
@@ -129,7 +129,7 @@ impl StdioServer {
             workshop.close().await;
             connection.abort();
             if !output_ends.is_terminated() {
-                // Either it is done or nobody reads; both are the end.
+                // It is finished, or the client does not read; both are the end.
                 let _ = timeout(last_words, output_ends).await;
             }
             outcome
@@ -137,8 +137,8 @@ impl StdioServer {
     }
 }
 
-/// What becomes of a connection when nothing more is asked of it; nothing where that takes too long, or where
-/// the workers are too busy to get to it.
+/// Waits for the result of a connection without further input. Returns none if that takes too long, or if the
+/// workers are too busy to run it.
 async fn last<T>(
     workshop: &ServerRuntime,
     connection: &mut JoinHandle<T>,
@@ -166,7 +166,7 @@ fn write<P: Parcel>(queue: OutgoingReceiver<P>, stdout: impl io::Write) {
     }
 }
 
-/// Resolves when the work is done, or has panicked.
+/// Runs `work` on a thread. The receiver resolves when the work ends or panics.
 fn on_a_thread(
     name: &str,
     work: impl FnOnce() + Send + 'static,

@@ -1,4 +1,4 @@
-//! Threads and turns on stdin and stdout.
+//! The threads protocol on stdin and stdout.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{ServeOptions, session_store};
 
-/// Serves an agent as threads and turns on stdin and stdout: JSON-RPC, a line a message. Threads work in the
-/// current directory and are kept in its folder `.harness`, which the first of them makes; the person's own
-/// rules are those of [`default_config_dir`](crate::default_config_dir), and what they answered for good is in [`default_state_dir`](crate::default_state_dir).
+/// Serves an agent over the threads protocol on stdin and stdout: JSON-RPC, one message per line. Threads work
+/// in the current directory and are stored in its folder `.harness`, which the first thread creates. The user's
+/// rules are in [`default_config_dir`](crate::default_config_dir), their permanent grants in
+/// [`default_state_dir`](crate::default_state_dir).
 ///
 /// ```no_run
 /// # use harn_serve::{Agent, AgentError, StopReason, TurnContext, async_trait};
@@ -31,14 +32,14 @@ use crate::{ServeOptions, session_store};
 /// }
 /// ```
 ///
-/// Starts and ends as [`acp_stdio`](crate::acp_stdio) does, but that what was asked before stdin was closed is answered first, for
-/// at most five seconds.
+/// Starts and ends as [`acp_stdio`](crate::acp_stdio) does, except that requests from before the end of stdin
+/// are answered first, for at most five seconds.
 pub fn threads_stdio(agent: impl Agent) -> Result<()> {
     threads_stdio_with(Arc::new(agent), usual()?)
 }
 
-/// The same, with options: threads work in [`ServeOptions::directory`], and are kept in its folder `.harness` unless
-/// [`ServeOptions::sessions_dir`] says otherwise.
+/// Serves as [`threads_stdio`] does, with options: threads work in [`ServeOptions::directory`], and are stored
+/// in its folder `.harness` unless [`ServeOptions::sessions_dir`] is set.
 pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: ServeOptions) -> Result<()> {
     let directory = options.work_dir()?;
     let own = || directory.join(session_store::OF_WORKSPACE);
@@ -51,13 +52,13 @@ pub fn threads_stdio_with(agent: Arc<dyn Agent>, mut options: ServeOptions) -> R
     outside_of_async("threads_stdio")?;
     let pipes = StdioServer::open(agent, options, None)?;
     pipes.serve::<IncomingLine, _, _>(PATIENT_END, |hub, incoming, outgoing| async {
-        // Whom nobody listens to any more is done.
+        // A client that disconnects is a normal end.
         let _ = harn_threads::serve_connection(hub, config, incoming, outgoing).await;
         Ok(())
     })
 }
 
-/// Requests are piped in, and the pipe closed behind them: the end of it is no reason to leave one unanswered.
+/// A script pipes requests in and closes the pipe; each of them still needs its answer.
 const PATIENT_END: EndDeadlines = EndDeadlines {
     last_answers: Duration::from_secs(5),
     last_words: Duration::from_secs(5),

@@ -1,4 +1,4 @@
-//! The command line as a person meets it.
+//! The command line as a user sees it.
 
 use std::process::{Command, Output};
 
@@ -21,11 +21,13 @@ fn stderr(output: &Output) -> String {
 
 #[cfg(feature = "terminal")]
 #[test]
-fn the_help_of_run_says_when_a_line_reaches_the_agent() {
+fn help_of_run_explains_when_a_line_reaches_the_agent() {
     let help = stdout(&harn_serve(&["run", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        help.contains("Once the agent says that it waits, as it does for /watch, each line you type is sent to it"),
+        help.contains(
+            "Once the agent waits for more, as it does for /watch, each line you type is sent to it"
+        ),
         "{help}"
     );
 }
@@ -50,7 +52,7 @@ fn help_names_every_command() {
         let help = stdout(&harn_serve(&[command, "--help"]));
         assert!(help.contains("--sessions-dir"), "{command}");
     }
-    // What decides about sessions is nowhere else.
+    // Commands that do not read sessions have no such flag.
     for command in ["grants", "trust", "attach"] {
         let help = stdout(&harn_serve(&[command, "--help"]));
         assert!(!help.contains("--sessions-dir"), "{command}");
@@ -65,7 +67,7 @@ fn help_names_every_command() {
 
 #[cfg(feature = "terminal")]
 #[test]
-fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
+fn invalid_command_line_is_rejected_with_a_reason() {
     let table: [(&[&str], &str); 15] = [
         (
             &["acp", "--engine", "llm"],
@@ -130,7 +132,7 @@ fn a_command_line_that_makes_no_sense_is_refused_with_a_reason() {
 
 #[cfg(feature = "terminal")]
 #[test]
-fn a_timeout_that_is_none_is_refused() {
+fn invalid_timeout_variable_is_rejected() {
     for command in [&["acp"][..], &["serve"], &["run", "hello"]] {
         for wrong in ["0", "soon"] {
             let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
@@ -151,7 +153,7 @@ fn a_timeout_that_is_none_is_refused() {
 /// avante.nvim starts agents with `PATH` and nothing else.
 #[cfg(unix)]
 #[test]
-fn without_home_the_user_database_says_where_sessions_are() {
+fn without_home_the_user_database_gives_the_state_directory() {
     let list = |vars: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
         let command = command.args(["sessions", "list"]).env_clear();
@@ -159,7 +161,7 @@ fn without_home_the_user_database_says_where_sessions_are() {
     };
     let output = list(&[("PATH", "/usr/bin:/bin")]);
     assert!(output.status.success(), "{}", stderr(&output));
-    // A home that cannot be meant is an error, which says what to set.
+    // A relative `HOME` is an error that names the settings to change.
     let output = list(&[("HOME", "nowhere")]);
     assert!(!output.status.success());
     for word in ["HOME", "XDG_STATE_HOME", "--state-dir"] {
@@ -168,7 +170,7 @@ fn without_home_the_user_database_says_where_sessions_are() {
 }
 
 #[test]
-fn a_wrong_scenario_is_refused_with_its_place() {
+fn wrong_scenario_is_rejected_with_its_position() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("wrong.yaml");
     std::fs::write(&file, "name: wrong\nturns: 5\n").unwrap();
@@ -180,7 +182,7 @@ fn a_wrong_scenario_is_refused_with_its_place() {
 
 #[cfg(feature = "terminal")]
 #[test]
-fn a_wrong_policy_is_refused_with_its_place() {
+fn wrong_policy_is_rejected_with_its_position() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("wrong.toml");
     std::fs::write(&file, "auto_deny = []\nrules = 5\n").unwrap();
@@ -195,7 +197,7 @@ fn a_wrong_policy_is_refused_with_its_place() {
     }
 }
 
-/// A state directory with one session in it.
+/// Returns a state directory with one session.
 fn state_with_a_session() -> TempDir {
     let state = TempDir::new().unwrap();
     let events = include_str!("transcript.jsonl").lines();
@@ -231,7 +233,8 @@ fn add_session(state: &TempDir, id: &str, directory: &str, events: Vec<AgentEven
     log.append(&events).unwrap();
 }
 
-/// Sessions whose ids are given, the first changed last. Those that end in `-empty` have no prompt.
+/// Returns a state directory with these sessions, the most recently changed first. Ids that end in `-empty`
+/// have no prompt.
 fn state_with_sessions(ids: &[(&str, &str)]) -> TempDir {
     let state = TempDir::new().unwrap();
     let prompt = include_str!("transcript.jsonl").lines().next().unwrap();
@@ -257,7 +260,7 @@ fn sessions(state: &TempDir, args: &[&str]) -> Output {
     harn_serve(&[&["sessions", "--state-dir", dir], args].concat())
 }
 
-/// The ids that a list shows, in its order.
+/// Returns the ids in a list, in its order.
 fn listed(output: &Output) -> Vec<String> {
     let rows = stdout(output);
     let first = |row: &str| row.split_whitespace().next().unwrap().to_owned();
@@ -296,14 +299,14 @@ fn a_list_leaves_out_archived_sessions() {
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json[0]["archived"], true);
     assert_eq!(json[1].get("archived"), None);
-    // It can still be shown by its id; `last` is the last of those that are listed.
+    // It can still be shown by its id; `last` is the last one in the list.
     assert!(sessions(&state, &["show", "a"]).status.success());
     let shown = sessions(&state, &["delete", "last"]);
     assert_eq!(stdout(&shown), "deleted b\n");
 }
 
 #[test]
-fn a_list_may_be_of_a_directory_short_and_for_programs() {
+fn list_filters_by_directory_limits_and_prints_json() {
     let here = TempDir::new().unwrap();
     let link = here.path().join("link");
     std::fs::create_dir(here.path().join("real")).unwrap();
@@ -340,7 +343,7 @@ fn a_list_may_be_of_a_directory_short_and_for_programs() {
 }
 
 #[test]
-fn a_session_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+fn session_is_found_by_a_prefix_of_its_id_or_last() {
     let state = state_with_sessions(&[
         ("x-empty", "/w"),
         ("ses_ab1", "/w"),
@@ -426,7 +429,7 @@ fn sessions_are_listed_shown_and_deleted() {
 }
 
 #[test]
-fn a_damaged_session_is_told_beside_the_list() {
+fn damaged_session_is_reported_beside_the_list() {
     let state = state_with_a_session();
     let dir = state.path().to_str().unwrap();
     let damaged = state.path().join("threads/s2");
@@ -474,7 +477,7 @@ fn a_session_that_is_open_elsewhere_is_not_deleted() {
 }
 
 #[test]
-fn the_doctor_says_what_is_there() {
+fn doctor_reports_version_state_and_sessions() {
     let state = state_with_a_session();
     let dir = state.path().to_str().unwrap();
     let report = harn_serve(&["doctor", "--state-dir", dir]);
@@ -508,7 +511,7 @@ fn the_doctor_finds_a_damaged_session() {
 }
 
 #[test]
-fn the_doctor_finds_a_state_dir_that_cannot_be() {
+fn the_doctor_finds_an_impossible_state_dir() {
     let state = TempDir::new().unwrap();
     let file = state.path().join("file");
     std::fs::write(&file, "").unwrap();
@@ -523,7 +526,7 @@ fn the_doctor_finds_a_state_dir_that_cannot_be() {
 
 #[cfg(feature = "terminal")]
 #[test]
-fn a_log_file_gets_what_stderr_does_not() {
+fn log_file_receives_what_stderr_does_not() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("log");
     let output = harn_serve(&[

@@ -1,4 +1,4 @@
-//! The end of the process: prompt, quiet, and with nothing left behind.
+//! The end of the process: fast, silent, and without leftover child processes.
 
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// An agent whose child runs, and the child.
+/// Starts an agent with a running child process; returns both.
 fn with_a_running_child(state: &TempDir, work: &TempDir) -> (Agent, Pid) {
     let state = state.path().to_str().unwrap();
     let mut agent = Agent::harn_serve(&["acp", "--state-dir", state]);
@@ -35,7 +35,7 @@ fn read_pid(file: &Path) -> Pid {
 }
 
 fn is_alive(pid: Pid) -> bool {
-    // What was killed and has not been waited for by its new parent is still there as a zombie.
+    // A killed process that its new parent has not waited for still exists as a zombie.
     let zombie =
         fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).is_ok_and(|stat| {
             stat.rsplit(") ")
@@ -56,7 +56,7 @@ fn assert_gone(pid: Pid) {
 }
 
 #[test]
-fn the_end_of_input_ends_everything() {
+fn end_of_input_ends_the_process_and_its_children() {
     let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (mut agent, child) = with_a_running_child(&state, &work);
     agent.close_stdin();
@@ -65,7 +65,7 @@ fn the_end_of_input_ends_everything() {
 }
 
 #[test]
-fn signals_end_everything() {
+fn signals_end_the_process_and_its_children() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let (mut agent, child) = with_a_running_child(&state, &work);
@@ -101,10 +101,10 @@ fn a_turn_cut_by_the_end_of_input_is_settled() {
 }
 
 #[test]
-fn a_client_that_does_not_read_does_not_keep_us() {
+fn client_that_does_not_read_does_not_delay_the_end() {
     let dir = TempDir::new().unwrap();
     let scenario = dir.path().join("flood.yaml");
-    // Far more than a pipe and all queues hold.
+    // Far more than a pipe and all queues can store.
     let flood = "repeat: {times: 1000000, steps: [{say: a line of forty characters or about}]}";
     let text = format!("name: flood\nturns:\n  - steps:\n      - {flood}\n");
     fs::write(&scenario, text).unwrap();
@@ -113,7 +113,7 @@ fn a_client_that_does_not_read_does_not_keep_us() {
     let mut agent = Agent::harn_serve(&["acp", "--engine", &engine, "--state-dir", state]);
     let session = agent.open(dir.path());
     agent.prompt(&session, "go");
-    // Nothing is read from here on. The journal shows when the turn is well under way.
+    // The test stops reading here. The size of the journal shows when the turn is well under way.
     let folder = dir.path().join("threads").join(&session);
     let journal = folder.join("events.jsonl");
     while fs::metadata(&journal).unwrap().len() < 4_000_000 {
@@ -123,7 +123,7 @@ fn a_client_that_does_not_read_does_not_keep_us() {
     assert_eq!(agent.exit().code(), Some(0));
 }
 
-/// What is piped in is answered, although the pipe is closed behind it; a prompt is cancelled.
+/// Requests from a pipe are answered although the pipe is closed; only a prompt is cancelled.
 #[test]
 fn requests_that_need_no_turn_are_answered_at_the_end_of_input() {
     let (state, work) = (TempDir::new().unwrap(), TempDir::new().unwrap());

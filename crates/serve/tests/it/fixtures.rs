@@ -1,4 +1,4 @@
-//! `harn-serve fixtures` and `harn-serve schema`, as a host author meets them.
+//! `harn-serve fixtures` and `harn-serve schema`, as an author of a host uses them.
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ fn repository(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// The names of the fixtures' files, sorted.
+/// Returns the file names of the fixtures, sorted.
 fn fixtures() -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(repository("fixtures/acp"))
         .unwrap()
@@ -77,12 +77,12 @@ fn fixtures_are_listed_and_shown() {
     assert!(said.contains("did you mean `permission-allowed`"), "{said}");
 }
 
-/// Clients that misbehave are part of some conversations; the agent never does.
+/// Some conversations include misbehaving clients; the agent never misbehaves.
 #[test]
 fn the_agent_breaks_no_rule_in_any_fixture() {
     let folder = repository("fixtures/acp");
     let mut recordings = fixtures();
-    // It has copies of single messages and is none itself.
+    // It contains copies of single messages and is no recording.
     recordings.retain(|file| file != "session_update_extensions.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
     let verified = command
@@ -190,7 +190,7 @@ fn the_agent_breaks_no_rule_in_any_fixture() {
     assert_eq!(verified.status.code(), Some(1));
 }
 
-/// Runs verify on a text; answers the exit code and what was printed.
+/// Runs verify on a text; returns the exit code and the output.
 fn verify(text: &[u8], args: &[&str]) -> (i32, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["fixtures", "verify", "-"])
@@ -207,7 +207,7 @@ fn verify(text: &[u8], args: &[&str]) -> (i32, String) {
 const LOST: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}}}"#;
 
 #[test]
-fn findings_say_where_and_what() {
+fn findings_name_the_line_and_the_rule() {
     let (code, said) = verify(format!("\n{LOST}\r\n").as_bytes(), &[]);
     assert_eq!(code, 1);
     assert_eq!(
@@ -266,9 +266,9 @@ fn files_that_cannot_be_read_do_not_hide_the_others() {
     assert!(stdout(&verified).starts_with(paths[1]));
 }
 
-/// A pinned message stands for itself: only its shape can be wrong.
+/// A pinned message is checked alone: only its shape can be wrong.
 #[test]
-fn a_json_file_holds_messages_by_themselves() {
+fn messages_in_a_json_file_are_checked_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("one.json");
     let message: serde_json::Value = serde_json::from_str(LOST).unwrap();
@@ -287,7 +287,7 @@ fn a_json_file_holds_messages_by_themselves() {
     assert!(check(wrong).contains("/one.json:1: wrong-shape: `params/update/status`"));
 }
 
-/// The messages of a transcript that went to one of these, as `tee` would have recorded them.
+/// Returns the messages of a transcript to these sides, as `tee` would have recorded them.
 fn bare(file: &str, sides: &[&str]) -> String {
     let text = fs::read_to_string(repository("fixtures/acp").join(file)).unwrap();
     let entries = text
@@ -301,7 +301,7 @@ fn bare(file: &str, sides: &[&str]) -> String {
 }
 
 #[test]
-fn bare_messages_of_both_sides_are_understood() {
+fn bare_messages_of_both_sides_are_verified() {
     for file in [
         "turn",
         "permission-allowed",
@@ -320,7 +320,7 @@ fn bare_messages_of_both_sides_are_understood() {
 #[test]
 fn bare_messages_of_the_agent_break_no_rule() {
     for file in fixtures().iter().filter(|file| file.ends_with(".jsonl")) {
-        // A replay starts the event ids anew. Only the client's own messages show that it asked for one.
+        // A replay restarts the event ids. Only the client's own messages show that it requested one.
         let text = fs::read_to_string(repository("fixtures/acp").join(file)).unwrap();
         let replays = text.contains(r#""method":"session/load""#);
         let sides: &[&str] = if replays {

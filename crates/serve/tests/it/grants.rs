@@ -1,4 +1,4 @@
-//! `harn-serve grants` over the binary, and what it does to the file.
+//! `harn-serve grants` with the binary, and its effect on the file.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn grant(effect: GrantEffect, workspace: &str, tool: &str, subject: GrantSubject
         kind: None,
         subject,
     };
-    // Names it by what it says.
+    // Computes the id from the content.
     with_effect(&grant, effect)
 }
 
@@ -83,7 +83,7 @@ fn stdout(output: &Output) -> String {
 }
 
 #[test]
-fn a_person_can_read_them() {
+fn list_prints_grants_as_text() {
     let state = State::new();
     let list = stdout(&state.run(&["list", "--all"]));
     let ids = list.lines().step_by(3);
@@ -112,7 +112,7 @@ fn a_person_can_read_them() {
 }
 
 #[test]
-fn a_program_can_read_them() {
+fn list_prints_grants_as_json() {
     let state = State::new();
     let list = stdout(&state.run(&["list", "--json", "--all"]));
     let list: Vec<Value> = serde_json::from_str(&list).unwrap();
@@ -126,7 +126,7 @@ fn a_program_can_read_them() {
 }
 
 #[test]
-fn one_is_forgotten_by_its_whole_name() {
+fn revoke_needs_the_whole_id() {
     let state = State::new();
     let [first, second, third] = &state.grants[..] else {
         panic!("three grants");
@@ -135,7 +135,7 @@ fn one_is_forgotten_by_its_whole_name() {
     assert_eq!(gone, format!("forgot {}: allow `cargo test`\n", first.id));
     assert_eq!(state.kept(), [second.clone(), third.clone()]);
 
-    // Nothing is forgotten by a name that is almost one, nor the others beside it.
+    // An almost correct id revokes nothing, also not the other ids of the command.
     let near = format!("{}0", &second.id[..second.id.len() - 1]);
     let near = if near == second.id {
         format!("{}1", &near[..9])
@@ -174,7 +174,7 @@ fn one_is_forgotten_by_its_whole_name() {
 }
 
 #[test]
-fn it_has_to_be_said_which() {
+fn revoke_needs_ids_or_all() {
     let state = State::new();
     for args in [&["revoke"][..], &["revoke", "--all", "g-00000000"]] {
         assert_eq!(state.run(args).status.code(), Some(2), "{args:?}");
@@ -183,7 +183,7 @@ fn it_has_to_be_said_which() {
 }
 
 #[test]
-fn without_a_file_there_are_none_and_none_is_made() {
+fn list_creates_no_file() {
     let dir = TempDir::new().unwrap();
     let state = dir.path().join("state");
     let none = stdout(&harn_serve(&state, &["list", "--all"]));
@@ -192,7 +192,7 @@ fn without_a_file_there_are_none_and_none_is_made() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_an_error_that_names_it() {
+fn unreadable_file_is_an_error_that_names_it() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("grants.toml");
     fs::write(&file, "[[grant]]\nnonsense\n").unwrap();
@@ -207,7 +207,7 @@ fn a_file_that_cannot_be_read_is_an_error_that_names_it() {
 }
 
 #[test]
-fn nothing_of_what_a_grant_covers_is_cut_off() {
+fn list_prints_long_grants_whole() {
     let state = TempDir::new().unwrap();
     let words: Vec<_> = (0..40).map(|n| format!("word-{n}")).collect();
     let long = grant(

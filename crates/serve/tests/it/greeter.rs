@@ -1,4 +1,4 @@
-//! The example an agent author starts from: small, in the README as it is, and it works.
+//! The example for authors of agents: it is small, the README shows it verbatim, and it works.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 const EXAMPLE: &str = include_str!("../../examples/greeter.rs");
 
 #[test]
-fn the_greeter_is_small_and_stands_on_the_public_api() {
+fn the_greeter_is_small_and_uses_the_public_api_only() {
     assert!(EXAMPLE.lines().count() <= 40);
     let uses = EXAMPLE.lines().filter(|line| line.starts_with("use "));
     for line in uses {
@@ -24,7 +24,7 @@ fn the_readme_shows_the_greeter_as_it_is() {
     assert!(readme.contains(&block), "README.md is out of date: {fix}");
 }
 
-/// Builds the example as the workspace's tests are built, and asks cargo where it is.
+/// Builds the example with the features of the workspace's tests; returns its path as cargo reports it.
 fn greeter() -> PathBuf {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--workspace", "--example", "greeter"])

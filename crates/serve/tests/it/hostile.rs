@@ -1,6 +1,6 @@
-//! A workspace whose own files would run programs and call servers: before somebody trusts it no process is
-//! started and no connection opened, which a tracer sees; afterwards both are, which shows that it would have
-//! been seen. Needs `strace`.
+//! A workspace whose own files would run programs and connect to servers. Before it is trusted, `strace` shows
+//! no new process and no connection; afterwards it shows both, which proves that the trace would have caught
+//! them.
 
 use std::{fs, net::TcpListener, path::Path, process::Command};
 
@@ -25,7 +25,7 @@ mcp_servers:
 Help.
 ";
 
-/// A workspace that would touch files by three ways and call a port by a fourth.
+/// Creates a workspace that would touch files in three ways and connect to a port in a fourth.
 fn workspace(dir: &Path, port: u16) {
     let skill = dir.join(".harn/skills/helper");
     fs::create_dir_all(&skill).unwrap();
@@ -47,8 +47,8 @@ fn workspace(dir: &Path, port: u16) {
     fs::write(dir.join("notes.md"), "Nothing here.\n").unwrap();
 }
 
-/// Asks about the workspace and uses its skill, as a person would; returns the system calls of the agent and of
-/// whatever it started.
+/// Asks about the workspace and uses its skill, as a user would; returns the system calls of the agent and its
+/// child processes.
 fn visit(dir: &Path, state: &Path) -> String {
     let trace = state.join("trace");
     let mut agent = Agent::start(
@@ -99,7 +99,7 @@ fn trust(dir: &Path, state: &Path) {
 
 fn started(trace: &str) -> Vec<&str> {
     let executed = trace.lines().filter(|line| line.contains("execve"));
-    // The agent itself comes first.
+    // The first is the agent itself.
     executed.skip(1).collect()
 }
 
@@ -109,7 +109,7 @@ fn connected(trace: &str) -> Vec<&str> {
 }
 
 #[test]
-fn nothing_runs_and_nobody_is_called_before_trust() {
+fn untrusted_workspace_starts_no_process_and_no_connection() {
     if skip_without("strace") {
         return;
     }
@@ -132,7 +132,7 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
     left.sort();
     assert_eq!(left, [".harn", "harn.toml", "notes.md"]);
 
-    // A server that says nothing would be waited for.
+    // Without this, the agent would wait for a server that never answers.
     std::thread::spawn(move || listener.incoming().for_each(drop));
     trust(&work, &state);
     let trace = visit(&work, &state);
@@ -147,7 +147,7 @@ fn nothing_runs_and_nobody_is_called_before_trust() {
 }
 
 #[test]
-fn a_folder_that_is_trusted_does_not_speak_for_what_lies_above() {
+fn trust_in_a_folder_does_not_cover_its_parents() {
     if skip_without("strace") {
         return;
     }

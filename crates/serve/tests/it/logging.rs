@@ -1,4 +1,4 @@
-//! Logs: what they hold when asked for, and what they never hold.
+//! Logs: what they contain on request, and what they never contain.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn secrets_are_not_logged_at_any_level() {
         "session/new",
         json!({"cwd": dir.path(), "mcpServers": servers}),
     );
-    // What is refused is not quoted either.
+    // A rejected request is not quoted either.
     let id = agent.send("session/new", json!({"cwd": 5, "mcpServers": servers}));
     assert!(agent.answer(id)["error"].is_object());
     agent.write(&json!({"jsonrpc": "2.0", "params": servers}));

@@ -1,4 +1,4 @@
-//! OpenHarness on `harn-serve serve`, over plain sockets: what any Shell could do.
+//! OpenHarness on `harn-serve serve`, over plain sockets, as any Shell can use it.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Long enough for a busy machine; nothing waits this long when all is well.
+/// Long enough for a busy machine; a passing test never waits this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TOKEN: &str = "tests-token-0123456789";
 const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
@@ -27,7 +27,7 @@ turns:
   - steps: [{say: Here it is.}]
 ";
 
-/// A server that was started, and its address as it announced it.
+/// A running server, with the address that it printed.
 struct Server {
     child: Child,
     address: String,
@@ -57,7 +57,7 @@ impl Server {
         let stderr = child.stderr.take().unwrap();
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                // Read to the end, whether anybody listens or not.
+                // Read to the end, also without a receiver.
                 let _ = sender.send(line);
             }
         });
@@ -76,7 +76,7 @@ impl Server {
         }
     }
 
-    /// Posts a body; the status, the headers and the body of the answer.
+    /// Posts a body; returns the status, the headers and the body of the response.
     fn post(&self, path: &str, token: Option<&str>, body: &str) -> (u16, String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -105,7 +105,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only when it is gone already.
+        // Both fail only when the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -152,7 +152,7 @@ fn a_shell_asks_on_either_path() {
 }
 
 #[test]
-fn who_has_no_token_gets_an_envelope() {
+fn request_without_a_token_gets_an_envelope() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(&dir);
     for path in PATHS {
@@ -182,7 +182,7 @@ fn broken_json_gets_an_envelope() {
 }
 
 #[test]
-fn a_shell_that_waits_is_told_that_the_server_ends() {
+fn waiting_shell_receives_run_cancelled_when_the_server_ends() {
     let dir = TempDir::new().unwrap();
     let mut server = Server::start(&dir);
     let mut stay = asking("req-1");
@@ -207,7 +207,7 @@ fn a_shell_that_waits_is_told_that_the_server_ends() {
     assert_eq!(error["code"], "run_cancelled", "{answer}");
     assert_eq!(error["retryable"], false, "{answer}");
     assert!(server.child.wait().unwrap().success());
-    // And that is what it is told ever after.
+    // The same request returns the same answer after a restart.
     let server = Server::start(&dir);
     assert_eq!(server.invoke(PATHS[0], &stay), answer);
 }
@@ -223,7 +223,7 @@ fn the_same_request_after_a_restart_gets_the_same_answer() {
     let server = Server::start(&dir);
     let again = server.invoke(PATHS[1], &asking("req-1"));
     assert_eq!(again, first);
-    // It was not asked a second time.
+    // The agent did not run a second time.
     let mut other = asking("req-1");
     other["request"]["context"]["user_intent"] = json!("Something else");
     let conflict = server.invoke(PATHS[0], &other);

@@ -1,5 +1,5 @@
-//! What a client gets from the binary, by its name, by what it declares and by the flags: which dialect, and the
-//! command that it may run in a terminal.
+//! The profile that the binary selects for a client, by its name, its declaration and the flags; and the
+//! command that a client may run in a terminal.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::client::Agent;
 
-/// What the agent advertises of Harn to a client that initializes so.
+/// Returns the Harn capabilities that the agent advertises to such a client.
 fn advertised(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> Value {
     let state = TempDir::new().unwrap();
     let place = ["acp", "--state-dir", state.path().to_str().unwrap()];
@@ -24,7 +24,7 @@ fn advertised(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> Value 
     answer["agentCapabilities"]["_meta"]["harn"].clone()
 }
 
-/// Whether it sends updates that plain ACP does not have.
+/// Returns whether the agent sends updates that plain ACP does not have.
 fn has_extensions(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> bool {
     let advertised = advertised(flags, name, harn);
     let extensions = &advertised["sessionUpdateExtensions"];
@@ -32,7 +32,7 @@ fn has_extensions(flags: &[&str], name: Option<&str>, harn: Option<Value>) -> bo
 }
 
 #[test]
-fn known_clients_get_plain_acp_and_others_everything() {
+fn known_editors_receive_plain_acp_and_others_all_extensions() {
     for name in [
         "zed",
         "JetBrains.IntelliJ IDEA",
@@ -52,7 +52,7 @@ fn known_clients_get_plain_acp_and_others_everything() {
 }
 
 #[test]
-fn the_bridge_can_be_forced_both_ways() {
+fn host_bridge_flag_overrides_the_declaration() {
     let asked = |flags: &[&str], harn| {
         let advertised = advertised(flags, None, harn);
         advertised["hostCapabilityOperations"].is_object()
@@ -64,7 +64,7 @@ fn the_bridge_can_be_forced_both_ways() {
     assert!(asked(&["--host-bridge", "auto"], declared()));
 }
 
-/// The one that `initialize` lists, where it lists one.
+/// Returns the terminal method that `initialize` lists, if there is one.
 fn terminal_method(agent: &mut Agent, capabilities: Value) -> Option<Value> {
     let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
     let mut answer = agent.request("initialize", params);
@@ -75,7 +75,7 @@ fn terminal_method(agent: &mut Agent, capabilities: Value) -> Option<Value> {
     methods.pop()
 }
 
-/// The doctor's report, of this command.
+/// Runs the command; returns the doctor's report.
 fn report(command: &mut Command) -> String {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{done:?}");
@@ -97,12 +97,12 @@ fn a_client_with_a_terminal_can_run_the_doctor_in_it() {
         (&json!("terminal"), &json!("doctor"))
     );
     assert!(method.get("_meta").is_none(), "{method}");
-    // No session needs it, and those who send it all the same are not refused.
+    // No session needs it, and a client that sends it anyway is not rejected.
     let new = json!({"cwd": work.path(), "mcpServers": []});
     assert!(agent.request("session/new", new)["sessionId"].is_string());
     let done = agent.request("authenticate", json!({"methodId": "doctor"}));
     assert_eq!(done, json!({}));
-    // The client starts the agent once more, with the method's arguments behind its own.
+    // The client starts the agent again, with the method's arguments after its own.
     let mut again = Command::new(PROGRAM);
     let found = report(again.args(started).args(words(&method["args"])));
     assert!(found.contains("sessions") && found.contains(dir), "{found}");

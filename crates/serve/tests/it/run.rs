@@ -1,4 +1,4 @@
-//! `harn-serve run` where nobody sits at a terminal.
+//! `harn-serve run` without a terminal.
 
 use std::{
     fs,
@@ -88,7 +88,7 @@ fn command(state: &TempDir, prompt: &str) -> Command {
 fn command_of(state: &TempDir) -> Command {
     let scenario = state.path().join("house.yaml");
     fs::write(&scenario, SCENARIO).unwrap();
-    // Nothing of the state may be written, so the work is beside it.
+    // The state directory is protected from writes, so the working directory is outside of it.
     let (kept, work) = (kept(state), state.path().join("work"));
     fs::create_dir_all(&work).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_harn-serve"));
@@ -123,7 +123,7 @@ fn ran(output: Output, state: TempDir) -> Ran {
     }
 }
 
-/// The explore engine in a directory with a file, where some commands may run.
+/// Runs the explore engine in a directory with a file, with rules that allow some commands.
 fn explore(args: &[&str]) -> Ran {
     let state = TempDir::new().unwrap();
     let work = state.path().join("work");
@@ -144,7 +144,7 @@ fn explore(args: &[&str]) -> Ran {
     ran(output, state)
 }
 
-/// The sessions of a state directory, the last changed first.
+/// Returns the sessions of a state directory, the most recently changed first.
 fn listed(state: &TempDir) -> Vec<Value> {
     let list = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["sessions", "list", "--json", "--state-dir"])
@@ -170,7 +170,7 @@ fn a_mistyped_flag_is_an_error_and_never_the_prompt() {
 }
 
 #[test]
-fn words_are_one_prompt_and_all_of_them_behind_two_dashes() {
+fn words_form_one_prompt_also_after_two_dashes() {
     let ran = run_with("where", &["is", "the door?"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(listed(&ran.state)[0]["title"], "where is the door?");
@@ -201,20 +201,20 @@ fn a_dash_or_no_words_read_the_prompt_from_stdin() {
 }
 
 #[test]
-fn stdout_holds_what_a_command_printed() {
+fn stdout_contains_the_output_of_a_command() {
     let ran = explore(&["/run ls"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.answer, "a.txt\n");
     assert!(ran.notes.contains("$ ls"), "{}", ran.notes);
     assert!(ran.notes.contains("`ls` ended well"), "{}", ran.notes);
-    // Longer than what a call shows in the end.
+    // Longer than the output that a finished call shows.
     let ran = explore(&["/run seq 30000"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     let whole: String = (1..=30_000).map(|number| format!("{number}\n")).collect();
     assert!(ran.answer == whole, "{} bytes", ran.answer.len());
     let ran = explore(&["/run seq 0"]);
     assert_eq!((ran.code, ran.answer.as_str()), (Some(0), ""));
-    // Why nothing was printed is no output.
+    // The reason for missing output is not printed as output.
     let ran = explore(&["/run rm a.txt"]);
     assert_eq!((ran.code, ran.answer.as_str()), (Some(1), ""));
     assert!(ran.notes.contains("there is no terminal"), "{}", ran.notes);
@@ -238,7 +238,7 @@ fn a_call_that_is_refused_or_not_found_is_a_failure() {
 }
 
 #[test]
-fn json_has_the_lines_of_the_session() {
+fn json_prints_the_updates_of_the_session() {
     let ran = run_with("where is the door?", &["--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.notes, "");
@@ -272,7 +272,7 @@ fn quiet_prints_the_answer_alone() {
     let ran = explore(&["--quiet", "/run ls"]);
     assert_eq!((ran.code, ran.notes.as_str()), (Some(0), ""));
     assert_eq!(ran.answer, "a.txt\n");
-    // What was refused is told all the same.
+    // A refusal is printed even so.
     let ran = run_with("write", &["--quiet"]);
     assert_eq!(ran.code, Some(1));
     let refused = "refused, as there is no terminal to ask on: Write NOTES.md\n";
@@ -300,7 +300,7 @@ fn a_session_is_continued() {
         assert_eq!(code, Some(1), "{notes}");
         assert!(!written.exists(), "{args:?}");
     }
-    // A mode that is given counts, also in a session that has another.
+    // A given mode applies, also in a session with another.
     again("make a note", &["--continue", "--mode", "accept-edits"]);
     assert!(written.exists());
     assert_eq!(listed(&state).len(), 1, "one session, prompted again");
@@ -314,7 +314,7 @@ fn a_session_is_continued() {
 }
 
 #[test]
-fn stdout_holds_the_answer_and_stderr_the_rest() {
+fn answer_goes_to_stdout_and_the_rest_to_stderr() {
     let ran = run("where is the door?");
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert_eq!(ran.answer, "Behind the curtain.\n");
@@ -327,7 +327,7 @@ fn stdout_holds_the_answer_and_stderr_the_rest() {
 }
 
 #[test]
-fn a_permission_is_refused_aloud() {
+fn permission_without_a_terminal_is_refused_with_a_message() {
     let ran = run("write");
     assert_eq!(ran.code, Some(1), "{}", ran.notes);
     let why = "harn-serve: a call was refused: Write NOTES.md\n";
@@ -341,7 +341,7 @@ fn a_permission_is_refused_aloud() {
     assert!(ran.notes.contains(refused), "{}", ran.notes);
     let helped = "there is no terminal to ask on; say what may run with --mode or --policy\n";
     assert_eq!(ran.notes.matches(helped).count(), 1, "{}", ran.notes);
-    // The record blames nobody.
+    // The record does not claim that a person rejected the call.
     let threads = fs::read_dir(kept(&ran.state).join("threads")).unwrap();
     let thread = threads.map(|thread| thread.unwrap().path()).next().unwrap();
     let journal = fs::read_to_string(thread.join("events.jsonl")).unwrap();
@@ -350,7 +350,7 @@ fn a_permission_is_refused_aloud() {
 }
 
 #[test]
-fn the_mode_and_named_rules_say_what_runs_unasked() {
+fn mode_and_named_rules_decide_what_runs_unasked() {
     let written = |ran: &Ran| fs::read_to_string(ran.state.path().join("work/NOTES.md")).ok();
     let ran = run("make a note");
     assert_eq!(ran.answer, "Over.\n");
@@ -378,7 +378,7 @@ fn the_mode_and_named_rules_say_what_runs_unasked() {
 }
 
 #[test]
-fn what_a_person_is_asked_is_declined_aloud() {
+fn question_without_a_terminal_is_declined_with_a_message() {
     let ran = run("consult");
     assert_eq!(ran.code, Some(0), "{}", ran.notes);
     assert!(ran.answer.contains("No door."), "{}", ran.answer);
@@ -389,7 +389,7 @@ fn what_a_person_is_asked_is_declined_aloud() {
     }
 }
 
-/// Lines without the time that something took.
+/// Removes durations from lines.
 fn without_times(notes: &str) -> Vec<String> {
     let is_no_time = |word: &&str| {
         !word.starts_with(|c: char| c.is_ascii_digit()) && !["ms", "s"].contains(word)
@@ -404,7 +404,7 @@ fn without_times(notes: &str) -> Vec<String> {
 }
 
 #[test]
-fn workers_and_other_activity_are_a_line_each() {
+fn workers_and_other_activity_print_a_line_each() {
     let ran = run("delegate");
     assert_eq!(ran.code, Some(1), "{}", ran.notes);
     assert_eq!(ran.answer, "Behind the door.\n");
@@ -428,7 +428,7 @@ fn workers_and_other_activity_are_a_line_each() {
 }
 
 #[test]
-fn all_folders_are_explored_by_workers_that_no_list_shows() {
+fn explore_all_uses_workers_that_the_list_hides() {
     let folder = TempDir::new().unwrap();
     for (path, text) in [
         ("src/a.rs", "fn apple() {}\n"),
@@ -463,7 +463,7 @@ fn all_folders_are_explored_by_workers_that_no_list_shows() {
     }
     let of_workers = notes.lines().filter(|line| line.starts_with("[x] Search"));
     assert_eq!(of_workers.count(), 0, "said twice:\n{notes}");
-    // The calls of the workers are theirs: a line for each worker says what it does.
+    // The workers' calls are not shown: one line per worker describes its work.
     assert!(!notes.contains("⌕ Search"), "{notes}");
 
     let kept = fs::read_dir(state.path().join("threads")).unwrap().count();
@@ -478,7 +478,7 @@ fn all_folders_are_explored_by_workers_that_no_list_shows() {
 }
 
 #[test]
-fn the_exit_code_tells_how_it_went() {
+fn exit_code_is_one_when_a_turn_fails_or_stops_early() {
     let failed = run("fail");
     assert_eq!(failed.code, Some(1));
     assert_eq!(failed.answer, "This will not end well.\n");
@@ -519,7 +519,7 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn what_was_said_is_kept() {
+fn run_stores_its_session() {
     let ran = run("where is the door?");
     let output = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
         .args(["sessions", "list", "--state-dir"])
@@ -541,7 +541,7 @@ mod interrupted {
 
     use super::*;
 
-    /// Starts it and waits until it has said something.
+    /// Starts the command and waits until it has printed `said`.
     fn start(state: &TempDir, prompt: &str, said: &str) -> (Child, ChildStdout) {
         let mut command = command(state, prompt);
         let mut child = command
@@ -565,7 +565,7 @@ mod interrupted {
     fn the_output_of_a_command_is_shown_while_it_runs_and_once() {
         let state = TempDir::new().unwrap();
         let (mut child, _stdout) = start(&state, "command", "Begun.");
-        // The command goes on only when it is interrupted.
+        // The command continues only when it is interrupted.
         let mut stderr = child.stderr.take().unwrap();
         let mut notes = vec![0; "$ make\n  one\n".len()];
         stderr.read_exact(&mut notes).unwrap();
@@ -579,7 +579,7 @@ mod interrupted {
         child.wait().unwrap();
     }
 
-    /// Reads until it ends with these words.
+    /// Reads until the output ends with `words`.
     fn hear(from: &mut impl Read, words: &str) -> String {
         let mut heard = Vec::new();
         while !heard.ends_with(words.as_bytes()) {
@@ -613,7 +613,7 @@ mod interrupted {
         );
         let mut stderr = child.stderr.take().unwrap();
         let mut notes = hear(&mut stderr, "Ctrl-C ends it\n");
-        // In one step, so that it is one change.
+        // With a rename, so that it is one change.
         let beside = state.path().join("beside");
         fs::write(&beside, "two\n").unwrap();
         fs::rename(&beside, work.join("src/a.rs")).unwrap();
@@ -636,7 +636,7 @@ mod interrupted {
     }
 
     #[test]
-    fn once_cancels_the_turn() {
+    fn first_interrupt_cancels_the_turn() {
         let state = TempDir::new().unwrap();
         let (mut child, mut stdout) = start(&state, "wait", "waiting");
         interrupt(&child);
@@ -647,11 +647,11 @@ mod interrupted {
     }
 
     #[test]
-    fn twice_leaves() {
+    fn second_interrupt_exits() {
         let state = TempDir::new().unwrap();
         let (mut child, _stdout) = start(&state, "ignore", "ignoring");
         interrupt(&child);
-        // The second counts once the first was heard.
+        // The second one counts only after the first was handled.
         let mut stderr = child.stderr.take().unwrap();
         let mut heard = Vec::new();
         while !heard.ends_with(b"at once\n") {

@@ -1,6 +1,6 @@
-//! Signing in at the real server: what it says at its start, the browser it opens, and what its log holds.
+//! Signing in at the real server: its output at the start, the browser it opens, and its log.
 
-// Elsewhere a browser is opened by other programs.
+// On other systems, other programs open a browser.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Long enough for a busy machine; nothing waits this long when all is well.
+/// Long enough for a busy machine; a passing test never waits this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TOKEN: &str = "tests-token-0123456789";
 
@@ -28,7 +28,7 @@ struct Server {
 }
 
 impl Server {
-    /// With a program that is found in the place of what opens browsers.
+    /// Starts a server that finds `opener` as the program that opens browsers.
     fn start(dir: &TempDir, opener: &str) -> Self {
         let bin = dir.path().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -41,7 +41,7 @@ impl Server {
             .arg("--state-dir")
             .arg(dir.path().join("state"))
             .current_dir(dir.path())
-            // Nothing else that opens a browser is found.
+            // No other program that opens a browser is in the path.
             .env("PATH", &bin)
             .env("HARN_SERVE_TOKEN", TOKEN)
             .stdin(Stdio::null())
@@ -53,14 +53,14 @@ impl Server {
         let stderr = child.stderr.take().unwrap();
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                // Read to the end, whether anybody listens or not.
+                // Read to the end, also without a receiver.
                 let _ = sender.send(line);
             }
         });
         Self { child, lines }
     }
 
-    /// The next line of stderr that begins like this: what comes behind it.
+    /// Returns the rest of the next line of stderr that begins with `begins`.
     fn line(&self, begins: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(PATIENCE).unwrap();
@@ -80,7 +80,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only when it is gone already.
+        // Both fail only when the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -96,7 +96,7 @@ fn read(file: &Path) -> String {
     panic!("nothing was opened");
 }
 
-/// The status and the head of the answer.
+/// Posts a body; returns the status and the head of the response.
 fn post(address: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -114,9 +114,9 @@ fn post(address: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_browser_is_opened_that_is_signed_in() {
+fn open_flag_opens_a_browser_with_a_login_code() {
     let dir = TempDir::new().unwrap();
-    // Begun and then named, so that nobody reads half of it.
+    // Written and then renamed, so that the test never reads half of it.
     let opener = "#!/bin/sh\n\
                   echo \"$# $1 ${HARN_SERVE_TOKEN-none}\" > opened.new\n\
                   /bin/mv opened.new opened\n";
@@ -161,7 +161,7 @@ fn a_browser_is_opened_that_is_signed_in() {
 }
 
 #[test]
-fn who_has_no_browser_is_told_what_to_open() {
+fn without_a_browser_the_url_is_printed() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(&dir, "#!/bin/sh\nexit 3\n");
     let page = server.line("harn-serve: the page is at ");

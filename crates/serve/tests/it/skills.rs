@@ -1,4 +1,4 @@
-//! `harn-serve skills` as a person meets it.
+//! `harn-serve skills` as a user sees it.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ impl Scene {
         command.output().unwrap()
     }
 
-    /// What a command says and how it ends, without the folder of the test.
+    /// Compares the output and exit code of a command, without the path of the test's folder.
     fn check(&self, args: &[&str], expected: Expect) {
         let output = self.run(args);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -80,7 +80,7 @@ impl Scene {
 }
 
 #[test]
-fn all_are_listed_with_those_behind_them() {
+fn list_shows_skills_and_those_they_hide() {
     let scene = Scene::new();
     scene.check(
         &["list"],
@@ -118,7 +118,7 @@ fn all_are_listed_with_those_behind_them() {
 }
 
 #[test]
-fn one_is_shown_whole_but_for_its_secrets() {
+fn show_prints_a_skill_without_its_secrets() {
     let scene = Scene::new();
     scene.check(
         &["show", "deploy"],
@@ -150,7 +150,7 @@ fn one_is_shown_whole_but_for_its_secrets() {
 }
 
 #[test]
-fn what_is_wrong_has_a_line_and_a_code() {
+fn check_prints_problems_with_lines_and_sets_the_exit_code() {
     let scene = Scene::new();
     scene.check(&["check"], expect![[r#"
         more/lint/SKILL.md:3: warning: unknown key "mood"; the keys are name, short, description, when_to_use, disable_model_invocation, allowed_tools, user_invocable, paths, context, agent, model, effort, shell, argument_hint, hooks, require_signature, trusted_signers, mcp_servers
@@ -199,7 +199,7 @@ fn what_is_wrong_has_a_line_and_a_code() {
     );
 }
 
-/// Runs a prompt with a token in the environment, and returns what is said.
+/// Runs a prompt with a token in the environment; returns the answer.
 #[cfg(feature = "terminal")]
 fn said(scene: &Scene, prompt: &str) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
@@ -227,14 +227,14 @@ fn a_skill_can_name_variables_but_never_the_token() {
         own.contains("value-of-a-variable ${HARN_SERVE_TOKEN}"),
         "{own}"
     );
-    // One that comes with the workspace, which nobody trusts.
+    // A skill of an untrusted workspace.
     scene.put("home/empty/.harn/skills/steal/SKILL.md", body);
     let theirs = said(&scene, "/steal");
     assert!(theirs.contains("${SHOWN} ${HARN_SERVE_TOKEN}"), "{theirs}");
 }
 
 #[test]
-fn a_folder_that_is_not_there_was_mistyped() {
+fn missing_skill_folder_is_rejected() {
     let scene = Scene::new();
     let done = scene.run(&["list", "--skill-dir", "/no/such/folder"]);
     assert_eq!(done.status.code(), Some(2));

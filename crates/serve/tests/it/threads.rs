@@ -1,4 +1,4 @@
-//! `harn-serve threads`: the process as a client meets it, its files, and how it ends.
+//! `harn-serve threads`: the process as a client sees it, its files, and its end.
 
 use std::{
     fs,
@@ -55,7 +55,7 @@ impl World {
         agent
     }
 
-    /// The engine that plays these steps, as arguments.
+    /// Returns the arguments for an engine that plays these turns.
     fn script(&self, turns: &str) -> [String; 2] {
         let file = self.0.path().join("scenario.yaml");
         fs::write(&file, format!("name: told\nturns:\n{turns}")).unwrap();
@@ -68,7 +68,7 @@ fn words(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
-/// Runs a command with this on its stdin, to its end.
+/// Runs a command with this input on stdin; returns its output.
 fn fed(command: &mut Command, input: &str) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
@@ -94,7 +94,7 @@ fn start(agent: &mut Agent, thread: &str, text: &str) -> String {
     started["turnId"].as_str().unwrap().to_owned()
 }
 
-/// Reads up to a notification of this name.
+/// Reads up to a notification with this method.
 fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     loop {
@@ -107,7 +107,7 @@ fn until(agent: &mut Agent, method: &str) -> Vec<Value> {
     }
 }
 
-/// Asks for something that ends a turn, and reads up to both the answer and the end, whichever comes last.
+/// Sends a request that ends a turn, and reads until both the answer and the end have arrived.
 fn ending(agent: &mut Agent, method: &str, params: Value, end: &str) -> Value {
     let id = agent.send(method, params);
     let (mut answered, mut ended) = (false, None);
@@ -140,7 +140,7 @@ fn mode(path: &Path) -> u32 {
 const HELLO: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n";
 
 #[test]
-fn an_answer_is_written_although_input_ended() {
+fn answer_is_written_although_input_ended() {
     let world = World::new();
     for name in ["threads", "harness"] {
         let mut command = world.command(name, &[]);
@@ -158,9 +158,9 @@ fn an_answer_is_written_although_input_ended() {
     assert!(!world.state().exists(), "nobody decided anything");
 }
 
-/// An answer that fills every buffer on the way, to who closes stdin first and takes their time to read.
+/// The answer fills every buffer, and the client closes stdin first and reads late.
 #[test]
-fn an_answer_is_whole_however_late_it_is_read() {
+fn answer_is_whole_when_it_is_read_late() {
     let world = World::new();
     let title = "x".repeat(3_000_000);
     let create =
@@ -187,7 +187,7 @@ fn an_answer_is_whole_however_late_it_is_read() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_no_reason_not_to_start() {
+fn server_starts_in_a_read_only_directory() {
     let world = World::new();
     fs::set_permissions(world.work(), PermissionsExt::from_mode(0o500)).unwrap();
     let mut command = world.command("threads", &[]);
@@ -198,7 +198,7 @@ fn a_directory_that_cannot_be_written_is_no_reason_not_to_start() {
 }
 
 #[test]
-fn a_directory_that_is_none_is_refused() {
+fn missing_directory_is_rejected() {
     let world = World::new();
     for command in ["threads", "serve"] {
         let output = fed(
@@ -213,7 +213,7 @@ fn a_directory_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_folder_is_refused_at_start() {
+fn link_in_place_of_the_folder_is_rejected_at_start() {
     let world = World::new();
     let elsewhere = world.0.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -234,7 +234,7 @@ fn a_link_in_the_place_of_the_folder_is_refused_at_start() {
 }
 
 #[test]
-fn a_whole_turn_and_the_files_it_leaves() {
+fn turn_completes_and_stores_private_files() {
     let world = World::new();
     let engine = world.script("  - steps: [{think: hm}, {say: \"Here \"}, {say: it is.}]\n");
     let mut agent = world.threads(&words(&engine));
@@ -275,7 +275,7 @@ fn a_whole_turn_and_the_files_it_leaves() {
     let meta: Value = serde_json::from_slice(&fs::read(folder.join("meta.json")).unwrap()).unwrap();
     assert_eq!(meta["threadId"], thread);
     assert_eq!(meta["title"], "Try");
-    // As the end of the turn left it.
+    // As the end of the turn stored it.
     let turn = &told.last().unwrap()["params"]["turn"];
     let (created, updated) = (&meta["time"]["created"], &meta["time"]["updated"]);
     assert_eq!(updated, &turn["time"]["completed"]);
@@ -293,7 +293,7 @@ fn a_whole_turn_and_the_files_it_leaves() {
     assert!(sessions.unwrap().trim_end().ends_with('1'), "{doctor}");
 }
 
-/// What the client has of the call's output: the deltas of its item, appended, and the output at its end.
+/// Returns the output of a call as the client has it: the appended deltas of its item, and the output at its end.
 fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
     let (mut appended, mut end) = (String::new(), Value::Null);
     for params in told.filter(|params| params["itemId"].is_string()) {
@@ -306,9 +306,9 @@ fn output<'a>(told: impl Iterator<Item = &'a Value>) -> (String, Value) {
     (appended, end)
 }
 
-/// The command goes on when the client has seen its first line, so both come in deltas of their own.
+/// The command continues once the client has seen its first line, so both parts arrive in separate deltas.
 #[test]
-fn appended_deltas_are_the_output_of_a_command() {
+fn appended_deltas_equal_the_output_of_a_command() {
     let command = "echo '# `one`'; while [ ! -e go ]; do sleep 0.01; done; printf 'two\\n\\nthree'";
     let steps = format!("  - steps:\n      - run: {{command: {command:?}}}\n");
     let world = World::new();
@@ -339,7 +339,7 @@ fn appended_deltas_are_the_output_of_a_command() {
 }
 
 #[test]
-fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
+fn killed_turn_is_recovered_as_an_error_with_its_history() {
     let world = World::new();
     let engine = world.script("  - steps: [{say: under way}, {await_cancel: {}}]\n");
     let engine = words(&engine);
@@ -364,7 +364,7 @@ fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
     assert!(text.contains("under way"), "{history:#?}");
     let open = named(&history, "item.started").len();
     assert_eq!(named(&history, "item.completed").len(), open);
-    // The thread goes on.
+    // The thread can continue.
     start(&mut again, &thread, "once more");
     until(&mut again, "item.delta");
     assert_eq!(events(&mut again, &thread)[..history.len()], history[..]);
@@ -374,7 +374,7 @@ fn a_turn_that_was_killed_comes_back_as_an_error_with_its_history() {
 }
 
 #[test]
-fn a_thread_is_a_session_and_the_other_way_round() {
+fn threads_and_acp_sessions_share_their_format() {
     let world = World::new();
     let engine = world.script("  - steps: [{say: told once}]\n");
     let engine = words(&engine);
@@ -423,7 +423,7 @@ fn a_thread_is_a_session_and_the_other_way_round() {
 }
 
 #[test]
-fn a_turn_that_runs_when_the_input_ends_is_told_to_be_cancelled() {
+fn running_turn_is_cancelled_at_the_end_of_input() {
     let world = World::new();
     let mut agent = world.threads(&[]);
     let thread = create(&mut agent);
@@ -437,7 +437,7 @@ fn a_turn_that_runs_when_the_input_ends_is_told_to_be_cancelled() {
 }
 
 #[test]
-fn the_end_leaves_no_children() {
+fn end_leaves_no_child_processes() {
     for signal in [Some(Signal::TERM), None] {
         let world = World::new();
         let mut agent = world.threads(&[]);
@@ -479,7 +479,7 @@ fn read_pid(file: &Path) -> Pid {
 }
 
 fn is_alive(pid: Pid) -> bool {
-    // What was killed and has not been waited for by its new parent is still there as a zombie.
+    // A killed process that its new parent has not waited for still exists as a zombie.
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let zombie = stat.is_ok_and(|stat| {
         let state = stat.rsplit(") ").next();
@@ -488,12 +488,12 @@ fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok() && !zombie
 }
 
-/// What a grant covers that is no business of the mode `auto`, and the other way round.
+/// A call that only a grant allows, and one that only the mode `auto` allows.
 const GRANTED: &str = "/run echo hello; touch was-here";
 const AUTOMATIC: &str = "/write was-here hello";
 
-/// A journal in which a command was allowed for as long as the session is there, and the mode is `auto`; made
-/// by a process of ours in its own state directory.
+/// Creates a session that allows a command for the session and has the mode `auto`, in our own state directory;
+/// returns its id.
 fn generous(world: &World) -> String {
     let mut agent = world.acp(&[]);
     agent.answer = "allow_session";
@@ -509,7 +509,7 @@ fn generous(world: &World) -> String {
     session
 }
 
-/// Opens a session by this method; how often what its journal says was allowed asks, of twice.
+/// Opens a session with this method; returns how many of the two calls ask for permission.
 fn asked_again(world: &World, method: &str, session: &str, more: &[&str]) -> usize {
     let mut agent = world.acp(more);
     agent.answer = "reject_once";
@@ -523,7 +523,7 @@ fn asked_again(world: &World, method: &str, session: &str, more: &[&str]) -> usi
     agent.asked.len()
 }
 
-/// The same, as a repository would bring it.
+/// Moves such a session to the workspace, as a repository would contain it.
 fn brought(world: &World) -> String {
     let session = generous(world);
     let asked = asked_again(world, "session/load", &session, &[]);
@@ -536,7 +536,7 @@ fn brought(world: &World) -> String {
 }
 
 #[test]
-fn a_journal_that_came_with_the_workspace_decides_nothing_for_an_editor() {
+fn foreign_journal_grants_nothing_to_an_editor() {
     for method in ["session/fork", "session/resume", "session/load"] {
         let world = World::new();
         let session = brought(&world);
@@ -549,7 +549,7 @@ fn a_journal_that_came_with_the_workspace_decides_nothing_for_an_editor() {
 }
 
 #[test]
-fn a_journal_that_came_with_the_workspace_decides_nothing_for_a_thread() {
+fn foreign_journal_grants_nothing_to_a_thread() {
     let world = World::new();
     let session = brought(&world);
     let mut agent = world.threads(&[]);
@@ -566,7 +566,7 @@ fn a_journal_that_came_with_the_workspace_decides_nothing_for_a_thread() {
 }
 
 #[test]
-fn no_tool_writes_where_threads_are_kept() {
+fn tools_cannot_write_to_stored_threads() {
     let world = World::new();
     let mut agent = world.threads(&["--mode", "auto"]);
     let thread = create(&mut agent);

@@ -1,4 +1,4 @@
-//! `harn-serve trust`: a workspace is trusted by its root, listed and taken back; what makes no sense is refused.
+//! `harn-serve trust`: trusts a workspace by its root, lists and revokes it; rejects folders that are no project.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +18,7 @@ impl Place {
         self.0.path().canonicalize().unwrap().join(path)
     }
 
-    /// What it prints, and the exit code.
+    /// Returns the output and the exit code.
     fn trust(&self, cwd: &Path, args: &[&str]) -> (String, i32) {
         let done = Command::new(env!("CARGO_BIN_EXE_harn-serve"))
             .arg("trust")
@@ -40,7 +40,7 @@ impl Place {
 }
 
 #[test]
-fn the_workspace_around_a_directory_is_trusted_listed_and_taken_back() {
+fn trust_uses_the_workspace_root_and_can_be_listed_and_revoked() {
     let place = Place::new();
     let src = place.at("home/project/src");
     let (said, code) = place.trust(&src, &[]);
@@ -60,7 +60,7 @@ fn the_workspace_around_a_directory_is_trusted_listed_and_taken_back() {
 }
 
 #[test]
-fn what_is_no_project_is_refused() {
+fn trust_rejects_folders_that_are_no_project() {
     let place = Place::new();
     for (dir, why) in [
         ("/", "holds more than a project"),

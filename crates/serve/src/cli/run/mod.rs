@@ -1,7 +1,7 @@
-//! `harn-serve run`: the agent and the session that the terminal client talks to, over an in-process pair.
+//! `harn-serve run`: starts the agent and connects the terminal client to it, in the same process.
 //!
-//! Everything passes through the same front-end an editor talks to. The client offers neither files nor
-//! terminals, so the agent works on this machine by itself.
+//! Everything passes through the same front-end as for an editor. The client offers neither files nor
+//! terminals, so the agent works on this machine directly.
 
 mod args;
 mod start;
@@ -29,7 +29,7 @@ pub(super) fn run(serve: AgentArgs, dialect: &DialectFlags, args: RunArgs) -> Re
     let (cwd, start) = start::chosen(&options, cwd, args.go_on, session, mode)?;
     let profile = match dialect.profile {
         ProfileChoice::Auto if args.json => ProfileChoice::Harn,
-        // This client is made with a typed SDK, which delivers extensions on known updates only.
+        // This client uses a typed SDK, which delivers extensions on known updates only.
         ProfileChoice::Auto => ProfileChoice::Meta,
         chosen => chosen,
     };

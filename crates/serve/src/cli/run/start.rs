@@ -1,4 +1,4 @@
-//! Where a run begins: in a new session, or in one that is stored.
+//! Selects the session of a run: a new one, or a stored one.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::{
     session_store,
 };
 
-/// The directory and the session that the command line asks for.
+/// Returns the directory and the session that the command line selects.
 pub(super) fn chosen(
     options: &ServeOptions,
     cwd: Option<&Path>,
@@ -42,7 +42,7 @@ pub(super) fn chosen(
     let meta = store.meta(&id)?;
     let cwd = match (cwd, session) {
         (Some(cwd), Some(_)) => directory(Some(cwd)).map_err(wrong_use)?,
-        // It may be written with links in it.
+        // The stored path may contain links.
         _ => meta.directory,
     };
     let start = RunTarget::Stored {

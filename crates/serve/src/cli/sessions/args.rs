@@ -2,16 +2,16 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
-/// Which sessions to list, and how.
+/// The arguments of `sessions list`.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ListSessionsArgs {
     /// Print a JSON array
     #[arg(long)]
     pub(in crate::cli) json: bool,
-    /// Those that work in this directory
+    /// Only sessions that work in this directory
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) cwd: Option<PathBuf>,
-    /// At most so many
+    /// At most N sessions
     #[arg(long, value_name = "N")]
     pub(in crate::cli) limit: Option<NonZeroUsize>,
     /// Also stored sessions without a prompt, and archived ones

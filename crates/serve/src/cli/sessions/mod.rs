@@ -1,5 +1,4 @@
-//! `harn-serve sessions`: what is kept, read straight from the journal, and what is live, as the servers of
-//! this machine tell it.
+//! `harn-serve sessions`: stored sessions, read from the journal, and live ones, from the servers of this machine.
 
 mod args;
 mod transcript;
@@ -51,7 +50,7 @@ pub(super) fn run(options: &ServeOptions, command: SessionsCommand) -> Result<Ex
 }
 
 fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> Result<()> {
-    // One that was removed still has its sessions.
+    // A deleted directory still has its sessions.
     let cwd = args.cwd.as_deref().map(|dir| {
         let absolute = std::path::absolute(dir)?;
         io::Result::Ok(absolute.components().collect::<PathBuf>())
@@ -89,7 +88,7 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
         print(&table(&shown, &live, SystemClock::new().now()))?;
     } else if problems.is_empty() {
         let kept = options.sessions_dir.as_ref().unwrap_or(&options.state_dir);
-        // "No sessions" would be untrue where some cannot be read, or are left out.
+        // "No sessions" would be false when some are unreadable or left out.
         let none = match unprompted + archived {
             0 => "no sessions",
             _ => "no sessions to list",
@@ -112,7 +111,7 @@ fn list(options: &ServeOptions, store: &dyn Store, args: &ListSessionsArgs) -> R
     Ok(())
 }
 
-/// A session as a program reads it; names and words are those of `session/list`.
+/// A session as JSON; names and values are those of `session/list`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionListRow<'a> {
@@ -151,7 +150,7 @@ impl<'a> SessionListRow<'a> {
     }
 }
 
-/// The sessions that are live on this machine, by their ids. Servers that do not answer are left out.
+/// Returns the live sessions on this machine, by id. Servers that do not answer are left out.
 #[cfg(feature = "terminal")]
 fn live(state_dir: &Path) -> Result<HashMap<String, ServerSession>> {
     let sessions =
@@ -165,7 +164,7 @@ fn live(_: &Path) -> Result<HashMap<String, ServerSession>> {
     Ok(HashMap::new())
 }
 
-/// About what fits beside the other columns.
+/// The title's width, about what fits beside the other columns.
 const TITLE: usize = 48;
 
 fn table(
@@ -195,7 +194,7 @@ fn table(
     text::table(head, &rows)
 }
 
-/// What a session does, and who controls it since when.
+/// Returns the state of a session, and its controller with the time of control.
 fn standing(live: Option<&ServerSession>, now: Timestamp) -> (&'static str, String) {
     let Some(live) = live else {
         return ("stored", String::new());
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_live_session_says_who_controls_it_and_since_when() {
+    fn live_session_row_shows_the_controller_and_its_time() {
         let mut live = ServerSession {
             id: "s".to_owned(),
             title: String::new(),

@@ -1,4 +1,4 @@
-//! A session as a person reads it: prompts, answers, tool calls with how they ended, questions.
+//! Prints a session for people: prompts, answers, tool calls with their results, questions.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,6 @@ use harn_terminal::{
 };
 use serde_json::Value;
 
-/// The whole session.
 pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp) -> String {
     let mut page = TranscriptPrinter::default();
     page.head(meta, now);
@@ -31,7 +30,7 @@ pub(super) fn transcript(meta: &SessionMeta, events: &[Envelope], now: Timestamp
     page.out
 }
 
-/// What was written so far, and what is open.
+/// The output so far, and the open parts.
 #[derive(Default)]
 struct TranscriptPrinter {
     out: String,
@@ -41,7 +40,7 @@ struct TranscriptPrinter {
     transcript: Transcript<()>,
 }
 
-/// Text that is still streaming in.
+/// Text that is still streaming.
 struct StreamingText {
     thought: bool,
     words: String,
@@ -95,7 +94,7 @@ impl TranscriptPrinter {
         text.words.push_str(words);
     }
 
-    /// Writes a line that begins with a mark; the first of a group stands apart from text.
+    /// Writes a line that begins with a mark; a blank line separates it from preceding text.
     fn mark(&mut self, line: &str) {
         if self.text.is_some() {
             self.end_text();
@@ -138,7 +137,7 @@ impl TranscriptPrinter {
                     self.call_ended(&call, update);
                 }
             }
-            // Told with the decision.
+            // Printed with the decision.
             EventFamily::Permission(PermissionEvent::PermissionAsked(_)) => {}
             EventFamily::Permission(PermissionEvent::PermissionResolved(resolved)) => {
                 if let Some(ask) = closed.ask {
@@ -164,7 +163,7 @@ impl TranscriptPrinter {
             EventFamily::Report(ReportEvent::Plan { plan }) => {
                 let entries: Vec<_> = plan.entries().into_iter().map(|e| e.content).collect();
                 let plan = entries.join("; ");
-                // One that only got further is the same plan.
+                // Only the progress changed; the plan is the same.
                 if plan != self.plan {
                     self.mark(&format!("* plan: {}", visible(&plan)));
                     self.plan = plan;
@@ -210,12 +209,11 @@ impl TranscriptPrinter {
                     self.settled(&question, *outcome);
                 }
             }
-            // Told where its turn begins, or where it is cancelled.
+            // Printed when its turn begins, or when it is cancelled.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
             // In the transcript of the worker's own session.
             EventFamily::Delegation(DelegationEvent::WorkerCall(_)) => {}
-            // What waits is told when it is delivered, and who wanted it or was refused is nothing that
-            // was said.
+            // Steering is printed when it is delivered; its waiting and its sender are not part of the conversation.
             EventFamily::Steering(
                 SteeringEvent::LoopCheckpoint(_)
                 | SteeringEvent::Pending(_)
@@ -248,7 +246,7 @@ impl TranscriptPrinter {
         self.mark(&line);
     }
 
-    /// How a worker's cycle ended, and where to read on.
+    /// Prints how a worker's cycle ended, and the session with the details.
     fn worker(&mut self, worker: &WorkerUpdate) {
         let how = match worker.event {
             WorkerEvent::WorkerSpawned | WorkerEvent::WorkerProgressed => return,
@@ -269,7 +267,7 @@ impl TranscriptPrinter {
         self.mark(&line);
     }
 
-    /// What the agent was told to keep in mind; when it may forget it again is its own affair.
+    /// Prints a reminder when it is given; its expiry is internal to the agent.
     fn reminder(&mut self, change: &ReminderChange) {
         let (what, reminder) = match change {
             ReminderChange::Injected { mode, reminder } => match mode {
@@ -287,7 +285,7 @@ impl TranscriptPrinter {
         self.mark(&format!("* {what}: {body}"));
     }
 
-    /// When it waited, and why it went on.
+    /// Prints when the agent waited, and what woke it.
     fn daemon(&mut self, change: DaemonChange) {
         match change {
             DaemonChange::Idle { .. } => self.mark("* waits for more to do"),
@@ -314,7 +312,7 @@ impl TranscriptPrinter {
         }
     }
 
-    /// A decision that nobody was asked for; the others are told by the question.
+    /// Prints a decision without a question; the others are printed with their question.
     fn unasked(&mut self, record: &PermissionRecord, decided: &str) {
         if record.escalated {
             return;
@@ -349,7 +347,7 @@ impl TranscriptPrinter {
         self.mark(&format!("? {what}: {answer}{remembered}"));
     }
 
-    /// What a question is called by: itself, or its id where nothing else is known.
+    /// Returns a question's text, or its id if the text is not known.
     fn asked(&self, id: &str) -> String {
         let question = self.transcript.open.questions.get(id);
         one_line(question.map_or(id, |question| question)).into_owned()

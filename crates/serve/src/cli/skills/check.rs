@@ -1,4 +1,4 @@
-//! What is wrong with skills, a line each, and whether that keeps one from being used.
+//! Prints the problems of skills, one per line; fails if one makes a skill unusable.
 
 use std::{
     fmt::Write as _,
@@ -12,13 +12,13 @@ use harn_tools::skills::{ProblemSeverity, SkillProblem, SkillRegistry, Workspace
 
 use crate::cli::one_line;
 
-/// Those of a session.
+/// Checks the skills of a session.
 pub(super) fn all(skills: &WorkspaceSkills) -> Result<ExitCode> {
     let registry = skills.registry();
     told(registry.skills().len(), registry.problems())
 }
 
-/// Those of files and folders.
+/// Checks the skills in files and folders.
 pub(super) fn these(paths: &[PathBuf]) -> Result<ExitCode> {
     let mut count = 0;
     let mut problems = Vec::new();

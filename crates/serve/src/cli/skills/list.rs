@@ -1,4 +1,4 @@
-//! The skills of a directory, a line each.
+//! Lists the skills of a directory, one per line.
 
 use std::{borrow::Cow, process::ExitCode};
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::{one_line, print_json};
 
-/// How much of a skill's short line is shown.
+/// The width of a skill's short description.
 const SHORT: usize = 80;
 
 pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
@@ -37,7 +37,7 @@ pub(super) fn run(skills: &WorkspaceSkills, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A skill as a program reads it.
+/// A skill as JSON.
 #[derive(Serialize)]
 struct SkillListRow {
     id: String,
@@ -45,11 +45,11 @@ struct SkillListRow {
     short: String,
     origin: String,
     command: Option<String>,
-    /// The layer of the one that counts instead.
+    /// The layer of the skill that hides this one.
     shadowed_by: Option<&'static str>,
 }
 
-/// Those that count and those behind them, by id.
+/// Returns the active skills, each followed by those that it hides, by id.
 fn rows(registry: &SkillRegistry) -> Vec<SkillListRow> {
     let mut rows = Vec::new();
     for skill in registry.skills() {

@@ -1,4 +1,4 @@
-//! `harn-serve skills`: which there are in a directory, what one says, and what is wrong with any.
+//! `harn-serve skills`: lists the skills of a directory, prints one, and checks them.
 
 mod check;
 mod list;
@@ -13,10 +13,10 @@ use harn_tools::skills::WorkspaceSkills;
 use super::named_folders;
 use crate::{SystemClock, skill_places::skill_places};
 
-/// Where to look for skills.
+/// The arguments of `skills`.
 #[derive(Debug, clap::Args)]
 pub(super) struct SkillsArgs {
-    /// A folder of skills that counts before all others; may be given more than once
+    /// A folder of skills that takes precedence over all others; may be given more than once
     #[arg(long, global = true, value_name = "DIR")]
     skill_dir: Vec<PathBuf>,
     /// The directory a session would work in, instead of this one
@@ -28,20 +28,20 @@ pub(super) struct SkillsArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum SkillsCommand {
-    /// All skills of a session, and those that others hide
+    /// List the skills of a session, and those that others hide
     List {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// What a skill says of itself, and its text
+    /// Print the properties and the text of a skill
     Show {
-        /// Its id, as list shows it
+        /// Id of the skill, as list prints it
         id: String,
     },
-    /// Everything that is wrong with skills, with file and line
+    /// List all problems of skills, with file and line
     ///
-    /// Exits with 1 when a skill cannot be used, 0 when there are warnings at most.
+    /// Exits with 1 when a skill cannot be used, 0 when there are at most warnings.
     Check {
         /// Skills or folders of skills, instead of those of a session
         #[arg(value_name = "PATH")]

@@ -1,4 +1,4 @@
-//! One skill: what it says of itself, where it is, and its text.
+//! Prints one skill: its properties, its path and its text.
 
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -72,7 +72,7 @@ fn usage(skill: &Skill) -> String {
     }
 }
 
-/// What a card says, as far as it says anything.
+/// Returns the non-empty properties of a card.
 fn said(card: &SkillCard) -> Vec<(&'static str, String)> {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let models = match card.disable_model_invocation {

@@ -1,23 +1,23 @@
-//! The names that we go by, and the origins of pages that may come in.
+//! The host names of this server, and the origins of pages that may connect.
 
 use std::{
     net::{IpAddr, SocketAddr},
     str::FromStr,
 };
 
-/// A host and maybe a port, in small letters; an address of IPv6 stands in brackets.
+/// A host with an optional port, in small letters; an IPv6 address is in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Authority {
     host: String,
     port: Option<u16>,
 }
 
-/// A name that is let in beside those of the machine itself. Without a port, clients may say any, as they do
-/// where something forwards ours; pages are of our own port only.
+/// An allowed host name besides those of the machine itself. Without a port, clients may use any, because a
+/// forwarded port differs from ours; pages must be from our own port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AllowedHost(Authority);
 
-/// The origin of a page that is let in: scheme, host, and the port if it is not the usual one.
+/// The allowed origin of a page: scheme, host, and the port if it is not the default one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AllowedOrigin {
     secure: bool,
@@ -33,18 +33,18 @@ pub(crate) struct AllowedAuthorities {
 }
 
 impl AllowedAuthorities {
-    /// Whether this is a name of ours, as a request gives it.
+    /// Returns whether a request's host name is one of this server.
     pub(super) fn host(&self, name: &str) -> bool {
         name.parse().is_ok_and(|name| self.is_ours(&name, None))
     }
 
-    /// Whether a page of this origin may come in: one that we would serve, or one that was named.
+    /// Returns whether a page of this origin may connect: one of this server, or one in `origins`.
     pub(super) fn origin(&self, text: &str) -> bool {
         let named = |origin| self.origins.iter().any(|known| known.is(&origin));
         self.own_origin(text) || text.parse().is_ok_and(named)
     }
 
-    /// Whether a page of this origin is one that we would serve.
+    /// Returns whether this server serves pages of this origin.
     pub(super) fn own_origin(&self, text: &str) -> bool {
         let port = Some(self.listens.port());
         text.parse().is_ok_and(|origin: AllowedOrigin| {
@@ -52,7 +52,7 @@ impl AllowedAuthorities {
         })
     }
 
-    /// Whether a name is ours; the port is that of a known one that says none, which else may have any.
+    /// Returns whether a name is ours. `unsaid` is the required port for a known host without one; none allows any.
     fn is_ours(&self, name: &Authority, unsaid: Option<u16>) -> bool {
         let port = name.port.unwrap_or(usual_port(self.secure));
         let named = self.hosts.iter().any(|AllowedHost(known)| {
@@ -67,7 +67,7 @@ impl AllowedAuthorities {
             .trim_end_matches(']')
             .parse::<IpAddr>();
         match address {
-            // The one we listen on, unless that is all of them: their names are somebody else's to give.
+            // The address that we listen on. If it is unspecified, other addresses need `--allow-host`.
             Ok(address) => address.is_loopback() || address == self.listens.ip(),
             Err(_) => host == "localhost",
         }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_ours_or_named() {
+    fn host_must_be_our_own_or_allowed() {
         let plain = at("127.0.0.1:4111", false, &["box.example", "other:99"], &[]);
         for ours in [
             "127.0.0.1:4111",
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_ours_or_named() {
+    fn origin_must_be_our_own_or_allowed() {
         let origins = ["https://app.example", "http://dev.example:5173"];
         let hosts = ["box.example", "other.example:99"];
         let plain = at("127.0.0.1:4111", false, &hosts, &origins);

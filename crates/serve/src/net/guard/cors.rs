@@ -1,5 +1,4 @@
-//! What a browser wants to hear before it lets a page of another origin talk to us. Only said to origins that
-//! were let in already.
+//! The CORS headers, which let a browser's page of another origin connect. Only sent to allowed origins.
 
 use axum::{
     extract::Request,
@@ -12,7 +11,7 @@ const HEADERS: &str = "authorization, content-type, accept, last-event-id, acp-c
                        acp-session-id, x-request-id, x-correlation-id, traceparent";
 const EXPOSED: &str = "acp-connection-id, acp-session-id, x-request-id, x-correlation-id";
 
-/// Whether a browser asks what a page may do. It has no token to send along.
+/// Returns whether the request is a CORS preflight, which has no token.
 pub(super) fn is_preflight(request: &Request) -> bool {
     request.method() == Method::OPTIONS
         && request
@@ -20,7 +19,7 @@ pub(super) fn is_preflight(request: &Request) -> bool {
             .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer to it.
+/// Answers a CORS preflight from `origin`.
 pub(super) fn preflight(origin: &HeaderValue) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
@@ -31,7 +30,7 @@ pub(super) fn preflight(origin: &HeaderValue) -> Response {
     response
 }
 
-/// Lets the page read an answer.
+/// Lets the page read a response.
 pub(super) fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     put(headers, header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);

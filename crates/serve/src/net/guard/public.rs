@@ -1,10 +1,10 @@
-//! What is served to anybody: the page, which has nothing of anybody in it, and the way in.
+//! The paths without authentication: the page, which has no user data, and the sign-in.
 
 use axum::http::Method;
 
 use crate::net::{login, optional};
 
-/// Whether a request needs no token. Paths are compared as they were sent, which is how routes are found too.
+/// Returns whether a request needs no token. Compares the path as it was sent, as the router does.
 pub(super) fn is_public(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
     path == login::LOGIN || (reads && optional::is_page(path))
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_and_the_way_in_and_nothing_else() {
+    fn only_the_page_and_the_login_are_public() {
         for (method, path) in [
             ("GET", "/"),
             ("HEAD", "/"),

@@ -1,4 +1,4 @@
-//! The code that is shown at start: whoever has it is the owner, once and for a while.
+//! The code that is shown at start: it signs in the owner, once and for a limited time.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -12,12 +12,11 @@ use tokio::time::Instant;
 
 use crate::net::token;
 
-/// Long enough to find the browser, and over before anybody reads old logs.
+/// Long enough to find the browser, and over before old logs are read.
 const LIFE: Duration = Duration::from_secs(10 * 60);
-/// As many as nobody tries.
 const RANDOM_BYTES: usize = 16;
 
-/// One code, while it can be used. Only its hash is held.
+/// A code, while it is valid. Only its hash is stored.
 pub(in crate::net) struct LoginCode(Mutex<Option<ActiveLoginCode>>);
 
 #[derive(Clone, Copy)]
@@ -27,7 +26,7 @@ struct ActiveLoginCode {
 }
 
 impl LoginCode {
-    /// A new one, and its text, which is to be shown and forgotten.
+    /// Creates a code; returns it with its text, which the caller shows and drops.
     pub(in crate::net) fn make() -> Result<(Self, String)> {
         let text = token::random::<RANDOM_BYTES>()?;
         let open = ActiveLoginCode {
@@ -37,7 +36,7 @@ impl LoginCode {
         Ok((Self(Mutex::new(Some(open))), text))
     }
 
-    /// Whether this is the code and nobody used it yet. A wrong one changes nothing.
+    /// Uses the code up; returns whether it is right and unused. A wrong one changes nothing.
     pub(super) fn take(&self, given: &str) -> bool {
         let given: [u8; 32] = Sha256::digest(given).into();
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_code_is_good_once() {
+    async fn code_works_once() {
         let (code, text) = LoginCode::make().unwrap();
         assert_eq!(text.len(), 32);
         assert!(text.bytes().all(|b| b.is_ascii_hexdigit()), "{text}");
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_code_ends_by_itself() {
+    async fn code_expires() {
         let (code, text) = LoginCode::make().unwrap();
         let (last, late) = LoginCode::make().unwrap();
         advance(LIFE - Duration::from_millis(1)).await;

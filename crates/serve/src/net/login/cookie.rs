@@ -1,7 +1,7 @@
-//! The cookie that says who signed in: `v1.EXPIRY.NAME.MAC`, with the seconds it is good until.
+//! The cookie of a signed-in user: `v1.EXPIRY.NAME.MAC`, with the expiry in seconds.
 //!
-//! The server keeps none of them, so that a restart signs nobody out. Its key comes from the tokens: where one
-//! changes, everybody has to sign in again.
+//! The server stores no cookies, so sign-ins survive a restart. Its key is derived from the tokens: after a
+//! change to one, every user must sign in again.
 //! Hand-written because it is one value with a MAC; crates for cookies bring a jar and encryption.
 
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use subtle::ConstantTimeEq;
 use crate::net::token::{self, AccessTokens};
 
 const VERSION: &str = "v1";
-/// How long somebody stays signed in.
+/// How long a user stays signed in.
 const LIFE_SECONDS: u64 = 30 * 24 * 60 * 60;
-/// What the key is for. Another use of the tokens has another.
+/// Separates this key from other keys derived from the tokens.
 const PURPOSE: &[u8] = b"harn-serve cookie v1";
 
-/// Gives out cookies, and knows them again.
+/// Issues and verifies cookies.
 pub(in crate::net) struct LoginCookies {
     /// A browser sends the cookies of a host to all of its ports, so the port is in the name.
     name: String,
@@ -31,14 +31,14 @@ pub(in crate::net) struct LoginCookies {
 }
 
 impl LoginCookies {
-    /// For the port we listen on, with TLS or without.
+    /// Issues cookies for a port, with TLS or without.
     pub(in crate::net) fn new(
         tokens: &AccessTokens,
         port: u16,
         secure: bool,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        // As long as a block, so that there is no key that does not fit.
+        // As long as a block, so that every key fits.
         let mut key = [0; 64];
         key[..32].copy_from_slice(&tokens.key(PURPOSE));
         Self {
@@ -49,8 +49,8 @@ impl LoginCookies {
         }
     }
 
-    /// A cookie that says who signed in. None where a name does not fit into a header, which none does that
-    /// tokens are for.
+    /// Returns a cookie for a principal. None if its name does not fit into a header, which cannot happen with
+    /// the names of tokens.
     pub(super) fn give(&self, principal: &Principal) -> Option<HeaderValue> {
         let expiry = self.seconds().saturating_add(LIFE_SECONDS);
         let signed = format!("{VERSION}.{expiry}.{principal}");
@@ -58,18 +58,18 @@ impl LoginCookies {
         self.set(&value, LIFE_SECONDS)
     }
 
-    /// Has the browser forget it.
+    /// Returns a header that deletes the cookie.
     pub(super) fn clear(&self) -> Option<HeaderValue> {
         self.set("", 0)
     }
 
-    /// The values of our cookie that a request brings; a browser sends one.
+    /// Returns the values of our cookie in a request; a browser sends one.
     pub(in crate::net) fn given<'a>(
         &'a self,
         headers: &'a HeaderMap,
     ) -> impl Iterator<Item = &'a [u8]> {
         let lines = headers.get_all(header::COOKIE).iter();
-        // Those of others may be no text.
+        // Other cookies may contain bytes that are not text.
         let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
         pairs.filter_map(|pair| {
             let pair = pair.trim_ascii();
@@ -79,11 +79,11 @@ impl LoginCookies {
         })
     }
 
-    /// The name in a cookie that we gave out and that is still good.
+    /// Returns the name in a valid cookie that has not expired.
     pub(in crate::net) fn name_in<'a>(&self, value: &'a [u8]) -> Option<&'a str> {
         let value = std::str::from_utf8(value).ok()?;
         let (signed, mac) = value.rsplit_once('.')?;
-        // Before anything else is looked at, for what passes was written here.
+        // Checked first: the rest then parses only text that this server wrote.
         let ours = self.mac(signed).as_bytes().ct_eq(mac.as_bytes());
         if !bool::from(ours) {
             return None;
@@ -111,7 +111,7 @@ impl LoginCookies {
         let text =
             format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={life}{secure}");
         let mut value = HeaderValue::try_from(text).ok()?;
-        // Shown in no log, and kept in no table of HTTP/2.
+        // Keeps the value out of logs and of the HTTP/2 header table.
         value.set_sensitive(true);
         Some(value)
     }
@@ -152,7 +152,7 @@ mod tests {
         )
     }
 
-    /// The value of a cookie for this name.
+    /// Returns the value of a cookie for this name.
     fn value(cookies: &LoginCookies, name: &str) -> String {
         let set = cookies.give(&Principal::new(name)).unwrap();
         let (pair, _) = set.to_str().unwrap().split_once("; ").unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_is_told() {
+    fn set_cookie_header_has_all_attributes() {
         let (plain, _) = cookies(LONG, false);
         let set = plain.give(&Principal::owner()).unwrap();
         assert!(set.is_sensitive());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_known_again_until_they_end() {
+    fn issued_cookie_is_valid_until_it_expires() {
         let (cookies, clock) = cookies(LONG, false);
         let owner = value(&cookies, "owner");
         let eve = value(&cookies, "eve");
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn forged_or_malformed_cookie_is_rejected() {
         let (ours, _) = cookies(LONG, false);
         let owner = value(&ours, "owner");
         let eve = value(&ours, "eve");
         let (signed, mac) = owner.rsplit_once('.').unwrap();
         let (_, of_eve) = eve.rsplit_once('.').unwrap();
         let (other, _) = cookies(&LONG.to_uppercase(), false);
-        // Also what we signed, were it of another form.
+        // Also reject correctly signed text of another form.
         let odd = |signed: &str| format!("{signed}.{}", ours.mac(signed));
         for wrong in [
             String::new(),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_found_among_those_of_others() {
+    fn our_cookie_is_found_among_others() {
         let (cookies, _) = cookies(LONG, false);
         let given = |lines: &[&[u8]]| {
             let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! What a client may take of the server, whatever it does or leaves undone.
+//! Limits on the resources that a client can take from the server.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use super::{
     sockets,
 };
 
-/// What is answered to `initialize`.
+/// Sends `initialize`; returns the status.
 async fn begin(server: &TestServer, token: &str) -> u16 {
     let request = client().post(format!("http://{}/acp", server.address));
     let request = request.bearer_auth(token);
@@ -35,7 +35,7 @@ async fn begin(server: &TestServer, token: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
+async fn rejected_websocket_is_closed_although_it_does_not_read() {
     let server = TestServer::start(TestServerConfig {
         acp_connections: 2,
         ..TestServerConfig::default()
@@ -46,7 +46,7 @@ async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
     let mut unread = sockets::open(&server, OWNER).await;
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
     sockets::ask(&mut unread, 1, "session/resume", params).await;
-    // More than sockets take, and all of it is said.
+    // More than the buffers of a socket, and the turn produces all of it.
     let prompt = [json!({"type": "text", "text": "count 50000"})];
     let params = json!({"sessionId": session, "prompt": prompt});
     sockets::ask(&mut owner, 2, "session/prompt", params).await;
@@ -61,7 +61,7 @@ async fn a_websocket_that_has_to_go_and_does_not_read_goes() {
 }
 
 #[tokio::test]
-async fn nobody_takes_all_connections() {
+async fn principal_cannot_take_all_acp_connections() {
     let server = TestServer::start(TestServerConfig {
         acp_connections: 4,
         ..TestServerConfig::default()
@@ -77,7 +77,7 @@ async fn nobody_takes_all_connections() {
 }
 
 #[tokio::test]
-async fn nobody_begins_too_many_in_a_while() {
+async fn new_connections_are_rate_limited_per_principal() {
     let server = TestServer::start(TestServerConfig {
         connections_per_second: 2,
         ..TestServerConfig::default()
@@ -93,7 +93,7 @@ async fn nobody_begins_too_many_in_a_while() {
 }
 
 #[tokio::test]
-async fn nobody_takes_all_seats() {
+async fn principal_cannot_take_all_tcp_connections() {
     let server = TestServer::start(TestServerConfig {
         connections: 4,
         ..TestServerConfig::default()
@@ -119,20 +119,20 @@ async fn nobody_takes_all_seats() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_has_no_token_keeps_no_seat() {
+async fn client_without_a_token_is_disconnected() {
     let server = TestServer::start(TestServerConfig {
         connections: 1,
         ..TestServerConfig::default()
     })
     .await;
-    // A client of HTTP/2 that stays, and answers when it is asked whether it is there.
+    // An HTTP/2 client that stays connected and answers pings.
     let stays = client_builder().http2_prior_knowledge().build().unwrap();
     let request = stays.get(format!("http://{}/acp", server.address));
     assert_eq!(request.send().await.unwrap().status(), 401);
     let host = server.address;
     let request =
         format!("GET /nothing HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {OWNER}\r\n\r\n");
-    // Each is a second of a clock that only moves when nobody does.
+    // Each is a second of a paused clock, which only advances while every task waits.
     for _ in 0..15 {
         if server.raw(&request).await.status == 404 {
             return;
@@ -142,7 +142,7 @@ async fn whoever_has_no_token_keeps_no_seat() {
     panic!("its seat is still taken");
 }
 
-/// Opens a session, and says how its stream is opened.
+/// Opens a session; returns its id.
 async fn open(
     server: &TestServer,
     http: &mut HttpTestClient,
@@ -159,7 +159,7 @@ async fn open(
 }
 
 #[tokio::test]
-async fn a_session_that_was_closed_makes_room_for_another() {
+async fn closed_session_frees_its_stream_slot() {
     let server = TestServer::start(TestServerConfig {
         sessions: 3,
         ..TestServerConfig::default()
@@ -189,7 +189,7 @@ async fn a_session_that_was_closed_makes_room_for_another() {
 }
 
 #[tokio::test]
-async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
+async fn message_with_two_session_ids_is_rejected() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (theirs, _own) = owner.session(server.dir.path()).await;
@@ -213,7 +213,7 @@ async fn a_session_of_somebody_else_is_not_named_beside_ones_own() {
 }
 
 #[tokio::test]
-async fn a_long_line_arrives_whole_over_both_transports() {
+async fn long_line_arrives_whole_over_both_transports() {
     let long = LONG.repeat(20_000);
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
@@ -229,7 +229,7 @@ async fn a_long_line_arrives_whole_over_both_transports() {
     while !is_it(&sockets::message(&mut socket).await) {}
 }
 
-/// A client that follows a session, and what is queued for it.
+/// Connects a client that follows a session; returns its input and its output queue.
 async fn follow(
     server: &TestServer,
     session: &str,
@@ -252,7 +252,7 @@ async fn follow(
     (lines, queue)
 }
 
-/// What is queued next that has this in it.
+/// Returns the next queued piece that contains `text`.
 async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
     loop {
         let piece = timeout(PATIENCE, queue.recv()).await.expect("a piece");
@@ -264,7 +264,7 @@ async fn queued(queue: &mut PieceReceiver, text: &str) -> Bytes {
 }
 
 #[tokio::test]
-async fn a_long_prompt_of_somebody_else_is_there_once_for_all() {
+async fn observers_share_one_copy_of_a_long_prompt() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = sockets::open(&server, OWNER).await;
     let session = sockets::session(&server, &mut owner).await;

@@ -1,5 +1,5 @@
 //! Clients whose connections break at any moment, over WebSockets and event streams, with requests that arrive
-//! late: what each has in the end is what the journal has, line by line, and no answer comes twice.
+//! late: each client ends up with exactly the lines of the journal, and no answer arrives twice.
 
 use std::{
     collections::HashSet,
@@ -20,7 +20,7 @@ use super::{
 const TURNS: usize = 5;
 const WATCHERS: usize = 3;
 
-/// Random numbers from a seed: `HARN_SEED` where it is set. A test that fails says which it was.
+/// Random numbers from a seed: `HARN_SEED` if it is set. A failing test prints its seed.
 #[derive(Clone)]
 struct SeededRandom {
     seed: u64,
@@ -39,7 +39,7 @@ impl SeededRandom {
         Self { seed, drawn: 0 }
     }
 
-    /// One of its own for somebody who acts at the same time.
+    /// Returns an independent sequence for a concurrent task.
     fn of(&self, who: usize) -> Self {
         let drawn = (who as u64) << 32;
         Self { drawn, ..*self }
@@ -63,7 +63,7 @@ impl Drop for SeededRandom {
     }
 }
 
-/// A line of the session and its event id.
+/// A line of the session, with its event id.
 type SessionLine = (String, Value);
 
 fn is_last(line: &Value) -> bool {
@@ -117,16 +117,16 @@ struct StreamWatcher<'a> {
     session: &'a str,
     chance: SeededRandom,
     heard: Vec<SessionLine>,
-    /// Where it is, lines without event ids included.
+    /// The last id received, including ids of lines that are no events.
     last: Option<String>,
     asked: Vec<u64>,
     answered: HashSet<u64>,
-    /// Requests that nobody waits for any more.
+    /// Streams that the watcher no longer reads.
     stale: Vec<EventStreamReader>,
 }
 
 impl StreamWatcher<'_> {
-    /// Another connection, which goes on behind the last event that the earlier one brought.
+    /// Opens another connection, which continues after the last event of the earlier one.
     async fn begin(&mut self) -> (HttpTestClient, EventStreamReader) {
         let mut http = self.server.initialize(OWNER).await;
         let events = http.stream(Some(self.session), None).await.unwrap();
@@ -140,7 +140,7 @@ impl StreamWatcher<'_> {
         (http, events)
     }
 
-    /// Comes back over the same connection, maybe after somebody else did with an older place.
+    /// Reopens the stream on the same connection, sometimes after a late request with an older event id.
     async fn come_back(
         &mut self,
         http: &mut HttpTestClient,
@@ -201,7 +201,7 @@ impl StreamWatcher<'_> {
 }
 
 #[tokio::test]
-async fn whoever_breaks_off_anywhere_has_in_the_end_what_the_journal_has() {
+async fn clients_with_broken_connections_receive_the_whole_journal() {
     let chance = SeededRandom::new();
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut driver = sockets::open(&server, OWNER).await;
@@ -238,7 +238,7 @@ async fn whoever_breaks_off_anywhere_has_in_the_end_what_the_journal_has() {
     };
     let ((), sockets, streams) = timeout(PATIENCE, all).await.expect("the end");
 
-    // Who comes now is told what the journal has.
+    // A new client receives exactly the journal.
     let mut http = server.initialize(OWNER).await;
     let mut events = http.stream(Some(&session), None).await.unwrap();
     http.request("session/load", opening(&server, &session))

@@ -1,4 +1,4 @@
-//! A Shell of OpenHarness gets an envelope for whatever is refused, also by who never heard of its protocol.
+//! An OpenHarness Shell receives an envelope for every refusal, also from code that knows nothing of its protocol.
 
 use harn_openharness::PATHS;
 use serde_json::{Value, json};
@@ -6,7 +6,6 @@ use tokio::net::TcpStream;
 
 use super::server::{OWNER, RawHttpResponse, TestServer, TestServerConfig};
 
-/// What is wrong with a request.
 struct RequestFault {
     what: &'static str,
     host: Option<String>,
@@ -54,7 +53,7 @@ fn assert_envelope(answer: &RawHttpResponse, what: &str) {
 }
 
 #[tokio::test]
-async fn every_refusal_of_the_guard_is_an_envelope() {
+async fn guard_refuses_openharness_requests_with_an_envelope() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let before = server.reached();
     let host = || Some(server.address.to_string());
@@ -115,7 +114,7 @@ async fn every_refusal_of_the_guard_is_an_envelope() {
             }
         }
     }
-    // Whoever else is refused is told in words.
+    // On other paths, a refusal is plain text.
     let plain = server.raw(&request("POST", "/other", &table[4])).await;
     assert_eq!(plain.status, 401);
     assert!(plain.body.starts_with("a token is needed"), "{plain:?}");
@@ -130,7 +129,7 @@ async fn every_refusal_of_the_guard_is_an_envelope() {
 }
 
 #[tokio::test]
-async fn so_is_having_no_room() {
+async fn full_server_answers_openharness_with_an_envelope() {
     let server = TestServer::start(TestServerConfig {
         connections: 4,
         ..TestServerConfig::default()

@@ -1,10 +1,10 @@
-//! The table of refused requests: whatever is wrong, the answer is a 4xx and nothing reaches the runtime.
+//! The table of rejected requests: each receives a 4xx, and none reaches the runtime.
 
 use serde_json::json;
 
 use super::server::{EVE, OWNER, TestServer, TestServerConfig, client, client_builder, hello};
 
-/// A request that is served, one for each way in.
+/// A valid request, one for each route.
 struct RouteRequest {
     name: &'static str,
     method: &'static str,
@@ -14,11 +14,10 @@ struct RouteRequest {
     served: u16,
 }
 
-/// What is done to a request.
 enum RequestChange {
     Without(&'static str),
     With(&'static str, String),
-    /// The header is there a second time.
+    /// Adds the header a second time.
     Also(&'static str, String),
     Path(&'static str),
 }
@@ -132,7 +131,7 @@ fn routes(server: &TestServer, connection: &str, session: &str) -> Vec<RouteRequ
 }
 
 #[tokio::test]
-async fn every_route_refuses_whom_it_does_not_know() {
+async fn every_route_rejects_unauthorized_requests() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, own) = owner.session(server.dir.path()).await;
@@ -282,7 +281,7 @@ async fn every_route_refuses_whom_it_does_not_know() {
         "something reached the runtime"
     );
 
-    // And each is served as it is, also by another name and to a page that we know.
+    // Each request is served unchanged, under another host name, and for a page with an allowed origin.
     let welcome = [
         vec![],
         vec![RequestChange::With("host", format!("localhost:{port}"))],
@@ -312,7 +311,7 @@ async fn every_route_refuses_whom_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn ids_are_no_credentials() {
+async fn connection_and_session_ids_are_no_credentials() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, _own) = owner.session(server.dir.path()).await;
@@ -330,7 +329,7 @@ async fn ids_are_no_credentials() {
     let mut thief = server.initialize(EVE).await;
     let before = server.reached();
 
-    // Her token with the owner's connection.
+    // Eve's token with the owner's connection.
     thief.connection.clone_from(&owner.connection);
     assert_eq!(thief.stream(None, None).await.err(), Some(404));
     assert_eq!(thief.stream(Some(&session), None).await.err(), Some(404));
@@ -344,7 +343,7 @@ async fn ids_are_no_credentials() {
     let delete = delete.header("acp-connection-id", &thief.connection);
     assert_eq!(delete.send().await.unwrap().status(), 404);
 
-    // Her own connection with the owner's session: as unknown as one that there is not.
+    // Eve's own connection with the owner's session: the answer is the same as for one that does not exist.
     for session in [session.as_str(), "ses_there_is_no_such"] {
         assert_eq!(eve.stream(Some(session), None).await.err(), Some(409));
         for method in [
@@ -366,7 +365,7 @@ async fn ids_are_no_credentials() {
             assert_eq!(eve.post(&message).await, 409, "{method}");
         }
     }
-    // And with the owner's question.
+    // Eve's answer to the owner's question.
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     let answer = json!({"jsonrpc": "2.0", "id": ask, "result": outcome});
     assert_eq!(eve.post(&answer).await, 400);
@@ -378,7 +377,7 @@ async fn ids_are_no_credentials() {
     );
     assert_ne!(own, session);
 
-    // The owner's answer is the one that counts.
+    // Only the owner's answer is accepted.
     assert_eq!(owner.post(&answer).await, 202);
     loop {
         let (_, line) = events.next().await.unwrap();
@@ -390,7 +389,7 @@ async fn ids_are_no_credentials() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_or_is_too_much_is_refused() {
+async fn malformed_or_too_large_requests_are_rejected() {
     let server = TestServer::start(TestServerConfig {
         message_bytes: 1000,
         ..TestServerConfig::default()
@@ -526,7 +525,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
             "{answer:?}"
         );
     }
-    // One that does not say how long it is.
+    // A body without a length.
     let mut chunked = route("post").text(&[]);
     let start = chunked.find("content-length").unwrap();
     chunked.truncate(start);
@@ -554,7 +553,7 @@ async fn what_makes_no_sense_or_is_too_much_is_refused() {
 }
 
 #[tokio::test]
-async fn http_2_is_guarded_by_its_authority() {
+async fn guard_checks_the_authority_of_http_2() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let before = server.reached();
     let port = server.address.port();
@@ -601,7 +600,7 @@ async fn http_2_is_guarded_by_its_authority() {
 }
 
 #[tokio::test]
-async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
+async fn every_http_2_route_rejects_unauthorized_requests() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = server.initialize(OWNER).await;
     let (session, own) = owner.session(server.dir.path()).await;
@@ -690,7 +689,7 @@ async fn every_route_of_http_2_refuses_whom_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn too_many_and_too_fast_are_said() {
+async fn limits_on_messages_and_connections_return_429_and_503() {
     let server = TestServer::start(TestServerConfig {
         acp_connections: 2,
         messages_per_second: 5,
@@ -717,7 +716,7 @@ async fn too_many_and_too_fast_are_said() {
         assert_eq!(answer.status, 503, "{answer:?}");
         assert!(answer.body.contains("too many connections"), "{answer:?}");
     }
-    // Sockets that say nothing take the places; whoever comes then is told so.
+    // Idle sockets take all slots; the next client receives an error.
     let mut idle = Vec::new();
     let told = loop {
         idle.push(
@@ -736,7 +735,7 @@ async fn too_many_and_too_fast_are_said() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_known_may_ask_what_it_may_do() {
+async fn allowed_origin_receives_a_preflight_answer() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let ask = |origin: &str| {
         format!(

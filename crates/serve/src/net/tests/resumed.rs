@@ -1,5 +1,4 @@
-//! A stream of events that breaks, anywhere and often, and goes on: nothing is lost and nothing comes twice,
-//! answers neither.
+//! An event stream that breaks often and at any line, and resumes: no line or answer is lost or arrives twice.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -7,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::server::{HttpTestClient, OWNER, TestServer, TestServerConfig};
 
-/// What a client has of a session.
+/// The part of a session that a client has received.
 #[derive(Default)]
 struct StreamProgress {
     last: Option<String>,
@@ -41,9 +40,9 @@ async fn prompt(http: &mut HttpTestClient, session: &str, text: String) -> u64 {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
+async fn broken_stream_resumes_without_loss_or_duplicates() {
     const COUNT: usize = 3000;
-    // How many lines arrive before the stream breaks, time after time.
+    // How many lines arrive before each break.
     let cuts = [1, 2, 3, 5, 700, 1, 400, 999, 13, 1];
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
@@ -55,11 +54,11 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
         for _ in 0..cut {
             heard.take(events.next().await.unwrap());
         }
-        // Some streams break and are opened anew; others are taken over while they last.
+        // Some streams break before the next is opened; others are replaced while they are open.
         if nth % 2 == 0 {
             drop(events);
         }
-        // An answer falls into the gap.
+        // The answer is produced between two streams.
         let mode = ["ask", "read-only"][nth % 2];
         let mode = json!({"sessionId": session, "modeId": mode});
         asked.push(http.request("session/set_mode", mode).await);
@@ -77,7 +76,7 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
     asked.sort_unstable();
     assert_eq!(answers, asked);
 
-    // From its very beginning, it is the same once more.
+    // A stream from the beginning has the same text again.
     let mut again = StreamProgress::default();
     let mut events = http.stream(Some(&session), Some("0")).await.unwrap();
     while again.text.len() < heard.text.len() {
@@ -87,7 +86,7 @@ async fn a_stream_that_breaks_goes_on_with_nothing_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_from_before_its_connection_began() {
+async fn stream_resumes_from_events_before_its_connection() {
     const COUNT: usize = 50;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
@@ -99,7 +98,7 @@ async fn a_stream_goes_on_from_before_its_connection_began() {
         heard.take(events.next().await.unwrap());
         ids.extend(heard.last.clone());
     }
-    // Another connection begins with what comes next, and then wants what it missed.
+    // Another connection begins with new events, and then requests those that it missed.
     let mut later = server.initialize(OWNER).await;
     let params = json!({"sessionId": session, "cwd": server.dir.path(), "mcpServers": []});
     later.request("session/resume", params).await;
@@ -117,7 +116,7 @@ async fn a_stream_goes_on_from_before_its_connection_began() {
     let mut missed = Vec::new();
     loop {
         let (id, line) = events.next().await.unwrap();
-        // Not what was answered and the like, which is each connection's own.
+        // Skip answers and the like, which differ between connections.
         if line.get("method").is_some() && !id.contains('+') {
             missed.push(id.clone());
         }
@@ -134,13 +133,13 @@ async fn a_stream_goes_on_from_before_its_connection_began() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
+async fn unread_stream_loses_nothing() {
     const COUNT: usize = 20_000;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, mut own) = http.session(server.dir.path()).await;
     let asked = prompt(&mut http, &session, format!("count {COUNT}")).await;
-    // Nobody ever read the session's stream, so the answer comes here, and with it the turn has ended.
+    // The session's stream was never opened, so the connection's stream has the answer. The turn has ended then.
     loop {
         let (_, line) = own.next().await.unwrap();
         if line["id"] == asked {
@@ -156,7 +155,7 @@ async fn a_stream_that_nobody_reads_costs_its_bound_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_open_question_comes_back_with_the_stream() {
+async fn open_question_is_sent_again_on_a_resumed_stream() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, _own) = http.session(server.dir.path()).await;
@@ -170,7 +169,7 @@ async fn an_open_question_comes_back_with_the_stream() {
         }
         before = Some(id);
     }
-    // It never arrived: the stream broke just before.
+    // The question never arrived: the stream broke just before it.
     drop(events);
     let mut events = http
         .stream(Some(&session), before.as_deref())
@@ -194,7 +193,7 @@ async fn an_open_question_comes_back_with_the_stream() {
 }
 
 #[tokio::test]
-async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
+async fn second_reader_needs_a_last_event_id() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let (session, mut own) = http.session(server.dir.path()).await;
@@ -213,7 +212,7 @@ async fn one_reader_a_stream_unless_it_says_where_to_go_on() {
 }
 
 #[tokio::test]
-async fn a_stream_that_said_nothing_yet_is_come_back_to() {
+async fn empty_stream_can_be_opened_again() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut http = server.initialize(OWNER).await;
     let mut dead = http.stream(None, None).await.unwrap();
@@ -224,7 +223,7 @@ async fn a_stream_that_said_nothing_yet_is_come_back_to() {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_uses_ends() {
+async fn idle_connection_ends() {
     let server = TestServer::start(TestServerConfig {
         idle: Duration::from_millis(50),
         ..TestServerConfig::default()
@@ -240,7 +239,7 @@ async fn a_connection_that_nobody_uses_ends() {
     );
     drop(own);
     let list = json!({"jsonrpc": "2.0", "id": 9, "method": "session/list"});
-    // Each try keeps it for a while longer.
+    // Each request restarts the idle time.
     for longer in 1.. {
         tokio::time::sleep(Duration::from_millis(60 * longer)).await;
         if http.post(&list).await == 404 {

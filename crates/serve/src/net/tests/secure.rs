@@ -1,4 +1,4 @@
-//! TLS, and where it is needed.
+//! TLS, and when it is required.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ fn certificate(dir: &std::path::Path) -> (PathBuf, PathBuf, reqwest::Certificate
 }
 
 #[tokio::test]
-async fn a_session_over_tls_in_both_versions() {
+async fn session_works_over_tls_with_both_http_versions() {
     let dir = tempfile::tempdir().unwrap();
     let (cert, key, root) = certificate(dir.path());
     let server = TestServer::start(TestServerConfig {
@@ -41,7 +41,7 @@ async fn a_session_over_tls_in_both_versions() {
         let mut http = HttpTestClient::initialize(client, url.clone(), OWNER).await;
         let (_, _own) = http.session(server.dir.path()).await;
     }
-    // Plain HTTP gets nowhere.
+    // Plain HTTP fails.
     let plain = client_builder().build().unwrap();
     let plain = plain.get(url.replace("https", "http")).send().await;
     assert!(plain.is_err());
@@ -56,7 +56,7 @@ async fn refused(listen: ListenOptions) -> String {
 }
 
 #[tokio::test]
-async fn nothing_listens_in_the_open_unless_somebody_says_so() {
+async fn listening_beyond_loopback_needs_tls_or_insecure() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let said = refused(ListenOptions::new(address)).await;
         assert!(said.contains("--insecure-listen"), "{said}");
@@ -72,7 +72,7 @@ async fn nothing_listens_in_the_open_unless_somebody_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_before_anything_listens() {
+async fn invalid_options_fail_before_the_port_opens() {
     let dir = tempfile::tempdir().unwrap();
     let (cert, key, _) = certificate(dir.path());
     let missing = dir.path().join("missing.pem");

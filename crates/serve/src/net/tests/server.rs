@@ -1,4 +1,4 @@
-//! A server on a free port, an agent that counts its turns, and clients that say exactly what they mean to.
+//! A test server on a free port, an agent that counts its turns, and clients that send exact bytes.
 
 use std::{
     net::SocketAddr,
@@ -33,16 +33,16 @@ use super::super::{
 };
 use crate::{ServeOptions, SystemClock, hub};
 
-/// Only so that a hang fails instead of hanging: nothing here measures time.
+/// Only makes a hang fail: no test measures time.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) const OWNER: &str = "owners-token-0123456789";
 pub(super) const EVE: &str = "eves-token-0123456789abc";
 
-/// What is said when something long is asked for.
+/// The text that the agent repeats for `long N`.
 pub(super) const LONG: &str = "ä€😀";
 
-/// Says numbers, as many as it is asked for; asks first if it is asked to. Or says something long.
+/// Emits as many numbers as the prompt requests, with `ask` after a question; or a long text.
 #[derive(Default)]
 pub(super) struct CountingAgent {
     turns: Arc<AtomicUsize>,
@@ -76,13 +76,12 @@ pub(super) struct TestServer {
     pub(super) address: SocketAddr,
     pub(super) hub: Hub,
     pub(super) dir: TempDir,
-    /// Signs in, once.
+    /// The sign-in code, valid once.
     pub(super) code: String,
     turns: Arc<AtomicUsize>,
     _ending: DropGuard,
 }
 
-/// What may be different from the usual.
 pub(super) struct TestServerConfig {
     pub(super) message_bytes: usize,
     pub(super) messages_per_second: u32,
@@ -96,7 +95,7 @@ pub(super) struct TestServerConfig {
     pub(super) tls: Option<(PathBuf, PathBuf)>,
     pub(super) tokens: String,
     pub(super) clock: Arc<dyn Clock>,
-    /// Served beside the others.
+    /// Routes in addition to the defaults.
     pub(super) routes: Router,
 }
 
@@ -185,20 +184,20 @@ impl TestServer {
         }
     }
 
-    /// How often anything came to the runtime: connections that were numbered, turns, sessions on the disk.
+    /// Counts what reached the runtime: numbered connections, turns, sessions on disk.
     pub(super) fn reached(&self) -> (u64, usize, usize) {
         let threads = std::fs::read_dir(self.dir.path().join("state/threads"));
         let threads = threads.map_or(0, Iterator::count);
-        // Asking counts too.
+        // This call takes a number too.
         let connections = self.hub.number_connection();
         (connections, self.turns.load(Ordering::SeqCst), threads)
     }
 
-    /// Sends bytes, and reads what is answered to them.
+    /// Sends bytes, and reads the response.
     pub(super) async fn raw(&self, request: &str) -> RawHttpResponse {
         let asked = async {
             let mut stream = TcpStream::connect(self.address).await.unwrap();
-            // Who is refused early need not listen to the end.
+            // The server may close the connection early, before it has read everything.
             let _ = stream.write_all(request.as_bytes()).await;
             let mut read = Vec::new();
             let mut chunk = [0; 4096];
@@ -218,13 +217,13 @@ impl TestServer {
         timeout(PATIENCE, asked).await.expect("an answer")
     }
 
-    /// A connection of the streamable transport.
+    /// Opens a connection of the streamable transport.
     pub(super) async fn initialize(&self, token: &str) -> HttpTestClient {
         HttpTestClient::initialize(client(), format!("http://{}/acp", self.address), token).await
     }
 }
 
-/// An answer of HTTP/1, as far as it is of interest.
+/// A parsed HTTP/1 response.
 #[derive(Debug)]
 pub(super) struct RawHttpResponse {
     pub(super) status: u16,
@@ -233,7 +232,7 @@ pub(super) struct RawHttpResponse {
 }
 
 impl RawHttpResponse {
-    /// None where it is not all there. The answer to HEAD has a length and no body.
+    /// Parses a response; none if it is incomplete. The response to HEAD has a length and no body.
     fn of(bytes: &[u8], to_head: bool) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n")?;
@@ -253,9 +252,9 @@ impl RawHttpResponse {
     }
 }
 
-/// A client with the TLS that the server has.
+/// Returns a client builder with the same TLS provider as the server.
 pub(super) fn client_builder() -> reqwest::ClientBuilder {
-    // An error means that another test was first.
+    // An error means that another test installed it first.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy()
 }
@@ -306,7 +305,7 @@ impl HttpTestClient {
         response.status().as_u16()
     }
 
-    /// Sends a request; its id.
+    /// Sends a request; returns its id.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> u64 {
         self.id += 1;
         let id = self.id;
@@ -315,7 +314,7 @@ impl HttpTestClient {
         id
     }
 
-    /// Opens a stream; what is answered where it is refused.
+    /// Opens a stream; returns the status if it is rejected.
     pub(super) async fn stream(
         &self,
         session: Option<&str>,
@@ -341,7 +340,7 @@ impl HttpTestClient {
         }
     }
 
-    /// A new session, which the streams of the connection and of the session tell of.
+    /// Creates a session; returns its id and the stream of the connection.
     pub(super) async fn session(&mut self, cwd: &std::path::Path) -> (String, EventStreamReader) {
         let mut own = self.stream(None, None).await.unwrap();
         let params = json!({"cwd": cwd, "mcpServers": []});
@@ -354,14 +353,13 @@ impl HttpTestClient {
     }
 }
 
-/// A stream of events.
 pub(super) struct EventStreamReader {
     response: reqwest::Response,
     rest: Vec<u8>,
 }
 
 impl EventStreamReader {
-    /// The next one, with its id; none at the end.
+    /// Returns the next event with its id; none at the end.
     pub(super) async fn next(&mut self) -> Option<(String, Value)> {
         let next = async {
             loop {
@@ -378,7 +376,7 @@ impl EventStreamReader {
                         None => continue,
                     }
                 }
-                // A stream that breaks off has ended.
+                // A broken stream counts as ended.
                 let chunk = self.response.chunk().await.ok()??;
                 self.rest.extend_from_slice(&chunk);
             }

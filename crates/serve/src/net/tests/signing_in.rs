@@ -1,4 +1,4 @@
-//! Browsers: how they sign in, for what their cookie counts, and when it counts no more.
+//! Browsers: how they sign in, which requests their cookie is valid for, and when it expires.
 
 use std::{
     io,
@@ -41,7 +41,7 @@ async fn send(
     server.raw(&text).await
 }
 
-/// The cookie that an answer sets, its name with it.
+/// Returns the `name=value` of the cookie that a response sets.
 fn cookie(answer: &RawHttpResponse) -> String {
     assert_eq!(answer.status, 204, "{answer:?}");
     let set = answer
@@ -61,13 +61,13 @@ async fn sign_in(server: &TestServer, body: &Value) -> String {
     pair
 }
 
-/// A cookie of another server, for this one.
+/// Renames a cookie of another server for this one.
 fn moved(pair: &str, server: &TestServer) -> String {
     let (_, value) = pair.split_once('=').unwrap();
     format!("harn-{}={value}", server.address.port())
 }
 
-/// Who is signed in.
+/// Returns the signed-in principal.
 async fn who(server: &TestServer, headers: &[(&str, &str)]) -> Option<String> {
     let answer = send(server, "GET", "/login", headers, "").await;
     let body: Value = serde_json::from_str(&answer.body).unwrap();
@@ -95,7 +95,7 @@ fn asking() -> String {
     json!({"protocol_version": "1.0.0", "request_id": "req-1", "request": request}).to_string()
 }
 
-/// Says what a route behind the guard gets to see.
+/// Returns the principal and headers that a route behind the guard receives.
 fn mirror() -> Router {
     let seen = async |request: Request| {
         let principal = request.extensions().get::<Principal>();
@@ -119,7 +119,7 @@ async fn with_mirror() -> TestServer {
 }
 
 #[tokio::test]
-async fn a_browser_signs_in_with_the_code_once_and_works() {
+async fn browser_signs_in_with_the_code_once() {
     let server = TestServer::start(TestServerConfig::default()).await;
     assert_eq!(who(&server, &[]).await, None);
     let wrong = json!({"code": "0".repeat(32)}).to_string();
@@ -152,7 +152,7 @@ async fn a_browser_signs_in_with_the_code_once_and_works() {
 }
 
 #[tokio::test]
-async fn a_token_signs_in_whom_it_belongs_to() {
+async fn token_signs_in_its_principal() {
     let server = TestServer::start(TestServerConfig::default()).await;
     for (token, name) in [(OWNER, "owner"), (EVE, "eve")] {
         let bearer = format!("Bearer {token}");
@@ -164,12 +164,12 @@ async fn a_token_signs_in_whom_it_belongs_to() {
         let head = send(&server, "HEAD", "/login", &[("cookie", &pair)], "").await;
         assert_eq!((head.status, head.body.as_str()), (200, ""));
     }
-    // A token may be used as often as one likes, also as a page pastes it.
+    // A token may be used any number of times, also with the blanks of a paste.
     sign_in(&server, &json!({"token": format!(" {OWNER}\n")})).await;
 }
 
 #[tokio::test]
-async fn what_is_posted_wrongly_is_refused_and_uses_nothing_up() {
+async fn invalid_login_is_rejected_and_does_not_use_up_the_code() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let right = json!({"code": server.code}).to_string();
     let both = json!({"code": server.code, "token": OWNER}).to_string();
@@ -240,7 +240,7 @@ async fn what_is_posted_wrongly_is_refused_and_uses_nothing_up() {
 }
 
 #[tokio::test]
-async fn a_cookie_counts_for_our_own_page_only() {
+async fn cookie_is_valid_for_our_own_page_only() {
     let server = with_mirror().await;
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
     let before = server.reached();
@@ -254,7 +254,7 @@ async fn a_cookie_counts_for_our_own_page_only() {
         ("sec-fetch-site", site)
     }
     let (yes, no): (u16, u16) = (0, 401);
-    // What is only read, what does something, what becomes a WebSocket.
+    // The columns: a read, a change, a WebSocket.
     let table = [
         ("our page", vec![origin(&ours)], [yes; 3]),
         ("our page by another name", vec![origin(&local)], [yes; 3]),
@@ -343,7 +343,7 @@ async fn a_cookie_counts_for_our_own_page_only() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_is_not_right_is_refused() {
+async fn invalid_cookie_is_rejected() {
     let server = with_mirror().await;
     let ours = format!("http://{}", server.address);
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
@@ -364,7 +364,7 @@ async fn a_cookie_that_is_not_right_is_refused() {
         (format!("{pair}; {name}="), vec![], again),
         (format!("harn={value}"), vec![], "a token is needed"),
         (format!("harn-1={value}"), vec![], "a token is needed"),
-        // Whoever says who they are is taken at their word.
+        // An explicit credential is checked, and the cookie is ignored.
         (
             pair.clone(),
             vec![of("Bearer wrong-token-0123456789")],
@@ -401,14 +401,14 @@ async fn a_cookie_that_is_not_right_is_refused() {
     ];
     let answer = send(&server, "GET", "/seen", &offered, "").await;
     assert_eq!(answer.status, 401, "{answer:?}");
-    // A token goes before a cookie.
+    // A token takes precedence over a cookie.
     let bearer = format!("Bearer {EVE}");
     let both = [("cookie", pair.as_str()), ("authorization", &bearer)];
     assert_eq!(who(&server, &both).await.as_deref(), Some("eve"));
 }
 
 #[tokio::test]
-async fn a_cookie_outlives_the_server_and_not_its_tokens() {
+async fn cookie_survives_a_restart_but_no_change_of_tokens() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let pair = sign_in(&server, &json!({"code": server.code})).await;
     let eve = sign_in(&server, &json!({"token": EVE})).await;
@@ -450,7 +450,7 @@ impl Clock for SettableClock {
 }
 
 #[tokio::test]
-async fn a_cookie_ends_after_thirty_days() {
+async fn cookie_expires_after_thirty_days() {
     const MONTH: u64 = 30 * 24 * 60 * 60 * 1000;
     let clock = Arc::new(SettableClock(1_790_000_000_000.into()));
     let server = TestServer::start(TestServerConfig {
@@ -471,7 +471,7 @@ async fn a_cookie_ends_after_thirty_days() {
 }
 
 #[tokio::test]
-async fn the_page_is_served_to_anybody_and_knows_nobody() {
+async fn page_is_served_without_authentication() {
     let server = with_mirror().await;
     let pair = sign_in(&server, &json!({"token": EVE})).await;
     let bearer = format!("Bearer {OWNER}");
@@ -525,7 +525,7 @@ async fn the_page_is_served_to_anybody_and_knows_nobody() {
 }
 
 #[tokio::test]
-async fn who_signs_out_has_no_cookie() {
+async fn logout_deletes_the_cookie() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let pair = sign_in(&server, &json!({"token": OWNER})).await;
     let ours = format!("http://{}", server.address);
@@ -575,7 +575,7 @@ async fn neither_code_nor_cookie_is_logged() {
     send(&server, "POST", "/login", &[JSON], &wrong).await;
     let mut pairs = vec![sign_in(&server, &json!({"code": server.code})).await];
     let ours = format!("http://{}", server.address);
-    // Over HTTP/2 as well, whose library has much to say.
+    // Over HTTP/2 as well, whose library logs a lot.
     let two = client_builder();
     let two = two.http2_prior_knowledge().build().unwrap();
     for client in [two, client()] {

@@ -1,4 +1,4 @@
-//! WebSockets: how they are let in, what ends them, and one that does not read.
+//! WebSockets: how they authenticate, what closes them, and a client that does not read.
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn hear(socket: &mut TestWebSocket) -> Message {
     heard.expect("not the end").unwrap()
 }
 
-/// The next message that is JSON.
+/// Returns the next JSON message.
 pub(super) async fn message(socket: &mut TestWebSocket) -> Value {
     loop {
         if let Message::Text(text) = hear(socket).await {
@@ -44,7 +44,7 @@ pub(super) async fn message(socket: &mut TestWebSocket) -> Value {
     }
 }
 
-/// The answer to a request; what came before it is dropped.
+/// Sends a request; returns its answer and drops earlier messages.
 pub(super) async fn ask(socket: &mut TestWebSocket, id: u64, method: &str, params: Value) -> Value {
     let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     say(socket, &request).await;
@@ -73,7 +73,7 @@ pub(super) async fn session(server: &TestServer, socket: &mut TestWebSocket) -> 
 }
 
 #[tokio::test]
-async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
+async fn token_in_a_websocket_protocol_is_accepted_and_not_echoed() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let offered = format!("acp, harn.bearer.{OWNER}");
     let headers = [
@@ -89,7 +89,7 @@ async fn a_browser_offers_its_token_as_a_protocol_and_is_not_told_it_back() {
 }
 
 #[tokio::test]
-async fn sessions_of_others_are_unknown() {
+async fn sessions_of_other_principals_are_unknown() {
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
     let theirs = session(&server, &mut owner).await;
@@ -112,7 +112,7 @@ async fn sessions_of_others_are_unknown() {
 }
 
 #[tokio::test]
-async fn whoever_says_too_much_is_told_why_it_ends() {
+async fn websocket_that_breaks_a_limit_is_closed_with_a_reason() {
     let server = TestServer::start(TestServerConfig {
         message_bytes: 2000,
         messages_per_second: 10,
@@ -128,7 +128,7 @@ async fn whoever_says_too_much_is_told_why_it_ends() {
     for (frames, code) in table {
         let mut socket = open(&server, OWNER).await;
         for frame in frames {
-            // The server may have hung up by then.
+            // The server may have closed the connection by then.
             let _ = socket.send(frame).await;
         }
         let close = loop {
@@ -146,7 +146,7 @@ async fn whoever_says_too_much_is_told_why_it_ends() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_holds_up_nobody_and_misses_nothing() {
+async fn slow_websocket_delays_no_other_and_misses_nothing() {
     const COUNT: usize = 20_000;
     let server = TestServer::start(TestServerConfig::default()).await;
     let mut owner = open(&server, OWNER).await;
@@ -169,7 +169,7 @@ async fn one_that_does_not_read_holds_up_nobody_and_misses_nothing() {
         heard += usize::from(number(&line, heard));
     }
     assert_eq!(heard, COUNT);
-    // All is said; now the other one begins to read.
+    // The turn has ended; now the other client begins to read.
     let mut heard = 0;
     while heard < COUNT {
         let line = message(&mut slow).await;
@@ -177,7 +177,7 @@ async fn one_that_does_not_read_holds_up_nobody_and_misses_nothing() {
     }
 }
 
-/// Whether the line says a number, which must be the next.
+/// Returns whether the line has a number, and asserts that it is the next one.
 fn number(line: &Value, next: usize) -> bool {
     let update = &line["params"]["update"];
     let says = update["sessionUpdate"] == "agent_message_chunk";

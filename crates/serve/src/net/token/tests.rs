@@ -1,4 +1,4 @@
-//! Where tokens come from, whose they are, and which files are refused.
+//! Where tokens are stored, which principal each has, and which files are rejected.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -20,13 +20,13 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// What loading says is wrong.
+/// Returns the error of loading.
 fn refused(state: &Path) -> String {
     format!("{:#}", AccessTokens::load(None, state).err().unwrap())
 }
 
 #[test]
-fn a_token_is_made_once_and_only_its_owner_can_read_it() {
+fn token_is_created_once_and_only_its_owner_can_read_it() {
     let dir = state();
     let inner = dir.path().join("a/b");
     let tokens = AccessTokens::load(None, &inner).unwrap();
@@ -46,7 +46,7 @@ fn a_token_is_made_once_and_only_its_owner_can_read_it() {
 }
 
 #[test]
-fn the_environment_goes_before_the_file_and_touches_none() {
+fn token_variable_takes_precedence_and_creates_no_file() {
     let dir = state();
     let tokens = AccessTokens::load(Some(LONG), dir.path()).unwrap();
     assert_eq!(tokens.place(), TOKEN_VARIABLE);
@@ -60,7 +60,7 @@ fn the_environment_goes_before_the_file_and_touches_none() {
 }
 
 #[test]
-fn each_token_is_somebodys() {
+fn each_token_has_a_principal() {
     let dir = state();
     let text = format!("# who may come in\n\nada {LONG}-ada\n{LONG}\n  eve   {LONG}-eve  \n");
     put(dir.path(), &text, 0o600);
@@ -82,7 +82,7 @@ fn each_token_is_somebodys() {
 }
 
 #[test]
-fn a_file_that_others_can_reach_is_refused() {
+fn token_file_that_others_can_access_is_rejected() {
     for open in [0o604, 0o640, 0o602, 0o620, 0o610, 0o644, 0o666] {
         let dir = state();
         put(dir.path(), LONG, open);
@@ -105,7 +105,7 @@ fn a_file_that_others_can_reach_is_refused() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_line_and_without_its_tokens() {
+fn error_names_the_line_and_hides_the_tokens() {
     let table = [
         ("", "there is no token in"),
         ("# nothing\n", "there is no token in"),
@@ -140,11 +140,11 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_without_its_tokens() {
 }
 
 #[test]
-fn a_file_that_is_too_long_is_refused_and_not_cut() {
+fn token_file_that_is_too_long_is_rejected() {
     let dir = state();
     let limit = usize::try_from(FILE_LIMIT).unwrap();
     let comment = |bytes: usize| format!("#{}\n", "x".repeat(bytes - 2));
-    // The limit falls behind the first half of the token.
+    // The limit is after the first half of the token.
     put(dir.path(), &format!("{}{LONG}", comment(limit - 16)), 0o600);
     let said = refused(dir.path());
     assert!(said.contains("is longer than 65536 bytes"), "{said}");
@@ -154,7 +154,7 @@ fn a_file_that_is_too_long_is_refused_and_not_cut() {
 }
 
 #[test]
-fn names_are_of_those_who_have_a_token_and_of_the_owner() {
+fn only_the_owner_and_names_with_a_token_are_known() {
     let dir = state();
     put(dir.path(), &format!("ada {LONG}-ada\n"), 0o600);
     let tokens = AccessTokens::load(None, dir.path()).unwrap();
@@ -166,7 +166,7 @@ fn names_are_of_those_who_have_a_token_and_of_the_owner() {
 }
 
 #[test]
-fn the_key_is_of_all_tokens_and_names() {
+fn key_depends_on_all_tokens_and_names() {
     let key = |text: &str| {
         let dir = state();
         put(dir.path(), text, 0o600);

@@ -49,7 +49,7 @@ fn harn_serve() -> &'static str {
     env!("CARGO_BIN_EXE_harn-serve")
 }
 
-/// A place with a state directory, a scenario and something to work in.
+/// A state directory, a scenario and a working directory.
 struct Place {
     dir: TempDir,
 }
@@ -74,7 +74,7 @@ impl Place {
         Tmux::new(self.dir.path())
     }
 
-    /// A server, once it can be reached.
+    /// Starts a server and waits until it can be reached.
     fn serve(&self) -> Server {
         let scenario = self.dir.path().join("house.yaml");
         let child = Command::new(harn_serve())
@@ -110,7 +110,7 @@ impl Place {
         server
     }
 
-    /// An attached client in a terminal.
+    /// Opens an attached client in a terminal.
     fn attach(&self, tmux: &Tmux, name: &str, args: &[&str]) {
         let state = self.state();
         let state = state.to_str().unwrap();
@@ -136,7 +136,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only when it is gone already.
+        // Both fail only when the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -150,7 +150,7 @@ fn wait(mut done: impl FnMut() -> bool, what: &str) {
     }
 }
 
-/// The session that is kept, when there is one.
+/// Returns the id of the only stored session.
 fn session(state: &Path) -> String {
     let mut threads = fs::read_dir(state.join("threads")).unwrap();
     let thread = threads.next().unwrap().unwrap();
@@ -158,7 +158,7 @@ fn session(state: &Path) -> String {
 }
 
 #[test]
-fn type_approve_take_over_and_resize() {
+fn attach_prompts_approves_takes_over_and_resizes() {
     if skip_without("tmux") {
         return;
     }
@@ -166,7 +166,7 @@ fn type_approve_take_over_and_resize() {
     let _server = place.serve();
     let tmux = place.tmux();
 
-    // A session is begun, and told what to do.
+    // Begin a session, and send a prompt.
     place.attach(&tmux, "desk", &["--new"]);
     tmux.see("desk", "you control");
     tmux.types("desk", "where is it?");
@@ -176,7 +176,7 @@ fn type_approve_take_over_and_resize() {
     assert!(screen.contains("≡ Look around  ✓"), "{screen}");
     assert!(screen.contains("[x] look"), "{screen}");
 
-    // It asks; the change is shown, and a letter allows it.
+    // The agent asks; the change is shown, and a letter allows it.
     tmux.types("desk", "write a note");
     tmux.press("desk", "Enter");
     let screen = tmux.see("desk", "y) ");
@@ -188,7 +188,7 @@ fn type_approve_take_over_and_resize() {
     tmux.press("desk", "y");
     tmux.see("desk", "Written.");
 
-    // Somebody else comes, chooses it from the list, and watches.
+    // Another client selects the session from the list, and observes it.
     place.attach(&tmux, "phone", &[]);
     tmux.see("phone", "desk controls");
     tmux.press("phone", "Enter");
@@ -196,7 +196,7 @@ fn type_approve_take_over_and_resize() {
     assert!(screen.contains("Written."), "{screen}");
     tmux.see("desk", "phone watches");
 
-    // What is typed there goes nowhere, until they take over.
+    // Its input is ignored until it takes over.
     tmux.types("phone", "x");
     tmux.press("phone", "C-t");
     tmux.see("phone", "you control");
@@ -207,7 +207,7 @@ fn type_approve_take_over_and_resize() {
     let screen = tmux.see("desk", "Working slowly.");
     assert!(screen.contains("> slow  (phone)"), "{screen}");
 
-    // Any size will do.
+    // Any size works.
     for (columns, rows) in [(40, 10), (12, 3), (1, 1), (132, 50)] {
         tmux.resize("desk", columns, rows);
     }
@@ -216,12 +216,12 @@ fn type_approve_take_over_and_resize() {
     let fits = |screen: &str| screen.contains("phone controls") && screen.contains("? help");
     tmux.until("desk", fits, "its status and keys in forty columns");
 
-    // Cancelled by who controls it.
+    // The controller cancels.
     tmux.press("phone", "Escape");
     tmux.see("phone", "· cancelled");
     tmux.see("desk", "· cancelled");
 
-    // Handed back, and taken.
+    // Control is released, and taken again.
     tmux.press("phone", "C-r");
     tmux.see("phone", "you gave up control");
     tmux.see("desk", "phone gave up control");
@@ -229,7 +229,7 @@ fn type_approve_take_over_and_resize() {
     tmux.see("desk", "you control");
     tmux.see("phone", "desk took over");
 
-    // Leaving leaves the session where it is.
+    // Leaving does not end the session.
     tmux.press("desk", "C-c");
     tmux.see("desk", "Ctrl-C again leaves");
     tmux.press("desk", "C-c");
@@ -242,7 +242,7 @@ fn type_approve_take_over_and_resize() {
 }
 
 #[test]
-fn an_open_question_goes_to_whoever_takes_over() {
+fn open_question_moves_to_the_client_that_takes_over() {
     if skip_without("tmux") {
         return;
     }
@@ -273,7 +273,7 @@ fn an_open_question_goes_to_whoever_takes_over() {
     tmux.see("phone", "Then I leave it.");
     tmux.see("desk", "Then I leave it.");
 
-    // A question with choices, and a message while it works.
+    // A question with choices, and a message during the turn.
     tmux.types("phone", "ask");
     tmux.press("phone", "Enter");
     tmux.see("phone", "2) blue");
@@ -289,7 +289,7 @@ fn an_open_question_goes_to_whoever_takes_over() {
 }
 
 #[test]
-fn a_server_that_comes_back_has_everything() {
+fn controller_reconnects_to_a_restarted_server() {
     if skip_without("tmux") {
         return;
     }
@@ -301,7 +301,7 @@ fn a_server_that_comes_back_has_everything() {
     tmux.types("desk", "where is it?");
     tmux.press("desk", "Enter");
     tmux.see("desk", "Behind the curtain.");
-    // Killed, so that it says nothing and leaves its socket behind.
+    // Killed, so that it sends nothing and does not remove its socket.
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     tmux.see("desk", "lost");
@@ -315,7 +315,7 @@ fn a_server_that_comes_back_has_everything() {
 }
 
 #[test]
-fn who_watches_a_server_that_comes_back_is_told_what_is_missing() {
+fn observer_of_a_restarted_server_waits_until_the_session_is_opened() {
     if skip_without("tmux") {
         return;
     }
@@ -362,7 +362,7 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
         .spawn()
         .unwrap();
     tmux.see("desk", "somebody else came under your name");
-    // Nobody controls the session now, so a third client does. Its turn is the end of what is compared.
+    // No client controls the session now, so a third client does. The comparison ends with its turn.
     place.attach(&tmux, "porch", &[&session(&place.state())]);
     tmux.see("porch", "you control");
     tmux.types("porch", "where is it?");
@@ -385,7 +385,7 @@ fn a_replaced_terminal_does_not_fight_the_newer_client_of_its_name() {
 }
 
 #[test]
-fn scripts_get_a_line_an_update() {
+fn attach_json_prints_a_line_per_update() {
     if skip_without("tmux") {
         return;
     }
@@ -408,7 +408,7 @@ fn scripts_get_a_line_an_update() {
     loop {
         let line = lines.next().expect("it goes on").unwrap();
         let params: Value = serde_json::from_str(&line).unwrap();
-        // The list of commands is of the moment, and has no place in the stream.
+        // The list of commands is transient, and has no event id.
         let placed = params["update"]["sessionUpdate"] != "available_commands_update";
         let place = &params["_meta"]["harn"]["eventId"];
         assert!(place.is_string() == placed, "{line}");
@@ -425,7 +425,7 @@ fn scripts_get_a_line_an_update() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_in_words() {
+fn attach_errors_explain_the_problem() {
     let place = Place::new();
     let fails = |args: &[&str], code: i32, words: &str| {
         let output = place.run(args);
@@ -486,7 +486,7 @@ fn run_has_the_keys_that_attach_has() {
         "{screen}"
     );
     assert!(screen.contains("\ny, s, w, n, x, or Enter"), "{screen}");
-    // A key without a meaning is reported, a capital that would mean a lasting rule too.
+    // An undefined key is reported; so is a capital letter that would mean a permanent rule.
     for typed in ["q", "W"] {
         tmux.types("desk", typed);
         tmux.press("desk", "Enter");
@@ -498,7 +498,7 @@ fn run_has_the_keys_that_attach_has() {
     tmux.types("desk", "N");
     tmux.press("desk", "Enter");
     tmux.see("desk", "Then I leave it.");
-    // Nothing was remembered, so the next one is asked again.
+    // No grant was stored, so the next call asks again.
     run("again");
     tmux.types("again", "w");
     tmux.press("again", "Enter");

@@ -1,5 +1,5 @@
-//! Terminals to look at: panes of a `tmux` of our own, which disturbs nobody else's. Screens are looked at
-//! until they show what is wanted, or for too long.
+//! Terminals for tests: panes of a private `tmux` server, separate from the user's. Each check waits until the
+//! screen shows the wanted text, or fails after a timeout.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,16 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Long enough for a busy machine; nothing waits this long when all is well.
+/// Long enough for a busy machine; a passing test never waits this long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A `tmux` of our own, by a socket that nobody else has.
+/// A private `tmux` server, with its own socket.
 pub(crate) struct Tmux {
     socket: PathBuf,
 }
 
 impl Tmux {
-    /// One with its socket in this directory.
+    /// Uses a socket in this directory.
     pub(crate) fn new(dir: &Path) -> Self {
         let socket = dir.join("tmux");
         Self { socket }
@@ -45,7 +45,7 @@ impl Tmux {
         String::from_utf8(self.run(args).stdout).unwrap()
     }
 
-    /// Runs a command in a terminal of its own, 80 columns and 24 lines. When it ends, the terminal says how.
+    /// Runs a command in its own terminal of 80 columns and 24 lines, which shows the exit code at the end.
     pub(crate) fn open(&self, name: &str, dir: &Path, command: &[&str]) {
         let dir = dir.to_str().unwrap();
         let size = ["-x", "80", "-y", "24"];
@@ -54,12 +54,12 @@ impl Tmux {
         self.run(&[&session[..], &size, &told, command].concat());
     }
 
-    /// What stands in a terminal.
+    /// Returns the content of a terminal.
     pub(crate) fn screen(&self, name: &str) -> String {
         self.text(&["capture-pane", "-p", "-t", name])
     }
 
-    /// Looks at a terminal until it is as wanted.
+    /// Waits until a terminal's content satisfies `wanted`.
     pub(crate) fn until(&self, name: &str, wanted: impl Fn(&str) -> bool, what: &str) -> String {
         let began = Instant::now();
         loop {
@@ -75,17 +75,16 @@ impl Tmux {
         }
     }
 
-    /// Looks at a terminal until a text stands in it.
+    /// Waits until a terminal shows a text.
     pub(crate) fn see(&self, name: &str, text: &str) -> String {
         self.until(name, |screen| screen.contains(text), text)
     }
 
-    /// Looks at a terminal until a text stands in it no more.
+    /// Waits until a terminal no longer shows a text.
     pub(crate) fn gone(&self, name: &str, text: &str) -> String {
         self.until(name, |screen| !screen.contains(text), &format!("no {text}"))
     }
 
-    /// Types a text.
     pub(crate) fn types(&self, name: &str, text: &str) {
         self.run(&["send-keys", "-t", name, "-l", "--", text]);
     }
@@ -103,7 +102,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // It fails only when nothing runs any more.
+        // It fails only when the server has ended.
         let _ = Command::new("tmux")
             .arg("-S")
             .arg(&self.socket)

@@ -1,4 +1,4 @@
-//! A small ACP client over the pipes of a child process. Every wait ends, in an answer or in a failure.
+//! A small ACP client over the pipes of a child process. Every wait ends, with an answer or a failure.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,21 +11,21 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Long enough for a busy machine; nothing waits this long when all is well.
+/// Long enough for a busy machine; a passing test never waits this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An agent that was started and is spoken to.
+/// A running agent, with its pipes.
 pub(crate) struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: Receiver<String>,
     next_id: u64,
-    /// Updates seen so far.
+    /// The updates received so far.
     pub(crate) updates: Vec<Value>,
-    /// Permission requests seen so far.
+    /// The permission requests received so far.
     pub(crate) asked: Vec<Value>,
-    /// What permission requests are answered with.
+    /// The option that answers permission requests.
     pub(crate) answer: &'static str,
 }
 
@@ -51,7 +51,7 @@ impl Agent {
         }
     }
 
-    /// The built binary, with these arguments.
+    /// Starts the built binary with these arguments.
     pub(crate) fn harn_serve(args: &[&str]) -> Self {
         Self::start(Command::new(env!("CARGO_BIN_EXE_harn-serve")).args(args))
     }
@@ -74,7 +74,7 @@ impl Agent {
         id
     }
 
-    /// The next line of its stdout.
+    /// Returns the next line of stdout.
     pub(crate) fn line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).unwrap_or_else(|error| {
             let said: Vec<_> = self.stderr.try_iter().collect();
@@ -82,7 +82,7 @@ impl Agent {
         })
     }
 
-    /// The next message. Permission requests are answered on the way.
+    /// Returns the next message. Answers permission requests.
     pub(crate) fn next(&mut self) -> Value {
         let line = self.line();
         let message: Value = serde_json::from_str(&line)
@@ -110,7 +110,7 @@ impl Agent {
         }
     }
 
-    /// Asks and reads up to the answer, which must not be an error.
+    /// Sends a request and reads up to the answer, which must not be an error.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         let mut answer = self.answer(id);
@@ -118,7 +118,7 @@ impl Agent {
         answer["result"].take()
     }
 
-    /// Says hello and opens a session in `cwd`.
+    /// Initializes the connection and opens a session in `cwd`.
     pub(crate) fn open(&mut self, cwd: &Path) -> String {
         self.request("initialize", json!({"protocolVersion": 1}));
         let new = self.request("session/new", json!({"cwd": cwd, "mcpServers": []}));
@@ -132,7 +132,7 @@ impl Agent {
         self.send("session/prompt", params)
     }
 
-    /// What the agent said.
+    /// Returns the agent's text so far.
     pub(crate) fn said(&self) -> String {
         let chunks = self.updates.iter();
         let chunks = chunks.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
@@ -145,7 +145,7 @@ impl Agent {
         self.stdin = None;
     }
 
-    /// Waits for the process to end. The promise is a second; a busy machine gets a few.
+    /// Waits for the process to end. The limit is a second; a busy machine gets a few.
     pub(crate) fn exit(&mut self) -> ExitStatus {
         for _ in 0..500 {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -156,7 +156,7 @@ impl Agent {
         panic!("still running five seconds after it was told to end");
     }
 
-    /// Closes stdin, waits for the end, and returns what was still on stdout and all of stderr.
+    /// Closes stdin, waits for the end, and returns the rest of stdout and all of stderr.
     pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         self.close_stdin();
         let status = self.exit();
@@ -166,13 +166,13 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // Both fail only when it is gone already.
+        // Both fail only when the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// All lines to come, up to the end of the stream.
+/// Returns all further lines, up to the end of the stream.
 fn rest(lines: &Receiver<String>) -> Vec<String> {
     let mut rest = Vec::new();
     loop {
@@ -184,7 +184,7 @@ fn rest(lines: &Receiver<String>) -> Vec<String> {
     }
 }
 
-/// Reads a stream on a thread, and not much further than the test does.
+/// Reads a stream on a thread, at most 64 lines ahead of the test.
 fn follow(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = mpsc::sync_channel(64);
     thread::spawn(move || {
