@@ -38,8 +38,8 @@ async fn a_client_of_the_future_is_answered_with_our_version() {
     check_transcript("handshake-other-version", test.recorder());
 }
 
-/// A client that runs commands of the agent's program in a terminal is offered one. Older clients send it to
-/// `authenticate` too.
+/// The agent offers a command to a client that can run the agent's program in a terminal. Older clients also
+/// send its id to `authenticate`.
 #[tokio::test]
 async fn a_client_with_a_terminal_is_offered_a_command_for_it() {
     let terminal_auth = TerminalAuth {

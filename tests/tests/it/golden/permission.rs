@@ -1,4 +1,4 @@
-//! A question about a tool call, and every form of answer there is.
+//! A permission request about a tool call, and every form of its answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::golden::{existing, meet, open, prompt};
 
-/// Wants to write a note, and says what came of it.
+/// Asks to write a note and reports the result.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     let path = cx.host().absolute("notes.txt").display().to_string();
     let diff = ToolContent::Diff {
@@ -34,7 +34,7 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Wants to run a command that its title does not show.
+/// Asks to run a command that its title does not show.
 async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
     let run = cx.tool("run_command").title("Clean up");
     match run.command("rm -rf build && git status").ask().await {
@@ -45,7 +45,7 @@ async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Rules that ask about every note, and let some be written nowhere.
+/// Rules that ask about text files and deny writes outside the allowlist.
 fn book() -> Arc<MemoryRules> {
     MemoryRules::new(
         r#"
@@ -60,7 +60,7 @@ fn book() -> Arc<MemoryRules> {
     )
 }
 
-/// A hub with these rules, which can remember answers.
+/// A hub with these rules, which can store grants.
 fn hub(book: &Arc<MemoryRules>) -> TestHub {
     let book = book.clone();
     let hub = TestHub::builder(ScriptedAgent::new(write_a_note));
@@ -81,8 +81,8 @@ fn chose(option: &str) -> Answer {
     Answer::Result(json!({"outcome": {"outcome": "selected", "optionId": option}}))
 }
 
-/// Prompts; the next things are a tool call and the question about it. The prompt's id, the question's, and
-/// its params.
+/// Sends a prompt and expects a tool call and its permission request. Returns the prompt's id, the request's id
+/// and its params.
 async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value, Value) {
     let id = prompt(client, session, "Take a note").await;
     client.expect_update_of("tool_call").await;
@@ -97,7 +97,7 @@ async fn answer(client: &mut StrictClient, ask: &Value, answer: Answer) {
     }
 }
 
-/// What becomes of a question that is answered like this: the updates after it.
+/// Answers the permission request with `with` and returns the updates after it.
 async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
     let mut client = test.connect();
     meet(&mut client).await;
@@ -115,7 +115,7 @@ async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
     updates
 }
 
-/// The call ran.
+/// Expects that the call ran; returns the updates.
 async fn runs(name: &str, with: Answer) -> Vec<Value> {
     let updates = answered(name, &asking(), with).await;
     assert_eq!(updates[0]["status"], "in_progress");
@@ -123,7 +123,7 @@ async fn runs(name: &str, with: Answer) -> Vec<Value> {
     updates
 }
 
-/// The call did not run, the turn went on, and this is why.
+/// Expects that the call did not run and that the turn continued; returns the error.
 async fn fails(name: &str, with: Answer) -> String {
     let updates = answered(name, &asking(), with).await;
     assert_eq!(updates[0]["status"], "failed");
@@ -150,7 +150,7 @@ async fn an_option_that_was_not_offered() {
     assert!(why.contains("not offered"), "{why}");
 }
 
-/// The question outlives the client that was asked, and is put to the one that comes to the session.
+/// A permission request is sent to the next client of the session when the first one disconnects.
 #[tokio::test]
 async fn the_client_leaves_and_another_is_asked() {
     let test = asking();
@@ -164,7 +164,7 @@ async fn the_client_leaves_and_another_is_asked() {
     meet(&mut second).await;
     let resume = existing(&session, &test.workspace());
     second.request("session/resume", resume).await;
-    // It did not see the announcement of the call.
+    // This client has not received the announcement of the call.
     let call = second.expect_update_of("tool_call").await;
     let (ask, params) = second.expect_request("session/request_permission").await;
     assert_eq!(params["toolCall"]["toolCallId"], call["toolCallId"]);
@@ -190,7 +190,7 @@ async fn selected_without_an_option() {
     runs("permission-selected", Answer::Result(selected)).await;
 }
 
-/// The arguments of the answer are those that count.
+/// The arguments of the answer replace those of the call.
 #[tokio::test]
 async fn granted_with_other_arguments() {
     let granted = json!({"granted": true, "args": {"path": "diary/today.txt"}});
@@ -199,7 +199,7 @@ async fn granted_with_other_arguments() {
     assert_eq!(updates[2]["content"]["text"], "It is in diary/today.txt.");
 }
 
-/// Nobody can be asked for more than the rules allow.
+/// An answer cannot allow more than the rules do.
 #[tokio::test]
 async fn granted_with_arguments_that_the_rules_deny() {
     let granted = json!({"granted": true, "args": {"path": "src/main.rs"}});
@@ -251,7 +251,7 @@ async fn conflicting() {
     );
 }
 
-/// Greets the agent as a host that declares `_meta.harn`.
+/// Sends `initialize` as a host that declares `_meta.harn`.
 async fn meet_as_harn(client: &mut StrictClient) {
     let wishes = json!({"profile": "harn"});
     let wishes = wishes.as_object().unwrap();
@@ -263,8 +263,8 @@ fn option_ids(params: &Value) -> Vec<&str> {
     options.map(|it| it["optionId"].as_str().unwrap()).collect()
 }
 
-/// Clients that key options by kind take the last of a kind, so one that did not declare `_meta.harn` gets
-/// one lasting yes; the other one is no grant even if it is named.
+/// Clients that key options by kind use the last one of a kind. A client without `_meta.harn` therefore gets
+/// only one lasting option to allow; the other one grants nothing even if the answer names it.
 #[tokio::test]
 async fn a_client_without_harn_is_not_offered_the_workspace() {
     let book = book();
@@ -291,7 +291,7 @@ async fn a_client_without_harn_is_not_offered_the_workspace() {
     check_transcript("permission-not-offered", test.recorder());
 }
 
-/// What a client without `_meta.harn` does instead.
+/// The way for a client without `_meta.harn` to grant a call for the workspace.
 #[tokio::test]
 async fn an_answer_for_the_session_is_kept_for_the_workspace() {
     let book = book();
@@ -313,7 +313,7 @@ async fn an_answer_for_the_session_is_kept_for_the_workspace() {
     client.close().await;
 }
 
-/// Prompts twice, and answers what is asked the first time; what is said of the second call.
+/// Prompts twice, and answers the permission request of the first turn. Returns the updates of the second turn.
 async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
     let book = book();
     let test = hub(&book);
@@ -323,7 +323,7 @@ async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
     let (id, ask, _) = until_asked(&mut client, &session).await;
     answer(&mut client, &ask, chose(option)).await;
     client.updates_until(&id).await;
-    // It follows from the name of the folder, which differs from run to run.
+    // The id depends on the name of the folder, which differs from run to run.
     for id in book.remembered() {
         test.recorder().rename(id, "g-1");
     }
@@ -359,7 +359,7 @@ async fn rejected_always() {
     assert_eq!(harn["errorCategory"], "permission_denied");
 }
 
-/// The call and the question under these rules, and the size of the question.
+/// Returns the call and the permission request under these rules, and the size of the request.
 async fn asked_under(rules: &str) -> (Value, Value, usize) {
     let test = hub(&MemoryRules::new(rules));
     let mut client = test.connect();
@@ -378,7 +378,7 @@ async fn asked_under(rules: &str) -> (Value, Value, usize) {
         "an update repeats no policy"
     );
     client.close().await;
-    // The name of the folder is in it, and differs from run to run.
+    // The request contains the name of the folder, which differs from run to run.
     let line = params.to_string();
     let size = line
         .replace(test.workspace().to_str().unwrap(), "/workspace")
@@ -407,7 +407,7 @@ async fn a_policy_is_in_a_question_at_most_twice() {
         "{with} bytes, {without} without a policy of {}",
         policy.len()
     );
-    // Where it is, it is whole.
+    // The policy is complete where it is included.
     let lists = &call["_meta"]["harn"]["audit"]["approval_policy"];
     assert_eq!(lists["auto_deny"].as_array().unwrap().len(), 90);
     assert_eq!(&params["mutation"]["approval_policy"], lists);
@@ -416,7 +416,7 @@ async fn a_policy_is_in_a_question_at_most_twice() {
     assert_eq!(undo.get("approval_policy"), None);
 }
 
-/// The receipt stands four times in a question, so the words of a rule are cut there.
+/// The receipt occurs four times in a request, so the texts of a rule are truncated in it.
 #[tokio::test]
 async fn the_words_of_a_rule_do_not_make_a_question_long() {
     let (_, _, without) = asked_under("").await;
@@ -465,7 +465,7 @@ async fn several_policies_are_one_of_four_lists() {
     assert_eq!(params["mutation"]["approval_policy"], lists);
 }
 
-/// A command is shown as it is, whatever its title.
+/// The request shows the whole command, regardless of its title.
 #[tokio::test]
 async fn a_command() {
     let test = TestHub::new(ScriptedAgent::new(clean_up));
@@ -483,7 +483,7 @@ async fn a_command() {
     check_transcript("permission-command", test.recorder());
 }
 
-/// Wants to run words that a line without quotes would not tell apart.
+/// Asks to run a list of words that would be ambiguous on a line without quotes.
 async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
     let words =
         json!({"command": ["rm", "-rf", "my files", "", "it's", "a\u{202e}b", "c\u{1b}[2J"]});
@@ -496,7 +496,7 @@ async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Words are shown as they were judged, and the event of the question has them too.
+/// The request and its event show the words in the form that the rules evaluated.
 #[tokio::test]
 async fn a_command_of_words() {
     let test = TestHub::new(ScriptedAgent::new(run_words));
@@ -525,7 +525,7 @@ async fn a_command_of_words() {
     assert_eq!(judged.unwrap()["line"], line);
 }
 
-/// Who answers that it is cancelled cancels the turn.
+/// The answer `cancelled` cancels the turn.
 #[tokio::test]
 async fn answered_as_cancelled() {
     let test = asking();
@@ -542,8 +542,8 @@ async fn answered_as_cancelled() {
     check_transcript("permission-answered-cancelled", test.recorder());
 }
 
-/// A turn that goes on when the client has read that its question was withdrawn, so that the order of what it
-/// hears is one of one.
+/// A turn that continues only after the client has read the withdrawal of its request, so that the messages
+/// have one order.
 fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
     let seen = withdrawn.clone();
     ScriptedAgent::new(move |cx| {
@@ -556,8 +556,8 @@ fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
     })
 }
 
-/// The question is withdrawn when the turn is cancelled; a client that answers all the same, as ACP asks
-/// it to, changes nothing.
+/// A cancelled turn withdraws its request. A client still answers it, as ACP requires; the answer has no
+/// effect.
 #[tokio::test]
 async fn cancelled_while_the_question_is_open() {
     let withdrawn = Arc::new(Notify::new());
@@ -581,7 +581,7 @@ async fn cancelled_while_the_question_is_open() {
     check_transcript("permission-cancelled", test.recorder());
 }
 
-/// Nobody answers: the request said until when that would be waited for.
+/// No answer arrives until the deadline that the request contains.
 #[tokio::test(start_paused = true)]
 async fn nobody_answers_in_time() {
     let test = TestHub::builder(ScriptedAgent::new(write_a_note));
@@ -605,7 +605,7 @@ async fn nobody_answers_in_time() {
     check_transcript("permission-deadline", test.recorder());
 }
 
-/// Who was asked stands in the log, once, before the answer.
+/// The log names the client that received the request, once, before the answer.
 #[tokio::test]
 async fn the_log_says_who_was_asked() {
     let test = asking();

@@ -1,4 +1,4 @@
-//! Coming back to a session: with its history, or without.
+//! Opening a session after a restart: `session/load` with its history, `session/resume` without.
 
 use harn_testkit::StrictClient;
 use harn_tests::check_transcript;
@@ -62,7 +62,7 @@ async fn goes_on(client: &mut StrictClient, session: &Value) {
     let id = prompt(client, session, "And the lexer?").await;
     let (updates, result) = client.updates_until(&id).await;
     assert_eq!(result, json!({"stopReason": "end_turn"}));
-    // It has its title already.
+    // The session has its title already.
     let retitled = updates
         .iter()
         .any(|u| u["sessionUpdate"] == "session_info_update");

@@ -83,7 +83,7 @@ async fn mode_and_options() {
     let error = client.request_error(method, boolean).await;
     assert_eq!(error["data"]["reason"], "invalid_params");
 
-    // What was set stays set.
+    // The settings persist.
     let params = existing(&session, &test.workspace());
     let answer = client.request("session/resume", params).await;
     assert_eq!(answer["configOptions"][1]["currentValue"], "thorough");
@@ -117,7 +117,7 @@ async fn slash_commands() {
     let mut test = TestHub::new(agent.commands(vec![greet, leave]));
     let mut client = test.connect();
     meet(&mut client).await;
-    // Behind the answer: a client drops an update for a session it does not know yet.
+    // After the response: a client drops an update for a session that it does not know yet.
     let session = open(&mut client, &test).await;
     let update = client.expect_update_of("available_commands_update").await;
     assert_eq!(update["availableCommands"][0]["name"], "greet");

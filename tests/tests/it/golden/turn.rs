@@ -71,7 +71,7 @@ pub(crate) async fn work(cx: TurnContext, clock: FakeClock) -> Result<StopReason
     Ok(StopReason::EndTurn)
 }
 
-/// A hub around [`work`].
+/// A hub whose agent runs [`work`].
 pub(crate) fn worker() -> TestHub {
     let clock = FakeClock::new();
     let agents = clock.clone();
@@ -111,7 +111,7 @@ async fn a_full_turn() {
     check_transcript("turn", test.recorder());
 }
 
-/// An agent that copies what a terminal printed does not cut it where sequences end.
+/// An agent that forwards terminal output may split a control sequence between two chunks.
 #[tokio::test]
 async fn a_control_sequence_in_two_chunks_is_not_visible() {
     let agent = ScriptedAgent::new(|cx| async move {

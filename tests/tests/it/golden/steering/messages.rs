@@ -1,4 +1,4 @@
-//! Messages for a running turn: accepted, delivered, taken back, said differently.
+//! Messages for a running turn: accepted, delivered, revoked, replaced.
 
 use harn_tests::check_transcript;
 use serde_json::json;
@@ -27,7 +27,7 @@ async fn delivered_at_a_seam_and_as_the_next_prompt() {
     );
     stage.client.expect_update_of("agent_message_chunk").await;
 
-    // It has been read.
+    // The agent has received the message.
     let message = json!({"messageId": id});
     let error = stage.refused("session/revoke_inject", message).await;
     assert_eq!(
@@ -38,7 +38,7 @@ async fn delivered_at_a_seam_and_as_the_next_prompt() {
     let error = stage.refused("session/replace_inject", message).await;
     assert_eq!(error["data"]["messageId"], id);
 
-    // The agent is done; the other one is what it works on next, in the same turn.
+    // The agent is done; the queued message is its next prompt in the same turn.
     stage.go.notify_one();
     let (updates, result) = stage.client.updates_until(&turn).await;
     let delivered = updates
