@@ -28,7 +28,7 @@ use harn_testkit::{StrictClient, TestHub, golden};
 use harn_tests::{hello, repository};
 use serde_json::{Map, Value, json};
 
-/// Every transcript; [`every_file_has_its_test`] fails for a file that is not in this list.
+/// Every transcript; the test below fails when a file is not in this list.
 const TRANSCRIPTS: &[&str] = &[
     "archive",
     "bridge-cancelled",

@@ -1,4 +1,4 @@
-//! Two on one session.
+//! Two clients on one session, and clients that return to a session.
 
 use serde_json::json;
 

@@ -56,7 +56,7 @@ async fn questions_of_every_kind() {
         client.command(command).await;
         client.quiet().await;
     }
-    // Two have to agree, and somebody with two tabs is one.
+    // Two principals have to agree; two connections of one principal count once.
     let question = client.text("/questions/0/id").to_owned();
     let mut other = server.connect("session=session-1&client=grace").await;
     client.quiet().await;

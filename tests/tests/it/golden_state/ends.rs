@@ -1,4 +1,4 @@
-//! Coming back: after a crash, with a run and a prompt that were under way.
+//! A session after a crash, with a running turn and a queued prompt.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ async fn after_a_crash() {
     client.quiet().await;
     client.submit("And then?").await;
     client.quiet().await;
-    // Another process finds what this one has written.
+    // The log of this moment is what a process finds after a crash.
     let log = test.log_of(&"session-1".into());
     let written = fs::read(&log).unwrap();
     client.close().await;

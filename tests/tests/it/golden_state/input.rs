@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Rejected connections, frames and commands.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The document of all sessions.
+//! The document that lists all sessions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Prompts, from submitted to answered.
+//! Prompts from submission to the end of their turns.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Threads: made, listed, looked at, and side by side.
+//! Creating, listing and fetching threads, and several threads at once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,7 +50,7 @@ async fn made_listed_and_looked_at() {
         .request("thread.get", json!({"threadId": thread}))
         .await;
     assert_eq!(got["thread"]["title"], "Say hello");
-    // As it was told when it was created.
+    // The title that `thread.created` had.
     assert_eq!(got["events"][0]["title"], "New thread");
     let unknown = json!({"threadId": "nobody"});
     let error = client.request_error("thread.get", unknown).await;
@@ -59,7 +59,7 @@ async fn made_listed_and_looked_at() {
     check_transcript("create-list-get", test.recorder());
 }
 
-/// A thread that is busy holds up no other.
+/// A busy thread does not block others.
 #[tokio::test]
 async fn side_by_side() {
     let go = Arc::new(Notify::new());
@@ -91,7 +91,7 @@ async fn side_by_side() {
     check_transcript("side-by-side", test.recorder());
 }
 
-/// A turn may choose a model and a way of working, where the agent has several.
+/// `turn.start` can choose a model and a mode, if the agent has several.
 #[tokio::test]
 async fn chosen_for_a_turn() {
     let choice = |value: &str| ConfigChoice {
@@ -118,7 +118,7 @@ async fn chosen_for_a_turn() {
             "threadId": thread,
             "input": input,
             "model": {"providerID": "us", "modelID": model},
-            // This agent has nothing of the kind.
+            // This agent has no such option, so the member is ignored.
             "agent": "code",
         })
     };
