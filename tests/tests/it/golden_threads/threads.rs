@@ -91,7 +91,7 @@ async fn side_by_side() {
     check_transcript("side-by-side", test.recorder());
 }
 
-/// `turn.start` can choose a model and a mode, if the agent has several.
+/// `turn.start` can choose the options `model` and `agent`, if the agent has them.
 #[tokio::test]
 async fn chosen_for_a_turn() {
     let choice = |value: &str| ConfigChoice {

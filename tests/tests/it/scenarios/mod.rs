@@ -1,9 +1,9 @@
-//! One suite for every wire: what a conversation comes to does not depend on how it is carried.
+//! One suite for every wire: the content of a conversation does not depend on its wire.
 //!
-//! A scenario is written once, against [`wire::Wire`], and says what it expects as [`heard::Heard`]; how that
-//! looks on a wire is known to that wire's file alone. To add a wire: a file in `wires/` with a client that
-//! implements `Wire` (and `Enter`, if it can come to sessions of others), which folds what it reads into
-//! `heard::Ear`; then a line `suite!(…)` below, and one a pair in `meetings!`. Nothing else changes.
+//! A scenario is written once, against [`wire::Wire`], and compares with [`heard::Heard`]; only the file of a
+//! wire knows its messages. To add a wire: a file in `wires/` with a client that implements `Wire` (and
+//! `Enter`, if it can open sessions of other wires) and folds its messages into `heard::Ear`; then a line
+//! `suite!(…)` below, and one `meetings!` for each pair.
 
 mod conversations;
 mod heard;
@@ -35,7 +35,7 @@ macro_rules! suite {
     };
 }
 
-/// Has two wires meet in one session, whoever came first.
+/// Plays scenarios in which two wires share one session; `$first` begins it.
 macro_rules! meetings {
     ($pair:ident, $first:ty, $second:ty, $($scenario:ident),* $(,)?) => {
         mod $pair {
@@ -127,8 +127,8 @@ meetings!(
     who_drives_decides_and_all_are_told,
     who_stays_decides_when_who_drove_has_left,
 );
-// Its conversations have names of their own, so that one comes from it and not to it; and it drives until its
-// runs are over, so that nobody else is asked.
+// OpenHarness has its own names for conversations, so it cannot open a session of another wire. It stays the
+// controller until its runs are over, so no other client receives requests.
 meetings!(
     openharness_then_acp,
     crate::scenarios::wires::OpenHarness,
