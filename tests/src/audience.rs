@@ -20,7 +20,7 @@ pub struct Audience {
     seen: Vec<Value>,
 }
 
-/// What three clients of one session received.
+/// The messages that three clients of one session received.
 pub struct Heard {
     /// The notifications that the observer received.
     pub live: Vec<Value>,
@@ -56,8 +56,7 @@ impl Audience {
             session,
             seen: Vec::new(),
         };
-        // Every client receives the available commands when it opens a session; they are not events of the
-        // session.
+        // Every client receives the available commands when it opens a session; they are not events of the session.
         audience.rest().await;
         audience.seen.clear();
         audience

@@ -36,8 +36,7 @@ pub enum Told {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
-    /// Connects over a stream and waits for the document. A rejected connection is an error with the server's
-    /// message.
+    /// Connects over a stream and waits for the document. A rejected connection is an error with the server's message.
     pub async fn open(stream: S, request: impl IntoClientRequest + Unpin) -> Result<Self> {
         let mut page = Self::knock(stream, request).await?;
         match page.next().await? {

@@ -556,8 +556,7 @@ fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
     })
 }
 
-/// A cancelled turn withdraws its request. A client still answers it, as ACP requires; the answer has no
-/// effect.
+/// A cancelled turn withdraws its request. A client still answers it, as ACP requires; the answer has no effect.
 #[tokio::test]
 async fn cancelled_while_the_question_is_open() {
     let withdrawn = Arc::new(Notify::new());

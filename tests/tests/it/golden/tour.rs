@@ -19,11 +19,11 @@ type Names = BTreeSet<String>;
 struct Seen {
     /// Extension updates, as updates of their own or inside `session_info_update`.
     extensions: Names,
-    /// Kinds of `_harn/agentEvent`.
+    /// Kinds of events in `_harn/agentEvent`.
     kinds: Names,
     /// Fields of `_meta.harn` of tool calls and their updates.
     tool_fields: Names,
-    /// Fields of `content._meta.harn`.
+    /// Fields of `_meta.harn` of content blocks.
     content_fields: Names,
     /// Operations that the agent requested from the host.
     operations: Names,

@@ -95,8 +95,7 @@ async fn a_thread_that_is_closed() {
     client.close().await;
 }
 
-/// More requests at once than the queue accepts: each gets a response, and a rejected one does not block the
-/// next.
+/// More requests at once than the queue accepts: each gets a response, and a rejected one does not block the next.
 #[tokio::test]
 async fn a_burst_of_requests() {
     let test = TestHub::new(echo());
@@ -184,8 +183,7 @@ async fn many_threads() {
     client.close().await;
 }
 
-/// A prompt followed at once by its cancel: the client receives the start of the turn, and that it was
-/// cancelled.
+/// A prompt followed at once by its cancel: the client receives the start of the turn, and that it was cancelled.
 #[tokio::test]
 async fn cancelled_before_it_was_told() {
     let agent = ScriptedAgent::new(|cx| async move {
@@ -242,8 +240,7 @@ async fn a_turn_outlives_its_client() {
     client.close().await;
 }
 
-/// A client that closes its input still gets the response to its last request, even if the turn has to start
-/// first.
+/// A client that closes its input still gets the response to its last request, even if the turn has to start first.
 #[tokio::test]
 async fn the_last_words_are_answered() {
     let test = TestHub::new(echo());

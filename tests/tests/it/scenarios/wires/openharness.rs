@@ -32,7 +32,6 @@ pub(crate) struct Talk {
     runs: Vec<(String, Option<Value>)>,
     /// The continuation of the next request.
     continuation: Value,
-    /// The pending request.
     response: Option<JoinHandle<Value>>,
     ear: Ear,
 }
