@@ -111,7 +111,7 @@ async fn a_request_is_withdrawn_with_its_turn() {
 }
 
 #[tokio::test]
-async fn other_skills_are_heard_of_by_every_session() {
+async fn skills_update_reaches_every_session() {
     let equip = FakeEquip::default();
     let shared = Arc::new(equip.clone());
     let test = TestHub::builder(asking_agent())

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::golden::{existing, meet, open, prompt};
 
 #[tokio::test]
-async fn in_the_middle_and_too_late() {
+async fn cancel_stops_a_running_turn_and_no_later_one() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         if cx.prompt_text() == "slow" {
@@ -58,7 +58,7 @@ async fn in_the_middle_and_too_late() {
 }
 
 #[tokio::test]
-async fn as_a_request() {
+async fn cancel_request_returns_its_outcome() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -106,7 +106,7 @@ async fn as_a_request() {
 
 /// Another client's turn runs. A cancel applies to the sender's own prompt.
 #[tokio::test]
-async fn while_it_waits_for_another_turn() {
+async fn cancel_removes_the_queued_prompt_of_its_sender() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {

@@ -72,12 +72,12 @@ async fn loaded(profile: &str, name: &str) {
 }
 
 #[tokio::test]
-async fn loaded_from_behind_a_line() {
+async fn load_after_an_event_id_replays_the_rest() {
     loaded("harn", "coming-back-load").await;
 }
 
 #[tokio::test]
-async fn loaded_from_behind_a_line_by_a_plain_client() {
+async fn load_after_an_event_id_replays_the_rest_to_a_plain_client() {
     loaded("acp", "coming-back-plain").await;
 }
 
@@ -91,7 +91,7 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn resumed_it_is_asked_again() {
+async fn resume_sends_an_open_permission_request_again() {
     let test = TestHub::new(ScriptedAgent::new(write_a_note));
     let mut client = test.connect();
     meet(&mut client, "harn").await;
@@ -134,7 +134,7 @@ async fn resumed_it_is_asked_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_place_in_the_stream_is_refused() {
+async fn invalid_event_ids_are_rejected() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client, "harn").await;

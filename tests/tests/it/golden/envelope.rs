@@ -12,7 +12,7 @@ async fn still_there(client: &mut StrictClient) {
 }
 
 #[tokio::test]
-async fn odd_messages() {
+async fn unusual_messages_keep_the_connection_open() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     meet(&mut client).await;
@@ -60,7 +60,7 @@ async fn odd_messages() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages() {
+async fn invalid_lines_get_an_error_and_keep_the_connection_open() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_framed(1024 * 1024);
     meet(&mut client).await;

@@ -6,7 +6,7 @@ use harn_tests::{check_transcript, hello};
 use serde_json::{Map, json};
 
 #[tokio::test]
-async fn handshake() {
+async fn initialize_is_answered_and_an_unknown_auth_method_rejected() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     let hello = json!({
@@ -26,7 +26,7 @@ async fn handshake() {
 }
 
 #[tokio::test]
-async fn a_client_of_the_future_is_answered_with_our_version() {
+async fn newer_client_is_answered_with_our_version() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     let mut hello = hello(&Map::new());

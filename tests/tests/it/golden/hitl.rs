@@ -74,7 +74,7 @@ async fn settle(client: &mut StrictClient, seen: &Notify, answer: Value) {
 }
 
 #[tokio::test]
-async fn a_host_with_the_bridge() {
+async fn host_with_the_bridge_answers_every_question() {
     let seen = Arc::new(Notify::new());
     let told = seen.clone();
     let agent = ScriptedAgent::new(move |cx| ask_everything(cx, told.clone()));
@@ -199,7 +199,7 @@ async fn settled(client: &mut StrictClient) -> Value {
 }
 
 #[tokio::test]
-async fn a_host_with_forms() {
+async fn host_with_forms_answers_questions() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
     // In the profile `harn`, approvals use the dialect of tool approvals, not forms.
@@ -240,7 +240,7 @@ async fn a_host_with_forms() {
 }
 
 #[tokio::test]
-async fn a_host_that_asks_for_permissions() {
+async fn host_with_permission_requests_answers_questions() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
     meet(&mut client, json!({})).await;
@@ -395,7 +395,7 @@ async fn ask_once(cx: TurnContext) -> Result<StopReason, AgentError> {
 /// Every client receives the call of a question before the question: live, in a replay, and after a resume
 /// without replay.
 #[tokio::test]
-async fn a_question_is_announced_to_clients_that_come_later() {
+async fn question_is_announced_to_later_clients() {
     let plain = || json!({"_meta": {"harn": {"profile": "acp"}}});
     let test = TestHub::new(ScriptedAgent::new(ask_once));
     let mut client = test.connect();
@@ -448,7 +448,7 @@ async fn ask_or_take(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn a_host_that_can_be_asked_nothing() {
+async fn plain_host_receives_a_question_as_text() {
     let test = TestHub::new(ScriptedAgent::new(ask_or_take));
     let mut client = test.connect();
     meet(&mut client, json!({"_meta": {"harn": {"profile": "acp"}}})).await;
@@ -469,7 +469,7 @@ async fn a_host_that_can_be_asked_nothing() {
 
 /// The withdrawal and the updates have no order, so this test has no transcript.
 #[tokio::test]
-async fn a_cancelled_turn_withdraws_what_it_asked() {
+async fn cancelled_turn_withdraws_its_question() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
     meet(&mut client, json!({"elicitation": {"form": {}}})).await;
@@ -502,7 +502,7 @@ async fn a_cancelled_turn_withdraws_what_it_asked() {
 }
 
 #[tokio::test]
-async fn a_host_that_comes_back_is_asked_again() {
+async fn reconnected_host_is_asked_again() {
     let seen = Arc::new(Notify::new());
     let agent = ScriptedAgent::new(move |cx| ask_everything(cx, seen.clone()));
     let test = TestHub::new(agent);

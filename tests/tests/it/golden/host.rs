@@ -74,7 +74,7 @@ async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn files_a_terminal_and_a_tool() {
+async fn agent_uses_files_a_terminal_and_a_tool_of_the_host() {
     let agent = ScriptedAgent::new(use_the_host);
     let test = TestHub::builder(agent).rules(ALL).build();
     let mut client = test.connect();
@@ -154,7 +154,7 @@ async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
 }
 
 #[tokio::test]
-async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
+async fn terminal_ends_with_its_turn_even_if_created_late() {
     let seen = Arc::new(Notify::new());
     let signal = seen.clone();
     let agent = ScriptedAgent::new(move |cx| run_for_ever(cx, signal.clone()));

@@ -101,7 +101,7 @@ fn with(mut params: Value, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn attached_to_watch() {
+async fn observer_attaches_and_detaches() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
@@ -250,7 +250,7 @@ async fn a_question_moves_with_control_and_back() {
 }
 
 #[tokio::test]
-async fn whoever_only_watches_is_refused_everything_else() {
+async fn observer_may_not_change_the_session() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
@@ -323,7 +323,7 @@ async fn whoever_only_watches_is_refused_everything_else() {
 }
 
 #[tokio::test]
-async fn a_broker_speaks_for_several() {
+async fn broker_attaches_several_clients_on_one_connection() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     for name in ["ada", "ben"] {
@@ -368,7 +368,7 @@ async fn a_broker_speaks_for_several() {
 }
 
 #[tokio::test]
-async fn two_editors_that_know_nothing_of_it() {
+async fn second_editor_may_prompt_when_the_first_has_left() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     let params = existing(&two.session, &two.test.workspace());
@@ -395,7 +395,7 @@ async fn two_editors_that_know_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_refused() {
+async fn invalid_params_are_rejected() {
     let mut two = Two::with(ScriptedAgent::silent()).await;
     let long = "x".repeat(129);
     for (method, params, reason) in [
@@ -467,7 +467,7 @@ async fn what_cannot_be_read_is_refused() {
 
 /// A client that attaches after an event id receives the later events, then its own update.
 #[tokio::test]
-async fn attached_from_behind_a_line() {
+async fn attach_after_an_event_id_replays_the_rest() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     go.notify_one();

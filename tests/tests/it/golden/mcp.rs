@@ -49,7 +49,7 @@ fn names(equip: &FakeEquip, session: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn servers_are_told_of() {
+async fn updates_report_the_state_of_mcp_servers() {
     let (equip, test) = equipped();
     let cwd = test.workspace();
     let mut client = test.connect();
@@ -98,7 +98,7 @@ async fn servers_are_told_of() {
 }
 
 #[tokio::test]
-async fn servers_that_are_none_are_refused() {
+async fn invalid_mcp_servers_are_rejected() {
     let (_, test) = equipped();
     let cwd = test.workspace();
     let mut client = test.connect();
@@ -132,7 +132,7 @@ async fn servers_that_are_none_are_refused() {
 
 /// The servers of an observer are not started.
 #[tokio::test]
-async fn servers_of_who_does_not_drive_are_left_out() {
+async fn mcp_servers_of_an_observer_are_ignored() {
     let (equip, test) = equipped();
     let cwd = test.workspace();
     let mut driver = test.connect();

@@ -134,25 +134,25 @@ async fn fails(name: &str, with: Answer) -> String {
 }
 
 #[tokio::test]
-async fn allowed() {
+async fn allow_once_runs_the_call() {
     runs("permission-allowed", chose("allow_once")).await;
 }
 
 #[tokio::test]
-async fn rejected() {
+async fn reject_once_fails_the_call() {
     let why = fails("permission-rejected", chose("reject_once")).await;
     assert_eq!(why, "whoever was asked rejected the call");
 }
 
 #[tokio::test]
-async fn an_option_that_was_not_offered() {
+async fn unknown_option_fails_the_call() {
     let why = fails("permission-unknown-option", chose("allow_everything")).await;
     assert!(why.contains("not offered"), "{why}");
 }
 
 /// A permission request is sent to the next client of the session when the first one disconnects.
 #[tokio::test]
-async fn the_client_leaves_and_another_is_asked() {
+async fn next_client_receives_the_open_request() {
     let test = asking();
     let mut first = test.connect();
     meet(&mut first).await;
@@ -178,21 +178,21 @@ async fn the_client_leaves_and_another_is_asked() {
 }
 
 #[tokio::test]
-async fn granted() {
+async fn granted_answer_runs_the_call() {
     let granted = json!({"granted": true});
     runs("permission-granted", Answer::Result(granted)).await;
 }
 
 /// The contract's oldest form.
 #[tokio::test]
-async fn selected_without_an_option() {
+async fn selected_without_an_option_runs_the_call() {
     let selected = json!({"outcome": {"outcome": "selected"}});
     runs("permission-selected", Answer::Result(selected)).await;
 }
 
 /// The arguments of the answer replace those of the call.
 #[tokio::test]
-async fn granted_with_other_arguments() {
+async fn granted_arguments_replace_those_of_the_call() {
     let granted = json!({"granted": true, "args": {"path": "diary/today.txt"}});
     let updates = runs("permission-granted-args", Answer::Result(granted)).await;
     assert_eq!(updates[0]["rawInput"], json!({"path": "diary/today.txt"}));
@@ -201,7 +201,7 @@ async fn granted_with_other_arguments() {
 
 /// An answer cannot allow more than the rules do.
 #[tokio::test]
-async fn granted_with_arguments_that_the_rules_deny() {
+async fn granted_arguments_that_the_rules_deny_fail_the_call() {
     let granted = json!({"granted": true, "args": {"path": "src/main.rs"}});
     let why = fails("permission-granted-args-denied", Answer::Result(granted)).await;
     assert!(
@@ -211,20 +211,20 @@ async fn granted_with_arguments_that_the_rules_deny() {
 }
 
 #[tokio::test]
-async fn not_granted() {
+async fn denied_answer_fails_the_call_with_its_reason() {
     let denied = json!({"granted": false, "reason": "not on a Friday"});
     let why = fails("permission-not-granted", Answer::Result(denied)).await;
     assert_eq!(why, "not on a Friday");
 }
 
 #[tokio::test]
-async fn an_error() {
+async fn error_response_fails_the_call() {
     let why = fails("permission-error", Answer::Error(-32000, "nobody is here")).await;
     assert_eq!(why, "the client could not be asked: nobody is here");
 }
 
 #[tokio::test]
-async fn a_client_without_the_method() {
+async fn client_without_the_method_fails_the_call() {
     let error = Answer::Error(-32601, "Method not found");
     let why = fails("permission-method-not-found", error).await;
     assert!(
@@ -234,14 +234,14 @@ async fn a_client_without_the_method() {
 }
 
 #[tokio::test]
-async fn malformed() {
+async fn malformed_answer_fails_the_call() {
     let odd = json!({"outcome": "selected"});
     let why = fails("permission-malformed", Answer::Result(odd)).await;
     assert_eq!(why, "the client's answer was not understood");
 }
 
 #[tokio::test]
-async fn conflicting() {
+async fn conflicting_answer_fails_the_call() {
     let outcome = json!({"outcome": "selected", "optionId": "reject_once"});
     let both = json!({"granted": true, "outcome": outcome});
     let why = fails("permission-conflicting", Answer::Result(both)).await;
@@ -293,7 +293,7 @@ async fn a_client_without_harn_is_not_offered_the_workspace() {
 
 /// The way for a client without `_meta.harn` to grant a call for the workspace.
 #[tokio::test]
-async fn an_answer_for_the_session_is_kept_for_the_workspace() {
+async fn keep_command_extends_a_session_grant_to_the_workspace() {
     let book = book();
     let test = hub(&book);
     let mut client = test.connect();
@@ -338,21 +338,21 @@ async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn allowed_for_the_session() {
+async fn allow_session_covers_the_next_call_of_the_session() {
     let updates = again("permission-allowed-session", "allow_session", false).await;
     assert_eq!(updates[0]["sessionUpdate"], "tool_call");
     assert_eq!(updates[0]["status"], "in_progress");
 }
 
 #[tokio::test]
-async fn allowed_always() {
+async fn allow_always_covers_another_session() {
     let updates = again("permission-allowed-always", "allow_always", true).await;
     assert_eq!(updates[0]["sessionUpdate"], "tool_call");
     assert_eq!(updates[0]["status"], "in_progress");
 }
 
 #[tokio::test]
-async fn rejected_always() {
+async fn reject_always_covers_another_session() {
     let updates = again("permission-rejected-always", "reject_always", true).await;
     assert_eq!(updates[1]["status"], "failed");
     let harn = &updates[1]["_meta"]["harn"];
@@ -418,7 +418,7 @@ async fn a_policy_is_in_a_question_at_most_twice() {
 
 /// The receipt occurs four times in a request, so the texts of a rule are truncated in it.
 #[tokio::test]
-async fn the_words_of_a_rule_do_not_make_a_question_long() {
+async fn long_texts_of_a_rule_are_truncated_in_a_request() {
     let (_, _, without) = asked_under("").await;
     let words = "é".repeat(3000);
     for [id, reason] in [["r", words.as_str()], [words.as_str(), "why"]] {
@@ -438,7 +438,7 @@ async fn the_words_of_a_rule_do_not_make_a_question_long() {
 }
 
 #[tokio::test]
-async fn several_policies_are_one_of_four_lists() {
+async fn several_policies_are_merged_into_four_lists() {
     let (call, params, _) = asked_under(
         r#"
         auto_approve = ["list_*", "look"]
@@ -467,7 +467,7 @@ async fn several_policies_are_one_of_four_lists() {
 
 /// The request shows the whole command, regardless of its title.
 #[tokio::test]
-async fn a_command() {
+async fn request_shows_the_whole_command() {
     let test = TestHub::new(ScriptedAgent::new(clean_up));
     let mut client = test.connect();
     meet(&mut client).await;
@@ -498,7 +498,7 @@ async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
 
 /// The request and its event show the words in the form that the rules evaluated.
 #[tokio::test]
-async fn a_command_of_words() {
+async fn request_shows_the_quoted_words_of_a_command() {
     let test = TestHub::new(ScriptedAgent::new(run_words));
     let mut client = test.connect();
     meet(&mut client).await;
@@ -527,7 +527,7 @@ async fn a_command_of_words() {
 
 /// The answer `cancelled` cancels the turn.
 #[tokio::test]
-async fn answered_as_cancelled() {
+async fn cancelled_answer_cancels_the_turn() {
     let test = asking();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -558,7 +558,7 @@ fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
 
 /// A cancelled turn withdraws its request. A client still answers it, as ACP requires; the answer has no effect.
 #[tokio::test]
-async fn cancelled_while_the_question_is_open() {
+async fn cancelled_turn_withdraws_its_request() {
     let withdrawn = Arc::new(Notify::new());
     let test = TestHub::new(waiting(&withdrawn));
     let mut client = test.connect();
@@ -582,7 +582,7 @@ async fn cancelled_while_the_question_is_open() {
 
 /// No answer arrives until the deadline that the request contains.
 #[tokio::test(start_paused = true)]
-async fn nobody_answers_in_time() {
+async fn request_without_an_answer_fails_at_its_deadline() {
     let test = TestHub::builder(ScriptedAgent::new(write_a_note));
     let test = test.config(|config| config.ask_deadline = Duration::from_secs(90));
     let test = test.build();
@@ -606,7 +606,7 @@ async fn nobody_answers_in_time() {
 
 /// The log names the client that received the request, once, before the answer.
 #[tokio::test]
-async fn the_log_says_who_was_asked() {
+async fn log_names_the_client_that_was_asked() {
     let test = asking();
     let mut client = test.connect();
     meet(&mut client).await;

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::golden::{existing, meet, open, prompt};
 
 #[tokio::test]
-async fn blocks_are_taken_or_refused_with_a_reason() {
+async fn prompt_blocks_are_accepted_or_rejected_with_a_reason() {
     let agent = ScriptedAgent::new(|cx| async move {
         let kinds: Vec<_> = cx.prompt().iter().map(ContentBlock::kind).collect();
         cx.say(format!("I got {}.", kinds.join(", "))).await?;
@@ -66,7 +66,7 @@ async fn blocks_are_taken_or_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn prompts_are_answered_in_the_order_they_came_or_at_once_when_cancelled() {
+async fn queued_prompts_are_answered_in_order_or_at_once_when_cancelled() {
     let go = Arc::new(Notify::new());
     let wait = go.clone();
     let agent = ScriptedAgent::new(move |cx| {

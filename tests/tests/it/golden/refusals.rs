@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::golden::{existing, meet, open, prompt};
 
 #[tokio::test]
-async fn unknown_locked_corrupt_and_elsewhere() {
+async fn unavailable_sessions_are_rejected_with_a_reason() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     meet(&mut client).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::golden::{existing, meet, open, prompt, turn::worker};
 
 #[tokio::test]
-async fn loaded_after_a_restart_it_looks_as_it_did() {
+async fn load_after_a_restart_replays_the_same_updates() {
     let mut test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -38,7 +38,7 @@ async fn loaded_after_a_restart_it_looks_as_it_did() {
 }
 
 #[tokio::test]
-async fn resumed_after_a_restart_it_goes_on_without_its_history() {
+async fn resume_after_a_restart_continues_without_history() {
     let mut test = worker();
     let mut client = test.connect();
     meet(&mut client).await;

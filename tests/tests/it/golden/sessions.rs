@@ -26,7 +26,7 @@ fn changed_at(test: &TestHub, session: &str, seconds: u64) {
 }
 
 #[tokio::test]
-async fn listed_with_titles_and_by_directory() {
+async fn list_shows_titles_and_filters_by_directory() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -69,7 +69,7 @@ async fn listed_with_titles_and_by_directory() {
 }
 
 #[tokio::test]
-async fn listed_a_page_at_a_time() {
+async fn list_returns_each_session_once_across_pages() {
     let test = TestHub::new(ScriptedAgent::silent());
     let store = JsonlStore::new(test.state_dir());
     for number in 1..=52 {
@@ -149,7 +149,7 @@ fn slow() -> ScriptedAgent {
 }
 
 #[tokio::test]
-async fn closed_and_deleted() {
+async fn close_ends_a_session_and_delete_removes_it() {
     let test = TestHub::new(slow());
     let mut client = test.connect();
     meet(&mut client).await;
@@ -267,7 +267,7 @@ async fn a_client_sets_the_title() {
 
 /// Listings omit an archived session; a client can still open it.
 #[tokio::test]
-async fn archived() {
+async fn archive_hides_a_session_from_listings() {
     let mut test = TestHub::new(slow());
     let mut client = test.connect();
     meet(&mut client).await;
@@ -322,7 +322,7 @@ async fn archived() {
 }
 
 #[tokio::test]
-async fn forked() {
+async fn fork_copies_the_history_and_continues_apart() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client).await;

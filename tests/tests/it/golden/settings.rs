@@ -18,7 +18,7 @@ fn choice(value: &str, name: &str) -> ConfigChoice {
 }
 
 #[tokio::test]
-async fn mode_and_options() {
+async fn clients_set_the_mode_and_options() {
     let depth = ConfigOption {
         id: "depth".to_owned(),
         name: "Depth".to_owned(),
@@ -92,7 +92,7 @@ async fn mode_and_options() {
 }
 
 #[tokio::test]
-async fn slash_commands() {
+async fn clients_receive_slash_commands() {
     let greet = SlashCommand {
         name: "greet".to_owned(),
         description: "Say hello".to_owned(),

@@ -245,16 +245,16 @@ fn operation(name: &Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_extensions() {
+async fn harn_profile_shows_the_advertised_extensions() {
     tour("harn", "tour").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn carried() {
+async fn meta_profile_shows_the_advertised_extensions() {
     tour("meta", "tour-meta").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn plain() {
+async fn acp_profile_shows_the_advertised_extensions() {
     tour("acp", "tour-plain").await;
 }

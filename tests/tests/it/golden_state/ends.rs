@@ -5,7 +5,7 @@ use std::fs;
 use crate::golden_state::{check_transcript, stage::stage};
 
 #[tokio::test(start_paused = true)]
-async fn after_a_crash() {
+async fn crash_fails_the_running_turn_and_the_queued_prompt() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Look around").await;

@@ -54,7 +54,7 @@ fn every_file_has_its_test() {
 
 /// The folder's README has a row for each transcript.
 #[test]
-fn the_readme_says_what_each_shows() {
+fn readme_has_a_row_for_every_transcript() {
     let readme = fs::read_to_string(repository("fixtures/state/README.md")).unwrap();
     let rows = readme.lines().filter_map(|line| line.strip_prefix("| `"));
     let mut named: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();

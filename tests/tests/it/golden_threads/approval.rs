@@ -67,7 +67,7 @@ async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
 }
 
 #[tokio::test]
-async fn once() {
+async fn once_allows_one_call() {
     let (test, _) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -96,7 +96,7 @@ async fn once() {
 
 /// `always` also settles an open request about the same call, and the next one.
 #[tokio::test]
-async fn always() {
+async fn always_settles_open_and_later_requests() {
     let (test, go) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -121,7 +121,7 @@ async fn always() {
 
 /// A rejection settles all open requests of the thread.
 #[tokio::test]
-async fn reject() {
+async fn reject_settles_all_open_requests() {
     let (test, go) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -144,7 +144,7 @@ async fn reject() {
 
 /// A cancel settles the open request; an answer that arrives after the cancel is rejected.
 #[tokio::test]
-async fn cancelled_meanwhile() {
+async fn decision_after_a_cancel_is_rejected() {
     let (test, _) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;

@@ -19,7 +19,7 @@ fn echo() -> ScriptedAgent {
 /// A session that an editor controls is a thread: other clients can fetch and follow it, and it is busy while
 /// the editor's turn runs.
 #[tokio::test]
-async fn an_editor_on_the_same_thread() {
+async fn client_follows_a_thread_that_an_editor_controls() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -78,7 +78,7 @@ async fn an_editor_on_the_same_thread() {
 
 /// A closed thread opens with the next request for it.
 #[tokio::test]
-async fn a_thread_that_is_closed() {
+async fn closed_thread_opens_with_the_next_request() {
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -97,7 +97,7 @@ async fn a_thread_that_is_closed() {
 
 /// More requests at once than the queue accepts: each gets a response, and a rejected one does not block the next.
 #[tokio::test]
-async fn a_burst_of_requests() {
+async fn every_request_of_a_burst_is_answered() {
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -130,7 +130,7 @@ async fn a_burst_of_requests() {
 
 /// More threads than are opened at once, each with a turn: the client receives all of them, each in order.
 #[tokio::test]
-async fn many_threads() {
+async fn many_threads_send_their_turns_in_order() {
     const THREADS: usize = 150;
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
@@ -185,7 +185,7 @@ async fn many_threads() {
 
 /// A prompt followed at once by its cancel: the client receives the start of the turn, and that it was cancelled.
 #[tokio::test]
-async fn cancelled_before_it_was_told() {
+async fn cancel_right_after_the_start_ends_the_turn() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.cancelled().await;
         Ok(StopReason::EndTurn)
@@ -242,7 +242,7 @@ async fn a_turn_outlives_its_client() {
 
 /// A client that closes its input still gets the response to its last request, even if the turn has to start first.
 #[tokio::test]
-async fn the_last_words_are_answered() {
+async fn last_request_before_a_disconnect_is_answered() {
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
     let thread = client.create().await;

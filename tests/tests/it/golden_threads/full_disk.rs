@@ -81,7 +81,7 @@ impl SessionLog for FillingLog {
 }
 
 #[tokio::test]
-async fn in_the_middle_of_a_turn() {
+async fn full_disk_fails_the_turn_and_keeps_sent_events() {
     let full = Arc::new(AtomicBool::new(false));
     let flag = full.clone();
     let agent = ScriptedAgent::new(move |cx| {

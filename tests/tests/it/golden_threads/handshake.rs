@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn with_a_name_and_without() {
+async fn initialize_works_with_and_without_client_info() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_threads();
     let info = json!({"clientInfo": {"name": "desk", "version": "1.2.3"}});
@@ -32,7 +32,7 @@ async fn with_a_name_and_without() {
 
 /// Requests followed by the end of the input are answered.
 #[tokio::test]
-async fn whoever_leaves_at_once_gets_their_answers() {
+async fn requests_before_the_end_of_input_are_answered() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_threads();
     client.send_request("initialize", json!(null)).await;

@@ -198,7 +198,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_history_shows_what_was_told(turns in turns(), cut: Index) {
+    fn history_equals_the_sent_notifications(turns in turns(), cut: Index) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)

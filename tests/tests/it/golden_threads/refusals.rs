@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn a_table_of_bad_input() {
+async fn invalid_input_gets_an_error_and_has_no_effect() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_threads();
     let thread = client.create().await;

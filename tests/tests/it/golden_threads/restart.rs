@@ -42,7 +42,7 @@ fn names(events: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn after_a_restart() {
+async fn history_is_the_same_after_a_restart() {
     let mut test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -117,7 +117,7 @@ async fn turns_that_ended_before_a_restart_are_known() {
 
 /// The log ends in the middle of a turn, with an incomplete line.
 #[tokio::test]
-async fn after_a_crash() {
+async fn crash_ends_the_open_turn_with_an_error() {
     let mut test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -159,7 +159,7 @@ async fn after_a_crash() {
 
 /// The stream continues after a history that is fetched during a turn, without gap or repetition.
 #[tokio::test]
-async fn in_the_middle_of_a_turn() {
+async fn stream_continues_after_a_history_fetched_during_a_turn() {
     let test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -193,7 +193,7 @@ async fn in_the_middle_of_a_turn() {
 }
 
 #[tokio::test]
-async fn while_another_process_has_it() {
+async fn thread_open_in_another_process_is_rejected() {
     let test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn made_listed_and_looked_at() {
+async fn threads_are_created_listed_and_fetched() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Hello.").await?;
         Ok(StopReason::EndTurn)
@@ -61,7 +61,7 @@ async fn made_listed_and_looked_at() {
 
 /// A busy thread does not block others.
 #[tokio::test]
-async fn side_by_side() {
+async fn busy_thread_does_not_block_another() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -93,7 +93,7 @@ async fn side_by_side() {
 
 /// `turn.start` can choose the options `model` and `agent`, if the agent has them.
 #[tokio::test]
-async fn chosen_for_a_turn() {
+async fn turn_start_chooses_a_model() {
     let choice = |value: &str| ConfigChoice {
         value: value.to_owned(),
         name: value.to_uppercase(),

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn words_and_their_order() {
+async fn turn_streams_its_text_in_order() {
     let clock = FakeClock::new();
     let agents = clock.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -71,7 +71,7 @@ async fn words_and_their_order() {
 }
 
 #[tokio::test]
-async fn thoughts_artifacts_and_words() {
+async fn artifact_does_not_end_a_message() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.think("Where is ").await?;
         cx.think("the parser?").await?;
@@ -111,7 +111,7 @@ async fn thoughts_artifacts_and_words() {
 }
 
 #[tokio::test]
-async fn tools_with_output_that_streams() {
+async fn tool_output_streams_as_deltas() {
     let agent = ScriptedAgent::new(|cx| async move {
         let tests = cx
             .tool("run_tests")
@@ -162,7 +162,7 @@ async fn tools_with_output_that_streams() {
 }
 
 #[tokio::test]
-async fn turns_that_fail_and_one_that_is_refused() {
+async fn failed_turn_reports_an_error_and_refused_turn_completes() {
     let agent = ScriptedAgent::new(|cx| async move {
         match cx.prompt_text().as_str() {
             "refuse" => Ok(StopReason::Refusal),
@@ -195,7 +195,7 @@ async fn turns_that_fail_and_one_that_is_refused() {
 }
 
 #[tokio::test]
-async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
+async fn cancel_stops_only_the_turn_that_it_names() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         cx.tool("look").kind(ToolKind::Search).start().await?;
@@ -250,7 +250,7 @@ async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
 }
 
 #[tokio::test]
-async fn one_turn_at_a_time() {
+async fn second_turn_is_rejected_while_one_runs() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -309,7 +309,7 @@ async fn files_are_links() {
 
 /// An agent may ask a person any question; this wire has messages for approvals only.
 #[tokio::test]
-async fn questions_are_said_as_text() {
+async fn questions_are_sent_as_text() {
     let agent = ScriptedAgent::new(|cx| async move {
         let answer = cx.question("Which colour?").choices(["red", "blue"]).ask();
         match answer.await {

@@ -50,7 +50,7 @@ pub(crate) async fn a_tool_that_fails_does_not_end_the_turn<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_is_allowed_once_is_asked_again<W: Wire>() {
+pub(crate) async fn call_allowed_once_is_asked_again<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     for round in 1..=2 {
@@ -65,7 +65,7 @@ pub(crate) async fn what_is_allowed_once_is_asked_again<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_is_always_allowed_is_not_asked_again<W: Wire>() {
+pub(crate) async fn call_always_allowed_is_not_asked_again<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let parked = ask(&mut wire, &mut talk, "write").await;
@@ -78,7 +78,7 @@ pub(crate) async fn what_is_always_allowed_is_not_asked_again<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_is_refused_fails_and_the_turn_goes_on<W: Wire>() {
+pub(crate) async fn rejected_call_fails_and_the_turn_continues<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let parked = ask(&mut wire, &mut talk, "write").await;
@@ -119,7 +119,7 @@ pub(crate) async fn a_turn_is_cancelled_while_it_waits_for_a_decision<W: Wire>()
     wire.leave().await;
 }
 
-pub(crate) async fn an_agent_that_fails_says_why<W: Wire>() {
+pub(crate) async fn failed_agent_reports_its_reason<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let failed = ask(&mut wire, &mut talk, "fail").await;
@@ -151,7 +151,7 @@ pub(crate) async fn a_conversation_does_not_wait_for_another<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_was_heard_is_told_again_after_a_restart<W: Wire>() {
+pub(crate) async fn history_after_a_restart_equals_the_live_turns<W: Wire>() {
     let mut stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let mut live = Vec::new();
@@ -175,7 +175,7 @@ pub(crate) async fn what_was_heard_is_told_again_after_a_restart<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn a_turn_cut_by_a_crash_comes_back_as_failed<W: Wire>() {
+pub(crate) async fn turn_cut_by_a_crash_is_failed_in_the_history<W: Wire>() {
     let mut stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let first = ask(&mut wire, &mut talk, "greet").await;

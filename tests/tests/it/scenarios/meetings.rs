@@ -9,7 +9,7 @@ use crate::scenarios::{
     wire::{Answer, Enter, Wire, ask, decide},
 };
 
-pub(crate) async fn what_was_said_here_is_told_there<A: Wire, B: Enter>() {
+pub(crate) async fn session_of_one_wire_continues_on_another<A: Wire, B: Enter>() {
     let mut stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -32,7 +32,7 @@ pub(crate) async fn what_was_said_here_is_told_there<A: Wire, B: Enter>() {
 }
 
 /// Both clients are on the session while its agent asks. One of them is the controller.
-pub(crate) async fn who_drives_decides_and_all_are_told<A: Wire, B: Enter>() {
+pub(crate) async fn controller_decides_and_both_receive_the_result<A: Wire, B: Enter>() {
     let stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -59,7 +59,7 @@ pub(crate) async fn who_drives_decides_and_all_are_told<A: Wire, B: Enter>() {
 }
 
 /// Both clients are on the session while its agent asks, and the controller disconnects.
-pub(crate) async fn who_stays_decides_when_who_drove_has_left<A: Wire, B: Enter>() {
+pub(crate) async fn remaining_client_decides_when_the_controller_has_left<A: Wire, B: Enter>() {
     let stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -79,7 +79,7 @@ pub(crate) async fn who_stays_decides_when_who_drove_has_left<A: Wire, B: Enter>
 }
 
 /// A permission request waits for the next client.
-pub(crate) async fn what_was_asked_here_is_answered_there<A: Wire, B: Enter>() {
+pub(crate) async fn request_of_one_wire_is_answered_on_another<A: Wire, B: Enter>() {
     let stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;

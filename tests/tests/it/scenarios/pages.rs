@@ -90,7 +90,7 @@ impl Desk {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_drives_a_page_watches_and_takes_over() {
+async fn page_takes_control_from_an_editor() {
     let mut desk = Desk::new().await;
     desk.shows("who drives", |it| it["controller"] == EDITOR)
         .await;
@@ -143,7 +143,7 @@ async fn an_editor_drives_a_page_watches_and_takes_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_page_asks_an_editor_sees() {
+async fn editor_sees_the_turn_of_a_page() {
     let mut desk = Desk::new().await;
     let takeover = json!({"type": "takeover"});
     desk.page.command(&desk.session, takeover).await;
@@ -183,7 +183,7 @@ async fn what_a_page_asks_an_editor_sees() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_editor_is_asked_is_shown_and_answered_there() {
+async fn only_the_editor_answers_its_permission_request() {
     let mut desk = Desk::new().await;
     let prompt = desk.prompt("write").await;
     let is_ask = |message: &MessageFromAgent| match message {
@@ -213,7 +213,7 @@ async fn what_an_editor_is_asked_is_shown_and_answered_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_is_asked_is_shown_and_answered_by_who_drives() {
+async fn only_the_controller_answers_a_question() {
     let mut desk = Desk::new().await;
     let prompt = desk.prompt("wonder").await;
     let shown = desk

@@ -25,7 +25,7 @@ async fn work(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError
 }
 
 #[tokio::test]
-async fn every_outcome() {
+async fn steering_returns_every_outcome() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let test = TestHub::new(ScriptedAgent::new(move |cx| work(cx, told.clone())));
@@ -93,7 +93,7 @@ async fn every_outcome() {
 /// A cancelled turn reads no more messages, so a steering message begins the next turn. The server sends no
 /// event for the rejection: the client fails on unexpected messages.
 #[tokio::test]
-async fn while_a_cancelled_turn_stops() {
+async fn steering_a_cancelled_turn_starts_a_new_one() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let test = TestHub::new(ScriptedAgent::new(move |cx| {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Stage, listen, reason};
 
 #[tokio::test]
-async fn delivered_at_a_seam_and_as_the_next_prompt() {
+async fn messages_are_delivered_at_a_seam_or_as_the_next_prompt() {
     let mut stage = Stage::with(listen).await;
     let early = json!({"mode": "steer", "content": "Too early"});
     let error = stage.refused("session/inject", early).await;
@@ -57,7 +57,7 @@ async fn delivered_at_a_seam_and_as_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn taken_back_and_said_differently() {
+async fn pending_messages_are_revoked_and_replaced() {
     let mut stage = Stage::with(listen).await;
     let turn = stage.begin().await;
     let first = stage.inject("steer", "First").await;

@@ -7,7 +7,7 @@ use super::{Stage, listen};
 use crate::golden::open;
 
 #[tokio::test]
-async fn nothing_is_guessed() {
+async fn invalid_params_are_rejected() {
     let mut stage = Stage::with(listen).await;
     let session = stage.session.clone();
     let with = |rest: Value| {

@@ -22,7 +22,7 @@ fn by(client: &str, role: &str) -> Value {
 }
 
 #[tokio::test]
-async fn of_others() {
+async fn only_its_owner_or_a_host_owner_changes_a_message() {
     let mut stage = Stage::with(work).await;
     let turn = stage.begin().await;
     let mine = json!({"mode": "queue", "content": "Mine", "_meta": by("ann", "reviewer")});

@@ -9,7 +9,7 @@ const REMIND: &str = "session/remind";
 const REVOKE: &str = "session/revoke_reminder";
 
 #[tokio::test]
-async fn sent_listed_delivered_and_taken_back() {
+async fn reminders_are_listed_delivered_and_revoked() {
     let mut stage = Stage::with(listen).await;
     let go = stage.begin().await;
     let full = json!({
@@ -109,7 +109,7 @@ async fn sent_listed_delivered_and_taken_back() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_them() {
+async fn invalid_reminders_are_rejected_with_a_code() {
     let mut stage = Stage::with(listen).await;
     let cases: [(Value, &str, &str); 9] = [
         (

@@ -32,7 +32,7 @@ async fn dispatch(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentE
 }
 
 #[tokio::test]
-async fn tools_that_were_about_to_run_are_skipped() {
+async fn interrupt_skips_tools_about_to_run() {
     let mut stage = Stage::with(dispatch).await;
     let turn = stage.begin().await;
     for _ in 0..2 {
@@ -113,7 +113,7 @@ async fn a_message_waits_for_the_answer_to_a_question() {
 }
 
 #[tokio::test]
-async fn an_interruption_takes_a_question_back() {
+async fn interrupt_withdraws_a_permission_request() {
     let mut stage = Stage::with(write).await;
     let turn = stage.begin().await;
     stage.go.notify_one();
@@ -153,7 +153,7 @@ async fn stay(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError>
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_waits_is_woken() {
+async fn idle_agent_wakes_on_resume_and_messages() {
     let mut stage = Stage::with(stay).await;
     let turn = stage.begin().await;
     for backoff in [100, 500] {
