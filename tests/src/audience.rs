@@ -1,7 +1,6 @@
-//! A session with somebody who drives it and somebody who watches, so that what was shown live can be held
-//! against what is shown when the session is loaded again.
+//! A session with a controller and an observer, so that a test can compare the live updates with a replay.
 //!
-//! For tests with a paused clock: that nothing more comes is told by time passing.
+//! For tests with a paused clock: a timeout shows that no further message arrives.
 
 use std::{path::Path, time::Duration};
 
@@ -11,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::hello;
 
-/// See the module.
+/// The two clients of one session, with everything the observer received.
 pub struct Audience {
     test: TestHub,
     wishes: Value,
@@ -21,26 +20,26 @@ pub struct Audience {
     seen: Vec<Value>,
 }
 
-/// What was shown.
+/// The messages that three clients of one session received.
 pub struct Heard {
-    /// The notifications of the session to who watched.
+    /// The notifications that the observer received.
     pub live: Vec<Value>,
-    /// The notifications to who loaded the session in another process, up to the answer.
+    /// The notifications up to the response, for a client that loads the session in another process.
     pub replayed: Vec<Value>,
-    /// The transcripts of who drove, who watched and who loaded.
+    /// The transcripts of the controller, the observer and the client that loaded the session.
     pub transcripts: [String; 3],
 }
 
-/// Longer than any step takes; over at once with a paused clock.
+/// Longer than any step takes; with a paused clock it elapses at once.
 const SILENCE: Duration = Duration::from_secs(30);
 
 impl Audience {
-    /// Opens a session for a client of this profile, and lets another watch.
+    /// Opens a session for a controller of this profile and attaches an observer.
     pub async fn open(test: TestHub, profile: &str) -> Self {
         Self::open_with(test, &json!({"profile": profile, "hostBridge": true})).await
     }
 
-    /// The same for clients that say this of themselves, under `clientCapabilities._meta.harn`.
+    /// Like [`Self::open`], for clients that send these members under `clientCapabilities._meta.harn`.
     pub async fn open_with(test: TestHub, wishes: &Value) -> Self {
         let mut driver = connect(&test, wishes).await;
         let params = json!({"cwd": test.workspace(), "mcpServers": []});
@@ -57,20 +56,20 @@ impl Audience {
             session,
             seen: Vec::new(),
         };
-        // The commands on offer are told to whoever comes, and are no part of the session.
+        // Every client receives the available commands when it opens a session; they are not events of the session.
         audience.rest().await;
         audience.seen.clear();
         audience
     }
 
-    /// The hub and the session, for who steers it beside its clients.
+    /// The hub and the session id, to steer the session without a client.
     #[must_use]
     pub fn session(&self) -> (&TestHub, &str) {
         (&self.test, self.session.as_str().unwrap_or_default())
     }
 
-    /// Prompts, answers what is asked, and cancels once nothing comes any more; or at once, if told so.
-    /// Returns the answer.
+    /// Sends a prompt, answers the agent's requests, and cancels when no message arrives any more, or at once
+    /// if `cancel_at_once`. Returns the response to the prompt.
     pub async fn play(&mut self, text: &str, cancel_at_once: bool) -> Result<Value, Value> {
         let prompt = json!([{"type": "text", "text": text}]);
         let params = json!({"sessionId": self.session, "prompt": prompt});
@@ -99,7 +98,8 @@ impl Audience {
         answer
     }
 
-    /// Reads what is left for both. Whoever watches is asked too; that is settled by then.
+    /// Reads the remaining messages of both clients. The observer receives the permission requests too; they
+    /// are settled by now.
     async fn rest(&mut self) {
         while next(&mut self.driver).await.is_some() {}
         while let Some(message) = next(&mut self.watcher).await {
@@ -118,13 +118,13 @@ impl Audience {
         }
     }
 
-    /// What was shown so far to who watched.
+    /// The notifications that the observer received so far.
     #[must_use]
     pub fn seen(&self) -> &[Value] {
         &self.seen
     }
 
-    /// What somebody is shown who loads the session from behind this line.
+    /// Loads the session after this event id and returns the replayed notifications.
     pub async fn load_after(&self, last: Option<&str>) -> Vec<Value> {
         let mut reader = connect(&self.test, &self.wishes).await;
         let load = load(&mut reader, &self.test, &self.session, last).await;
@@ -139,7 +139,7 @@ impl Audience {
         self.end_with(|_| ()).await
     }
 
-    /// The same, with something done to the session's log in between.
+    /// Like [`Self::end`], but changes the session's log before it is loaded.
     pub async fn end_with(mut self, tamper: impl FnOnce(&Path)) -> Heard {
         let params = json!({"sessionId": self.session});
         let close = self.driver.send_request("session/close", params).await;
@@ -168,7 +168,7 @@ impl Audience {
     }
 }
 
-/// A client with a transcript of its own.
+/// Connects a client that records its own transcript.
 async fn connect(test: &TestHub, wishes: &Value) -> StrictClient {
     let (hub, recorder) = (test.hub().clone(), Recorder::default());
     let mut client =
@@ -191,7 +191,7 @@ async fn load(
     client.send_request("session/load", params).await
 }
 
-/// None when nothing more comes. Signs of life of an agent that waits are nothing, and live only.
+/// Returns the next message, or `None` when no more arrive. Skips idle notifications: they are sent live only.
 async fn next(client: &mut StrictClient) -> Option<MessageFromAgent> {
     let something = async {
         loop {
@@ -208,7 +208,7 @@ fn is_sign(method: &str, params: &Value) -> bool {
     method == "agent/idle" || params["kind"] == "agent_idle"
 }
 
-/// The notifications before the answer to this request.
+/// Returns the notifications before the response to this request.
 async fn until_answered(client: &mut StrictClient, request: &Value) -> Vec<Value> {
     let mut before = Vec::new();
     loop {
@@ -222,7 +222,7 @@ async fn until_answered(client: &mut StrictClient, request: &Value) -> Vec<Value
     }
 }
 
-/// What somebody who lets everything happen answers.
+/// The answer of a client that allows every request.
 fn consent(method: &str, params: &Value) -> Value {
     match method {
         "session/request_permission" => {

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// The binary under test: `HARN_SERVE` where it is set, else the one built beside this test.
+/// Returns the binary under test: `HARN_SERVE` if it is set, else the one built beside this test.
 pub fn binary() -> Result<&'static Path> {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     if let Some(path) = BINARY.get() {
@@ -26,8 +26,8 @@ fn build() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("HARN_SERVE") {
         return Ok(given.into());
     }
-    // This test is <target>/<profile>/deps/<name>. Another package's binary is not built for us, and
-    // the workspace's features are those the tests were built with, so little is left to do.
+    // This test is <target>/<profile>/deps/<name>. Cargo does not build another package's binary for a test.
+    // The workspace is built with the same features as the tests, so this build has little to do.
     let this = std::env::current_exe()?;
     let profile = this.ancestors().nth(2).context("no profile folder")?;
     let target = profile.parent().context("no target folder")?;

@@ -1,5 +1,5 @@
-//! Shared pieces of the tests over the whole stack: the binary they start, where transcripts are kept and
-//! how they are compared.
+//! Shared parts of the tests over the whole stack: the binary they start, the folder of the transcripts and the
+//! comparison with them.
 
 // Dependencies for their features alone; tests/Cargo.toml gives the reason.
 use agent_client_protocol as _;
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use harn_testkit::{Recorder, golden};
 use serde_json::{Map, Value, json};
 
-/// What to run when a transcript or a schema should change.
+/// The command that rewrites transcripts and schemas.
 pub const REPAIR: &str = "UPDATE_EXPECT=1 cargo test -p harn-tests";
 
-/// A folder of the repository.
+/// Returns the path of a folder of the repository.
 #[must_use]
 pub fn repository(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +29,7 @@ pub fn repository(folder: &str) -> PathBuf {
         .join(folder)
 }
 
-/// Compares what was recorded with `fixtures/acp/<name>.jsonl`.
+/// Compares the recorded messages with `fixtures/acp/<name>.jsonl`.
 ///
 /// # Panics
 ///
@@ -40,7 +40,7 @@ pub fn check_transcript(name: &str, recorder: &Recorder) {
     golden::check(&path, &recorder.transcript(), REPAIR);
 }
 
-/// The params of an `initialize` of a client that offers nothing, with these members of
+/// Returns the `initialize` params of a client without capabilities, with these members of
 /// `clientCapabilities._meta.harn`.
 #[must_use]
 pub fn hello(wishes: &Map<String, Value>) -> Value {

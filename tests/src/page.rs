@@ -1,5 +1,5 @@
-//! A client of the state wire: it holds a copy of the document and folds into it what comes, by the rules of
-//! the shipped library. What that one would stumble over is an error here.
+//! A client of the state wire. It stores a copy of the document and applies each frame to it with the rules of
+//! the shipped library; a frame that breaks those rules is an error.
 
 use anyhow::{Context, Result, bail, ensure};
 use futures::{SinkExt, StreamExt};
@@ -16,28 +16,27 @@ use tokio_tungstenite::{
     },
 };
 
-/// See the module.
+/// A WebSocket client with its copy of the document.
 pub struct Page<S> {
     socket: WebSocketStream<S>,
     state: Value,
 }
 
-/// What a frame told.
+/// The content of one frame, as [`Page::next`] returns it.
 #[derive(Debug)]
 pub enum Told {
     /// The whole document.
     State,
-    /// What changed of it.
+    /// Operations that changed the document.
     Delta,
-    /// That something of ours was wrong.
+    /// The server rejected a frame or a command; its message.
     Error(String),
-    /// That there will be nothing more, and why.
+    /// The socket is closed, with the close frame if the server sent one.
     Closed(Option<CloseFrame>),
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
-    /// Comes in over a stream, and waits for the document. A server that does not let it in is an error that
-    /// says what it said.
+    /// Connects over a stream and waits for the document. A rejected connection is an error with the server's message.
     pub async fn open(stream: S, request: impl IntoClientRequest + Unpin) -> Result<Self> {
         let mut page = Self::knock(stream, request).await?;
         match page.next().await? {
@@ -46,7 +45,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         }
     }
 
-    /// Comes in, and does not wait for anything.
+    /// Connects without waiting for a frame.
     pub async fn knock(stream: S, request: impl IntoClientRequest + Unpin) -> Result<Self> {
         let request: Request<()> = request.into_client_request()?;
         // A long session is one message.
@@ -58,7 +57,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         Ok(Self { socket, state })
     }
 
-    /// The document, as it is known here.
+    /// The local copy of the document.
     pub fn state(&self) -> &Value {
         &self.state
     }
@@ -68,7 +67,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         text(&self.state["session"]["id"])
     }
 
-    /// The socket, for what a page would not do.
+    /// The raw socket, for frames that a page would not send.
     pub fn socket(&mut self) -> &mut WebSocketStream<S> {
         &mut self.socket
     }
@@ -79,13 +78,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         Ok(self.socket.send(Message::text(frame.to_string())).await?)
     }
 
-    /// Says something to the agent.
+    /// Submits a prompt.
     pub async fn submit(&mut self, prompt: &str) -> Result<()> {
         let submit = json!({"type": "submit", "prompt": prompt});
         self.send(json!([submit])).await
     }
 
-    /// Takes the next frame.
+    /// Reads the next frame and applies it to the document.
     pub async fn next(&mut self) -> Result<Told> {
         loop {
             let frame = match self.socket.next().await {
@@ -122,7 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         }
     }
 
-    /// Takes frames until the document is like this; anything but the document is an error.
+    /// Reads frames until the document satisfies the predicate. An error frame or a close is an error.
     pub async fn until(&mut self, like_this: impl Fn(&Value) -> bool) -> Result<&Value> {
         while !like_this(&self.state) {
             match self.next().await? {
@@ -133,7 +132,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         Ok(&self.state)
     }
 
-    /// Takes frames until one says that something was wrong: what it says.
+    /// Reads frames until an error frame and returns its message.
     pub async fn until_error(&mut self) -> Result<String> {
         loop {
             match self.next().await? {
@@ -144,7 +143,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         }
     }
 
-    /// Takes frames until the server has closed: why.
+    /// Reads frames until the server closes the socket and returns its close frame.
     pub async fn until_closed(&mut self) -> Result<Option<CloseFrame>> {
         loop {
             if let Told::Closed(why) = self.next().await? {
@@ -153,9 +152,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Page<S> {
         }
     }
 
-    /// Says farewell, and waits until the server has let go.
+    /// Sends a close frame and waits until the server closes the socket.
     pub async fn leave(mut self) {
-        // It may have been the first.
+        // The server may have closed first.
         let _ = self.socket.close(None).await;
         while let Some(Ok(_)) = self.socket.next().await {}
     }

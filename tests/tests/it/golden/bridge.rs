@@ -1,5 +1,5 @@
-//! The host bridge: an answer in every form that is read, a request that is withdrawn with its turn, and a
-//! host that says it has other skills.
+//! The host bridge: every accepted form of an answer, a request that is withdrawn with its turn, and a host
+//! whose skills change.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::golden::{open, prompt};
 
-/// The one thing that the agent said.
+/// Returns the first text chunk of the agent.
 async fn said(host: &mut FakeHost, client: &mut StrictClient, id: &Value) -> String {
     let (updates, _) = host.serve(client, id).await;
     let mut said = updates
@@ -29,7 +29,7 @@ async fn said(host: &mut FakeHost, client: &mut StrictClient, id: &Value) -> Str
 async fn every_form_of_an_answer_is_read() {
     let mut canonical = Value::Null;
     for form in forms() {
-        // Any answer will do, so there is no form; the transcript `host` has it.
+        // This method accepts any answer, so it has no forms; the transcript `host` shows it.
         if form.method == BridgeMethod::BuiltinCall {
             continue;
         }
@@ -43,7 +43,7 @@ async fn every_form_of_an_answer_is_read() {
         let mut host = FakeHost::new().answering(form.method, answer);
         let heard = said(&mut host, &mut client, &id).await;
         client.close().await;
-        // However it is put, it comes to the same.
+        // Every form is parsed to the same value.
         let heard: Value = serde_json::from_str(&heard).unwrap();
         let first = forms().into_iter().find(|it| it.method == form.method);
         if first.unwrap().name == form.name {
@@ -77,8 +77,8 @@ async fn a_command_is_run_by_the_host() {
     check_transcript("bridge-exec", test.recorder());
 }
 
-/// When the turn is over the agent waits until the client has `seen` what that means for it: a withdrawn
-/// request and the updates have no order among themselves, and a transcript needs one.
+/// After the cancel the agent waits until the client has `seen` its consequences: a withdrawn request and the
+/// updates have no order among themselves, and a transcript needs one.
 #[tokio::test]
 async fn a_request_is_withdrawn_with_its_turn() {
     let seen = Arc::new(Notify::new());
@@ -111,7 +111,7 @@ async fn a_request_is_withdrawn_with_its_turn() {
 }
 
 #[tokio::test]
-async fn other_skills_are_heard_of_by_every_session() {
+async fn skills_update_reaches_every_session() {
     let equip = FakeEquip::default();
     let shared = Arc::new(equip.clone());
     let test = TestHub::builder(asking_agent())
@@ -122,7 +122,7 @@ async fn other_skills_are_heard_of_by_every_session() {
     let first = open(&mut client, &test).await;
     let second = open(&mut client, &test).await;
     client.notify("skills/update", json!({})).await;
-    // Asked after it, and so answered after it.
+    // Requests are handled in order, so the update is processed before these are answered.
     let mut host = FakeHost::new();
     for session in [&first, &second] {
         let id = prompt(&mut client, session, "skills/list").await;

@@ -1,4 +1,4 @@
-//! Stopping a turn, and no other.
+//! Cancelling one turn without affecting others.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::golden::{existing, meet, open, prompt};
 
 #[tokio::test]
-async fn in_the_middle_and_too_late() {
+async fn cancel_stops_a_running_turn_and_no_later_one() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         if cx.prompt_text() == "slow" {
@@ -37,7 +37,7 @@ async fn in_the_middle_and_too_late() {
     let left = updates.iter().find(|u| u["status"] == "failed").unwrap();
     assert_eq!(left["_meta"]["harn"]["errorCategory"], "cancelled");
 
-    // Nothing runs: there is nothing to stop, and the next turn is not stopped by it.
+    // No turn runs: the cancel has no effect on the next turn.
     client.notify("session/cancel", cancel).await;
     let told = client.expect_event_of("control_outcome").await;
     assert_eq!(told["reason"], "no_active_prompt");
@@ -45,7 +45,7 @@ async fn in_the_middle_and_too_late() {
     let (_, result) = client.updates_until(&id).await;
     assert_eq!(result["stopReason"], "end_turn");
 
-    // The same by the request's own id.
+    // The same with the id of the request.
     let id = prompt(&mut client, &session, "slow").await;
     client.expect_update_of("agent_message_chunk").await;
     client.expect_update_of("tool_call").await;
@@ -58,7 +58,7 @@ async fn in_the_middle_and_too_late() {
 }
 
 #[tokio::test]
-async fn as_a_request() {
+async fn cancel_request_returns_its_outcome() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -104,9 +104,9 @@ async fn as_a_request() {
     check_transcript("cancel-request", test.recorder());
 }
 
-/// Somebody else's turn runs. A cancel means the prompt of whoever sends it.
+/// Another client's turn runs. A cancel applies to the sender's own prompt.
 #[tokio::test]
-async fn while_it_waits_for_another_turn() {
+async fn cancel_removes_the_queued_prompt_of_its_sender() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -129,7 +129,7 @@ async fn while_it_waits_for_another_turn() {
     meet(&mut client).await;
     let params = existing(&session, &test.workspace());
     client.request("session/resume", params).await;
-    // Whoever began it is in control until somebody takes it.
+    // The client that began the turn is the controller until another one takes over.
     let takeover = json!({"sessionId": session, "clientId": "two"});
     let taken = client.send_request("session/takeover", takeover).await;
     client.expect_update_of("live_session_client").await;
@@ -138,7 +138,7 @@ async fn while_it_waits_for_another_turn() {
     let cancel = json!({"sessionId": session});
     let answer = client.request("session/cancel", cancel).await;
     assert_eq!(answer["status"], "cancelled");
-    // At once: the other turn still runs.
+    // At once, while the other turn still runs.
     let result = client.expect_response(&mine).await;
     assert_eq!(result["stopReason"], "cancelled");
     client.expect_event_of("control_outcome").await;

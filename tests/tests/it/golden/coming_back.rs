@@ -1,4 +1,4 @@
-//! Clients that lose their connection and go on after the last line they have.
+//! Clients that lose their connection and continue after the last event id they have.
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::golden::{existing, open, prompt, turn::worker};
 
-/// Greets the agent as a client that wants event ids, in this profile.
+/// Sends `initialize` as a client with event ids, in this profile.
 async fn meet(client: &mut StrictClient, profile: &str) {
     let wishes = [("eventIds", json!(true)), ("profile", json!(profile))];
     let wishes = wishes.map(|(name, value)| (name.to_owned(), value));
@@ -17,7 +17,7 @@ async fn meet(client: &mut StrictClient, profile: &str) {
         .await;
 }
 
-/// The params that open a session behind a line.
+/// Returns the params that open a session after an event id.
 fn behind(session: &Value, test: &TestHub, last: &Value) -> Value {
     let mut params = existing(session, &test.workspace());
     params["lastEventId"] = last.clone();
@@ -32,7 +32,7 @@ fn id_of(message: &MessageFromAgent) -> Value {
     }
 }
 
-/// Everything up to the answer to this request.
+/// Returns the messages before the response to this request.
 async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<MessageFromAgent> {
     let mut messages = Vec::new();
     loop {
@@ -46,7 +46,7 @@ async fn until_answered(client: &mut StrictClient, to: &Value) -> Vec<MessageFro
     }
 }
 
-/// Plays a turn, and loads the session again from behind its fourth line over another connection.
+/// Plays a turn, and loads the session over another connection after the event id of the fourth line.
 async fn loaded(profile: &str, name: &str) {
     let test = worker();
     let mut client = test.connect();
@@ -63,7 +63,7 @@ async fn loaded(profile: &str, name: &str) {
     let id = client.send_request("session/load", params).await;
     let missed = until_answered(&mut client, &id).await;
     assert_eq!(missed, live[4..], "{profile}");
-    // It has everything now.
+    // The client has every event now.
     let params = behind(&session, &test, &id_of(live.last().unwrap()));
     let id = client.send_request("session/resume", params).await;
     assert_eq!(until_answered(&mut client, &id).await, []);
@@ -72,16 +72,16 @@ async fn loaded(profile: &str, name: &str) {
 }
 
 #[tokio::test]
-async fn loaded_from_behind_a_line() {
+async fn load_after_an_event_id_replays_the_rest() {
     loaded("harn", "coming-back-load").await;
 }
 
 #[tokio::test]
-async fn loaded_from_behind_a_line_by_a_plain_client() {
+async fn load_after_an_event_id_replays_the_rest_to_a_plain_client() {
     loaded("acp", "coming-back-plain").await;
 }
 
-/// Wants to write a note.
+/// Asks to write a note.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     cx.say("I take a note.").await?;
     let write = cx.tool("write_file").kind(ToolKind::Edit);
@@ -91,7 +91,7 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn resumed_it_is_asked_again() {
+async fn resume_sends_an_open_permission_request_again() {
     let test = TestHub::new(ScriptedAgent::new(write_a_note));
     let mut client = test.connect();
     meet(&mut client, "harn").await;
@@ -119,7 +119,7 @@ async fn resumed_it_is_asked_again() {
     assert_eq!(again["_meta"]["harn"].get("eventId"), None, "put again");
     let yes = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     client.respond(&ask, yes).await;
-    // Nobody waits for the answer to the prompt any more; the stream tells how the turn ended.
+    // The client that sent the prompt is gone; the stream shows the end of the turn.
     loop {
         match client.next().await {
             MessageFromAgent::Notification { params, .. } if params["kind"] == "turn_ended" => {
@@ -134,7 +134,7 @@ async fn resumed_it_is_asked_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_place_in_the_stream_is_refused() {
+async fn invalid_event_ids_are_rejected() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client, "harn").await;

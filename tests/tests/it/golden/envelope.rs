@@ -1,4 +1,4 @@
-//! Lines that are odd, wrong or no messages at all: the connection goes on.
+//! Unusual messages and invalid lines: the connection stays open.
 
 use harn_testkit::{ScriptedAgent, StrictClient, TestHub};
 use harn_tests::check_transcript;
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::golden::{meet, open};
 
-/// Something harmless whose answer shows that the connection goes on.
+/// Sends a request without effect; its response shows that the connection is open.
 async fn still_there(client: &mut StrictClient) {
     client.request("logout", Value::Null).await;
 }
 
 #[tokio::test]
-async fn odd_messages() {
+async fn unusual_messages_keep_the_connection_open() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     meet(&mut client).await;
@@ -29,7 +29,7 @@ async fn odd_messages() {
         .await;
     still_there(&mut client).await;
 
-    // Some clients put more into an envelope than JSON-RPC has; some name their requests.
+    // Some clients add members to the JSON-RPC envelope; some use strings as request ids.
     let odd = json!({"jsonrpc": "2.0", "type": "request", "id": "list-1", "method": "session/list", "params": {}});
     client.send(&odd).await;
     client.expect_response(&json!("list-1")).await;
@@ -40,7 +40,7 @@ async fn odd_messages() {
         .request("session/new", json!({"cwd": test.workspace()}))
         .await;
 
-    // Complaints nobody asked for are not answered.
+    // The agent does not answer responses and errors that belong to no request of its own.
     for complaint in [
         json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "Method not found"}}),
         json!({"jsonrpc": "2.0", "error": {"code": -32603, "message": "Internal error"}}),
@@ -60,7 +60,7 @@ async fn odd_messages() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages() {
+async fn invalid_lines_get_an_error_and_keep_the_connection_open() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_framed(1024 * 1024);
     meet(&mut client).await;
@@ -86,7 +86,7 @@ async fn lines_that_are_no_messages() {
     assert_eq!(client.expect_error(&none).await["code"], -32600);
     client.send_raw(r#"{"hello":"there"}"#).await;
     assert_eq!(client.expect_error(&none).await["code"], -32600);
-    // Blank lines and a carriage return are nothing.
+    // Blank lines and carriage returns are ignored.
     client.send_raw("").await;
     client.send_raw("  \r").await;
     client.send_raw("{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"nowhere\"}}\r").await;

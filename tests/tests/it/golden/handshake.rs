@@ -6,7 +6,7 @@ use harn_tests::{check_transcript, hello};
 use serde_json::{Map, json};
 
 #[tokio::test]
-async fn handshake() {
+async fn initialize_is_answered_and_an_unknown_auth_method_rejected() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     let hello = json!({
@@ -26,7 +26,7 @@ async fn handshake() {
 }
 
 #[tokio::test]
-async fn a_client_of_the_future_is_answered_with_our_version() {
+async fn newer_client_is_answered_with_our_version() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     let mut hello = hello(&Map::new());
@@ -38,8 +38,8 @@ async fn a_client_of_the_future_is_answered_with_our_version() {
     check_transcript("handshake-other-version", test.recorder());
 }
 
-/// A client that runs commands of the agent's program in a terminal is offered one. Older clients send it to
-/// `authenticate` too.
+/// The agent offers a command to a client that can run the agent's program in a terminal. Older clients also
+/// send its id to `authenticate`.
 #[tokio::test]
 async fn a_client_with_a_terminal_is_offered_a_command_for_it() {
     let terminal_auth = TerminalAuth {

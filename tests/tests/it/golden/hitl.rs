@@ -1,5 +1,5 @@
-//! What a person is asked, at four hosts: one with the bridge, one with forms, one that only asks for
-//! permissions, and one that can be asked nothing.
+//! Questions to a person, at four hosts: one with the bridge, one with forms, one that only has permission
+//! requests, and one that supports none of these.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::golden::{existing, open, prompt};
 
-/// Greets the agent as a client that has these capabilities.
+/// Sends `initialize` with these capabilities.
 async fn meet(client: &mut StrictClient, capabilities: Value) -> Value {
     let hello = json!({
         "protocolVersion": 1,
@@ -26,8 +26,8 @@ fn bridge() -> Value {
     json!({"_meta": {"harn": {"hostBridge": true}}})
 }
 
-/// Asks one thing of each kind, and says what came of it. After each answer it waits until the client has
-/// `seen` that its answer counts: updates and answers of requests have an order only where they have to.
+/// Asks one question of each kind and reports each answer. After each answer it waits until the client has
+/// `seen` that its answer counts: updates and responses have an order only where the protocol requires one.
 async fn ask_everything(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, AgentError> {
     let port = cx.question("Which port?").choices(["8080", "9090"]);
     let port = port.ask().await?;
@@ -52,7 +52,7 @@ async fn ask_everything(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason
     Ok(StopReason::EndTurn)
 }
 
-/// The next question, as a host with the bridge hears of it: its id.
+/// Reads the next question of a host with the bridge and returns its id.
 async fn hear(client: &mut StrictClient, kind: &str) -> Value {
     let update = client.expect_update_of("hitl_request").await;
     let params = client.expect_notification("harn.hitl.requested").await;
@@ -63,7 +63,7 @@ async fn hear(client: &mut StrictClient, kind: &str) -> Value {
     params["request_id"].clone()
 }
 
-/// Answers the last that is missing.
+/// Sends the last answer that a question needs.
 async fn settle(client: &mut StrictClient, seen: &Notify, answer: Value) {
     let id = client.send_request("harn.hitl.respond", answer).await;
     let update = client.expect_update_of("hitl_resolved").await;
@@ -74,7 +74,7 @@ async fn settle(client: &mut StrictClient, seen: &Notify, answer: Value) {
 }
 
 #[tokio::test]
-async fn a_host_with_the_bridge() {
+async fn host_with_the_bridge_answers_every_question() {
     let seen = Arc::new(Notify::new());
     let told = seen.clone();
     let agent = ScriptedAgent::new(move |cx| ask_everything(cx, told.clone()));
@@ -132,7 +132,7 @@ async fn a_host_with_the_bridge() {
     check_transcript("hitl-bridge", test.recorder());
 }
 
-/// Asks what one client can answer alone, and says what came of it.
+/// Asks questions that one client can answer alone, and reports each answer.
 async fn ask_a_person(cx: TurnContext) -> Result<StopReason, AgentError> {
     let name = cx.question("What is it called?").default("nothing");
     let name = name.ask().await?;
@@ -160,8 +160,8 @@ async fn ask_a_person(cx: TurnContext) -> Result<StopReason, AgentError> {
 
 const PERMISSION: &str = "session/request_permission";
 
-/// The next question as a request of this method: the request's id and params. A permission request names a call
-/// that was announced.
+/// Reads the next question as a request of this method and returns the request's id and params. A permission
+/// request names a call that was announced.
 async fn asked(client: &mut StrictClient, method: &str) -> (Value, Value) {
     client.expect_update_of("hitl_request").await;
     if method != PERMISSION {
@@ -170,7 +170,7 @@ async fn asked(client: &mut StrictClient, method: &str) -> (Value, Value) {
     asked_about_a_call(client).await
 }
 
-/// The announcement of the call that a permission request names, and the request.
+/// Reads the announcement of a call and the permission request that names it.
 async fn asked_about_a_call(client: &mut StrictClient) -> (Value, Value) {
     let call = client.expect_update_of("tool_call").await;
     assert_eq!(
@@ -184,7 +184,7 @@ async fn asked_about_a_call(client: &mut StrictClient) -> (Value, Value) {
     (ask, params)
 }
 
-/// The end of a question that was a call.
+/// Reads the end of a question that has a call.
 async fn settled(client: &mut StrictClient) -> Value {
     let call = client.expect_update_of("tool_call_update").await;
     let update = client.expect_update_of("hitl_resolved").await;
@@ -199,7 +199,7 @@ async fn settled(client: &mut StrictClient) -> Value {
 }
 
 #[tokio::test]
-async fn a_host_with_forms() {
+async fn host_with_forms_answers_questions() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
     // In the profile `harn`, approvals use the dialect of tool approvals, not forms.
@@ -240,13 +240,13 @@ async fn a_host_with_forms() {
 }
 
 #[tokio::test]
-async fn a_host_that_asks_for_permissions() {
+async fn host_with_permission_requests_answers_questions() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
     meet(&mut client, json!({})).await;
     let session = open(&mut client, &test).await;
     let turn = prompt(&mut client, &session, "Go").await;
-    // It cannot be asked for text; there is a default.
+    // This host cannot answer with text, so the default applies.
     client.expect_update_of("hitl_request").await;
     client.expect_update_of("tool_call").await;
     settled(&mut client).await;
@@ -322,7 +322,7 @@ async fn an_approval_uses_the_dialect_of_tool_approvals() {
         assert_eq!(update["content"]["text"], said);
         client.updates_until(&turn).await;
     }
-    // The person approves the arguments that the request shows, so an answer with others approves nothing.
+    // The approval covers the arguments in the request; an answer with others approves nothing.
     let turn = prompt(&mut client, &session, "Go").await;
     let (ask, _) = asked(&mut client, PERMISSION).await;
     let other = json!({"granted": true, "args": {"to": "staging"}});
@@ -360,8 +360,8 @@ async fn one_principal_counts_once_towards_a_quorum() {
         let id = &params["approvalRequest"]["id"];
         json!({"request_id": id, "approved": true, "reviewer": who})
     };
-    // The same principal twice more, under other names. Each answer may reach the session first; the others do
-    // not count.
+    // The same principal answers twice more, under other names. Whichever answer reaches the session first
+    // counts; the others do not.
     let mut counted = 0;
     for who in ["owner", "grace"] {
         let again = client.send_request("harn.hitl.respond", vote(who)).await;
@@ -385,7 +385,6 @@ async fn one_principal_counts_once_towards_a_quorum() {
     client.close().await;
 }
 
-/// Asks one question.
 async fn ask_once(cx: TurnContext) -> Result<StopReason, AgentError> {
     let port = cx.question("Which port?").choices(["8080", "9090"]);
     let port = port.ask().await?;
@@ -393,9 +392,10 @@ async fn ask_once(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Every client sees the call of a question before the question: live, in a replay, and if it comes without one.
+/// Every client receives the call of a question before the question: live, in a replay, and after a resume
+/// without replay.
 #[tokio::test]
-async fn a_question_is_announced_to_clients_that_come_later() {
+async fn question_is_announced_to_later_clients() {
     let plain = || json!({"_meta": {"harn": {"profile": "acp"}}});
     let test = TestHub::new(ScriptedAgent::new(ask_once));
     let mut client = test.connect();
@@ -437,7 +437,7 @@ async fn a_question_is_announced_to_clients_that_come_later() {
     check_transcript("hitl-announced", test.recorder());
 }
 
-/// Asks on the first prompt; the second is the answer.
+/// Asks on the first prompt; takes the second as the answer.
 async fn ask_or_take(cx: TurnContext) -> Result<StopReason, AgentError> {
     if cx.prompt_text() == "Go" {
         cx.question("What is it called?").ask().await?;
@@ -448,7 +448,7 @@ async fn ask_or_take(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn a_host_that_can_be_asked_nothing() {
+async fn plain_host_receives_a_question_as_text() {
     let test = TestHub::new(ScriptedAgent::new(ask_or_take));
     let mut client = test.connect();
     meet(&mut client, json!({"_meta": {"harn": {"profile": "acp"}}})).await;
@@ -467,9 +467,9 @@ async fn a_host_that_can_be_asked_nothing() {
     check_transcript("hitl-plain", test.recorder());
 }
 
-/// What is withdrawn and what is told of it have no order, so this is no transcript.
+/// The withdrawal and the updates have no order, so this test has no transcript.
 #[tokio::test]
-async fn a_cancelled_turn_withdraws_what_it_asked() {
+async fn cancelled_turn_withdraws_its_question() {
     let test = TestHub::new(ScriptedAgent::new(ask_a_person));
     let mut client = test.connect();
     meet(&mut client, json!({"elicitation": {"form": {}}})).await;
@@ -502,7 +502,7 @@ async fn a_cancelled_turn_withdraws_what_it_asked() {
 }
 
 #[tokio::test]
-async fn a_host_that_comes_back_is_asked_again() {
+async fn reconnected_host_is_asked_again() {
     let seen = Arc::new(Notify::new());
     let agent = ScriptedAgent::new(move |cx| ask_everything(cx, seen.clone()));
     let test = TestHub::new(agent);

@@ -1,4 +1,4 @@
-//! What the agent asks of the client: files, a terminal, a tool of its own.
+//! Requests of the agent to the client: files, a terminal, a tool of the host.
 
 use std::sync::Arc;
 
@@ -11,10 +11,9 @@ use tokio::sync::Notify;
 
 use crate::golden::{open, prompt};
 
-/// Nobody is asked here: that is another transcript.
+/// Rules that allow every call; other transcripts show the permission requests.
 const ALL: &str = "auto_approve = [\"*\"]";
 
-/// Remembers the terminal.
 #[derive(Default)]
 struct Shown(Option<String>);
 
@@ -26,8 +25,8 @@ impl CommandSink for Shown {
     fn output(&mut self, _: &str) {}
 }
 
-/// Asks for everything in turn. Nothing here waits for the client to have seen what came before: the order
-/// of the transcript is the runtime's promise.
+/// Sends each request in turn. No step waits until the client has read the previous one: the runtime guarantees
+/// the order of the transcript.
 async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
     let read = cx
         .tool("read_file")
@@ -75,7 +74,7 @@ async fn use_the_host(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn files_a_terminal_and_a_tool() {
+async fn agent_uses_files_a_terminal_and_a_tool_of_the_host() {
     let agent = ScriptedAgent::new(use_the_host);
     let test = TestHub::builder(agent).rules(ALL).build();
     let mut client = test.connect();
@@ -135,8 +134,8 @@ async fn files_a_terminal_and_a_tool() {
     check_transcript("host", test.recorder());
 }
 
-/// Runs a command for ever. When it has been stopped, waits until the client has `seen` what that means
-/// for it: withdrawn requests and updates have no order among themselves, and a transcript needs one.
+/// Runs a command that does not end. After the cancel, waits until the client has `seen` its consequences:
+/// withdrawn requests and updates have no order among themselves, and a transcript needs one.
 async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, AgentError> {
     let run = cx.tool("run").command("sleep 600").start().await?;
     let spec = CommandSpec {
@@ -155,7 +154,7 @@ async fn run_for_ever(cx: TurnContext, seen: Arc<Notify>) -> Result<StopReason, 
 }
 
 #[tokio::test]
-async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
+async fn terminal_ends_with_its_turn_even_if_created_late() {
     let seen = Arc::new(Notify::new());
     let signal = seen.clone();
     let agent = ScriptedAgent::new(move |cx| run_for_ever(cx, signal.clone()));
@@ -170,7 +169,7 @@ async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
     let session = open(&mut client, &test).await;
     let cancel = json!({"sessionId": session});
 
-    // Cancelled while it runs.
+    // Cancel while the command runs.
     let id = prompt(&mut client, &session, "Run").await;
     client.expect_update_of("tool_call").await;
     let (ask, _) = client.expect_request("terminal/create").await;
@@ -185,7 +184,7 @@ async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
     let (_, result) = client.updates_until(&id).await;
     assert_eq!(result["stopReason"], "cancelled");
 
-    // Cancelled before the client has made it.
+    // Cancel before the client has created the terminal.
     let id = prompt(&mut client, &session, "Run again").await;
     client.expect_update_of("tool_call").await;
     let (ask, _) = client.expect_request("terminal/create").await;
@@ -199,7 +198,7 @@ async fn a_terminal_ends_with_its_turn_even_if_it_comes_late() {
     check_transcript("host-cancelled", test.recorder());
 }
 
-/// The client is told to end a terminal and to give it back.
+/// Expects the requests to kill and to release a terminal.
 async fn end_terminal(client: &mut StrictClient, terminal: &str) {
     for method in ["terminal/kill", "terminal/release"] {
         let (ask, params) = client.expect_request(method).await;

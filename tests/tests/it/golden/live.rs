@@ -1,4 +1,4 @@
-//! Several clients on one session: who watches, who is in control, and how control passes.
+//! Several clients on one session: observers, the controller, and takeovers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::golden::{existing, meet, open, prompt};
 
-/// Says something each time it is told to go on, twice.
+/// An agent that sends a second chunk when the returned notifier fires.
 fn talker() -> (ScriptedAgent, Arc<Notify>) {
     let go = Arc::new(Notify::new());
     let told = go.clone();
@@ -28,7 +28,7 @@ fn talker() -> (ScriptedAgent, Arc<Notify>) {
     (agent, go)
 }
 
-/// Wants to write a file.
+/// Asks to write a file.
 async fn writes(cx: TurnContext) -> Result<StopReason, AgentError> {
     let tool = cx.tool("write_file").kind(ToolKind::Edit).path("notes.md");
     match tool.ask().await {
@@ -40,7 +40,7 @@ async fn writes(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// An editor that opened a session, and a pad on a connection of its own.
+/// Two clients: an editor that opened a session, and a pad on its own connection.
 struct Two {
     test: TestHub,
     editor: StrictClient,
@@ -75,7 +75,7 @@ impl Two {
     }
 }
 
-/// Sends a request that an update comes before; both.
+/// Sends a request and returns the update that precedes the response, and the response.
 async fn told(client: &mut StrictClient, method: &str, params: Value) -> (Value, Value) {
     let id = client.send_request(method, params).await;
     let update = client.expect_update_of("live_session_client").await;
@@ -85,7 +85,7 @@ async fn told(client: &mut StrictClient, method: &str, params: Value) -> (Value,
     )
 }
 
-/// The next line is this client's own news of another.
+/// Expects an update about the clients of the session with this action.
 async fn hears(client: &mut StrictClient, action: &str) -> Value {
     let update = client.expect_update_of("live_session_client").await;
     assert_eq!(update["_meta"]["harn"]["action"], action);
@@ -101,12 +101,12 @@ fn with(mut params: Value, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn attached_to_watch() {
+async fn observer_attaches_and_detaches() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
     two.editor.expect_update_of("agent_message_chunk").await;
-    // What the contract's own example sends.
+    // The example of the contract.
     let said = json!({"mode": "observer", "takeover": false,
                       "_meta": {"harn": {"surface": "portal"}}});
     let attach = with(two.client("portal"), said);
@@ -141,7 +141,7 @@ async fn attached_to_watch() {
         (&json!(null), &json!([]))
     );
     hears(&mut two.editor, "detached").await;
-    // It came only for that: nothing more is told, and a detach of nobody is refused.
+    // The client was attached only to observe: it receives no more updates, and a second detach is rejected.
     let running = prompt(&mut two.editor, &two.session, "Again.").await;
     go.notify_one();
     two.editor.updates_until(&running).await;
@@ -153,8 +153,8 @@ async fn attached_to_watch() {
     check_transcript("live-attach", two.test.recorder());
 }
 
-/// A client that attaches without a replay has not seen the call that it is asked about. It gets the announcement
-/// once, before the first question about it.
+/// A client that attaches without a replay has not received the call of an open permission request. The server
+/// sends the announcement once, before the first request about it.
 #[tokio::test]
 async fn a_client_that_attaches_within_a_call_gets_its_announcement() {
     const ASK: &str = "session/request_permission";
@@ -219,11 +219,11 @@ async fn a_question_moves_with_control_and_back() {
     hears(&mut two.editor, "takeover").await;
     let withdrawn = two.editor.expect_notification("$/cancel_request").await;
     assert_eq!(withdrawn["requestId"], asked);
-    // What it says now does not count.
+    // The answer to a withdrawn request has no effect.
     let allow = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     two.editor.respond(&asked, allow.clone()).await;
 
-    // Handed back under a name of its own, and asked again.
+    // The editor takes control back under its own name and receives the request again.
     let takes = two.client("editor");
     let (_, answer) = told(&mut two.editor, "session/takeover", takes).await;
     assert_eq!(answer["previous_controller_id"], "pad");
@@ -250,7 +250,7 @@ async fn a_question_moves_with_control_and_back() {
 }
 
 #[tokio::test]
-async fn whoever_only_watches_is_refused_everything_else() {
+async fn observer_may_not_change_the_session() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     let running = prompt(&mut two.editor, &two.session, "Count.").await;
@@ -323,7 +323,7 @@ async fn whoever_only_watches_is_refused_everything_else() {
 }
 
 #[tokio::test]
-async fn a_broker_speaks_for_several() {
+async fn broker_attaches_several_clients_on_one_connection() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     for name in ["ada", "ben"] {
@@ -349,7 +349,7 @@ async fn a_broker_speaks_for_several() {
     for _ in 0..3 {
         two.editor.expect_update().await;
     }
-    // Its connection is its clients'.
+    // The end of the connection detaches all its clients.
     two.pad.close().await;
     let first = hears(&mut two.editor, "detached").await;
     assert_eq!(
@@ -358,7 +358,7 @@ async fn a_broker_speaks_for_several() {
     );
     let second = hears(&mut two.editor, "detached").await;
     assert_eq!(second["state"]["clients"], json!([]));
-    // Nobody is in control: whoever opened the session is again, by what it does next.
+    // There is no controller; the client that opened the session becomes it with its next request.
     let running = prompt(&mut two.editor, &two.session, "Again.").await;
     go.notify_one();
     two.editor.updates_until(&running).await;
@@ -368,7 +368,7 @@ async fn a_broker_speaks_for_several() {
 }
 
 #[tokio::test]
-async fn two_editors_that_know_nothing_of_it() {
+async fn second_editor_may_prompt_when_the_first_has_left() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     let params = existing(&two.session, &two.test.workspace());
@@ -395,7 +395,7 @@ async fn two_editors_that_know_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_refused() {
+async fn invalid_params_are_rejected() {
     let mut two = Two::with(ScriptedAgent::silent()).await;
     let long = "x".repeat(129);
     for (method, params, reason) in [
@@ -451,7 +451,7 @@ async fn what_cannot_be_read_is_refused() {
         assert_eq!(error["data"]["reason"], reason, "{method} {error}");
     }
     check_transcript("live-unread", two.test.recorder());
-    // Not pinned: when a file was changed is the disk's to say.
+    // Not in the transcript: the listing contains modification times of the disk.
     let filter = json!({"filter": {"liveState": ["live"]}});
     let listed = two.pad.request("session/list", filter).await;
     assert_eq!(
@@ -465,9 +465,9 @@ async fn what_cannot_be_read_is_refused() {
     two.editor.close().await;
 }
 
-/// Attached from behind a line, it gets what came since, and then its own update.
+/// A client that attaches after an event id receives the later events, then its own update.
 #[tokio::test]
-async fn attached_from_behind_a_line() {
+async fn attach_after_an_event_id_replays_the_rest() {
     let (agent, go) = talker();
     let mut two = Two::with(agent).await;
     go.notify_one();
@@ -498,7 +498,7 @@ async fn attached_from_behind_a_line() {
     assert_eq!(kinds, whole);
     assert_eq!(answer["_meta"]["harn"]["session"]["title"], "Count.");
     hears(&mut two.editor, "attached").await;
-    // Once more on the same connection: the same place, nothing else.
+    // A second attach on the same connection replays nothing.
     let attach = with(
         two.client("pad"),
         json!({"lastEventId": answer["_meta"]["harn"]["session"]["lastEventId"]}),

@@ -1,5 +1,5 @@
-//! MCP servers that a client lists: how they stand is in the answer and in updates, and what is listed
-//! wrongly is refused without being repeated.
+//! MCP servers that a client lists: their states are in responses and updates, and an invalid list is rejected
+//! without repeating its values.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn names(equip: &FakeEquip, session: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn servers_are_told_of() {
+async fn updates_report_the_state_of_mcp_servers() {
     let (equip, test) = equipped();
     let cwd = test.workspace();
     let mut client = test.connect();
@@ -72,7 +72,7 @@ async fn servers_are_told_of() {
     let update = client.expect_update_of("session_info_update").await;
     assert_eq!(update["_meta"]["harn"]["mcp"][0]["tools"], 2);
 
-    // Every other way to a session takes servers too, or none.
+    // Every other method that opens a session accepts servers too, or none.
     let sse = json!({"type": "sse", "name": "old", "url": "http://127.0.0.1:9/sse", "headers": []});
     let mut params = existing(&session, &cwd);
     params["mcpServers"] = json!([sse]);
@@ -98,7 +98,7 @@ async fn servers_are_told_of() {
 }
 
 #[tokio::test]
-async fn servers_that_are_none_are_refused() {
+async fn invalid_mcp_servers_are_rejected() {
     let (_, test) = equipped();
     let cwd = test.workspace();
     let mut client = test.connect();
@@ -130,9 +130,9 @@ async fn servers_that_are_none_are_refused() {
     check_transcript("mcp-refused", test.recorder());
 }
 
-/// A client that only looks on starts nothing.
+/// The servers of an observer are not started.
 #[tokio::test]
-async fn servers_of_who_does_not_drive_are_left_out() {
+async fn mcp_servers_of_an_observer_are_ignored() {
     let (equip, test) = equipped();
     let cwd = test.workspace();
     let mut driver = test.connect();

@@ -1,4 +1,4 @@
-//! Conversations pinned byte for byte in `fixtures/acp`: what a host author sees on the wire.
+//! Conversations pinned byte for byte in `fixtures/acp`: the messages between a host and the agent.
 //!
 //! Each test is one transcript, played over an in-memory pair with a fake clock and counted ids.
 
@@ -28,7 +28,7 @@ use harn_testkit::{StrictClient, TestHub, golden};
 use harn_tests::{hello, repository};
 use serde_json::{Map, Value, json};
 
-/// Every transcript, so that a file whose test is gone is noticed.
+/// Every transcript; the test below fails when a file is not in this list.
 const TRANSCRIPTS: &[&str] = &[
     "archive",
     "bridge-cancelled",
@@ -153,7 +153,7 @@ fn every_file_has_its_test() {
     assert_eq!(names, TRANSCRIPTS);
 }
 
-/// Greets the agent as a client that offers nothing and wishes for nothing.
+/// Sends `initialize` as a client without capabilities and without `_meta.harn`.
 async fn meet(client: &mut StrictClient) {
     client.request("initialize", hello(&Map::new())).await;
 }
@@ -171,7 +171,7 @@ async fn prompt(client: &mut StrictClient, session: &Value, text: &str) -> Value
     client.send_request("session/prompt", params).await
 }
 
-/// The params that open an existing session from `cwd`.
+/// Returns the params that open an existing session from `cwd`.
 fn existing(session: &Value, cwd: &Path) -> Value {
     json!({"sessionId": session, "cwd": cwd, "mcpServers": []})
 }

@@ -1,4 +1,4 @@
-//! A question about a tool call, and every form of answer there is.
+//! A permission request about a tool call, and every form of its answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::golden::{existing, meet, open, prompt};
 
-/// Wants to write a note, and says what came of it.
+/// Asks to write a note and reports the result.
 async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     let path = cx.host().absolute("notes.txt").display().to_string();
     let diff = ToolContent::Diff {
@@ -34,7 +34,7 @@ async fn write_a_note(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Wants to run a command that its title does not show.
+/// Asks to run a command that its title does not show.
 async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
     let run = cx.tool("run_command").title("Clean up");
     match run.command("rm -rf build && git status").ask().await {
@@ -45,7 +45,7 @@ async fn clean_up(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Rules that ask about every note, and let some be written nowhere.
+/// Rules that ask about text files and deny writes outside the allowlist.
 fn book() -> Arc<MemoryRules> {
     MemoryRules::new(
         r#"
@@ -60,7 +60,7 @@ fn book() -> Arc<MemoryRules> {
     )
 }
 
-/// A hub with these rules, which can remember answers.
+/// A hub with these rules, which can store grants.
 fn hub(book: &Arc<MemoryRules>) -> TestHub {
     let book = book.clone();
     let hub = TestHub::builder(ScriptedAgent::new(write_a_note));
@@ -81,8 +81,8 @@ fn chose(option: &str) -> Answer {
     Answer::Result(json!({"outcome": {"outcome": "selected", "optionId": option}}))
 }
 
-/// Prompts; the next things are a tool call and the question about it. The prompt's id, the question's, and
-/// its params.
+/// Sends a prompt and expects a tool call and its permission request. Returns the prompt's id, the request's id
+/// and its params.
 async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value, Value) {
     let id = prompt(client, session, "Take a note").await;
     client.expect_update_of("tool_call").await;
@@ -97,7 +97,7 @@ async fn answer(client: &mut StrictClient, ask: &Value, answer: Answer) {
     }
 }
 
-/// What becomes of a question that is answered like this: the updates after it.
+/// Answers the permission request with `with` and returns the updates after it.
 async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
     let mut client = test.connect();
     meet(&mut client).await;
@@ -115,7 +115,7 @@ async fn answered(name: &str, test: &TestHub, with: Answer) -> Vec<Value> {
     updates
 }
 
-/// The call ran.
+/// Expects that the call ran; returns the updates.
 async fn runs(name: &str, with: Answer) -> Vec<Value> {
     let updates = answered(name, &asking(), with).await;
     assert_eq!(updates[0]["status"], "in_progress");
@@ -123,7 +123,7 @@ async fn runs(name: &str, with: Answer) -> Vec<Value> {
     updates
 }
 
-/// The call did not run, the turn went on, and this is why.
+/// Expects that the call did not run and that the turn continued; returns the error.
 async fn fails(name: &str, with: Answer) -> String {
     let updates = answered(name, &asking(), with).await;
     assert_eq!(updates[0]["status"], "failed");
@@ -134,25 +134,25 @@ async fn fails(name: &str, with: Answer) -> String {
 }
 
 #[tokio::test]
-async fn allowed() {
+async fn allow_once_runs_the_call() {
     runs("permission-allowed", chose("allow_once")).await;
 }
 
 #[tokio::test]
-async fn rejected() {
+async fn reject_once_fails_the_call() {
     let why = fails("permission-rejected", chose("reject_once")).await;
     assert_eq!(why, "whoever was asked rejected the call");
 }
 
 #[tokio::test]
-async fn an_option_that_was_not_offered() {
+async fn unknown_option_fails_the_call() {
     let why = fails("permission-unknown-option", chose("allow_everything")).await;
     assert!(why.contains("not offered"), "{why}");
 }
 
-/// The question outlives the client that was asked, and is put to the one that comes to the session.
+/// A permission request is sent to the next client of the session when the first one disconnects.
 #[tokio::test]
-async fn the_client_leaves_and_another_is_asked() {
+async fn next_client_receives_the_open_request() {
     let test = asking();
     let mut first = test.connect();
     meet(&mut first).await;
@@ -164,7 +164,7 @@ async fn the_client_leaves_and_another_is_asked() {
     meet(&mut second).await;
     let resume = existing(&session, &test.workspace());
     second.request("session/resume", resume).await;
-    // It did not see the announcement of the call.
+    // This client has not received the announcement of the call.
     let call = second.expect_update_of("tool_call").await;
     let (ask, params) = second.expect_request("session/request_permission").await;
     assert_eq!(params["toolCall"]["toolCallId"], call["toolCallId"]);
@@ -178,30 +178,30 @@ async fn the_client_leaves_and_another_is_asked() {
 }
 
 #[tokio::test]
-async fn granted() {
+async fn granted_answer_runs_the_call() {
     let granted = json!({"granted": true});
     runs("permission-granted", Answer::Result(granted)).await;
 }
 
 /// The contract's oldest form.
 #[tokio::test]
-async fn selected_without_an_option() {
+async fn selected_without_an_option_runs_the_call() {
     let selected = json!({"outcome": {"outcome": "selected"}});
     runs("permission-selected", Answer::Result(selected)).await;
 }
 
-/// The arguments of the answer are those that count.
+/// The arguments of the answer replace those of the call.
 #[tokio::test]
-async fn granted_with_other_arguments() {
+async fn granted_arguments_replace_those_of_the_call() {
     let granted = json!({"granted": true, "args": {"path": "diary/today.txt"}});
     let updates = runs("permission-granted-args", Answer::Result(granted)).await;
     assert_eq!(updates[0]["rawInput"], json!({"path": "diary/today.txt"}));
     assert_eq!(updates[2]["content"]["text"], "It is in diary/today.txt.");
 }
 
-/// Nobody can be asked for more than the rules allow.
+/// An answer cannot allow more than the rules do.
 #[tokio::test]
-async fn granted_with_arguments_that_the_rules_deny() {
+async fn granted_arguments_that_the_rules_deny_fail_the_call() {
     let granted = json!({"granted": true, "args": {"path": "src/main.rs"}});
     let why = fails("permission-granted-args-denied", Answer::Result(granted)).await;
     assert!(
@@ -211,20 +211,20 @@ async fn granted_with_arguments_that_the_rules_deny() {
 }
 
 #[tokio::test]
-async fn not_granted() {
+async fn denied_answer_fails_the_call_with_its_reason() {
     let denied = json!({"granted": false, "reason": "not on a Friday"});
     let why = fails("permission-not-granted", Answer::Result(denied)).await;
     assert_eq!(why, "not on a Friday");
 }
 
 #[tokio::test]
-async fn an_error() {
+async fn error_response_fails_the_call() {
     let why = fails("permission-error", Answer::Error(-32000, "nobody is here")).await;
     assert_eq!(why, "the client could not be asked: nobody is here");
 }
 
 #[tokio::test]
-async fn a_client_without_the_method() {
+async fn client_without_the_method_fails_the_call() {
     let error = Answer::Error(-32601, "Method not found");
     let why = fails("permission-method-not-found", error).await;
     assert!(
@@ -234,14 +234,14 @@ async fn a_client_without_the_method() {
 }
 
 #[tokio::test]
-async fn malformed() {
+async fn malformed_answer_fails_the_call() {
     let odd = json!({"outcome": "selected"});
     let why = fails("permission-malformed", Answer::Result(odd)).await;
     assert_eq!(why, "the client's answer was not understood");
 }
 
 #[tokio::test]
-async fn conflicting() {
+async fn conflicting_answer_fails_the_call() {
     let outcome = json!({"outcome": "selected", "optionId": "reject_once"});
     let both = json!({"granted": true, "outcome": outcome});
     let why = fails("permission-conflicting", Answer::Result(both)).await;
@@ -251,7 +251,7 @@ async fn conflicting() {
     );
 }
 
-/// Greets the agent as a host that declares `_meta.harn`.
+/// Sends `initialize` as a host that declares `_meta.harn`.
 async fn meet_as_harn(client: &mut StrictClient) {
     let wishes = json!({"profile": "harn"});
     let wishes = wishes.as_object().unwrap();
@@ -263,8 +263,8 @@ fn option_ids(params: &Value) -> Vec<&str> {
     options.map(|it| it["optionId"].as_str().unwrap()).collect()
 }
 
-/// Clients that key options by kind take the last of a kind, so one that did not declare `_meta.harn` gets
-/// one lasting yes; the other one is no grant even if it is named.
+/// Clients that key options by kind use the last one of a kind. A client without `_meta.harn` therefore gets
+/// only one lasting option to allow; the other one grants nothing even if the answer names it.
 #[tokio::test]
 async fn a_client_without_harn_is_not_offered_the_workspace() {
     let book = book();
@@ -291,9 +291,9 @@ async fn a_client_without_harn_is_not_offered_the_workspace() {
     check_transcript("permission-not-offered", test.recorder());
 }
 
-/// What a client without `_meta.harn` does instead.
+/// The way for a client without `_meta.harn` to grant a call for the workspace.
 #[tokio::test]
-async fn an_answer_for_the_session_is_kept_for_the_workspace() {
+async fn keep_command_extends_a_session_grant_to_the_workspace() {
     let book = book();
     let test = hub(&book);
     let mut client = test.connect();
@@ -313,7 +313,7 @@ async fn an_answer_for_the_session_is_kept_for_the_workspace() {
     client.close().await;
 }
 
-/// Prompts twice, and answers what is asked the first time; what is said of the second call.
+/// Prompts twice, and answers the permission request of the first turn. Returns the updates of the second turn.
 async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
     let book = book();
     let test = hub(&book);
@@ -323,7 +323,7 @@ async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
     let (id, ask, _) = until_asked(&mut client, &session).await;
     answer(&mut client, &ask, chose(option)).await;
     client.updates_until(&id).await;
-    // It follows from the name of the folder, which differs from run to run.
+    // The id depends on the name of the folder, which differs from run to run.
     for id in book.remembered() {
         test.recorder().rename(id, "g-1");
     }
@@ -338,28 +338,28 @@ async fn again(name: &str, option: &str, another_session: bool) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn allowed_for_the_session() {
+async fn allow_session_covers_the_next_call_of_the_session() {
     let updates = again("permission-allowed-session", "allow_session", false).await;
     assert_eq!(updates[0]["sessionUpdate"], "tool_call");
     assert_eq!(updates[0]["status"], "in_progress");
 }
 
 #[tokio::test]
-async fn allowed_always() {
+async fn allow_always_covers_another_session() {
     let updates = again("permission-allowed-always", "allow_always", true).await;
     assert_eq!(updates[0]["sessionUpdate"], "tool_call");
     assert_eq!(updates[0]["status"], "in_progress");
 }
 
 #[tokio::test]
-async fn rejected_always() {
+async fn reject_always_covers_another_session() {
     let updates = again("permission-rejected-always", "reject_always", true).await;
     assert_eq!(updates[1]["status"], "failed");
     let harn = &updates[1]["_meta"]["harn"];
     assert_eq!(harn["errorCategory"], "permission_denied");
 }
 
-/// The call and the question under these rules, and the size of the question.
+/// Returns the call and the permission request under these rules, and the size of the request.
 async fn asked_under(rules: &str) -> (Value, Value, usize) {
     let test = hub(&MemoryRules::new(rules));
     let mut client = test.connect();
@@ -378,7 +378,7 @@ async fn asked_under(rules: &str) -> (Value, Value, usize) {
         "an update repeats no policy"
     );
     client.close().await;
-    // The name of the folder is in it, and differs from run to run.
+    // The request contains the name of the folder, which differs from run to run.
     let line = params.to_string();
     let size = line
         .replace(test.workspace().to_str().unwrap(), "/workspace")
@@ -407,7 +407,7 @@ async fn a_policy_is_in_a_question_at_most_twice() {
         "{with} bytes, {without} without a policy of {}",
         policy.len()
     );
-    // Where it is, it is whole.
+    // The policy is complete where it is included.
     let lists = &call["_meta"]["harn"]["audit"]["approval_policy"];
     assert_eq!(lists["auto_deny"].as_array().unwrap().len(), 90);
     assert_eq!(&params["mutation"]["approval_policy"], lists);
@@ -416,9 +416,9 @@ async fn a_policy_is_in_a_question_at_most_twice() {
     assert_eq!(undo.get("approval_policy"), None);
 }
 
-/// The receipt stands four times in a question, so the words of a rule are cut there.
+/// The receipt occurs four times in a request, so the texts of a rule are truncated in it.
 #[tokio::test]
-async fn the_words_of_a_rule_do_not_make_a_question_long() {
+async fn long_texts_of_a_rule_are_truncated_in_a_request() {
     let (_, _, without) = asked_under("").await;
     let words = "é".repeat(3000);
     for [id, reason] in [["r", words.as_str()], [words.as_str(), "why"]] {
@@ -438,7 +438,7 @@ async fn the_words_of_a_rule_do_not_make_a_question_long() {
 }
 
 #[tokio::test]
-async fn several_policies_are_one_of_four_lists() {
+async fn several_policies_are_merged_into_four_lists() {
     let (call, params, _) = asked_under(
         r#"
         auto_approve = ["list_*", "look"]
@@ -465,9 +465,9 @@ async fn several_policies_are_one_of_four_lists() {
     assert_eq!(params["mutation"]["approval_policy"], lists);
 }
 
-/// A command is shown as it is, whatever its title.
+/// The request shows the whole command, regardless of its title.
 #[tokio::test]
-async fn a_command() {
+async fn request_shows_the_whole_command() {
     let test = TestHub::new(ScriptedAgent::new(clean_up));
     let mut client = test.connect();
     meet(&mut client).await;
@@ -483,7 +483,7 @@ async fn a_command() {
     check_transcript("permission-command", test.recorder());
 }
 
-/// Wants to run words that a line without quotes would not tell apart.
+/// Asks to run a list of words that would be ambiguous on a line without quotes.
 async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
     let words =
         json!({"command": ["rm", "-rf", "my files", "", "it's", "a\u{202e}b", "c\u{1b}[2J"]});
@@ -496,9 +496,9 @@ async fn run_words(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Words are shown as they were judged, and the event of the question has them too.
+/// The request and its event show the words in the form that the rules evaluated.
 #[tokio::test]
-async fn a_command_of_words() {
+async fn request_shows_the_quoted_words_of_a_command() {
     let test = TestHub::new(ScriptedAgent::new(run_words));
     let mut client = test.connect();
     meet(&mut client).await;
@@ -525,9 +525,9 @@ async fn a_command_of_words() {
     assert_eq!(judged.unwrap()["line"], line);
 }
 
-/// Who answers that it is cancelled cancels the turn.
+/// The answer `cancelled` cancels the turn.
 #[tokio::test]
-async fn answered_as_cancelled() {
+async fn cancelled_answer_cancels_the_turn() {
     let test = asking();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -542,8 +542,8 @@ async fn answered_as_cancelled() {
     check_transcript("permission-answered-cancelled", test.recorder());
 }
 
-/// A turn that goes on when the client has read that its question was withdrawn, so that the order of what it
-/// hears is one of one.
+/// A turn that continues only after the client has read the withdrawal of its request, so that the messages
+/// have one order.
 fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
     let seen = withdrawn.clone();
     ScriptedAgent::new(move |cx| {
@@ -556,10 +556,9 @@ fn waiting(withdrawn: &Arc<Notify>) -> ScriptedAgent {
     })
 }
 
-/// The question is withdrawn when the turn is cancelled; a client that answers all the same, as ACP asks
-/// it to, changes nothing.
+/// A cancelled turn withdraws its request. A client still answers it, as ACP requires; the answer has no effect.
 #[tokio::test]
-async fn cancelled_while_the_question_is_open() {
+async fn cancelled_turn_withdraws_its_request() {
     let withdrawn = Arc::new(Notify::new());
     let test = TestHub::new(waiting(&withdrawn));
     let mut client = test.connect();
@@ -581,9 +580,9 @@ async fn cancelled_while_the_question_is_open() {
     check_transcript("permission-cancelled", test.recorder());
 }
 
-/// Nobody answers: the request said until when that would be waited for.
+/// No answer arrives until the deadline that the request contains.
 #[tokio::test(start_paused = true)]
-async fn nobody_answers_in_time() {
+async fn request_without_an_answer_fails_at_its_deadline() {
     let test = TestHub::builder(ScriptedAgent::new(write_a_note));
     let test = test.config(|config| config.ask_deadline = Duration::from_secs(90));
     let test = test.build();
@@ -605,9 +604,9 @@ async fn nobody_answers_in_time() {
     check_transcript("permission-deadline", test.recorder());
 }
 
-/// Who was asked stands in the log, once, before the answer.
+/// The log names the client that received the request, once, before the answer.
 #[tokio::test]
-async fn the_log_says_who_was_asked() {
+async fn log_names_the_client_that_was_asked() {
     let test = asking();
     let mut client = test.connect();
     meet(&mut client).await;

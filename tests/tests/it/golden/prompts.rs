@@ -1,4 +1,4 @@
-//! What a prompt may be made of, and prompts that come before their turn.
+//! The content blocks of a prompt, and prompts that wait in the queue.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::golden::{existing, meet, open, prompt};
 
 #[tokio::test]
-async fn blocks_are_taken_or_refused_with_a_reason() {
+async fn prompt_blocks_are_accepted_or_rejected_with_a_reason() {
     let agent = ScriptedAgent::new(|cx| async move {
         let kinds: Vec<_> = cx.prompt().iter().map(ContentBlock::kind).collect();
         cx.say(format!("I got {}.", kinds.join(", "))).await?;
@@ -41,7 +41,7 @@ async fn blocks_are_taken_or_refused_with_a_reason() {
         "I got text, resource, resource, resource_link, image."
     );
 
-    // Nothing is dropped: the whole prompt is refused.
+    // The agent rejects the whole prompt instead of dropping the block.
     let sound = json!([
         {"type": "text", "text": "Listen"},
         {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
@@ -56,7 +56,7 @@ async fn blocks_are_taken_or_refused_with_a_reason() {
     let error = client.request_error("session/prompt", send(odd)).await;
     assert_eq!(error["code"], -32602);
 
-    // They are shown again as they were sent.
+    // A replay has the blocks as the client sent them.
     let params = existing(&session, &test.workspace());
     let id = client.send_request("session/load", params).await;
     let (replayed, _) = client.updates_until(&id).await;
@@ -66,7 +66,7 @@ async fn blocks_are_taken_or_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn prompts_are_answered_in_the_order_they_came_or_at_once_when_cancelled() {
+async fn queued_prompts_are_answered_in_order_or_at_once_when_cancelled() {
     let go = Arc::new(Notify::new());
     let wait = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -86,11 +86,11 @@ async fn prompts_are_answered_in_the_order_they_came_or_at_once_when_cancelled()
     let one = prompt(&mut client, &session, "one").await;
     let two = prompt(&mut client, &session, "two").await;
     let three = prompt(&mut client, &session, "three").await;
-    // Nobody needs the second any more; the others are not touched.
+    // The client cancels the second prompt; the others are unaffected.
     client
         .notify("$/cancel_request", json!({"requestId": two}))
         .await;
-    // It is answered at once, while the first still runs.
+    // The response arrives at once, while the first turn still runs.
     let result = client.expect_response(&two).await;
     assert_eq!(result["stopReason"], "cancelled");
     go.notify_one();

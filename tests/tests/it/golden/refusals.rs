@@ -1,4 +1,4 @@
-//! Sessions that cannot be had, each with a reason a program can act on.
+//! Sessions that cannot be opened, each with a reason that a program can evaluate.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::golden::{existing, meet, open, prompt};
 
 #[tokio::test]
-async fn unknown_locked_corrupt_and_elsewhere() {
+async fn unavailable_sessions_are_rejected_with_a_reason() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     meet(&mut client).await;
@@ -28,7 +28,7 @@ async fn unknown_locked_corrupt_and_elsewhere() {
     let of = json!({"sessionId": nowhere});
     let error = client.request_error("session/close", of.clone()).await;
     assert_eq!(error["code"], -32002);
-    // What is not there is deleted already.
+    // Deleting an unknown session succeeds.
     for id in [&nowhere, &json!("../../etc")] {
         let deleted = client.request("session/delete", json!({"sessionId": id}));
         assert_eq!(deleted.await, json!({}));
@@ -36,7 +36,7 @@ async fn unknown_locked_corrupt_and_elsewhere() {
     let params = json!({"sessionId": nowhere, "modeId": "ask"});
     let error = client.request_error("session/set_mode", params).await;
     assert_eq!(error["code"], -32002);
-    // An id is no path.
+    // An id is not a path.
     let params = existing(&json!("../../etc"), &test.workspace());
     let error = client.request_error("session/load", params).await;
     assert_eq!(error["code"], -32002);

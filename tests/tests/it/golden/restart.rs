@@ -1,4 +1,4 @@
-//! Coming back to a session: with its history, or without.
+//! Opening a session after a restart: `session/load` with its history, `session/resume` without.
 
 use harn_testkit::StrictClient;
 use harn_tests::check_transcript;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::golden::{existing, meet, open, prompt, turn::worker};
 
 #[tokio::test]
-async fn loaded_after_a_restart_it_looks_as_it_did() {
+async fn load_after_a_restart_replays_the_same_updates() {
     let mut test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -38,7 +38,7 @@ async fn loaded_after_a_restart_it_looks_as_it_did() {
 }
 
 #[tokio::test]
-async fn resumed_after_a_restart_it_goes_on_without_its_history() {
+async fn resume_after_a_restart_continues_without_history() {
     let mut test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -62,7 +62,7 @@ async fn goes_on(client: &mut StrictClient, session: &Value) {
     let id = prompt(client, session, "And the lexer?").await;
     let (updates, result) = client.updates_until(&id).await;
     assert_eq!(result, json!({"stopReason": "end_turn"}));
-    // It has its title already.
+    // The session has its title already.
     let retitled = updates
         .iter()
         .any(|u| u["sessionUpdate"] == "session_info_update");

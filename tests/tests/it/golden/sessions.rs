@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::golden::{existing, meet, open, prompt, turn::worker};
 
-/// Says when a session last changed. The listing reads it from the file, which no fake clock reaches.
+/// Sets the time of a session's last change. The listing reads it from the file, which no fake clock controls.
 fn changed_at(test: &TestHub, session: &str, seconds: u64) {
     let log = File::options()
         .append(true)
@@ -26,14 +26,14 @@ fn changed_at(test: &TestHub, session: &str, seconds: u64) {
 }
 
 #[tokio::test]
-async fn listed_with_titles_and_by_directory() {
+async fn list_shows_titles_and_filters_by_directory() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
     let listed = client.request("session/list", json!({})).await;
     assert_eq!(listed["sessions"], json!([]));
     let titled = open(&mut client, &test).await;
-    // Editors put what goes with a prompt in front of it.
+    // Editors send attachments before the text of a prompt.
     let link = json!({"type": "resource_link", "uri": "file:///workspace/src/parse.rs", "name": "parse.rs"});
     let text = json!({"type": "text", "text": "Where is the parser?\nAnd the lexer?"});
     let params = json!({"sessionId": titled, "prompt": [link, text]});
@@ -69,7 +69,7 @@ async fn listed_with_titles_and_by_directory() {
 }
 
 #[tokio::test]
-async fn listed_a_page_at_a_time() {
+async fn list_returns_each_session_once_across_pages() {
     let test = TestHub::new(ScriptedAgent::silent());
     let store = JsonlStore::new(test.state_dir());
     for number in 1..=52 {
@@ -100,7 +100,7 @@ async fn listed_a_page_at_a_time() {
         let mut log = store.create(meta).unwrap();
         log.append(&[prompted]).unwrap();
         drop(log);
-        // Pairs share a time, so that the cursor has to tell them apart.
+        // Two sessions share each time, so that the cursor has to distinguish them.
         changed_at(&test, &id, number / 2);
     }
     let mut client = test.connect();
@@ -124,7 +124,7 @@ async fn listed_a_page_at_a_time() {
     check_transcript("list-pages", test.recorder());
 }
 
-/// acpx prints what it finds there.
+/// The client acpx prints the `_meta` of rows.
 #[tokio::test]
 async fn a_plain_client_lists_rows_without_vendor_data() {
     let test = worker();
@@ -149,14 +149,14 @@ fn slow() -> ScriptedAgent {
 }
 
 #[tokio::test]
-async fn closed_and_deleted() {
+async fn close_ends_a_session_and_delete_removes_it() {
     let test = TestHub::new(slow());
     let mut client = test.connect();
     meet(&mut client).await;
     let session = open(&mut client, &test).await;
     let of = json!({"sessionId": session});
 
-    // What runs is settled and answered first.
+    // The running turn ends, and its prompt is answered, before the close.
     let running = prompt(&mut client, &session, "slow").await;
     client.expect_update_of("agent_message_chunk").await;
     let closing = client.send_request("session/close", of.clone()).await;
@@ -166,7 +166,7 @@ async fn closed_and_deleted() {
     client.expect_event_of("session_closed").await;
     client.expect_response(&closing).await;
 
-    // It is not open here any more, but it is there.
+    // The session is not open any more, but it exists.
     let id = prompt(&mut client, &session, "hello?").await;
     assert_eq!(client.expect_error(&id).await["code"], -32002);
     let again = existing(&session, &test.workspace());
@@ -183,7 +183,7 @@ async fn closed_and_deleted() {
     check_transcript("close-and-delete", test.recorder());
 }
 
-/// An agent that calls its session by what it was last told.
+/// An agent that sets the title of its session to the prompt.
 fn titles_itself() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {
         let info = SessionInfo {
@@ -195,7 +195,7 @@ fn titles_itself() -> ScriptedAgent {
     })
 }
 
-/// The rows of a listing as `(sessionId, title)`.
+/// Returns the rows of a listing as `(sessionId, title)`.
 async fn titles(client: &mut StrictClient, params: Value) -> Vec<(Value, Value)> {
     let mut listed = client.request("session/list", params).await;
     let rows = listed["sessions"].as_array_mut().unwrap().iter_mut();
@@ -203,7 +203,7 @@ async fn titles(client: &mut StrictClient, params: Value) -> Vec<(Value, Value)>
         .collect()
 }
 
-/// A title that a client set stays, whatever the agent calls the session, open or not, and after a restart.
+/// A title set by a client has priority over the agent's, for open and closed sessions and after a restart.
 #[tokio::test]
 async fn a_client_sets_the_title() {
     let mut test = TestHub::new(titles_itself());
@@ -227,7 +227,7 @@ async fn a_client_sets_the_title() {
     let listed = titles(&mut client, json!({})).await;
     assert_eq!(listed, row("The leaking bucket"));
 
-    // It need not be open.
+    // The session need not be open.
     let closing = json!({"sessionId": session});
     let closing = client.send_request("session/close", closing).await;
     client.expect_event_of("session_closed").await;
@@ -265,9 +265,9 @@ async fn a_client_sets_the_title() {
     client.close().await;
 }
 
-/// Listings leave an archived session out, and it can still be opened.
+/// Listings omit an archived session; a client can still open it.
 #[tokio::test]
-async fn archived() {
+async fn archive_hides_a_session_from_listings() {
     let mut test = TestHub::new(slow());
     let mut client = test.connect();
     meet(&mut client).await;
@@ -275,7 +275,7 @@ async fn archived() {
     let id = prompt(&mut client, &session, "slow").await;
     client.expect_update_of("agent_message_chunk").await;
     let of = json!({"sessionId": session});
-    // What runs is cancelled, as by `session/close`.
+    // The running turn is cancelled, as by `session/close`.
     let archiving = client.send_request("session/archive", of.clone()).await;
     client.expect_update_of("session_info_update").await;
     assert_eq!(client.expect_response(&id).await["stopReason"], "cancelled");
@@ -291,7 +291,7 @@ async fn archived() {
     let odd = json!({"archived": "sometimes"});
     let refused = client.request_error("session/list", odd).await;
     assert_eq!(refused["code"], -32602);
-    // Twice is fine, and so is opening it: it stays archived.
+    // A second archive succeeds. Opening the session does not unarchive it.
     client.request("session/archive", of.clone()).await;
     client
         .request("session/resume", existing(&session, &test.workspace()))
@@ -322,7 +322,7 @@ async fn archived() {
 }
 
 #[tokio::test]
-async fn forked() {
+async fn fork_copies_the_history_and_continues_apart() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -333,7 +333,7 @@ async fn forked() {
     let fork = client.request("session/fork", params).await["sessionId"].take();
     assert_eq!(fork, "session-2");
 
-    // It has the history, and goes its own way.
+    // The fork has the history and continues independently.
     let params = existing(&fork, &test.workspace());
     let id = client.send_request("session/load", params).await;
     let (replayed, _) = client.updates_until(&id).await;

@@ -18,7 +18,7 @@ fn choice(value: &str, name: &str) -> ConfigChoice {
 }
 
 #[tokio::test]
-async fn mode_and_options() {
+async fn clients_set_the_mode_and_options() {
     let depth = ConfigOption {
         id: "depth".to_owned(),
         name: "Depth".to_owned(),
@@ -83,7 +83,7 @@ async fn mode_and_options() {
     let error = client.request_error(method, boolean).await;
     assert_eq!(error["data"]["reason"], "invalid_params");
 
-    // What was set stays set.
+    // The settings persist.
     let params = existing(&session, &test.workspace());
     let answer = client.request("session/resume", params).await;
     assert_eq!(answer["configOptions"][1]["currentValue"], "thorough");
@@ -92,7 +92,7 @@ async fn mode_and_options() {
 }
 
 #[tokio::test]
-async fn slash_commands() {
+async fn clients_receive_slash_commands() {
     let greet = SlashCommand {
         name: "greet".to_owned(),
         description: "Say hello".to_owned(),
@@ -117,7 +117,7 @@ async fn slash_commands() {
     let mut test = TestHub::new(agent.commands(vec![greet, leave]));
     let mut client = test.connect();
     meet(&mut client).await;
-    // Behind the answer: a client drops an update for a session it does not know yet.
+    // After the response: a client drops an update for a session that it does not know yet.
     let session = open(&mut client, &test).await;
     let update = client.expect_update_of("available_commands_update").await;
     assert_eq!(update["availableCommands"][0]["name"], "greet");

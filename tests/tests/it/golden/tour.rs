@@ -1,5 +1,5 @@
-//! The tour that host authors play, `fixtures/scenarios/tour.yaml`: every turn of it, in each profile. What
-//! is seen on it is what was advertised, no more and no less.
+//! The tour that host authors play, `fixtures/scenarios/tour.yaml`: every turn of it, in each profile. The
+//! extensions in its messages are exactly those that `initialize` advertises.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,21 +12,20 @@ use serde_json::{Value, json};
 
 use crate::golden::{open, prompt};
 
-/// Names on the wire.
 type Names = BTreeSet<String>;
 
-/// What came over the wire that was, or should have been, advertised.
+/// The extensions found in messages, or those that `initialize` advertises.
 #[derive(Default)]
 struct Seen {
-    /// Extension updates, whichever way they came.
+    /// Extension updates, as updates of their own or inside `session_info_update`.
     extensions: Names,
-    /// Kinds of `_harn/agentEvent`.
+    /// Kinds of events in `_harn/agentEvent`.
     kinds: Names,
     /// Fields of `_meta.harn` of tool calls and their updates.
     tool_fields: Names,
-    /// Fields of `content._meta.harn`.
+    /// Fields of `_meta.harn` of content blocks.
     content_fields: Names,
-    /// Operations of the host that were asked for.
+    /// Operations that the agent requested from the host.
     operations: Names,
 }
 
@@ -54,7 +53,7 @@ impl Seen {
         let harn = &update["_meta"]["harn"];
         match word(&update["sessionUpdate"]).unwrap().as_str() {
             "tool_call" | "tool_call_update" => self.tool_fields.extend(members(harn)),
-            // The carrier, or a title.
+            // The carrier of an extension, or a title.
             "session_info_update" => self.extensions.extend(word(&harn["sessionUpdate"])),
             "agent_message_chunk" => {
                 let content = &update["content"]["_meta"]["harn"];
@@ -69,7 +68,7 @@ impl Seen {
         }
     }
 
-    /// What the answer to `initialize` promised.
+    /// Reads the extensions that the response to `initialize` advertises.
     fn advertised(answer: &Value) -> Self {
         let harn = &answer["agentCapabilities"]["_meta"]["harn"];
         Self {
@@ -82,7 +81,7 @@ impl Seen {
     }
 }
 
-/// Updates that are no extensions. `user_message` is the contract's standard, and ACP's second version's.
+/// Updates that are not extensions. `user_message` is standard in the contract and in version 2 of ACP.
 const STANDARD: [&str; 7] = [
     "agent_thought_chunk",
     "config_option_update",
@@ -156,11 +155,11 @@ async fn tour(profile: &str, name: &str) {
     check_transcript(name, test.recorder());
 
     if profile == "acp" {
-        // ACP's own, and a plain client is not told of extensions.
+        // This update is part of ACP, and a plain client receives no list of extensions.
         seen.extensions.remove("available_commands_update");
     }
     let mut advertised = Seen::advertised(&answer);
-    // A scenario runs its commands itself; the transcript `bridge-exec` has it.
+    // A scenario runs its commands itself; the transcript `bridge-exec` shows this operation.
     advertised.operations.remove("exec");
     assert_eq!(seen.extensions, advertised.extensions, "{profile}: updates");
     assert_eq!(
@@ -181,7 +180,7 @@ async fn tour(profile: &str, name: &str) {
     );
 }
 
-/// A server is there, and brings a tool: no agent says so, but what the session is equipped with.
+/// Connects an MCP server with one tool. The session's equipment reports this, not the agent.
 async fn connect(equip: &FakeEquip, session: &Value) {
     let session = SessionId::from(session.as_str().unwrap());
     let issues = McpServerStatus {
@@ -200,7 +199,7 @@ async fn connect(equip: &FakeEquip, session: &Value) {
     equip.tell(&session, change).await;
 }
 
-/// Answers what is asked, and cancels a turn that only a cancel ends.
+/// Answers the agent's requests, and cancels a turn that does not end otherwise.
 async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen: &mut Seen) {
     loop {
         let message = client.next().await;
@@ -229,7 +228,7 @@ async fn play(client: &mut StrictClient, session: &Value, request: &Value, seen:
     }
 }
 
-/// What a host with one shell answers.
+/// The answer of a host with one shell.
 fn operation(name: &Value) -> Value {
     let shell = json!({
         "id": "zsh", "label": "zsh", "path": "/bin/zsh", "platform": "linux", "available": true,
@@ -246,16 +245,16 @@ fn operation(name: &Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_extensions() {
+async fn harn_profile_shows_the_advertised_extensions() {
     tour("harn", "tour").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn carried() {
+async fn meta_profile_shows_the_advertised_extensions() {
     tour("meta", "tour-meta").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn plain() {
+async fn acp_profile_shows_the_advertised_extensions() {
     tour("acp", "tour-plain").await;
 }

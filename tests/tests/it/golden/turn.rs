@@ -71,7 +71,7 @@ pub(crate) async fn work(cx: TurnContext, clock: FakeClock) -> Result<StopReason
     Ok(StopReason::EndTurn)
 }
 
-/// A hub around [`work`].
+/// A hub whose agent runs [`work`].
 pub(crate) fn worker() -> TestHub {
     let clock = FakeClock::new();
     let agents = clock.clone();
@@ -80,7 +80,7 @@ pub(crate) fn worker() -> TestHub {
 }
 
 #[tokio::test]
-async fn a_full_turn() {
+async fn full_turn_sends_its_updates_in_order() {
     let test = worker();
     let mut client = test.connect();
     meet(&mut client).await;
@@ -111,7 +111,7 @@ async fn a_full_turn() {
     check_transcript("turn", test.recorder());
 }
 
-/// An agent that copies what a terminal printed does not cut it where sequences end.
+/// An agent that forwards terminal output may split a control sequence between two chunks.
 #[tokio::test]
 async fn a_control_sequence_in_two_chunks_is_not_visible() {
     let agent = ScriptedAgent::new(|cx| async move {
@@ -146,7 +146,7 @@ async fn a_control_sequence_in_two_chunks_is_not_visible() {
 }
 
 #[tokio::test]
-async fn a_turn_that_fails_and_one_that_is_refused() {
+async fn failed_turn_returns_an_error_and_refused_turn_a_stop_reason() {
     let agent = ScriptedAgent::new(|cx| async move {
         match cx.prompt_text().as_str() {
             "refuse" => Ok(StopReason::Refusal),

@@ -1,4 +1,4 @@
-//! Workers as a host sees them on the stream of the session they work for.
+//! Workers in the update stream of their parent session.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::golden::{existing, meet, open, prompt};
 
-/// Starts a worker, and triggers it once.
+/// An agent that starts a worker and triggers it once.
 fn retriggering() -> ScriptedAgent {
     ScriptedAgent::new(async |cx: TurnContext| {
         let done: Arc<dyn Agent> = Arc::new(ScriptedAgent::new(async |_| Ok(StopReason::EndTurn)));
@@ -24,7 +24,7 @@ fn retriggering() -> ScriptedAgent {
     })
 }
 
-/// The worker updates of a turn of [`retriggering`], live and replayed.
+/// Returns the worker updates of a turn of [`retriggering`]; checks that a replay has the same.
 async fn worker_updates(config: AcpConfig) -> (TestHub, Vec<Value>) {
     let test = TestHub::builder(retriggering()).acp(config).build();
     let mut client = test.connect();
@@ -84,7 +84,7 @@ async fn worker_paths_are_its_own_and_absolute_on_this_machine() {
     }
 }
 
-/// A worker that reads, and then writes if it is allowed to.
+/// An agent with a worker that reads a file and then asks to write it.
 fn reading_and_writing() -> ScriptedAgent {
     ScriptedAgent::new(async |cx: TurnContext| {
         let writer: Arc<dyn Agent> = Arc::new(ScriptedAgent::new(async |cx: TurnContext| {
@@ -100,8 +100,8 @@ fn reading_and_writing() -> ScriptedAgent {
     })
 }
 
-/// Plays a turn of [`reading_and_writing`] for a client that states this, and checks that what it is asked
-/// about is announced. Returns the tool updates, live and replayed.
+/// Plays a turn of [`reading_and_writing`] for a client with this `_meta.harn`, and checks that a call is
+/// announced before its permission request. Returns the updates of the worker's calls; a replay has the same.
 async fn observed(name: &str, harn: Value) -> Vec<Value> {
     let test = TestHub::new(reading_and_writing());
     let mut client = test.connect();
@@ -145,7 +145,7 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
     }
     client.close().await;
     check_transcript(name, test.recorder());
-    // The cycle of a worker is a call of its own for a plain client.
+    // For a plain client, each cycle of a worker is a call too; its id has no slash.
     let of_tools = |lines: Vec<Value>| -> Vec<Value> {
         let tool = |it: &Value| {
             let kind = it["update"]["sessionUpdate"].as_str();
@@ -155,7 +155,7 @@ async fn observed(name: &str, harn: Value) -> Vec<Value> {
         lines.into_iter().filter(tool).collect()
     };
     let live = of_tools(live);
-    // The same lines, with the same event ids where there are some.
+    // The same lines, including the event ids if the client has them.
     assert_eq!(live, of_tools(replayed));
     live
 }

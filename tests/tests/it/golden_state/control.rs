@@ -1,4 +1,4 @@
-//! Two on one session.
+//! Two clients on one session, and clients that return to a session.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ async fn a_client_that_names_no_session_returns_to_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_session() {
+async fn resume_switches_to_another_session() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Hello").await;

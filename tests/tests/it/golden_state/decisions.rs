@@ -27,18 +27,18 @@ async fn decided(name: &str, decision: Value, said: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_may_run() {
+async fn approve_runs_the_call() {
     decided("approval-approved", json!({"type": "approve"}), "Done.").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_may_not() {
+async fn deny_fails_the_call() {
     let decision = json!({"type": "deny", "reason": "I need it"});
     decided("approval-denied", decision, "Then not.").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_of_every_kind() {
+async fn controller_answers_questions_of_every_kind() {
     let (test, server) = stage();
     let mut client = server.connect("client=ada").await;
     client.submit("Ship it").await;
@@ -56,7 +56,7 @@ async fn questions_of_every_kind() {
         client.command(command).await;
         client.quiet().await;
     }
-    // Two have to agree, and somebody with two tabs is one.
+    // Two principals have to agree; two connections of one principal count once.
     let question = client.text("/questions/0/id").to_owned();
     let mut other = server.connect("session=session-1&client=grace").await;
     client.quiet().await;
@@ -79,7 +79,7 @@ async fn questions_of_every_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn settings() {
+async fn configure_changes_settings() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     for config in [

@@ -1,18 +1,18 @@
-//! Coming back: after a crash, with a run and a prompt that were under way.
+//! A session after a crash, with a running turn and a queued prompt.
 
 use std::fs;
 
 use crate::golden_state::{check_transcript, stage::stage};
 
 #[tokio::test(start_paused = true)]
-async fn after_a_crash() {
+async fn crash_fails_the_running_turn_and_the_queued_prompt() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Look around").await;
     client.quiet().await;
     client.submit("And then?").await;
     client.quiet().await;
-    // Another process finds what this one has written.
+    // The log of this moment is what a process finds after a crash.
     let log = test.log_of(&"session-1".into());
     let written = fs::read(&log).unwrap();
     client.close().await;

@@ -1,11 +1,11 @@
-//! What is refused, and how.
+//! Rejected connections, frames and commands.
 
 use serde_json::json;
 
 use crate::golden_state::{check_transcript, stage::stage};
 
 #[tokio::test(start_paused = true)]
-async fn bad_input() {
+async fn invalid_input_is_rejected() {
     let (test, server) = stage();
     for query in ["session=session-9", "role=king", "client=a%20b", "cwd=here"] {
         assert!(server.try_open("/ws", query).await.is_err(), "{query}");

@@ -1,7 +1,7 @@
-//! Conversations pinned byte for byte in `fixtures/state`: what a client author sees on the wire.
+//! Conversations pinned byte for byte in `fixtures/state`: the messages between a client and the server.
 //!
-//! Each test is one transcript, played over a WebSocket in memory with a fake clock and counted ids. Time
-//! stands still until nobody can do anything any more, so that frames are cut in the same places every time.
+//! Each test is one transcript, played over an in-memory WebSocket with a fake clock and counted ids. The clock
+//! advances only when no task can run, so that the frames have the same borders in every run.
 
 mod control;
 mod decisions;
@@ -16,7 +16,7 @@ use std::fs;
 use harn_testkit::{Recorder, golden};
 use harn_tests::{REPAIR, repository};
 
-/// Every transcript, so that a file whose test is gone is noticed.
+/// Every transcript; the test below fails when a file is not in this list.
 const TRANSCRIPTS: &[&str] = &[
     "approval-approved",
     "approval-denied",
@@ -52,9 +52,9 @@ fn every_file_has_its_test() {
     assert_eq!(names, TRANSCRIPTS);
 }
 
-/// The folder's README has a row for each.
+/// The folder's README has a row for each transcript.
 #[test]
-fn the_readme_says_what_each_shows() {
+fn readme_has_a_row_for_every_transcript() {
     let readme = fs::read_to_string(repository("fixtures/state/README.md")).unwrap();
     let rows = readme.lines().filter_map(|line| line.strip_prefix("| `"));
     let mut named: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();
@@ -62,7 +62,7 @@ fn the_readme_says_what_each_shows() {
     assert_eq!(named, TRANSCRIPTS);
 }
 
-/// What the page about the protocol shows was said by the code.
+/// The examples in `docs/state.md` occur in the transcripts.
 #[test]
 fn examples_are_from_the_transcripts() {
     let page = fs::read_to_string(repository("docs/state.md")).unwrap();
@@ -81,7 +81,7 @@ fn examples_are_from_the_transcripts() {
     }
 }
 
-/// Compares what was recorded with `fixtures/state/<name>.jsonl`.
+/// Compares the recorded messages with `fixtures/state/<name>.jsonl`.
 #[track_caller]
 fn check_transcript(name: &str, recorder: &Recorder) {
     let path = repository("fixtures/state").join(format!("{name}.jsonl"));

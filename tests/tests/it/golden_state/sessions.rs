@@ -1,11 +1,11 @@
-//! The document of all sessions.
+//! The document that lists all sessions.
 
 use std::time::Duration;
 
 use crate::golden_state::{check_transcript, stage::stage};
 
 #[tokio::test(start_paused = true)]
-async fn rows() {
+async fn session_list_follows_the_status_of_a_session() {
     let (test, server) = stage();
     let mut list = server.connect_sessions().await;
     let mut client = server.connect("client=ada").await;

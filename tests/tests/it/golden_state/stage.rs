@@ -1,4 +1,4 @@
-//! An agent for transcripts: it pauses between what it does, so that each is a frame of its own.
+//! The agent of the transcripts. It pauses between its actions, so that each is a frame of its own.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn agent() -> ScriptedAgent {
         }])
 }
 
-/// What was done is a frame, and what follows another one.
+/// Ends the current frame: flushes, and lets time pass.
 async fn pause(cx: &TurnContext) -> Result<(), AgentError> {
     cx.flush().await?;
     sleep(Duration::from_millis(50)).await;
@@ -130,7 +130,7 @@ async fn tools(cx: &TurnContext) -> Result<(), AgentError> {
     pause(cx).await
 }
 
-/// Looks until somebody stops it or says that it is enough.
+/// Waits until the turn is cancelled or a message arrives.
 async fn look_around(cx: &TurnContext) -> Result<StopReason, AgentError> {
     cx.say("Looking.").await?;
     cx.tool("look").kind(ToolKind::Search).start().await?;

@@ -1,11 +1,11 @@
-//! Prompts, from submitted to answered.
+//! Prompts from submission to the end of their turns.
 
 use serde_json::json;
 
 use crate::golden_state::{check_transcript, stage::stage};
 
 #[tokio::test(start_paused = true)]
-async fn a_new_session() {
+async fn new_session_is_idle() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     assert_eq!(client.text("/status"), "idle");
@@ -15,7 +15,7 @@ async fn a_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_that_stream() {
+async fn text_streams_into_the_document() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Where is the parser?").await;
@@ -27,7 +27,7 @@ async fn words_that_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_agent_does() {
+async fn tool_calls_show_their_status() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Run the tests").await;
@@ -45,7 +45,7 @@ async fn what_an_agent_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prompts_that_wait() {
+async fn queued_prompts_run_later_or_are_withdrawn() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Look around").await;
@@ -75,7 +75,7 @@ async fn prompts_that_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_word_in_the_middle() {
+async fn steer_reaches_a_running_turn_or_starts_one() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     let steer = |message: &str| json!({"type": "steer", "message": message});
@@ -95,7 +95,7 @@ async fn a_word_in_the_middle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopped_in_the_middle() {
+async fn cancel_stops_a_running_turn() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     let cancel = json!({"type": "cancel"});
@@ -114,7 +114,7 @@ async fn stopped_in_the_middle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_fails_and_the_next() {
+async fn failed_run_shows_its_error_until_the_next() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("Ask the model").await;

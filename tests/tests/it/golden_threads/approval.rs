@@ -1,4 +1,4 @@
-//! A person decides, once, for good, or against it.
+//! The decisions of `approval.respond`: once, always, reject.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ async fn remove(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
     tool.complete("gone".to_owned()).await
 }
 
-/// Removes what it is told to; `+` means two at once, the second when it is told to go on.
+/// An agent that removes the file in the prompt; `a+b` removes two at once, the second when the notifier fires.
 fn remover() -> (TestHub, Arc<Notify>) {
     let go = Arc::new(Notify::new());
     let told = go.clone();
@@ -42,7 +42,7 @@ fn remover() -> (TestHub, Arc<Notify>) {
     (TestHub::new(agent), go)
 }
 
-/// The tool is announced and asked about; returns the id of the request.
+/// Expects the announcement of a tool and its approval request; returns the id of the request.
 async fn asked(client: &mut ThreadsClient) -> Value {
     client.expect_item("tool_exec").await;
     let item = client.expect_item("approval").await;
@@ -56,7 +56,7 @@ fn decision(request: &Value, decision: &str) -> Value {
     json!({"requestId": request, "decision": decision})
 }
 
-/// The decision is told, then answered.
+/// Sends a decision and expects its notification, then its response.
 async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
     let params = decision(request, word);
     let id = client.send_request("approval.respond", params).await;
@@ -67,13 +67,13 @@ async fn decided(client: &mut ThreadsClient, request: &Value, word: &str) {
 }
 
 #[tokio::test]
-async fn once() {
+async fn once_allows_one_call() {
     let (test, _) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
     client.start_turn(&thread, "a.txt").await;
     let request = asked(&mut client).await;
-    // It is seen by whoever looks now.
+    // A history that is fetched now contains the request.
     let got = client
         .request("thread.get", json!({"threadId": thread}))
         .await;
@@ -82,7 +82,7 @@ async fn once() {
     decided(&mut client, &request, "once").await;
     let told = client.until_turn_ends().await;
     assert_eq!(told[1]["data"]["output"], "gone");
-    // It is settled, and the next one is asked about again.
+    // The request is settled, and the next call needs a decision again.
     let late = decision(&request, "once");
     let error = client.request_error("approval.respond", late).await;
     assert_eq!(error["code"], -32004);
@@ -94,9 +94,9 @@ async fn once() {
     check_transcript("approval-once", test.recorder());
 }
 
-/// The other question was about the same, and is settled with it; so is the next.
+/// `always` also settles an open request about the same call, and the next one.
 #[tokio::test]
-async fn always() {
+async fn always_settles_open_and_later_requests() {
     let (test, go) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -104,7 +104,7 @@ async fn always() {
     let one = asked(&mut client).await;
     go.notify_one();
     let other = asked(&mut client).await;
-    // They are about the same.
+    // Two requests about the same call.
     assert_ne!(one, other);
     decided(&mut client, &other, "always").await;
     let told = client.until_turn_ends().await;
@@ -119,9 +119,9 @@ async fn always() {
     check_transcript("approval-always", test.recorder());
 }
 
-/// A no is a no to all that the thread asks just then.
+/// A rejection settles all open requests of the thread.
 #[tokio::test]
-async fn reject() {
+async fn reject_settles_all_open_requests() {
     let (test, go) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -136,15 +136,15 @@ async fn reject() {
     assert_eq!(other["data"]["reply"], "reject");
     let errors = told.iter().filter(|it| it["data"]["error"].is_string());
     assert_eq!(errors.count(), 2);
-    // Refused is not failed.
+    // A rejected call does not fail the turn.
     assert_eq!(told.last().unwrap()["status"], "completed");
     client.close().await;
     check_transcript("approval-reject", test.recorder());
 }
 
-/// A cancel settles what is open; an answer that crosses it is told that it came too late, or counts.
+/// A cancel settles the open request; an answer that arrives after the cancel is rejected.
 #[tokio::test]
-async fn cancelled_meanwhile() {
+async fn decision_after_a_cancel_is_rejected() {
     let (test, _) = remover();
     let mut client = test.connect_threads();
     let thread = client.create().await;

@@ -1,4 +1,4 @@
-//! What is not pinned but must hold: other front-ends on the same threads, threads that are closed, bursts.
+//! Behaviour without transcripts: other front-ends on the same threads, closed threads, bursts.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,9 +16,10 @@ fn echo() -> ScriptedAgent {
     })
 }
 
-/// A session that an editor leads is a thread: seen, followed, and busy while the editor's turn runs.
+/// A session that an editor controls is a thread: other clients can fetch and follow it, and it is busy while
+/// the editor's turn runs.
 #[tokio::test]
-async fn an_editor_on_the_same_thread() {
+async fn client_follows_a_thread_that_an_editor_controls() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -52,12 +53,12 @@ async fn an_editor_on_the_same_thread() {
     assert_eq!(busy["code"], -32002);
     go.notify_one();
     let told = client.until_turn_ends().await;
-    // It goes on from what was fetched.
+    // The stream continues after the fetched history.
     assert_eq!(told[0]["itemId"], last["itemId"]);
     assert_eq!(told[0]["delta"], "two");
     assert_eq!(told[1]["data"]["text"], "onetwo");
     editor.updates_until(&prompt).await;
-    // Whoever is in control is named to who would have it.
+    // The error states that the editor controls the session.
     let error = client.request_error("turn.start", start.clone()).await;
     assert_eq!(error["code"], -32603);
     assert!(
@@ -75,9 +76,9 @@ async fn an_editor_on_the_same_thread() {
     client.close().await;
 }
 
-/// A thread that was closed opens with the next request for it.
+/// A closed thread opens with the next request for it.
 #[tokio::test]
-async fn a_thread_that_is_closed() {
+async fn closed_thread_opens_with_the_next_request() {
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -94,9 +95,9 @@ async fn a_thread_that_is_closed() {
     client.close().await;
 }
 
-/// More requests at once than may wait: each has its answer, and none stops the next.
+/// More requests at once than the queue accepts: each gets a response, and a rejected one does not block the next.
 #[tokio::test]
-async fn a_burst_of_requests() {
+async fn every_request_of_a_burst_is_answered() {
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -127,9 +128,9 @@ async fn a_burst_of_requests() {
     client.close().await;
 }
 
-/// More threads than are opened at once, each with a turn: all of them are told, each in its order.
+/// More threads than are opened at once, each with a turn: the client receives all of them, each in order.
 #[tokio::test]
-async fn many_threads() {
+async fn many_threads_send_their_turns_in_order() {
     const THREADS: usize = 150;
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
@@ -182,9 +183,9 @@ async fn many_threads() {
     client.close().await;
 }
 
-/// A prompt and its cancel on one breath: the turn is told, and cancelled.
+/// A prompt followed at once by its cancel: the client receives the start of the turn, and that it was cancelled.
 #[tokio::test]
-async fn cancelled_before_it_was_told() {
+async fn cancel_right_after_the_start_ends_the_turn() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.cancelled().await;
         Ok(StopReason::EndTurn)
@@ -207,7 +208,7 @@ async fn cancelled_before_it_was_told() {
     client.close().await;
 }
 
-/// Who leaves in the middle of a turn leaves it running, and finds it again.
+/// A turn continues when its client disconnects; the client finds it again.
 #[tokio::test]
 async fn a_turn_outlives_its_client() {
     let go = Arc::new(Notify::new());
@@ -239,9 +240,9 @@ async fn a_turn_outlives_its_client() {
     client.close().await;
 }
 
-/// The last request of a client is answered where its answer comes with the turn.
+/// A client that closes its input still gets the response to its last request, even if the turn has to start first.
 #[tokio::test]
-async fn the_last_words_are_answered() {
+async fn last_request_before_a_disconnect_is_answered() {
     let test = TestHub::new(echo());
     let mut client = test.connect_threads();
     let thread = client.create().await;

@@ -1,4 +1,4 @@
-//! A disk that is full: nobody waits for a turn that cannot be written, and nothing is lost that was told.
+//! A full disk: a turn that cannot be written ends with an error, and no notification that was sent is lost.
 
 use std::{
     io,
@@ -81,7 +81,7 @@ impl SessionLog for FillingLog {
 }
 
 #[tokio::test]
-async fn in_the_middle_of_a_turn() {
+async fn full_disk_fails_the_turn_and_keeps_sent_events() {
     let full = Arc::new(AtomicBool::new(false));
     let flag = full.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -91,7 +91,7 @@ async fn in_the_middle_of_a_turn() {
             cx.say("before").await?;
             cx.flush().await?;
             full.store(true, Ordering::SeqCst);
-            // Never told.
+            // This text is never sent.
             cx.say("after").await?;
             Ok(StopReason::EndTurn)
         }
@@ -117,7 +117,7 @@ async fn in_the_middle_of_a_turn() {
     let why = end["error"].as_str().unwrap();
     assert!(why.starts_with("events.jsonl: "), "{why}");
 
-    // It is still full: whoever asks hears so.
+    // The disk is still full, so the request fails.
     let get = json!({"threadId": thread});
     let error = client.request_error("thread.get", get.clone()).await;
     assert_eq!(error["code"], -32603);
@@ -132,7 +132,7 @@ async fn in_the_middle_of_a_turn() {
     let said = events.iter().find(|it| it["data"]["text"].is_string());
     assert_eq!(said.unwrap()["data"]["text"], "before");
 
-    // A turn that cannot even begin is no turn.
+    // A turn that cannot be written at its start does not begin.
     full.store(true, Ordering::SeqCst);
     let input = json!([{"type": "text", "text": "Go"}]);
     let start = json!({"threadId": thread, "input": input});

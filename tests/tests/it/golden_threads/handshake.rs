@@ -1,4 +1,4 @@
-//! Who answers, and what may be said at any time.
+//! `initialize`, and messages that are valid at any time.
 
 use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub};
 use serde_json::json;
@@ -6,19 +6,19 @@ use serde_json::json;
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn with_a_name_and_without() {
+async fn initialize_works_with_and_without_client_info() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_threads();
     let info = json!({"clientInfo": {"name": "desk", "version": "1.2.3"}});
     let answer = client.request("initialize", info).await;
     assert_eq!(answer["capabilities"]["persistence"], true);
-    // The version of the protocol, and ours beside it.
+    // `version` is the protocol's; the server's is in `serverInfo`.
     assert_eq!(answer["version"], "1.0.0");
     let server = json!({"name": "harn-serve", "version": "0.0.0"});
     assert_eq!(answer["serverInfo"], server);
     let again = client.request("initialize", json!(null)).await;
     assert_eq!(again, answer);
-    // A notification is carried out and not answered; an answer to nothing is ignored.
+    // A notification is handled without a response; a response to no request is ignored.
     client.notify("initialize", json!({})).await;
     client
         .send_raw(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
@@ -30,9 +30,9 @@ async fn with_a_name_and_without() {
     check_transcript("handshake", test.recorder());
 }
 
-/// One line, and the end of input: it is answered all the same.
+/// Requests followed by the end of the input are answered.
 #[tokio::test]
-async fn whoever_leaves_at_once_gets_their_answers() {
+async fn requests_before_the_end_of_input_are_answered() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_threads();
     client.send_request("initialize", json!(null)).await;

@@ -1,4 +1,4 @@
-//! Conversations pinned byte for byte in `fixtures/threads`: what a client author sees on the wire.
+//! Conversations pinned byte for byte in `fixtures/threads`: the messages between a client and the server.
 //!
 //! Each test is one transcript, played over an in-memory pair with a fake clock and counted ids.
 
@@ -17,7 +17,7 @@ use std::fs;
 use harn_testkit::{Recorder, golden};
 use harn_tests::{REPAIR, repository};
 
-/// Every transcript, so that a file whose test is gone is noticed.
+/// Every transcript; the test below fails when a file is not in this list.
 const TRANSCRIPTS: &[&str] = &[
     "approval-always",
     "approval-once",
@@ -54,7 +54,7 @@ fn every_file_has_its_test() {
     assert_eq!(names, TRANSCRIPTS);
 }
 
-/// Compares what was recorded with `fixtures/threads/<name>.jsonl`.
+/// Compares the recorded messages with `fixtures/threads/<name>.jsonl`.
 #[track_caller]
 fn check_transcript(name: &str, recorder: &Recorder) {
     let path = repository("fixtures/threads").join(format!("{name}.jsonl"));

@@ -1,5 +1,5 @@
-//! Whatever an agent does, a history that is fetched at any moment shows what was told up to that moment, before
-//! and after a restart; and a crash leaves nothing under way.
+//! Random turns: a history that is fetched at any moment equals the notifications sent so far, before and after
+//! a restart; and a crash leaves no turn open.
 
 use std::{
     collections::VecDeque,
@@ -17,7 +17,7 @@ use crate::projector::strategy::{Act, Ending, Turn, turns};
 
 type Script = Arc<Mutex<VecDeque<Turn>>>;
 
-/// The last thing an agent says that waits to be cancelled.
+/// The text that an agent sends before it waits for a cancel.
 const WAITING: &str = "I wait.";
 
 async fn act(script: &Script, cx: &TurnContext) -> Result<StopReason, AgentError> {
@@ -29,11 +29,11 @@ async fn act(script: &Script, cx: &TurnContext) -> Result<StopReason, AgentError
             Act::Report(event) => cx.emit(event).await,
             Act::Ask(question, _) => cx.ask(question).await.map(drop),
             Act::Pass(seam) => cx.seam(seam).await.map(drop),
-            // Nobody steers here, and nothing is there to change.
+            // This test does not steer, and has no equipment to change.
             Act::Want(_) | Act::Equip(_) => Ok(()),
         };
         match done {
-            // The turn may be over already; some events are refused, which is as good as never reported.
+            // The turn may be over already. Some events are rejected; they count as never reported.
             Ok(()) | Err(AgentError::Cancelled | AgentError::Failed(_)) => {}
             Err(error) => return Err(error),
         }
@@ -60,7 +60,7 @@ fn folded(got: &Value) -> ThreadScreen {
     screen
 }
 
-/// A client that looks again after every few lines.
+/// A client that fetches the history after every five notifications.
 struct Watcher {
     client: ThreadsClient,
     thread: String,
@@ -78,7 +78,7 @@ impl Watcher {
         json!({"threadId": self.thread})
     }
 
-    /// Reads a line; the notification, where it is one.
+    /// Reads a line; returns it if it is a notification.
     async fn read(&mut self) -> Option<Value> {
         match self.client.next().await {
             MessageFromAgent::Notification { params, .. } => {
@@ -91,7 +91,7 @@ impl Watcher {
                 Some(params)
             }
             MessageFromAgent::Response { id, result } => {
-                // A decision may come too late.
+                // The response to a decision may be an error, because it was too late.
                 if self.looks.contains(&id) {
                     assert_eq!(folded(&result.unwrap()), self.screen);
                 }
@@ -126,7 +126,7 @@ impl Watcher {
             }
         }
         assert!(self.screen.is_settled());
-        // A thread answers in order, so nothing is outstanding after this.
+        // A thread answers in order, so no request is outstanding after this.
         let last = self.send("thread.get", self.thread()).await;
         self.looks.push(last.clone());
         loop {
@@ -164,7 +164,7 @@ async fn play(turns: Vec<Turn>, cut: Index) {
     for turn in turns {
         watcher.play(turn.ending).await;
         if turn.ending == Ending::CancelAtOnce {
-            // The agent may not have been started; its script is for the next turn then.
+            // The agent may not have been started; then its script would be used by the next turn.
             break;
         }
     }
@@ -198,7 +198,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_history_shows_what_was_told(turns in turns(), cut: Index) {
+    fn history_equals_the_sent_notifications(turns in turns(), cut: Index) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)

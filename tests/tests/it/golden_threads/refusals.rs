@@ -1,4 +1,4 @@
-//! What is refused, and how: a clear error each, and nothing lost.
+//! Invalid requests: a clear error for each, and no effect.
 
 use harn_testkit::{MessageFromAgent, ScriptedAgent, TestHub};
 use harn_threads::IncomingLine;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn a_table_of_bad_input() {
+async fn invalid_input_gets_an_error_and_has_no_effect() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -17,7 +17,7 @@ async fn a_table_of_bad_input() {
     let text = json!({"type": "text", "text": "secret"});
     let deep = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
     let table = [
-        // No JSON, or none that is a request.
+        // Invalid JSON, or JSON that is not a request.
         (
             -32700,
             false,
@@ -63,7 +63,7 @@ async fn a_table_of_bad_input() {
             r#"{"jsonrpc":"2.0","id":7,"method":["thread.list"]}"#.to_owned(),
         ),
         (-32600, true, r#"{"jsonrpc":"2.0","id":7}"#.to_owned()),
-        // Methods and what they take.
+        // Unknown methods and invalid params.
         (-32601, true, request("thread.secret", json!({}))),
         (-32602, true, request("thread.get", json!([]))),
         (-32602, true, request("thread.get", json!({}))),
@@ -127,7 +127,7 @@ async fn a_table_of_bad_input() {
                 json!({"requestId": "r", "decision": "secret"}),
             ),
         ),
-        // What is not there.
+        // Unknown ids.
         (
             -32001,
             true,
@@ -196,7 +196,7 @@ async fn a_table_of_bad_input() {
         let error = client.expect_error(&Value::Null).await;
         assert_eq!(error["code"], -32600);
     }
-    // Nothing came of any of it.
+    // None of the requests had an effect.
     let listed = client.request("thread.list", json!({})).await;
     assert_eq!(listed["threads"].as_array().unwrap().len(), 1);
     client.close().await;

@@ -1,4 +1,4 @@
-//! Coming back to a thread: after a restart, after a crash, and while another process has it.
+//! Threads after a restart, after a crash, and while another process has them open.
 
 use std::{fs, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::golden_threads::check_transcript;
 
-/// Says something, runs a tool that shows something, and stops if it is told to.
+/// A hub whose agent sends texts and runs a tool with output; on the prompt `stay` it waits for a cancel.
 fn worker() -> TestHub {
     let clock = FakeClock::new();
     let agents = clock.clone();
@@ -19,7 +19,7 @@ fn worker() -> TestHub {
             cx.say("Let me ").await?;
             cx.say("look.").await?;
             let tests = cx.tool("run_tests").kind(ToolKind::Search).start().await?;
-            // Written before time passes.
+            // Writes the events before the clock advances.
             cx.flush().await?;
             clock.advance(Duration::from_millis(5));
             tests.show(vec![ToolContent::text("one")]).await?;
@@ -42,7 +42,7 @@ fn names(events: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn after_a_restart() {
+async fn history_is_the_same_after_a_restart() {
     let mut test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -83,14 +83,14 @@ async fn after_a_restart() {
     let times = after["events"].as_array().unwrap().iter();
     let times: Vec<_> = times.map(|event| event["timestamp"].as_u64()).collect();
     assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
-    // It goes on from there.
+    // The thread continues from there.
     client.start_turn(&thread, "And again").await;
     client.until_turn_ends().await;
     client.close().await;
     check_transcript("restart-and-get", test.recorder());
 }
 
-/// Whether a thread had a turn is known from its log, also before anything else was asked of it.
+/// The server finds ended turns in the log, also when the cancel is the first request for the thread.
 #[tokio::test]
 async fn turns_that_ended_before_a_restart_are_known() {
     let mut test = worker();
@@ -115,9 +115,9 @@ async fn turns_that_ended_before_a_restart_are_known() {
     client.close().await;
 }
 
-/// The log ends in the middle of a turn, with half a line.
+/// The log ends in the middle of a turn, with an incomplete line.
 #[tokio::test]
-async fn after_a_crash() {
+async fn crash_ends_the_open_turn_with_an_error() {
     let mut test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -157,9 +157,9 @@ async fn after_a_crash() {
     check_transcript("crash-and-get", test.recorder());
 }
 
-/// A history that is fetched in the middle of a turn goes on in the stream, without gap or repetition.
+/// The stream continues after a history that is fetched during a turn, without gap or repetition.
 #[tokio::test]
-async fn in_the_middle_of_a_turn() {
+async fn stream_continues_after_a_history_fetched_during_a_turn() {
     let test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;
@@ -186,14 +186,14 @@ async fn in_the_middle_of_a_turn() {
     let told = client.until_turn_ends().await;
     assert_eq!(told[0]["itemId"], last["itemId"]);
     assert_eq!(told[1]["status"], "cancelled");
-    // Whoever looked follows it, too.
+    // The client that fetched the history receives the stream too.
     assert_eq!(other.until_turn_ends().await, told);
     other.close().await;
     client.close().await;
 }
 
 #[tokio::test]
-async fn while_another_process_has_it() {
+async fn thread_open_in_another_process_is_rejected() {
     let test = worker();
     let mut client = test.connect_threads();
     let thread = client.create().await;

@@ -1,4 +1,4 @@
-//! Threads: made, listed, looked at, and side by side.
+//! Creating, listing and fetching threads, and several threads at once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn made_listed_and_looked_at() {
+async fn threads_are_created_listed_and_fetched() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Hello.").await?;
         Ok(StopReason::EndTurn)
@@ -50,7 +50,7 @@ async fn made_listed_and_looked_at() {
         .request("thread.get", json!({"threadId": thread}))
         .await;
     assert_eq!(got["thread"]["title"], "Say hello");
-    // As it was told when it was created.
+    // The title that `thread.created` had.
     assert_eq!(got["events"][0]["title"], "New thread");
     let unknown = json!({"threadId": "nobody"});
     let error = client.request_error("thread.get", unknown).await;
@@ -59,9 +59,9 @@ async fn made_listed_and_looked_at() {
     check_transcript("create-list-get", test.recorder());
 }
 
-/// A thread that is busy holds up no other.
+/// A busy thread does not block others.
 #[tokio::test]
-async fn side_by_side() {
+async fn busy_thread_does_not_block_another() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -91,9 +91,9 @@ async fn side_by_side() {
     check_transcript("side-by-side", test.recorder());
 }
 
-/// A turn may choose a model and a way of working, where the agent has several.
+/// `turn.start` can choose the options `model` and `agent`, if the agent has them.
 #[tokio::test]
-async fn chosen_for_a_turn() {
+async fn turn_start_chooses_a_model() {
     let choice = |value: &str| ConfigChoice {
         value: value.to_owned(),
         name: value.to_uppercase(),
@@ -118,7 +118,7 @@ async fn chosen_for_a_turn() {
             "threadId": thread,
             "input": input,
             "model": {"providerID": "us", "modelID": model},
-            // This agent has nothing of the kind.
+            // This agent has no such option, so the member is ignored.
             "agent": "code",
         })
     };

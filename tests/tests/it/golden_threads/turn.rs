@@ -1,4 +1,4 @@
-//! Turns from prompt to end.
+//! Turns from prompt to end: text, thoughts, tools, failures, cancels.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use tokio::sync::Notify;
 use crate::golden_threads::check_transcript;
 
 #[tokio::test]
-async fn words_and_their_order() {
+async fn turn_streams_its_text_in_order() {
     let clock = FakeClock::new();
     let agents = clock.clone();
     let agent = ScriptedAgent::new(move |cx| {
         let clock = agents.clone();
         async move {
             cx.say("The parser is in ").await?;
-            // Written before time passes.
+            // Writes the events before the clock advances.
             cx.flush().await?;
             clock.advance(Duration::from_millis(3));
             cx.say("`src/parse.rs`.").await?;
@@ -55,7 +55,7 @@ async fn words_and_their_order() {
     let time = json!({"started": started, "completed": started + 3});
     let over = json!({"turnId": turn, "threadId": thread, "status": "completed", "time": time});
     assert_eq!(end["turn"], over);
-    // The same when it is fetched.
+    // The fetched history has the same turns.
     let got = client
         .request("thread.get", json!({"threadId": thread}))
         .await;
@@ -71,7 +71,7 @@ async fn words_and_their_order() {
 }
 
 #[tokio::test]
-async fn thoughts_artifacts_and_words() {
+async fn artifact_does_not_end_a_message() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.think("Where is ").await?;
         cx.think("the parser?").await?;
@@ -102,7 +102,7 @@ async fn thoughts_artifacts_and_words() {
         .iter()
         .filter(|params| params["notification"] == "item.completed")
         .collect();
-    // What passes by does not end a message.
+    // An artifact does not end a message.
     assert_eq!(done[0]["data"]["text"], "Where is the parser?");
     assert_eq!(done[1]["type"], "artifact");
     assert_eq!(done[2]["data"]["text"], "I drew it. Look.");
@@ -111,7 +111,7 @@ async fn thoughts_artifacts_and_words() {
 }
 
 #[tokio::test]
-async fn tools_with_output_that_streams() {
+async fn tool_output_streams_as_deltas() {
     let agent = ScriptedAgent::new(|cx| async move {
         let tests = cx
             .tool("run_tests")
@@ -162,7 +162,7 @@ async fn tools_with_output_that_streams() {
 }
 
 #[tokio::test]
-async fn turns_that_fail_and_one_that_is_refused() {
+async fn failed_turn_reports_an_error_and_refused_turn_completes() {
     let agent = ScriptedAgent::new(|cx| async move {
         match cx.prompt_text().as_str() {
             "refuse" => Ok(StopReason::Refusal),
@@ -195,7 +195,7 @@ async fn turns_that_fail_and_one_that_is_refused() {
 }
 
 #[tokio::test]
-async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
+async fn cancel_stops_only_the_turn_that_it_names() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.say("Working").await?;
         cx.tool("look").kind(ToolKind::Search).start().await?;
@@ -214,7 +214,7 @@ async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
     client.expect("item.delta").await;
     client.expect("item.completed").await;
     client.expect_item("tool_exec").await;
-    // One that this thread never had is not the one that runs.
+    // An unknown turn id does not cancel the running turn.
     let strange = json!({"threadId": thread, "turnId": "turn-99"});
     let error = client.request_error("turn.cancel", strange).await;
     assert_eq!(error["code"], -32003);
@@ -225,11 +225,11 @@ async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
     assert_eq!(told[0]["data"]["error"], "the turn was cancelled");
     assert_eq!(told[1]["status"], "cancelled");
     assert_eq!(told[1]["turn"]["status"], "cancelled");
-    // It is over, which is fine.
+    // Cancelling a turn that is over succeeds.
     let done = client.request("turn.cancel", this.clone()).await;
     assert_eq!(done, json!({"ok": true}));
 
-    // A late cancel does not stop the turn that came after.
+    // A late cancel does not stop the next turn.
     let next = client.start_turn(&thread, "Go").await;
     client.expect_item("assistant_message").await;
     client.expect("item.delta").await;
@@ -250,7 +250,7 @@ async fn cancelled_in_the_middle_and_with_nothing_to_cancel() {
 }
 
 #[tokio::test]
-async fn one_turn_at_a_time() {
+async fn second_turn_is_rejected_while_one_runs() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -307,9 +307,9 @@ async fn files_are_links() {
     check_transcript("file-input", test.recorder());
 }
 
-/// An agent may ask a person anything; this wire has words for approvals only.
+/// An agent may ask a person any question; this wire has messages for approvals only.
 #[tokio::test]
-async fn questions_are_said_as_text() {
+async fn questions_are_sent_as_text() {
     let agent = ScriptedAgent::new(|cx| async move {
         let answer = cx.question("Which colour?").choices(["red", "blue"]).ask();
         match answer.await {

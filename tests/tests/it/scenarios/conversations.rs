@@ -1,4 +1,4 @@
-//! What happens in a conversation, whatever carries it. Each is played over every wire.
+//! Scenarios with one client. Each is played over every wire.
 
 use harn_model::AgentEvent;
 
@@ -12,7 +12,7 @@ use crate::scenarios::{
     wire::{Answer, Wire, ask, decide},
 };
 
-/// A connection, and a conversation over it.
+/// Connects and begins a conversation.
 async fn begin<W: Wire>(stage: &Stage) -> (W, W::Talk) {
     let mut wire = W::connect(stage).await;
     let talk = wire.begin().await;
@@ -22,7 +22,7 @@ async fn begin<W: Wire>(stage: &Stage) -> (W, W::Talk) {
 pub(crate) async fn a_prompt_is_answered<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
-    // Twice: the second turn has nothing of the first.
+    // Twice: the second turn contains nothing of the first.
     for _ in 0..2 {
         let answer = ask(&mut wire, &mut talk, "greet").await;
         let expected = heard("greet", &["Good morning."], &[], End::Completed);
@@ -50,7 +50,7 @@ pub(crate) async fn a_tool_that_fails_does_not_end_the_turn<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_is_allowed_once_is_asked_again<W: Wire>() {
+pub(crate) async fn call_allowed_once_is_asked_again<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     for round in 1..=2 {
@@ -65,7 +65,7 @@ pub(crate) async fn what_is_allowed_once_is_asked_again<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_is_always_allowed_is_not_asked_again<W: Wire>() {
+pub(crate) async fn call_always_allowed_is_not_asked_again<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let parked = ask(&mut wire, &mut talk, "write").await;
@@ -78,7 +78,7 @@ pub(crate) async fn what_is_always_allowed_is_not_asked_again<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_is_refused_fails_and_the_turn_goes_on<W: Wire>() {
+pub(crate) async fn rejected_call_fails_and_the_turn_continues<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let parked = ask(&mut wire, &mut talk, "write").await;
@@ -99,7 +99,7 @@ pub(crate) async fn a_turn_is_cancelled_while_its_tool_runs<W: Wire>() {
     let (said, tools) = (["I watch."], [("watch", Badly)]);
     let cancelled = heard("watch", &said, &tools, End::Cancelled);
     assert_eq!(wire.heard(&mut talk).await, cancelled);
-    // It is that turn that was cancelled, and no other.
+    // The cancel does not affect the next turn.
     let next = ask(&mut wire, &mut talk, "greet").await;
     assert_eq!(next.end, End::Completed);
     wire.leave().await;
@@ -119,7 +119,7 @@ pub(crate) async fn a_turn_is_cancelled_while_it_waits_for_a_decision<W: Wire>()
     wire.leave().await;
 }
 
-pub(crate) async fn an_agent_that_fails_says_why<W: Wire>() {
+pub(crate) async fn failed_agent_reports_its_reason<W: Wire>() {
     let stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let failed = ask(&mut wire, &mut talk, "fail").await;
@@ -151,7 +151,7 @@ pub(crate) async fn a_conversation_does_not_wait_for_another<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn what_was_heard_is_told_again_after_a_restart<W: Wire>() {
+pub(crate) async fn history_after_a_restart_equals_the_live_turns<W: Wire>() {
     let mut stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let mut live = Vec::new();
@@ -175,7 +175,7 @@ pub(crate) async fn what_was_heard_is_told_again_after_a_restart<W: Wire>() {
     wire.leave().await;
 }
 
-pub(crate) async fn a_turn_cut_by_a_crash_comes_back_as_failed<W: Wire>() {
+pub(crate) async fn turn_cut_by_a_crash_is_failed_in_the_history<W: Wire>() {
     let mut stage = Stage::new();
     let (mut wire, mut talk) = begin::<W>(&stage).await;
     let first = ask(&mut wire, &mut talk, "greet").await;
@@ -192,7 +192,7 @@ pub(crate) async fn a_turn_cut_by_a_crash_comes_back_as_failed<W: Wire>() {
         panic!("not two turns: {past:?}");
     };
     assert_eq!(*before, first);
-    // What is said of the reason is each wire's own.
+    // The text of the reason differs between wires.
     let end = cut.end.clone();
     assert!(matches!(end, End::Failed(_)), "not failed: {cut:?}");
     let tools = [("look", Badly)];

@@ -1,19 +1,17 @@
-//! What is heard of a turn, in words that every wire has, and how it is put together from pieces.
+//! A turn as a client receives it, in a form that is common to all wires, and the code that assembles it.
 
-/// A turn, as far as it has come.
+/// The content of a turn so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// What it was asked.
     pub(crate) prompt: String,
-    /// What the agent said: its messages, a step each, with a blank line between. Not all wires tell them
-    /// apart.
+    /// The agent's messages, one per step, separated by blank lines. Not every wire distinguishes them.
     pub(crate) said: String,
-    /// The tools it used, in the order they were announced.
+    /// The tool calls in the order of their announcements.
     pub(crate) tools: Vec<(String, Ended)>,
     pub(crate) end: End,
 }
 
-/// How a tool call stands.
+/// The state of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     NotYet,
@@ -21,18 +19,18 @@ pub(crate) enum Ended {
     Badly,
 }
 
-/// How a turn stands.
+/// The state of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It waits for a decision.
+    /// The turn waits for a decision.
     Parked,
     Completed,
     Cancelled,
-    /// With what was said of the reason.
+    /// With the text of the reason.
     Failed(String),
 }
 
-/// A turn with this prompt, said and done like this.
+/// Builds the expected turn.
 pub(crate) fn heard(prompt: &str, said: &[&str], tools: &[(&str, Ended)], end: End) -> Heard {
     Heard {
         prompt: prompt.to_owned(),
@@ -45,7 +43,7 @@ pub(crate) fn heard(prompt: &str, said: &[&str], tools: &[(&str, Ended)], end: E
     }
 }
 
-/// Puts the turns of a conversation together.
+/// Assembles the turns of a conversation from the messages of a wire.
 #[derive(Debug, Default)]
 pub(crate) struct Ear {
     turns: Vec<Turn>,
@@ -54,18 +52,17 @@ pub(crate) struct Ear {
 #[derive(Debug, Default)]
 struct Turn {
     prompt: String,
-    /// Each with the id it has on the wire.
+    /// The texts by message id.
     said: Vec<(String, String)>,
     tools: Vec<(String, String, Ended)>,
-    /// The open question, and whether it was told.
+    /// The id of the open request, and whether [`Ear::news`] has returned it.
     ask: Option<(String, bool)>,
     end: Option<End>,
-    /// Whether that was told.
+    /// Whether [`Ear::news`] has returned the end.
     end_told: bool,
 }
 
 impl Ear {
-    /// A turn begins.
     pub(crate) fn begin(&mut self, prompt: &str) {
         self.turns.push(Turn {
             prompt: prompt.to_owned(),
@@ -73,12 +70,12 @@ impl Ear {
         });
     }
 
-    /// What the turn was asked, where that is told apart from its beginning.
+    /// Sets the prompt, on wires that send it after the start of the turn.
     pub(crate) fn prompted(&mut self, prompt: &str) {
         prompt.clone_into(&mut self.turn().prompt);
     }
 
-    /// More of a message.
+    /// Appends text to a message.
     pub(crate) fn say(&mut self, message: &str, text: &str) {
         let turn = self.turn();
         match turn.said.iter_mut().find(|(id, _)| id == message) {
@@ -87,7 +84,7 @@ impl Ear {
         }
     }
 
-    /// What is known of a tool call: its name is taken from the first that tells it.
+    /// Sets the state of a tool call. The first message about a call sets its name.
     pub(crate) fn tool(&mut self, call: &str, name: &str, ended: Ended) {
         let turn = self.turn();
         match turn.tools.iter_mut().find(|(id, ..)| id == call) {
@@ -96,7 +93,7 @@ impl Ear {
         }
     }
 
-    /// A question is open. Putting it twice does not make it two.
+    /// Opens a request. A repeated request is not a new one.
     pub(crate) fn ask(&mut self, ask: &str) {
         let turn = self.turn();
         if turn.ask.as_ref().is_none_or(|(open, _)| open != ask) {
@@ -104,18 +101,17 @@ impl Ear {
         }
     }
 
-    /// The question that is open.
+    /// The id of the open request.
     pub(crate) fn open_ask(&self) -> Option<&str> {
         let turn = self.turns.last()?;
         turn.ask.as_ref().map(|(ask, _)| ask.as_str())
     }
 
-    /// It has its answer.
+    /// Closes the open request.
     pub(crate) fn answered(&mut self) {
         self.turn().ask = None;
     }
 
-    /// The turn is over.
     pub(crate) fn end(&mut self, end: End) {
         let turn = self.turn();
         assert_eq!(turn.end, None, "a turn ended twice: {turn:?}");
@@ -123,18 +119,18 @@ impl Ear {
         turn.end = Some(end);
     }
 
-    /// How the turn ended, if it has.
+    /// The end of the last turn, if it is over.
     pub(crate) fn ended(&self) -> Option<&End> {
         self.turns.last()?.end.as_ref()
     }
 
-    /// Whether no turn goes on: all are over, or the last one waits for a decision.
+    /// Whether no turn runs: all are over, or the last one waits for a decision.
     pub(crate) fn is_settled(&self) -> bool {
         let settled = |turn: &Turn| turn.end.is_some() || turn.ask.is_some();
         self.turns.last().is_none_or(settled)
     }
 
-    /// The turn, if it is over or waits for a decision, and that was not told before.
+    /// Returns the last turn if it is over or waits for a decision, once for each of these states.
     pub(crate) fn news(&mut self) -> Option<Heard> {
         let turn = self.turns.last_mut()?;
         let told = match (&turn.end, &mut turn.ask) {
@@ -146,7 +142,8 @@ impl Ear {
         news.then(|| turn.heard())
     }
 
-    /// All turns; each must be over or wait for a decision. What is told with it is no news.
+    /// Returns all turns; each must be over or wait for a decision. Afterwards [`Self::news`] does not return
+    /// the last one again.
     pub(crate) fn past(&mut self) -> Vec<Heard> {
         self.news();
         self.turns.iter().map(Turn::heard).collect()

@@ -1,5 +1,5 @@
-//! Two wires in one session: what was begun over one goes on over the other, and what is asked is answered
-//! once, by whoever drives.
+//! Two wires in one session: a session of one continues over the other, and each request is answered once, by
+//! the controller.
 
 use harn_model::AgentEvent;
 
@@ -9,7 +9,7 @@ use crate::scenarios::{
     wire::{Answer, Enter, Wire, ask, decide},
 };
 
-pub(crate) async fn what_was_said_here_is_told_there<A: Wire, B: Enter>() {
+pub(crate) async fn session_of_one_wire_continues_on_another<A: Wire, B: Enter>() {
     let mut stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -21,7 +21,7 @@ pub(crate) async fn what_was_said_here_is_told_there<A: Wire, B: Enter>() {
     live.push(decide(&mut here, &mut talk, Answer::Once).await);
     here.leave().await;
 
-    // In another process, on the same folder.
+    // In another process, with the same state folder.
     stage.restart().await;
     let mut there = B::connect(&stage).await;
     let mut talk = B::talk_of(&stage.only_session());
@@ -31,8 +31,8 @@ pub(crate) async fn what_was_said_here_is_told_there<A: Wire, B: Enter>() {
     there.leave().await;
 }
 
-/// Both are on the session while its agent asks. One of them drives.
-pub(crate) async fn who_drives_decides_and_all_are_told<A: Wire, B: Enter>() {
+/// Both clients are on the session while its agent asks. One of them is the controller.
+pub(crate) async fn controller_decides_and_both_receive_the_result<A: Wire, B: Enter>() {
     let stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -47,7 +47,7 @@ pub(crate) async fn who_drives_decides_and_all_are_told<A: Wire, B: Enter>() {
     let done = decide(&mut here, &mut talk, Answer::Once).await;
     assert_eq!(done.end, End::Completed);
     let mut told = there.heard(&mut same).await;
-    // On some wires who watches is told of the question too, and not only of what came of it.
+    // On some wires an observer receives the request too, and not only its result.
     if told.end == End::Parked {
         assert_eq!(told, asked);
         told = there.heard(&mut same).await;
@@ -58,8 +58,8 @@ pub(crate) async fn who_drives_decides_and_all_are_told<A: Wire, B: Enter>() {
     assert_eq!((stage.written(), decisions(&stage)), (1, 1));
 }
 
-/// Both are on the session while its agent asks, and who drives goes without a word.
-pub(crate) async fn who_stays_decides_when_who_drove_has_left<A: Wire, B: Enter>() {
+/// Both clients are on the session while its agent asks, and the controller disconnects.
+pub(crate) async fn remaining_client_decides_when_the_controller_has_left<A: Wire, B: Enter>() {
     let stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -78,8 +78,8 @@ pub(crate) async fn who_stays_decides_when_who_drove_has_left<A: Wire, B: Enter>
     assert_eq!((stage.written(), decisions(&stage)), (1, 1));
 }
 
-/// A question waits for whoever comes.
-pub(crate) async fn what_was_asked_here_is_answered_there<A: Wire, B: Enter>() {
+/// A permission request waits for the next client.
+pub(crate) async fn request_of_one_wire_is_answered_on_another<A: Wire, B: Enter>() {
     let stage = Stage::new();
     let mut here = A::connect(&stage).await;
     let mut talk = here.begin().await;
@@ -96,7 +96,7 @@ pub(crate) async fn what_was_asked_here_is_answered_there<A: Wire, B: Enter>() {
     assert_eq!((stage.written(), decisions(&stage)), (1, 1));
 }
 
-/// How many decisions there were in the one session.
+/// Counts the decisions in the only session.
 fn decisions(stage: &Stage) -> usize {
     let events = stage.journal(&stage.only_session());
     let decided = events

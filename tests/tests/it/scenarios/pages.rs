@@ -1,7 +1,8 @@
-//! An editor and a page on one session: who controls it is told to both, passes when it is taken, and decides.
+//! An editor and a page on one session: both show the controller, a takeover changes it, and only the
+//! controller decides.
 //!
-//! Beside the meetings of any two wires, for what only a page shows: who is in control, and what a person is
-//! asked.
+//! In addition to the meetings of any two wires, for content that only a page shows: the controller and the
+//! questions to a person.
 
 use harn_testkit::{MessageFromAgent, StrictClient};
 use harn_tests::hello;
@@ -14,10 +15,10 @@ use crate::scenarios::{
     wires::State,
 };
 
-/// The name the editor is known by.
+/// The client id of the editor.
 const EDITOR: &str = "strict-1";
 
-/// An editor that opened a session, and a page that watches it under the name of `ada`.
+/// An editor that opened a session, and a page that observes it as `ada`.
 struct Desk {
     stage: Stage,
     editor: StrictClient,
@@ -50,7 +51,7 @@ impl Desk {
         self.editor.send_request("session/prompt", prompt).await
     }
 
-    /// Reads what the editor is sent, up to something.
+    /// Reads the editor's messages until `found` returns a value.
     async fn until<T>(&mut self, found: impl Fn(&MessageFromAgent) -> Option<T>) -> T {
         loop {
             let message = self.editor.next().await;
@@ -60,7 +61,7 @@ impl Desk {
         }
     }
 
-    /// Waits for the answer to a request of the editor.
+    /// Waits for the response to a request of the editor.
     async fn answer(&mut self, request: &Value) -> Result<Value, Value> {
         let answers = |message: &MessageFromAgent| match message {
             MessageFromAgent::Response { id, result } if id == request => Some(result.clone()),
@@ -69,13 +70,13 @@ impl Desk {
         self.until(answers).await
     }
 
-    /// Waits until the page shows this.
+    /// Waits until the page's document satisfies the predicate.
     async fn shows(&mut self, what: &str, like_this: impl Fn(&Value) -> bool) -> Value {
         let page = self.page.page(&self.session);
         in_time(what, page.until(like_this)).await.unwrap().clone()
     }
 
-    /// Has the page do something that it may not: the words of the refusal.
+    /// Sends a command of the page that is rejected; returns the error message.
     async fn refused(&mut self, command: Value) -> String {
         self.page.command(&self.session, command).await;
         let page = self.page.page(&self.session);
@@ -89,7 +90,7 @@ impl Desk {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_drives_a_page_watches_and_takes_over() {
+async fn page_takes_control_from_an_editor() {
     let mut desk = Desk::new().await;
     desk.shows("who drives", |it| it["controller"] == EDITOR)
         .await;
@@ -110,14 +111,14 @@ async fn an_editor_drives_a_page_watches_and_takes_over() {
     desk.page.command(&desk.session, takeover).await;
     desk.shows("the takeover", |it| it["controller"] == "ada")
         .await;
-    // What runs goes on, and whoever asked for it is answered.
+    // The running turn continues, and the editor gets the response to its prompt.
     desk.stage.let_go();
     let stopped = desk.answer(&running).await.unwrap();
     assert_eq!(stopped["stopReason"], "end_turn");
     let first = desk.page.heard(&mut desk.session.clone()).await;
     assert_eq!(first, heard("hold", &["Let go."], &[], End::Completed));
 
-    // What is asked now is asked of who took over.
+    // The new controller receives the next request.
     let mut talk = desk.session.clone();
     let asked = ask(&mut desk.page, &mut talk, "write").await;
     assert_eq!(asked.end, End::Parked);
@@ -128,7 +129,7 @@ async fn an_editor_drives_a_page_watches_and_takes_over() {
     let error = desk.answer(&late).await.unwrap_err();
     assert_eq!(error["data"]["reason"], "not_controller", "{error}");
 
-    // Given back, it is whoever's wants it first.
+    // After a handback, the next client that sends a prompt becomes the controller.
     let handback = json!({"type": "handback"});
     desk.page.command(&desk.session, handback).await;
     desk.shows("the handback", |it| it["controller"] != "ada")
@@ -142,7 +143,7 @@ async fn an_editor_drives_a_page_watches_and_takes_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_page_asks_an_editor_sees() {
+async fn editor_sees_the_turn_of_a_page() {
     let mut desk = Desk::new().await;
     let takeover = json!({"type": "takeover"});
     desk.page.command(&desk.session, takeover).await;
@@ -182,7 +183,7 @@ async fn what_a_page_asks_an_editor_sees() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_editor_is_asked_is_shown_and_answered_there() {
+async fn only_the_editor_answers_its_permission_request() {
     let mut desk = Desk::new().await;
     let prompt = desk.prompt("write").await;
     let is_ask = |message: &MessageFromAgent| match message {
@@ -212,7 +213,7 @@ async fn what_an_editor_is_asked_is_shown_and_answered_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_is_asked_is_shown_and_answered_by_who_drives() {
+async fn only_the_controller_answers_a_question() {
     let mut desk = Desk::new().await;
     let prompt = desk.prompt("wonder").await;
     let shown = desk
@@ -233,7 +234,7 @@ async fn what_a_person_is_asked_is_shown_and_answered_by_who_drives() {
     assert_eq!(shown["questions"], json!([]));
     assert_eq!(shown["messages"][1]["content"], "Port 9090.");
 
-    // And the other way around.
+    // The page is the controller now.
     let takeover = json!({"type": "takeover"});
     desk.page.command(&desk.session, takeover).await;
     desk.shows("the takeover", |it| it["controller"] == "ada")

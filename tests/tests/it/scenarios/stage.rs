@@ -1,4 +1,4 @@
-//! The agent that every scenario is played with, the signs it gives, and the hub it plays in.
+//! The agent of every scenario, its signals to the test, and its hub.
 
 use std::{
     future::Future,
@@ -16,11 +16,11 @@ use harn_runtime::{AgentError, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
 use tokio::sync::Semaphore;
 
-/// Only so that a hang fails instead of hanging. The clock stands still while anything can be done, so that
-/// this is over at once when nothing can.
+/// A limit that turns a hang into a failure. The paused clock advances only when no task can run, so a hang
+/// fails at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits, but not for ever.
+/// Awaits `work`, and panics after [`PATIENCE`].
 pub(crate) async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(done) => done,
@@ -28,19 +28,18 @@ pub(crate) async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// A hub with the agent.
 pub(crate) struct Stage {
     test: TestHub,
     signs: Arc<Signs>,
 }
 
-/// What passes between an agent and its test.
+/// The signals between the agent and its test.
 struct Signs {
-    /// The agent came to where it waits.
+    /// The agent has reached the point where it waits.
     reached: Semaphore,
-    /// It may go on.
+    /// The agent may continue.
     go: Semaphore,
-    /// How often it wrote.
+    /// How often the agent wrote.
     written: AtomicUsize,
 }
 
@@ -73,22 +72,22 @@ impl Stage {
         }
     }
 
-    /// Waits until an agent waits.
+    /// Waits until an agent has reached the point where it waits.
     pub(crate) async fn reached(&self) {
         in_time("the agent to wait", take(&self.signs.reached)).await;
     }
 
-    /// Lets an agent that waits go on.
+    /// Lets a waiting agent continue.
     pub(crate) fn let_go(&self) {
         self.signs.go.add_permits(1);
     }
 
-    /// How often something was written.
+    /// How often the agent wrote.
     pub(crate) fn written(&self) -> usize {
         self.signs.written.load(Ordering::SeqCst)
     }
 
-    /// The one session that there is.
+    /// Returns the id of the only session.
     pub(crate) fn only_session(&self) -> SessionId {
         let threads = self.state_dir().join("threads");
         let names = std::fs::read_dir(threads).unwrap();
@@ -99,14 +98,14 @@ impl Stage {
         SessionId::from(only.to_str().unwrap())
     }
 
-    /// Everything that was written of a session.
+    /// Reads the journal of a session.
     pub(crate) fn journal(&self, session: &SessionId) -> Vec<Envelope> {
         let (_, events) = JsonlStore::new(self.state_dir()).read(session).unwrap();
         events
     }
 
-    /// Cuts the log of a session in the middle of the line that follows the last event like this, as a
-    /// process does that dies while it writes.
+    /// Cuts the log in the middle of the line after the last event that satisfies the predicate, like a process
+    /// that dies while it writes.
     pub(crate) fn cut_after(&self, session: &SessionId, last: impl Fn(&AgentEvent) -> bool) {
         let events = self.journal(session);
         let last = events.iter().rposition(|envelope| last(&envelope.event));
@@ -124,11 +123,11 @@ async fn take(from: &Semaphore) {
     from.acquire().await.unwrap().forget();
 }
 
-/// Does what the prompt says; the scenarios say what comes of it.
+/// Plays the part that the prompt names; the scenarios state the expected result.
 async fn play(cx: TurnContext, signs: Arc<Signs>) -> Result<StopReason, AgentError> {
     match cx.prompt_text().as_str() {
         "greet" => {
-            // In pieces: a message is whole however it comes.
+            // In chunks: clients have to join them.
             cx.say("Good ").await?;
             cx.say("morning.").await?;
         }

@@ -1,11 +1,11 @@
-//! What a client can do over any wire. Knows none.
+//! The operations of a client that every wire supports. Depends on no wire.
 
 use harn_model::SessionId;
 use harn_testkit::TestHub;
 
 use crate::scenarios::heard::Heard;
 
-/// An answer to a question about a tool call.
+/// An answer to a permission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Once,
@@ -13,52 +13,51 @@ pub(crate) enum Answer {
     Reject,
 }
 
-/// A client that speaks one wire.
+/// A client of one wire.
 ///
-/// Its methods panic with what came instead when something comes that has no place in the protocol.
+/// Its methods panic with the received message if it is not valid in the protocol.
 pub(crate) trait Wire: Sized {
-    /// A conversation, as its client remembers it: enough to come back to it over another connection.
+    /// The client's handle of a conversation: enough to continue it over another connection.
     type Talk;
 
-    /// A new connection to the hub.
+    /// Connects to the hub.
     async fn connect(test: &TestHub) -> Self;
 
-    /// Begins a conversation.
     async fn begin(&mut self) -> Self::Talk;
 
-    /// Says something, and does not wait for what comes of it.
+    /// Sends a prompt without waiting for its result.
     async fn prompt(&mut self, talk: &mut Self::Talk, words: &str);
 
-    /// Waits until the turn is over, or until it waits for a decision that was not told before: the turn as
-    /// far as it has come, from its beginning.
+    /// Waits until the turn is over, or until it waits for a decision that was not returned before; returns the
+    /// turn from its beginning.
     async fn heard(&mut self, talk: &mut Self::Talk) -> Heard;
 
-    /// Answers the question that was heard last.
+    /// Answers the last permission request.
     async fn answer(&mut self, talk: &mut Self::Talk, answer: Answer);
 
-    /// Has the turn stop, and does not wait until it has.
+    /// Cancels the turn without waiting for its end.
     async fn cancel(&mut self, talk: &mut Self::Talk);
 
-    /// Comes back to a conversation: the turns it had, as it is told of them now.
+    /// Opens a conversation again and returns its turns, as the history shows them.
     async fn past(&mut self, talk: &mut Self::Talk) -> Vec<Heard>;
 
-    /// Goes, whatever is still said.
+    /// Disconnects and drops the remaining messages.
     async fn leave(self);
 }
 
-/// A wire on which one can come to a session that was begun elsewhere.
+/// A wire that can open sessions of other wires.
 pub(crate) trait Enter: Wire {
-    /// The conversation that this session is.
+    /// Returns the conversation of this session.
     fn talk_of(session: &SessionId) -> Self::Talk;
 }
 
-/// Says something and waits for what comes of it.
+/// Sends a prompt and waits for the turn.
 pub(crate) async fn ask<W: Wire>(wire: &mut W, talk: &mut W::Talk, words: &str) -> Heard {
     wire.prompt(talk, words).await;
     wire.heard(talk).await
 }
 
-/// Answers the question that was heard last, and waits for what comes of it.
+/// Answers the last permission request and waits for the turn.
 pub(crate) async fn decide<W: Wire>(wire: &mut W, talk: &mut W::Talk, answer: Answer) -> Heard {
     wire.answer(talk, answer).await;
     wire.heard(talk).await

@@ -1,4 +1,4 @@
-//! `_session/steering`, in the shapes in which editors and the clients of SDKs send it today.
+//! `_session/steering`, in the forms that editors and SDK clients send.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ async fn work(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError
 }
 
 #[tokio::test]
-async fn every_outcome() {
+async fn steering_returns_every_outcome() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let test = TestHub::new(ScriptedAgent::new(move |cx| work(cx, told.clone())));
     let mut client = test.connect();
     let plain = Map::from_iter([("profile".to_owned(), json!("acp"))]);
     let answer = client.request("initialize", hello(&plain)).await;
-    // Beside the capabilities, where editors look for it.
+    // Next to the capabilities, where editors look for it.
     assert_eq!(answer["_meta"]["steering"]["supported"], true);
     let session = open(&mut client, &test).await;
     let text = |text: &str| json!([{"type": "text", "text": text}]);
@@ -42,7 +42,7 @@ async fn every_outcome() {
         json!({"sessionId": session, "prompt": prompt, "_meta": meta})
     };
 
-    // Nothing runs. A host that wants to own the turn sends the prompt itself.
+    // No turn runs. A host that wants to own the turn sends the prompt itself.
     let outcome = client.request(METHOD, required(text("Mind b.txt"))).await;
     assert_eq!(
         outcome,
@@ -54,7 +54,7 @@ async fn every_outcome() {
     assert_eq!(update["content"]["text"], "Mind b.txt. ");
     client.expect_update_of("session_info_update").await;
 
-    // A turn runs: it is the same whatever is wanted otherwise.
+    // A turn runs: the outcome does not depend on `idleBehavior`.
     let turn = prompt(&mut client, &session, "Go").await;
     client.expect_update_of("agent_message_chunk").await;
     for params in [steer(text("Mind c.txt")), required(text("And d.txt"))] {
@@ -66,12 +66,12 @@ async fn every_outcome() {
     assert_eq!(outcome["outcome"], "failed");
     go.notify_one();
     let (updates, result) = client.updates_until(&turn).await;
-    // An editor shows what it steered with by itself.
+    // The stream does not repeat the messages: an editor shows what it sent.
     let texts: Vec<_> = updates.iter().map(|it| &it["content"]["text"]).collect();
     assert_eq!(texts, ["I heard: Mind c.txt ", "I heard: And d.txt "]);
     assert_eq!(result["stopReason"], "end_turn");
 
-    // What is not understood is not guessed.
+    // Invalid params are rejected.
     let odd = [
         json!({"sessionId": session, "prompt": text("x"), "_meta": {"steering": {"idleBehavior": "wait"}}}),
         json!({"sessionId": session, "prompt": []}),
@@ -90,10 +90,10 @@ async fn every_outcome() {
     check_transcript("steering-plain", test.recorder());
 }
 
-/// A turn that was told to stop reads nothing any more. What is steered then is for the next one, and nobody is
-/// told of a refusal: the client fails at what it did not expect.
+/// A cancelled turn reads no more messages, so a steering message begins the next turn. The server sends no
+/// event for the rejection: the client fails on unexpected messages.
 #[tokio::test]
-async fn while_a_cancelled_turn_stops() {
+async fn steering_a_cancelled_turn_starts_a_new_one() {
     let go = Arc::new(Notify::new());
     let told = go.clone();
     let test = TestHub::new(ScriptedAgent::new(move |cx| {
@@ -121,7 +121,7 @@ async fn while_a_cancelled_turn_stops() {
     let mut params = json!({"sessionId": session, "prompt": blocks});
     let outcome = client.request(METHOD, params.clone()).await;
     assert_eq!(outcome, json!({"outcome": "startedNewTurn"}));
-    // Now there is one behind it that will read it.
+    // Now a turn is queued that will read the message.
     params["_meta"] = json!({"steering": {"idleBehavior": "promptRequired"}});
     let outcome = client.request(METHOD, params).await;
     assert_eq!(outcome, json!({"outcome": "injected"}));

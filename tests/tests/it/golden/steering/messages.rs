@@ -1,4 +1,4 @@
-//! Messages for a running turn: accepted, delivered, taken back, said differently.
+//! Messages for a running turn: accepted, delivered, revoked, replaced.
 
 use harn_tests::check_transcript;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Stage, listen, reason};
 
 #[tokio::test]
-async fn delivered_at_a_seam_and_as_the_next_prompt() {
+async fn messages_are_delivered_at_a_seam_or_as_the_next_prompt() {
     let mut stage = Stage::with(listen).await;
     let early = json!({"mode": "steer", "content": "Too early"});
     let error = stage.refused("session/inject", early).await;
@@ -27,7 +27,7 @@ async fn delivered_at_a_seam_and_as_the_next_prompt() {
     );
     stage.client.expect_update_of("agent_message_chunk").await;
 
-    // It has been read.
+    // The agent has received the message.
     let message = json!({"messageId": id});
     let error = stage.refused("session/revoke_inject", message).await;
     assert_eq!(
@@ -38,7 +38,7 @@ async fn delivered_at_a_seam_and_as_the_next_prompt() {
     let error = stage.refused("session/replace_inject", message).await;
     assert_eq!(error["data"]["messageId"], id);
 
-    // The agent is done; the other one is what it works on next, in the same turn.
+    // The agent is done; the queued message is its next prompt in the same turn.
     stage.go.notify_one();
     let (updates, result) = stage.client.updates_until(&turn).await;
     let delivered = updates
@@ -57,7 +57,7 @@ async fn delivered_at_a_seam_and_as_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn taken_back_and_said_differently() {
+async fn pending_messages_are_revoked_and_replaced() {
     let mut stage = Stage::with(listen).await;
     let turn = stage.begin().await;
     let first = stage.inject("steer", "First").await;

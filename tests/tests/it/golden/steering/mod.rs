@@ -1,4 +1,4 @@
-//! Reaching a turn that runs: messages and reminders that wait for it, who may change them, and every race.
+//! Messages and reminders for a running turn, the rights to change them, and every race.
 
 mod editors;
 mod messages;
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::golden::{meet, open};
 
-/// A client with a session of an agent that goes on when it is told to.
+/// A client with a session whose agent waits for `go`.
 struct Stage {
     test: TestHub,
     client: StrictClient,
@@ -45,21 +45,21 @@ impl Stage {
         }
     }
 
-    /// Params that name the session, with these beside.
+    /// Adds the session id to the params.
     fn params(&self, rest: Value) -> Value {
         let mut params = rest;
         params["sessionId"] = self.session.clone();
         params
     }
 
-    /// Sends the prompt that the agent works on; returns the request.
+    /// Sends the prompt that starts the turn; returns the id of the request.
     async fn begin(&mut self) -> Value {
         let id = crate::golden::prompt(&mut self.client, &self.session, "Go").await;
         self.client.expect_update_of("agent_message_chunk").await;
         id
     }
 
-    /// Asks for something that is done: the answer, and then what is told of it.
+    /// Sends a request that succeeds; returns the response and checks the `control_outcome` after it.
     async fn control(&mut self, method: &str, params: Value) -> Value {
         let params = self.params(params);
         let answer = self.client.request(method, params).await;
@@ -69,7 +69,7 @@ impl Stage {
         answer
     }
 
-    /// Asks for something that is refused: the answer, and then what is told of it.
+    /// Sends a request that is rejected; returns the error and checks the `control_outcome` after it.
     async fn refused(&mut self, method: &str, params: Value) -> Value {
         let params = self.params(params);
         let error = self.client.request_error(method, params).await;
@@ -103,8 +103,7 @@ impl Stage {
     }
 }
 
-/// Says something, and after it was told to go on, what it heard at a seam. What it is called with later it
-/// repeats.
+/// Sends a text, waits for `go`, and repeats the messages it receives at a seam. Repeats any later prompt.
 async fn listen(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError> {
     if cx.prompt_text() != "Go" {
         cx.say(format!("You said: {}", cx.prompt_text())).await?;

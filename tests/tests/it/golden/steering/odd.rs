@@ -1,4 +1,4 @@
-//! Params that are missing, blank or of another type, for every method; and sessions that are not open.
+//! Missing, blank and mistyped params of every method, and sessions that are not open.
 
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Stage, listen};
 use crate::golden::open;
 
 #[tokio::test]
-async fn nothing_is_guessed() {
+async fn invalid_params_are_rejected() {
     let mut stage = Stage::with(listen).await;
     let session = stage.session.clone();
     let with = |rest: Value| {
@@ -91,7 +91,7 @@ async fn nothing_is_guessed() {
         assert_eq!(error["code"], -32004, "{method}: {error}");
         assert_eq!(error["data"]["reason"], "unknown_session");
     }
-    // With two sessions open it is not clear which is meant.
+    // With two open sessions the request has to name one.
     open(&mut stage.client, &stage.test).await;
     for method in ["session/remind", "agent/resume"] {
         let error = stage

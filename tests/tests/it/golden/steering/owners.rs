@@ -1,4 +1,4 @@
-//! Whose a message is.
+//! The owner of a message and its rights.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::{Stage, reason};
 
-/// Works until it is stopped.
+/// Works until the cancel.
 async fn work(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError> {
     cx.say("Working.").await?;
     cx.cancelled().await;
@@ -22,7 +22,7 @@ fn by(client: &str, role: &str) -> Value {
 }
 
 #[tokio::test]
-async fn of_others() {
+async fn only_its_owner_or_a_host_owner_changes_a_message() {
     let mut stage = Stage::with(work).await;
     let turn = stage.begin().await;
     let mine = json!({"mode": "queue", "content": "Mine", "_meta": by("ann", "reviewer")});
@@ -31,7 +31,7 @@ async fn of_others() {
     assert_eq!(mine["_meta"]["harn"]["actor"], actor);
     let id = &mine["messageId"];
 
-    // That it is somebody else's comes before anything else that is wrong.
+    // The owner is checked before the content.
     let other = json!({"messageId": id, "content": [], "_meta": by("bob", "reviewer")});
     for method in ["session/revoke_inject", "session/replace_inject"] {
         let error = stage.refused(method, other.clone()).await;
@@ -44,7 +44,7 @@ async fn of_others() {
     }
     let own = json!({"messageId": id, "content": "Mine, again", "_meta": by("ann", "reviewer")});
     stage.control("session/replace_inject", own).await;
-    // A host owner may change what is anybody's.
+    // A host owner may change every message.
     stage
         .control("session/revoke_inject", json!({"messageId": id}))
         .await;
@@ -52,7 +52,7 @@ async fn of_others() {
     let phone = json!({"mode": "queue", "content": "From the phone", "_harn": {"actor": {"clientId": "phone"}}});
     stage.control("session/inject", phone).await;
 
-    // What nobody has read stays, also when the turn is stopped.
+    // A message that the agent has not received stays pending after a cancel.
     let cancel = stage.params(json!({}));
     stage.client.notify("session/cancel", cancel).await;
     let (_, result) = stage.client.updates_until(&turn).await;

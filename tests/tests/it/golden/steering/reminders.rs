@@ -1,4 +1,4 @@
-//! Reminders: however they are sent, what is wrong with them, and what can be taken back.
+//! Reminders: their forms, their errors, and their revocation.
 
 use harn_tests::check_transcript;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ const REMIND: &str = "session/remind";
 const REVOKE: &str = "session/revoke_reminder";
 
 #[tokio::test]
-async fn sent_listed_delivered_and_taken_back() {
+async fn reminders_are_listed_delivered_and_revoked() {
     let mut stage = Stage::with(listen).await;
     let go = stage.begin().await;
     let full = json!({
@@ -31,11 +31,11 @@ async fn sent_listed_delivered_and_taken_back() {
     let error = stage.refused(REMIND, full).await;
     assert_eq!(reason(&error), (&json!(-32602), &json!("id_in_use")));
     stage.inject("steer", "And mind b.txt.").await;
-    // One session is open, so it need not be named.
+    // One session is open, so the request need not name it.
     let plain = json!({"body": "The person looked at the plan."});
     let noted = stage.client.request(REMIND, plain).await;
     stage.client.expect_event_of("control_outcome").await;
-    // Without an answer; the second is no reminder and changes nothing.
+    // As notifications, without a response. The second is invalid and changes nothing.
     let silent = json!({"body": "Be brief.", "mode": "after_current_operation"});
     stage.client.notify(REMIND, silent).await;
     let told = stage.client.expect_event_of("control_outcome").await;
@@ -99,7 +99,7 @@ async fn sent_listed_delivered_and_taken_back() {
     let (_, result) = stage.client.updates_until(&go).await;
     assert_eq!(result["stopReason"], "end_turn");
 
-    // What waits for nothing in particular waits for the next prompt.
+    // Without a running turn, a reminder waits for the next prompt.
     stage
         .control(REMIND, json!({"body": "Later.", "mode": "steer"}))
         .await;
@@ -109,7 +109,7 @@ async fn sent_listed_delivered_and_taken_back() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_them() {
+async fn invalid_reminders_are_rejected_with_a_code() {
     let mut stage = Stage::with(listen).await;
     let cases: [(Value, &str, &str); 9] = [
         (

@@ -1,4 +1,4 @@
-//! What waits while something else is waited for: tools about to run, an answer, more to do.
+//! Messages and reminders that arrive while the agent is about to run tools, waits for an answer, or is idle.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::Stage;
 
-/// Announces tools, and runs them only if nothing came first.
+/// Announces tools and reports whether a seam skipped them.
 async fn dispatch(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError> {
     if cx.prompt_text() != "Go" {
         return Ok(StopReason::EndTurn);
@@ -32,13 +32,13 @@ async fn dispatch(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentE
 }
 
 #[tokio::test]
-async fn tools_that_were_about_to_run_are_skipped() {
+async fn interrupt_skips_tools_about_to_run() {
     let mut stage = Stage::with(dispatch).await;
     let turn = stage.begin().await;
     for _ in 0..2 {
         stage.client.expect_update_of("tool_call").await;
     }
-    // This one does not interrupt.
+    // A steering message does not interrupt.
     stage
         .inject("steer", "When you are done, mind b.txt.")
         .await;
@@ -64,7 +64,7 @@ async fn tools_that_were_about_to_run_are_skipped() {
     check_transcript("steering-interrupt", stage.test.recorder());
 }
 
-/// Wants to write a note; afterwards it looks what came meanwhile.
+/// Asks to write a note, then reads the messages that arrived meanwhile.
 async fn write(cx: TurnContext, go: Arc<Notify>) -> Result<StopReason, AgentError> {
     if cx.prompt_text() != "Go" {
         return Ok(StopReason::EndTurn);
@@ -113,7 +113,7 @@ async fn a_message_waits_for_the_answer_to_a_question() {
 }
 
 #[tokio::test]
-async fn an_interruption_takes_a_question_back() {
+async fn interrupt_withdraws_a_permission_request() {
     let mut stage = Stage::with(write).await;
     let turn = stage.begin().await;
     stage.go.notify_one();
@@ -138,7 +138,7 @@ async fn an_interruption_takes_a_question_back() {
     check_transcript("steering-interrupt-question", stage.test.recorder());
 }
 
-/// Stays, and says why it goes on.
+/// Stays idle, and reports the reason each time it wakes.
 async fn stay(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError> {
     cx.say("I stay. ").await?;
     loop {
@@ -153,7 +153,7 @@ async fn stay(cx: TurnContext, _: Arc<Notify>) -> Result<StopReason, AgentError>
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_waits_is_woken() {
+async fn idle_agent_wakes_on_resume_and_messages() {
     let mut stage = Stage::with(stay).await;
     let turn = stage.begin().await;
     for backoff in [100, 500] {
@@ -184,7 +184,7 @@ async fn an_agent_that_waits_is_woken() {
     check_transcript("steering-idle", stage.test.recorder());
 }
 
-/// It says why it goes on, and waits again.
+/// Expects that the agent wakes for this reason and becomes idle again.
 async fn woken(stage: &mut Stage, why: &str) {
     loop {
         let message = stage.client.next().await;

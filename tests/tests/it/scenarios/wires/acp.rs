@@ -1,4 +1,4 @@
-//! A client that speaks ACP. It has event ids, with which a history tells how turns ended.
+//! An ACP client. It has event ids, so that the history shows how turns ended.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,10 @@ use crate::scenarios::{
 pub(crate) struct Acp {
     client: StrictClient,
     cwd: Value,
-    /// By session.
     ears: HashMap<String, Ear>,
-    /// Prompts of ours without an answer: the id of the request, and its session.
+    /// Our prompts without a response: the id of the request, and its session.
     prompts: Vec<(Value, String)>,
-    /// Questions without an answer: by the id of the request, with what is on offer.
+    /// Permission requests without a response, by the text of their id: the id and the options.
     asks: HashMap<String, (Value, Value)>,
 }
 
@@ -58,7 +57,7 @@ impl Wire for Acp {
         loop {
             let waits = self.prompts.iter().any(|(_, session)| session == talk);
             let ear = self.ear(talk);
-            // Of a turn of ours the answer to its prompt is the end.
+            // Our own turn ends with the response to its prompt.
             if (ear.ended().is_none() || !waits)
                 && let Some(heard) = ear.news()
             {
@@ -92,7 +91,7 @@ impl Wire for Acp {
     async fn past(&mut self, talk: &mut String) -> Vec<Heard> {
         let params = json!({"sessionId": talk, "cwd": self.cwd, "mcpServers": []});
         self.request("session/load", params).await;
-        // A question that is open is put once the past is told.
+        // The server sends an open request after the replay.
         while !self.ear(talk).is_settled() {
             let message = self.client.next().await;
             self.take(message).await;
@@ -116,7 +115,7 @@ impl Acp {
         self.ears.entry(session.to_owned()).or_default()
     }
 
-    /// Sends a request and takes what comes before its result.
+    /// Sends a request and handles the messages before its response.
     async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.client.send_request(method, params).await;
         loop {
@@ -149,7 +148,7 @@ impl Acp {
             }
             MessageFromAgent::Notification { method, params } => match method.as_str() {
                 "$/cancel_request" => {
-                    // Somebody else answered, or nobody will: what is withdrawn has its answer too.
+                    // Another client answered, or the request is void: a withdrawn request gets a response too.
                     if let Some((id, _)) = self.asks.remove(&params["requestId"].to_string()) {
                         let cancelled = json!({"outcome": {"outcome": "cancelled"}});
                         self.client.respond(&id, cancelled).await;
@@ -174,7 +173,7 @@ impl Acp {
         match word("sessionUpdate") {
             "user_message_chunk" => ear.begin(text),
             "agent_message_chunk" => ear.say(word("messageId"), text),
-            // Titles are the names of tools here: the agent gives its calls none.
+            // The agent sets no titles, so the title of a call is the name of its tool.
             "tool_call" | "tool_call_update" => {
                 let ended = match word("status") {
                     "completed" => Ended::Well,

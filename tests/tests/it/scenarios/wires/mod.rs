@@ -1,4 +1,4 @@
-//! A client a wire. Each knows its own wire and nothing of what is played.
+//! One client per wire. Each knows only its own wire and no scenario.
 
 mod acp;
 mod openharness;

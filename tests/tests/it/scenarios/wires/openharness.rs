@@ -1,5 +1,5 @@
-//! A Shell that speaks OpenHarness, over the routes themselves. It keeps what it asked for and the names of
-//! its runs: the protocol has no history but what a run is answered with again.
+//! An OpenHarness Shell that calls the routes directly. It stores its prompts and the ids of its runs: the
+//! protocol has no history except the repeated response of a run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,19 +25,18 @@ pub(crate) struct OpenHarness {
     routes: TowerToHyperService<Router>,
 }
 
-/// A conversation, and its runs.
+/// A conversation and its runs.
 pub(crate) struct Talk {
     name: String,
-    /// What was asked, and the name of the run that came of it, once it is known.
+    /// The prompts, each with the id of its run once it is known.
     runs: Vec<(String, Option<Value>)>,
-    /// What to go on with.
+    /// The continuation of the next request.
     continuation: Value,
-    /// The request that is under way.
     response: Option<JoinHandle<Value>>,
     ear: Ear,
 }
 
-/// Names of conversations and requests are never used twice, whoever asks.
+/// Makes names of conversations and requests unique across all tests of the process.
 static NAMED: AtomicUsize = AtomicUsize::new(0);
 
 impl Wire for OpenHarness {
@@ -90,7 +89,7 @@ impl Wire for OpenHarness {
     }
 
     async fn cancel(&mut self, talk: &mut Talk) {
-        // A run has no name before its request is answered, which is done before it ends.
+        // A run has no id until its request is answered; the server answers before the run ends.
         if talk.response.is_some() {
             Self::response(talk).await;
         }
@@ -113,7 +112,7 @@ impl Wire for OpenHarness {
 }
 
 impl OpenHarness {
-    /// Sends a request that goes on with the run, with this of ours.
+    /// Sends a request that continues the run, with this extension `dev.harn`.
     fn go_on(&self, talk: &mut Talk, ours: Value) {
         let mut context = json!({"continuation": talk.continuation});
         if !ours.is_null() {
@@ -150,7 +149,7 @@ impl OpenHarness {
         talk.response = Some(tokio::spawn(answer));
     }
 
-    /// Waits for the answer to the request that is under way.
+    /// Waits for the response to the pending request.
     async fn response(talk: &mut Talk) {
         let response = talk.response.take().unwrap().await.unwrap();
         let run = &response["extensions"]["dev.harn"];
@@ -160,7 +159,7 @@ impl OpenHarness {
         if let Some((_, name @ None)) = talk.runs.last_mut() {
             *name = Some(run_id.clone());
         }
-        // In the order it happened as far as it is told: what was used, what was said, what is asked.
+        // As far as the response shows the order: calls, messages, requests.
         for call in run["calls"].as_array().unwrap() {
             let ended = match text(&call["status"]) {
                 "completed" => Ended::Well,

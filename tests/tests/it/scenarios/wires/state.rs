@@ -1,8 +1,8 @@
-//! A page: it holds the session's document, a socket a conversation, and reads from it how things stand. Live
-//! and from a history it is the same document.
+//! A page: it stores the session's document, with one socket per conversation. The document is the same live
+//! and from the history.
 //!
-//! The document says that a run is over and whether it failed. Whether somebody stopped it, and why one failed
-//! that was not the last, is history, which a page reads in the timeline; both must tell the same.
+//! The document shows that a run is over and whether it failed. The timeline shows whether it was cancelled,
+//! and why an earlier one failed; both must agree.
 
 use std::collections::HashMap;
 
@@ -25,20 +25,19 @@ use crate::scenarios::{
     wire::{Answer, Enter, Wire},
 };
 
-/// How much of a stream is on its way.
+/// The buffer size of an in-memory stream.
 const ON_THE_WAY: usize = 64 * 1024;
 
 pub(crate) struct State {
     routes: TowerToHyperService<Router>,
-    /// What it calls itself, where it does.
+    /// The client name, if it has one.
     name: Option<String>,
-    /// By session.
     sockets: HashMap<String, Socket>,
 }
 
 struct Socket {
     page: Page<DuplexStream>,
-    /// What was told of the last turn: which it was, and what it waited for, if it was not over.
+    /// The last turn that was returned: its number, and the id of its open request if it was not over.
     told: Option<News>,
 }
 
@@ -123,13 +122,13 @@ impl Enter for State {
 }
 
 impl State {
-    /// The same under a name, as which it can take control.
+    /// Sets the client name, under which the page can take control.
     pub(crate) fn named(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// Comes to a session in which nothing has been said yet.
+    /// Opens a session that has no messages yet.
     pub(crate) async fn enter(&mut self, session: &str) {
         self.open(Some(session)).await;
     }
@@ -142,7 +141,7 @@ impl State {
         self.page(talk).send(json!([command])).await.unwrap();
     }
 
-    /// A socket of its own, to this session or to a new one: the session.
+    /// Opens a socket to this session or to a new one; returns the session id.
     async fn open(&mut self, session: Option<&str>) -> String {
         let (client, server) = tokio::io::duplex(ON_THE_WAY);
         let connection = hyper::server::conn::http1::Builder::new()
@@ -167,12 +166,13 @@ impl State {
         }
     }
 
-    /// All turns, of which the last is over or waits.
+    /// Returns all turns; the last one is over or waits for a decision.
     async fn turns(&mut self, talk: &str) -> Vec<Heard> {
         let ends = self.ends(talk).await;
         let state = self.page(talk).state();
         let mut ear = Ear::default();
-        // There may be more of them: the timeline is read now, and the copy is as old as its last frame.
+        // The timeline may have more ends than the document: it is read now, and the document is as old as its
+        // last frame.
         let mut ends = ends.into_iter();
         let turns = turns(state);
         let last = turns.len() - 1;
@@ -197,7 +197,7 @@ impl State {
                 let expected = if failed { "error" } else { "idle" };
                 assert_eq!(status(state), expected, "{end:?}");
             }
-            // The reason is there while nothing else was begun.
+            // The document has the reason until the next turn begins.
             match state["error"].as_str() {
                 Some(shown) if at == last => ear.end(End::Failed(shown.to_owned())),
                 _ => ear.end(end),
@@ -206,7 +206,7 @@ impl State {
         ear.past()
     }
 
-    /// How the turns ended that have, by the timeline.
+    /// Reads the ends of the turns from the timeline.
     async fn ends(&self, talk: &str) -> Vec<End> {
         let (mut ends, mut after) = (Vec::new(), json!(0));
         while !after.is_null() {
@@ -223,7 +223,7 @@ impl State {
     }
 }
 
-/// The turn that is last, if it is over or waits for a decision.
+/// The number of the last turn, if it is over or waits for a decision.
 fn news(state: &Value) -> Option<News> {
     let turns = turns(state).len();
     let ask = state["approvals"][0]["id"].as_str();
@@ -234,7 +234,7 @@ fn news(state: &Value) -> Option<News> {
     }
 }
 
-/// The messages of each turn. Those that wait have none yet, and here nobody speaks in the middle of one.
+/// Splits the messages by turn. Omits queued prompts; no scenario steers a running turn.
 fn turns(state: &Value) -> Vec<&[Value]> {
     let messages = state["messages"].as_array().unwrap();
     let pending = |it: &Value| it["role"] == "user" && it["status"] == "pending";
@@ -247,7 +247,7 @@ fn turns(state: &Value) -> Vec<&[Value]> {
 fn fold(ear: &mut Ear, message: &Value) {
     assert_eq!(message["role"], "assistant", "{message}");
     let said = text(&message["content"]);
-    // An agent may act without a word.
+    // An agent may call tools without any text.
     if !said.is_empty() {
         ear.say(text(&message["id"]), said);
     }
@@ -262,7 +262,7 @@ fn fold(ear: &mut Ear, message: &Value) {
     }
 }
 
-/// How a turn ended, where a row says so.
+/// Returns the end of a turn if the row shows one.
 fn end(row: &Value) -> Option<End> {
     let title = text(&row["title"]);
     if row["kind"] != "session" {

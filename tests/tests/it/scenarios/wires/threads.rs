@@ -1,4 +1,4 @@
-//! A client of threads and turns. Live and from a history it takes the same events.
+//! A client of the threads protocol. It folds live notifications and the events of a history in the same way.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,6 @@ use crate::scenarios::{
 
 pub(crate) struct Threads {
     client: ThreadsClient,
-    /// By thread.
     ears: HashMap<String, Ear>,
 }
 
@@ -97,7 +96,7 @@ impl Threads {
         self.ears.entry(thread.to_owned()).or_default()
     }
 
-    /// Sends a request and takes what comes before its result.
+    /// Sends a request and handles the messages before its response.
     async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.client.send_request(method, params).await;
         loop {
@@ -154,7 +153,7 @@ fn fold(ear: &mut Ear, event: &Value) {
                 ear.tool(&text(&event["itemId"]), "", ended);
             }
             Some("approval") => ear.answered(),
-            // All of its text came before, in pieces.
+            // The deltas before it have the whole text.
             Some("assistant_message") | None => {}
             Some(other) => panic!("{other}: {event}"),
         },
