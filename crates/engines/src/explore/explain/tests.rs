@@ -130,7 +130,7 @@ fn abbreviations_do_not_end_a_sentence() {
     );
 }
 
-/// Real text has what no table thinks of; nothing here may panic, and an excerpt holds its line.
+/// Real text has cases that no table covers: nothing may panic, and an excerpt contains its line.
 #[test]
 fn every_line_of_this_engine_can_be_explained() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/explore");
