@@ -1,4 +1,4 @@
-//! `/explore-all`: a worker a folder, one answer.
+//! `/explore-all`: one worker per folder, one answer.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt};
 
@@ -22,7 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ("docs/guide.md", "Pears only.\n"),
 ];
 
-/// What became of each worker, by name.
+/// Returns the last event of each worker, by name.
 fn ends(turn: &Turn) -> BTreeMap<&str, WorkerEvent> {
     let ends = turn.workers().into_iter();
     let ends = ends.filter(|update| update.event.is_terminal());
@@ -37,7 +37,7 @@ fn spawned(turn: &Turn) -> Vec<&WorkerUpdate> {
         .collect()
 }
 
-/// The most that were at work at a time.
+/// Returns the maximum number of workers that ran at a time.
 fn most_at_once(turn: &Turn) -> usize {
     let (mut now, mut most) = (0_usize, 0);
     for update in turn.workers() {
@@ -121,7 +121,7 @@ async fn every_folder_has_a_worker_and_the_answer_is_one() {
     assert_eq!(plans.last().unwrap()[..], [PlanEntryStatus::Completed; 4]);
 }
 
-/// The same places in the same order as a search over everything, which knows nothing of folders.
+/// The same excerpts in the same order as a search of the whole workspace.
 #[tokio::test]
 async fn the_order_is_that_of_one_search() {
     let mut rig = Rig::new(FILES).await;
@@ -249,7 +249,7 @@ async fn folders_that_fail_are_named_with_the_reason() {
     assert_eq!(plans.last().unwrap()[..], [PlanEntryStatus::Completed; 4]);
 }
 
-/// A workspace that is gone, or shut, is not an empty one.
+/// A deleted or unreadable workspace is not an empty one.
 #[tokio::test]
 async fn an_unreadable_workspace_says_why() {
     let mut rig = Rig::new(FILES).await;
@@ -262,8 +262,8 @@ async fn an_unreadable_workspace_says_why() {
     assert_eq!(grep.answer(), format!("Not searched: {why}."));
 }
 
-/// A folder that cannot be read fails its worker; the others answer. Who may read everything, as root may,
-/// finds nothing to fail.
+/// A folder that cannot be read fails its worker; the others answer. For a user who may read everything, such as
+/// root, no worker fails.
 #[tokio::test]
 async fn an_unreadable_folder_does_not_spoil_the_rest() {
     let mut rig = Rig::new(FILES).await;

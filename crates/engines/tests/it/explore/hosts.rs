@@ -1,4 +1,4 @@
-//! A client that offers files and terminals is used instead of this machine.
+//! The agent uses the files and terminals that a client offers instead of those of this machine.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::explore::rig::{Rig, assert_failed, shown};
 
-/// An editor with one unsaved text, which remembers what was written through it.
+/// An editor with one unsaved text, which records the texts that were written through it.
 #[derive(Default)]
 struct Editor {
     unsaved: String,
@@ -63,7 +63,7 @@ impl HostPort for Editor {
         }
         sink.terminal("term-1");
         sink.output("not shown twice");
-        // Lets the engine show the terminal before the command ends.
+        // Yield so that the engine shows the terminal before the command ends.
         tokio::task::yield_now().await;
         Ok(CommandExit {
             code: Some(0),
@@ -120,7 +120,7 @@ async fn writing_goes_through_the_client() {
     assert_eq!(*editor.written.lock().unwrap(), [(path, "new".to_owned())]);
     assert!(rig.get("src/store.rs").unwrap().contains("Keeps apples"));
 
-    // The client's words for a missing file are its own.
+    // A client has its own message for a missing file.
     let turn = rig.play_allowing("/write fresh.txt hello").await;
     assert_eq!(turn.titles(), ["Create fresh.txt"]);
     assert_eq!(editor.written.lock().unwrap().len(), 2);
@@ -177,7 +177,7 @@ async fn a_failure_says_whose_it_is() {
     assert_failed(end, "Resource not found");
     assert_eq!(end.executor, by_client);
 
-    // It cannot show what would change, so it does not ask.
+    // The editor cannot show the change, so the agent does not ask.
     let turn = rig.play("/write shut.txt new").await;
     let (_, end) = turn.only_call();
     assert_failed(end, "Resource not found");
@@ -188,7 +188,7 @@ async fn a_failure_says_whose_it_is() {
     assert_failed(end, "no space left");
     assert_eq!(end.executor, by_client);
 
-    // Nobody was asked to do what may not be done.
+    // No executor was called for a path that is not allowed.
     let turn = rig.play("/read ../outside.txt").await;
     assert_eq!(turn.only_call().1.executor, None);
 

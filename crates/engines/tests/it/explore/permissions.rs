@@ -1,4 +1,4 @@
-//! `/write`: shown, asked, and done only when allowed.
+//! `/write`: shows a change, asks, and writes only if it is allowed.
 
 use harn_model::{
     Actor, AgentEvent, ContentBlock, Decision, DeliveryMode, ErrorCategory, StopReason,
@@ -238,7 +238,7 @@ async fn edits_run_unasked_where_the_mode_says_so() {
     assert_eq!(turn.answer(), "`cat notes.md` ended well (exit code 0).");
 }
 
-/// The commands that do not stay pass no seam; what is said meanwhile is the next prompt of the same turn.
+/// Commands that do not stay pass no seam, so a message during the turn becomes its next prompt.
 #[tokio::test]
 async fn what_is_said_while_it_works_is_answered_next() {
     let mut rig = Rig::new(&[("a.txt", "apple\n")]).await;

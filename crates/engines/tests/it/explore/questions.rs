@@ -1,4 +1,4 @@
-//! Questions: planned, searched, read and answered.
+//! Questions: the agent plans, searches, reads and answers.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! `/run`: shown while it runs, told how it ended, and gone when cancelled.
+//! `/run`: shows the output while the command runs, reports how it ended, and kills it on a cancel.
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ async fn a_refused_command_is_not_run() {
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
 }
 
-/// Starts a command and waits until it has shown `count` process ids.
+/// Starts a command and waits until it has printed `count` process ids.
 async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>) {
     let id = rig.begin(vec![ContentBlock::text(command)]).await;
     let asked = rig
@@ -117,7 +117,7 @@ async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>)
     (id, pids.unwrap())
 }
 
-/// Whether a process runs; one that only waits to be collected does not.
+/// Returns whether a process runs; a zombie does not.
 fn runs(pid: u32) -> bool {
     let look = std::process::Command::new("/bin/sh")
         .arg("-c")
@@ -129,7 +129,7 @@ fn runs(pid: u32) -> bool {
     look.unwrap().success() && !state.is_some_and(|rest| rest.starts_with('Z'))
 }
 
-/// Waits until none of them runs; the test's own time limit is the only bound.
+/// Waits until none of the processes runs; only the test's own time limit bounds it.
 async fn gone(pids: &[u32]) {
     while pids.iter().any(|pid| runs(*pid)) {
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! `/tools` and `/tool`: what the session can call, and any of it called by hand.
+//! `/tools` lists the tools that the session can call; `/tool` calls one of them.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ async fn a_tool_of_the_host_is_called_after_asking() {
         turn.answer(),
         format!("`ide.format` ended well.\n\n{result}")
     );
-    // Without arguments it is called with none.
+    // Without arguments, the call has an empty object.
     let turn = rig.play_allowing("/tool ide.beep").await;
     assert_eq!(turn.only_call().0.raw_input, json!({}));
 }
@@ -131,7 +131,7 @@ async fn a_built_in_tool_is_called_by_hand() {
 #[tokio::test]
 async fn mistakes_get_clear_words() {
     let mut rig = Rig::new(&[]).await;
-    // One that no tool has is a call that failed, for clients that go by calls.
+    // A call of an unknown tool is a failed call, for clients that read only calls.
     let turn = rig.play("/tool red_file {}").await;
     let words = "there is no tool \"red_file\"; near are read_file";
     assert!(turn.answer().contains(words), "{}", turn.answer());
@@ -149,7 +149,7 @@ async fn mistakes_get_clear_words() {
     }
 }
 
-/// Somebody may bring a hub of their own, and nothing to equip its sessions with.
+/// An embedder may build a hub without an equipment provider.
 #[tokio::test]
 async fn without_equipment_the_built_in_tools_are_there() {
     let files = [("a.rs", "fn apple() {}\n")];

@@ -40,7 +40,7 @@ fn every_block_of_the_documentation_loads() {
             panic!("{error}\nin this block:\n{yaml}");
         }
     }
-    // The refusal of an unknown step lists them all; each has an example.
+    // The error for an unknown step lists all steps; each has an example.
     let refused = ScriptAgent::parse("", "name: a\nturns: [{steps: [{x: 1}]}]").expect_err("x");
     let refused = refused.to_string();
     let (_, steps) = refused.split_once("the steps are ").expect("the list");

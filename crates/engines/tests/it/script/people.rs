@@ -26,7 +26,7 @@ turns:
       - say: "."
 "#;
 
-/// Plays a turn, answers what it asks, and returns what was said.
+/// Plays a turn, answers its question and returns the text of the agent.
 async fn said(prompt: &str, answers: &[HitlResponse], unavailable: bool) -> String {
     let mut rig = Rig::new(SCENARIO).await;
     rig.prompt(prompt).await;

@@ -1,4 +1,4 @@
-//! Turns, as the events they leave.
+//! Plays turns and compares their events.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ turns:
       - stop: end_turn
 "#;
 
-/// A scenario whose one turn has these steps.
+/// Returns a scenario with one turn of these steps.
 fn scenario(steps: &str) -> String {
     format!("name: t\nturns:\n- steps: {steps}\n")
 }
@@ -77,7 +77,7 @@ async fn the_example_plays() {
     "#]].assert_eq(&rig.turn("where is a.rs?").await);
 }
 
-/// What the journal keeps of every event, emitted: it comes out as it went in, or is the runtime's own.
+/// Emits every event of the journal fixture: each is written unchanged or is reserved for the runtime.
 #[tokio::test]
 async fn every_event_can_be_emitted_or_is_refused() {
     let journal = include_str!("../../../../../fixtures/journal/every-event.jsonl");
@@ -100,11 +100,11 @@ async fn every_event_can_be_emitted_or_is_refused() {
     }
     let emitted = format!("[{}]", steps.join(", "));
     let turn = Rig::new(&scenario(&emitted)).await.turn("go").await;
-    // The runtime numbers messages, says under what calls and workers work, and reads the clock.
+    // The runtime numbers messages, adds the audit of calls and workers, and adds times.
     let as_given = |mut event: Value| {
         if let Some(fields) = event.as_object_mut() {
             fields.retain(|name, _| !["message_id", "audit"].contains(&name.as_str()));
-            // Every session has a command of ours.
+            // Every session has the runtime's own command.
             if let Some(Value::Array(commands)) = fields.get_mut("commands") {
                 commands.retain(|command| command["name"] != "permissions");
             }
@@ -433,7 +433,7 @@ async fn read_only_mode_refuses_without_a_question() {
     assert!(turn.contains("Then I leave it."), "{turn}");
 }
 
-/// What the kinds of calls in a turn were, and which were asked about.
+/// Returns the calls of a turn, each with whether it asked for permission.
 async fn asked(steps: &str) -> Vec<(String, bool)> {
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.session.set_host(Arc::new(ToolHost));
@@ -486,7 +486,7 @@ async fn what_may_change_something_on_the_host_is_asked_about() {
     assert_eq!(seen, expected);
 }
 
-/// A host whose tools echo, all but one.
+/// A host whose tools return their arguments, except one that fails.
 struct ToolHost;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Wrong files, and what their author is told.
+//! Wrong scenario files, and the error that their author receives.
 
 use harn_engines::ScriptAgent;
 
@@ -9,7 +9,7 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// A file whose one turn has this step, at line 4 and column 7.
+/// Returns a file whose one turn has this step, at line 4 and column 7.
 fn with_step(step: &str) -> String {
     format!("name: t\nturns:\n  - steps:\n    - {step}\n")
 }
@@ -272,7 +272,7 @@ fn a_wrong_event_is_refused_at_its_place() {
             "emit: {type: agent_message_chunk, content: a, contents: b}",
             "t.yaml:4:53: emit agent_message_chunk: unknown field \"contents\"",
         ),
-        // Empty values of unknown fields are as unknown; those of known ones are fine, see below.
+        // Empty values do not make an unknown field known; those of known fields are accepted, see below.
         (
             "emit: {type: agent_message_chunk, content: a, contents: null}",
             "t.yaml:4:53: emit agent_message_chunk: unknown field \"contents\"",

@@ -1,4 +1,4 @@
-//! Steps about what comes in the middle of a turn: waits, seams that deliver, reminders.
+//! Steps for messages and reminders during a turn: waits, seams that deliver, reminders.
 
 use harn_engines::ScriptAgent;
 use harn_model::{
@@ -30,7 +30,7 @@ async fn interrupt(rig: &Rig, body: &str) {
     reminded.expect("a reminder that is taken");
 }
 
-/// Waits until the turn stands still at a question.
+/// Waits until the turn waits at a question.
 async fn asked(rig: &mut Rig) -> String {
     rig.until(|event| matches!(event, AgentEvent::HitlRequested { .. }))
         .await;
@@ -86,7 +86,7 @@ async fn a_wait_ends_with_a_message_that_the_next_step_tells() {
     inject(&rig, DeliveryMode::FinishStep, "left").await;
     let first = rig.until(is_idle).await;
     assert_eq!(said(&first), "message: left\n\n");
-    // Waiting is the end of what it did, so a message for the end is delivered too.
+    // A wait is an end of the agent's work, so a message for the end is delivered too.
     inject(&rig, DeliveryMode::AuditOnly, "right").await;
     let rest = rig.until(is_end).await;
     assert_eq!(said(&rest), "message: right\n\nbye");
@@ -129,7 +129,7 @@ async fn a_cancel_ends_a_wait_and_the_turn() {
     assert_eq!(stop_reason(&rest), Some(StopReason::Cancelled));
 }
 
-/// A call that is about to run, at a seam that may interrupt.
+/// A pending call, at a seam that may interrupt.
 const DISPATCH: &str = "[
     {emit: {type: tool_call, tool_call_id: a, tool_name: look, kind: read, status: pending}},
     {question: {prompt: \"?\", on_none: [], on_answer: []}},
