@@ -1,4 +1,4 @@
-//! The strict client is strict: what a test forgets fails it.
+//! The strict client fails a test that forgets a message.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use harn_model::{StopReason, ToolKind};
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
-/// What the panic of a dropped client says; empty if it has nothing to say.
+/// Returns the panic message of a dropped client; empty if it does not panic.
 fn complaint(client: StrictClient) -> String {
     match catch_unwind(AssertUnwindSafe(|| drop(client))) {
         Ok(()) => String::new(),
@@ -37,7 +37,7 @@ async fn a_client_that_read_everything_has_no_complaint() {
 #[tokio::test]
 async fn an_unread_line_is_a_failure() {
     let agent = ScriptedAgent::new(|cx| async move {
-        // Handed over together, they arrive together.
+        // Sent together, the chunks arrive together.
         cx.say("one").await?;
         cx.say("two").await?;
         cx.cancelled().await;
@@ -84,7 +84,7 @@ async fn a_request_nobody_answered_is_a_failure() {
     client
         .notify("session/cancel", json!({"sessionId": session}))
         .await;
-    // Whatever comes until the turn has ended.
+    // Read everything until the turn has ended.
     while !matches!(client.next().await, MessageFromAgent::Response { id: of, .. } if of == id) {}
     let complaint = complaint(client);
     assert!(
@@ -119,7 +119,7 @@ async fn a_killed_client_is_not_asked_for_anything() {
     client.vanish();
 }
 
-/// `cat` is an agent that says everything back.
+/// `cat` is an agent that echoes every line.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_program_can_be_the_agent() {
