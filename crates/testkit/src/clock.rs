@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_passes_when_told_or_when_asked() {
+    fn clock_moves_with_advance_or_with_every_read() {
         let still = FakeClock::new();
         assert_eq!((still.now(), still.now()), (FakeClock::START, still.now()));
         still.clone().advance(Duration::from_secs(2));

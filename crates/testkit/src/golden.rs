@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_shown_with_its_repair() {
+    fn difference_is_shown_with_its_repair() {
         if updating() {
             return;
         }

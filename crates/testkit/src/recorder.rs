@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transcript_has_the_bytes_of_each_message_and_says_what_is_none() {
+    fn transcript_has_the_bytes_of_messages_and_marks_raw_lines() {
         let recorder = Recorder::default();
         recorder.rename("/tmp/x1", "/workspace");
         recorder.line(RecordDirection::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_put_in_its_place() {
+    fn set_and_append_change_the_value_at_the_path() {
         for (doc, path, folded) in [
             (json!({"a": 1}), json!(["a"]), json!({"a": "new"})),
             (json!({}), json!(["a"]), json!({"a": "new"})),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn operation_that_does_not_fit_is_rejected() {
         let doc = || json!({"list": [1], "text": "x", "none": null, "number": 1});
         for path in [
             json!(["list", "2"]),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_is_folded_whole_or_not_at_all() {
+    fn delta_is_applied_whole_or_not_at_all() {
         let mut doc = json!({"list": []});
         let first = json!({"type": "set", "path": ["list", "0"], "value": ""});
         let bad = json!({"type": "append-text", "path": ["list"], "value": "x"});

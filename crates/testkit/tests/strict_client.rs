@@ -27,7 +27,7 @@ async fn prompt(client: &mut StrictClient, session: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_read_everything_has_no_complaint() {
+async fn client_that_read_everything_passes() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     open(&mut client, &test).await;
@@ -35,7 +35,7 @@ async fn a_client_that_read_everything_has_no_complaint() {
 }
 
 #[tokio::test]
-async fn an_unread_line_is_a_failure() {
+async fn unread_line_fails_the_test() {
     let agent = ScriptedAgent::new(|cx| async move {
         // Sent together, the chunks arrive together.
         cx.say("one").await?;
@@ -58,7 +58,7 @@ async fn an_unread_line_is_a_failure() {
 }
 
 #[tokio::test]
-async fn an_answer_nobody_waited_for_is_a_failure() {
+async fn outstanding_response_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.send_request("logout", Value::Null).await;
@@ -70,7 +70,7 @@ async fn an_answer_nobody_waited_for_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_request_nobody_answered_is_a_failure() {
+async fn unanswered_request_fails_the_test() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.tool("write_file").kind(ToolKind::Edit).ask().await?;
         Ok(StopReason::EndTurn)
@@ -96,7 +96,7 @@ async fn a_request_nobody_answered_is_a_failure() {
 
 #[tokio::test]
 #[should_panic(expected = "the last line is not a session/update notification")]
-async fn another_line_than_expected_is_a_failure() {
+async fn unexpected_line_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.send_request("logout", Value::Null).await;
@@ -105,14 +105,14 @@ async fn another_line_than_expected_is_a_failure() {
 
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "nothing came")]
-async fn silence_is_a_failure() {
+async fn silence_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.expect_update().await;
 }
 
 #[tokio::test]
-async fn a_killed_client_is_not_asked_for_anything() {
+async fn killed_client_is_not_checked() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.send_request("logout", Value::Null).await;

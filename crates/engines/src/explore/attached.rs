@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_addresses_become_paths() {
+    fn file_uris_become_paths() {
         let path = |uri: &str| file_path(uri);
         let at = |path: &str, line| Some((path.to_owned(), line));
         assert_eq!(path("file:///a/b.rs"), at("/a/b.rs", None));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_become_what_can_be_read() {
+    fn resource_without_text_is_unreadable() {
         let resource = |text: Option<&str>| Resource {
             uri: "file:///w/a.txt".to_owned(),
             mime_type: None,

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_split_off_paths() {
+    fn line_number_is_split_from_the_path() {
         assert_eq!(split_line("a.rs:12"), ("a.rs", Some(12)));
         assert_eq!(split_line("a.rs"), ("a.rs", None));
         assert_eq!(split_line("a.rs:0"), ("a.rs:0", None));

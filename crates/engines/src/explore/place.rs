@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_says_where_what_and_shows_it() {
+    fn item_shows_position_explanation_and_excerpt() {
         let text = "/// Writes a batch.\npub fn append() {\n    one();\n}\n";
         let place = TextExcerpt::new("src/log.rs", text, 3);
         assert_eq!(
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_moved_is_found_again() {
+    fn hit_is_found_after_its_line_moved() {
         let query = SearchQuery::question("where is the batch appended?");
         let line = |hit: &SearchHit, text: &str| TextExcerpt::of_hit(hit, text, &query).line;
         assert_eq!(

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_told_from_questions() {
+    fn prompt_is_parsed_as_command_or_question() {
         check("  where is it? ", &ExploreRequest::Question("where is it?"));
         check("/find session task ", &ExploreRequest::Find("session task"));
         check("/explore-all a b ", &ExploreRequest::ExploreAll("a b"));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn text_to_write_is_taken_as_it_is() {
+    fn write_keeps_its_text_unchanged() {
         let write = |path, text| ExploreRequest::Write { path, text };
         check("/write a.txt hello  ", &write("a.txt", "hello  "));
         check(

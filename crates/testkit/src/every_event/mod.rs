@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_happens() {
+    fn story_has_every_kind_of_event() {
         let events = every_event();
         let found: BTreeSet<_> = events.iter().map(|e| e.event.name()).collect();
         let missing: Vec<_> = AgentEvent::NAMES
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_the_same_way_every_time() {
+    fn story_is_the_same_every_time() {
         let again = thread::spawn(|| lead::lead(story())).join();
         assert_eq!(again.ok(), Some(every_event()));
     }
 
     /// Deserialisation drops a misspelled member.
     #[test]
-    fn every_line_says_what_is_read_of_it() {
+    fn every_line_is_parsed_without_loss() {
         let texts = [
             include_str!("everything.jsonl"),
             include_str!("only-look.jsonl"),
@@ -209,7 +209,7 @@ mod tests {
 
     /// Every step is in the journal, in order: the runtime omitted, renamed or completed none.
     #[test]
-    fn nothing_in_it_had_to_be_mended() {
+    fn runtime_changes_no_step_of_the_story() {
         let events = every_event();
         let mut written = events.iter().map(|envelope| &envelope.event);
         for step in story().into_iter().flat_map(steps_of) {

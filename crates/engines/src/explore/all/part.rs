@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_and_directories_are_parts_and_files_together_are_one() {
+    fn each_folder_and_directory_is_a_part_and_top_level_files_share_one() {
         let of = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
             let directories = ["/w", "/w/b", "/lib"].map(PathBuf::from);

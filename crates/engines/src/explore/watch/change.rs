@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_changed() {
+    fn line_and_reminder_describe_the_changes() {
         let events = [
             event("create", &["new.rs"]),
             event("modify", &["a.rs"]),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_told_and_nothing_has_to_be_kept_in_mind() {
+    fn error_is_reported_without_a_reminder() {
         let trouble = FsWatchEvent {
             error: Some("the folder is gone".to_owned()),
             ..event("other", &["src"])
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_be_read_is_left() {
+    fn readable_drops_changes_of_denied_paths() {
         let allowed = |path: &Path| !path.starts_with("/w/secret");
         let events = vec![
             event("modify", &["a"]),

@@ -86,7 +86,7 @@ async fn rig(editor: Editor) -> (Rig, Arc<Editor>) {
 }
 
 #[tokio::test]
-async fn unsaved_text_counts() {
+async fn answer_uses_unsaved_text_of_the_client() {
     let unsaved = "// new\n// lines\n\n/// Keeps every apple.\nfn store_apple() {}\n";
     let (mut rig, _) = rig(Editor {
         unsaved: unsaved.to_owned(),
@@ -104,7 +104,7 @@ async fn unsaved_text_counts() {
 }
 
 #[tokio::test]
-async fn writing_goes_through_the_client() {
+async fn write_uses_the_client() {
     let (mut rig, editor) = rig(Editor {
         unsaved: "unsaved".to_owned(),
         ..Editor::default()
@@ -127,7 +127,7 @@ async fn writing_goes_through_the_client() {
 }
 
 #[tokio::test]
-async fn running_goes_to_the_clients_terminal() {
+async fn run_uses_the_terminal_of_the_client() {
     let (mut rig, _) = rig(Editor::default()).await;
     let turn = rig.play_allowing("/run make all").await;
     let terminal = vec![ToolContent::Terminal {
@@ -145,7 +145,7 @@ async fn running_goes_to_the_clients_terminal() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_run_is_told_of() {
+async fn broken_client_terminal_fails_the_call() {
     let (mut rig, _) = rig(Editor {
         broken_terminal: true,
         ..Editor::default()
@@ -163,7 +163,7 @@ async fn a_client_that_cannot_run_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_failure_says_whose_it_is() {
+async fn failure_names_its_executor() {
     let (mut rig, _) = rig(Editor {
         full_disk: true,
         ..Editor::default()

@@ -77,7 +77,7 @@ fn reminders(turn: &Turn) -> Vec<&SystemReminder> {
 }
 
 #[tokio::test]
-async fn a_change_is_told_kept_in_mind_and_said() {
+async fn change_is_reported_and_becomes_a_reminder() {
     let mut rig = Rig::new(&[
         ("src/a.rs", "one\n"),
         ("src/b.rs", "two\n"),
@@ -132,7 +132,7 @@ async fn a_change_is_told_kept_in_mind_and_said() {
 }
 
 #[tokio::test]
-async fn a_cancel_ends_it() {
+async fn cancel_ends_the_watch() {
     let mut rig = Rig::new(&[]).await;
     let turn = rig.begin(vec![ContentBlock::text("/watch *")]).await;
     rig.until(is_idle).await;
@@ -142,7 +142,7 @@ async fn a_cancel_ends_it() {
 }
 
 #[tokio::test]
-async fn what_is_said_meanwhile_is_answered() {
+async fn message_during_a_watch_is_answered() {
     let mut rig = Rig::new(&[("README.md", "# Pears\n"), ("a.txt", "one\n")]).await;
     watch(&mut rig, "*.txt").await;
     say(&rig, "/read README.md").await;
@@ -161,7 +161,7 @@ async fn what_is_said_meanwhile_is_answered() {
 }
 
 #[tokio::test]
-async fn another_watch_takes_its_place_unless_it_cannot() {
+async fn new_watch_replaces_the_old_one_unless_it_fails() {
     let mut rig = Rig::new(&[("a.txt", "one\n"), ("b.md", "two\n")]).await;
     watch(&mut rig, "*.txt").await;
     say(&rig, "/watch ../*").await;
@@ -191,7 +191,7 @@ async fn another_watch_takes_its_place_unless_it_cannot() {
 }
 
 #[tokio::test]
-async fn files_may_come_later() {
+async fn watch_reports_files_created_later() {
     let mut rig = Rig::new(&[]).await;
     let opening = watch(&mut rig, "new/**/*.rs").await;
     let answer = opening.answer();
@@ -232,7 +232,7 @@ async fn a_bad_glob_ends_the_turn_with_its_reason() {
 }
 
 #[tokio::test]
-async fn a_reminder_of_others_is_said() {
+async fn reminder_of_a_client_is_reported() {
     let mut rig = Rig::new(&[]).await;
     watch(&mut rig, "*").await;
     let (mode, reminder) = (
@@ -274,7 +274,7 @@ fn book(rules: &str) -> Arc<Book> {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_not_counted() {
+async fn watch_does_not_count_unreadable_files() {
     let rules = "[[rules]]\ndeny = { path = [\".env\", \"secret/*\"] }";
     let files = [(".env", "one\n"), ("secret/key", "two\n"), ("a", "three\n")];
     // Existing and missing files look the same.
@@ -306,7 +306,7 @@ async fn what_may_not_be_read_is_not_counted() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_not_told() {
+async fn watch_does_not_report_unreadable_files() {
     let book = book("[[rules]]\ndeny = { path = \"secret/*\" }");
     let files = [
         ("secret/key", "one\n"),

@@ -15,7 +15,7 @@ fn with_step(step: &str) -> String {
 }
 
 #[test]
-fn a_wrong_file_is_refused_at_its_place() {
+fn wrong_file_is_rejected_with_its_position() {
     let table = [
         ("", "t.yaml:1:1: the file is empty"),
         ("# nothing\n", "t.yaml:1:1: the file is empty"),
@@ -86,7 +86,7 @@ fn a_wrong_file_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_wrong_step_is_refused_at_its_place() {
+fn wrong_step_is_rejected_with_its_position() {
     let table = [
         (
             "sya: hello",
@@ -246,7 +246,7 @@ fn a_wrong_step_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_wrong_event_is_refused_at_its_place() {
+fn wrong_event_is_rejected_with_its_position() {
     let table = [
         (
             "emit: hello",
@@ -346,7 +346,7 @@ fn known_fields_may_be_empty() {
 }
 
 #[test]
-fn wrong_commands_and_options_are_refused() {
+fn wrong_commands_and_options_are_rejected() {
     let table = [
         (
             "commands: [{name: /go, description: d}]",
@@ -376,7 +376,7 @@ fn wrong_commands_and_options_are_refused() {
 }
 
 #[test]
-fn limits_are_told() {
+fn exceeded_limit_is_reported() {
     let mut step = "{say: a}".to_owned();
     for _ in 0..32 {
         step = format!("{{repeat: {{times: 1, steps: [{step}]}}}}");
@@ -403,7 +403,7 @@ fn limits_are_told() {
 }
 
 #[test]
-fn no_beginning_of_a_file_makes_it_panic() {
+fn truncated_file_does_not_panic() {
     let peer = include_str!("../../../../../fixtures/scenarios/peer.yaml");
     let workers = "name: w\nturns:\n- steps:\n  - worker: {name: a, task: b, steps: [{say: ü}]}\n  \
                    - await_workers: [a]\n  - trigger: {worker: a, task: c, steps: []}\n  \

@@ -121,7 +121,7 @@ async fn a_worker_that_fails_does_not_fail_the_turn() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_awaits_ends_with_the_turn() {
+async fn unawaited_worker_ends_with_the_turn() {
     let kept = Kept::new();
     let steps = "
     - worker: {name: slow, task: Take long, steps: [{await_cancel: {}}]}
@@ -179,7 +179,7 @@ turns:
 "#;
 
 #[tokio::test]
-async fn one_that_waits_is_triggered_in_later_turns_and_stopped() {
+async fn waiting_worker_is_triggered_in_later_turns_and_stopped() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
     let mut all = String::new();
@@ -217,7 +217,7 @@ async fn one_that_waits_is_triggered_in_later_turns_and_stopped() {
 
 /// A new process has the steps from the file, and the newest worker of the name from the session.
 #[tokio::test]
-async fn one_that_waited_for_a_restart_plays_the_steps_of_the_file() {
+async fn waiting_worker_plays_the_steps_of_the_file_after_a_restart() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
     turn(&mut rig, "start").await;
@@ -253,7 +253,7 @@ async fn one_that_waited_for_a_restart_plays_the_steps_of_the_file() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_with_a_worker_fails_the_turn() {
+async fn trigger_of_an_unknown_worker_fails_the_turn() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
     expect![[r#"
@@ -265,7 +265,7 @@ async fn what_cannot_be_done_with_a_worker_fails_the_turn() {
 /// A worker's worker asks; the controller of the root session receives the question, and the answer reaches the
 /// worker that asked.
 #[tokio::test]
-async fn a_question_of_a_worker_is_put_to_the_root() {
+async fn question_of_a_worker_reaches_the_root_controller() {
     let kept = Kept::new();
     let steps = "
     - worker:
