@@ -72,7 +72,7 @@ impl EquipmentProvider for FakeEquip {
 
 #[async_trait]
 impl Equipment for FakeEquipment {
-    /// Every server is connecting until [`FakeEquip::stand`] sets its status.
+    /// Every server is connecting until a test sets its status.
     fn add_servers(&self, servers: Vec<McpServerSpec>) {
         let mut state = lock(&self.state);
         for spec in servers {

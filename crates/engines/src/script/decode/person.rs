@@ -10,7 +10,7 @@ use super::{
     MapFields, count, filled, number, text,
 };
 
-/// Decodes a step that asks. `MapFields::of` rejects fields of other kinds, so below they are always missing.
+/// Decodes a step that asks. Fields of other kinds are rejected first, so below they are always missing.
 pub(super) fn asked(
     node: &YamlNode,
     kind: HitlKind,
