@@ -19,12 +19,12 @@ pub(super) struct StoryRequest {
 pub(super) enum StoryCommand {
     /// Injects a message with this name.
     Say(&'static str, DeliveryMode, &'static str),
-    /// Withdraws a message.
+    /// Withdraws an injected message.
     Unsay(&'static str),
     /// Replaces the text of a message.
     Reword(&'static str, &'static str),
     Remind(DeliveryMode, Box<SystemReminder>),
-    /// Revokes a reminder.
+    /// Revokes a reminder by its id.
     Forget(&'static str),
     /// Cancels a turn that does not exist.
     StopNothing,

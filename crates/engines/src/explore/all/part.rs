@@ -26,7 +26,7 @@ pub(super) enum ExplorePart {
     Folder(String),
     /// A directory that the client added to the session.
     Directory(PathBuf),
-    /// The top-level files.
+    /// All top-level files of the workspace.
     Top,
 }
 
