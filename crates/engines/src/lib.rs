@@ -1,5 +1,5 @@
-//! The agents that ship with us. They need no model and no network, know no wire, and use files and
-//! commands only through the turn's host; searching is the tools room's.
+//! The agents that ship with `harn-serve`. They need no model and no network, know no wire, and use files and
+//! commands only through the turn's host; `harn-tools` does the searching.
 
 mod explore;
 mod script;

@@ -1,4 +1,4 @@
-//! An agent made of a closure.
+//! An agent whose turns are a closure.
 
 use std::future::Future;
 
@@ -10,15 +10,15 @@ use harn_runtime::{Agent, AgentError, AgentProfile, TurnContext};
 type TurnClosure =
     dyn Fn(TurnContext) -> BoxFuture<'static, Result<StopReason, AgentError>> + Send + Sync;
 
-/// Calls a closure for every turn.
+/// An agent that calls a closure for every turn.
 pub struct ScriptedAgent {
     profile: AgentProfile,
     turn: Box<TurnClosure>,
 }
 
 impl ScriptedAgent {
-    /// An agent that does this in every turn. Its version never changes, so that fixtures outlive a
-    /// release.
+    /// Returns an agent that calls `turn` in every turn. Its version never changes, so that fixtures stay valid
+    /// after a release.
     pub fn new<F, Fut>(turn: F) -> Self
     where
         F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
@@ -35,27 +35,27 @@ impl ScriptedAgent {
         }
     }
 
-    /// An agent that ends every turn at once.
+    /// Returns an agent that ends every turn at once.
     #[must_use]
     pub fn silent() -> Self {
         Self::new(|_| async { Ok(StopReason::EndTurn) })
     }
 
-    /// With slash commands.
+    /// Sets the slash commands.
     #[must_use]
     pub fn commands(mut self, commands: Vec<SlashCommand>) -> Self {
         self.profile.commands = commands;
         self
     }
 
-    /// With options of its own.
+    /// Sets the agent's own options.
     #[must_use]
     pub fn options(mut self, options: Vec<ConfigOption>) -> Self {
         self.profile.options = options;
         self
     }
 
-    /// That takes more than text and links in a prompt.
+    /// Sets the content that the agent accepts in a prompt besides text and links.
     #[must_use]
     pub fn takes(mut self, prompt: PromptSupport) -> Self {
         self.profile.prompt = prompt;

@@ -1,7 +1,7 @@
-//! A client that reads every line, in order, and accepts none it was not told to expect.
+//! A client that reads every line in order and fails on any line that the test does not expect.
 //!
-//! It pulls: a line is read, and recorded, when the test asks for it, so a transcript is the order the
-//! test gave and a test that reads nothing is a client that reads nothing.
+//! It pulls: it reads and records a line when the test asks for it. So the test determines the order of a
+//! transcript, and a test that reads nothing is a client that reads nothing.
 
 use std::{process::ExitStatus, time::Duration};
 
@@ -13,63 +13,63 @@ use tokio::{process::Command, time::timeout};
 
 use crate::{RecordDirection, Recorder, link::TestLink, must};
 
-/// A line from the agent.
+/// A message from the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageFromAgent {
-    /// An answer to a request of ours, or to a line that was none (`id` is null).
+    /// A response to a request of the client, or to an invalid line (`id` is null).
     Response {
-        /// Which request.
+        /// The id of the request.
         id: Value,
         /// The result, or the error object.
         result: Result<Value, Value>,
     },
-    /// A request we have to answer.
+    /// A request that the client has to answer.
     Request {
-        /// Its id.
+        /// The id of the request.
         id: Value,
-        /// What is asked.
+        /// The method of the request.
         method: String,
-        /// With what.
+        /// The params of the request.
         params: Value,
     },
-    /// A notification.
+    /// A notification of the agent.
     Notification {
-        /// What it is.
+        /// The method of the notification.
         method: String,
-        /// With what.
+        /// The params of the notification.
         params: Value,
     },
 }
 
-/// Speaks raw JSON-RPC lines. Dropped with a message unread, a request of the agent unanswered or an
-/// answer outstanding, it fails the test.
+/// A client that sends and receives raw JSON-RPC lines. If it is dropped with an unread message, an unanswered
+/// request of the agent or an outstanding response, it fails the test.
 ///
 /// # Panics
 ///
-/// Every method does, showing the transcript so far, when something other than what it expects comes,
-/// or nothing within the client's patience.
+/// Every method panics and shows the transcript so far, if an unexpected message arrives, or none within the
+/// client's patience.
 pub struct StrictClient {
-    /// Gone once the client has left.
+    /// `None` after the client has closed.
     link: Option<TestLink>,
     recorder: Recorder,
     patience: Duration,
     last_id: u64,
-    /// Requests of ours without an answer.
+    /// The ids of the client's requests without a response.
     waiting: Vec<Value>,
-    /// Requests of the agent without an answer.
+    /// The ids of the agent's requests without a response.
     owed: Vec<Value>,
-    /// What else is wrong with a message on this wire.
+    /// Further checks of a message, for this wire.
     check: fn(&MessageFromAgent) -> Result<(), &'static str>,
 }
 
 impl StrictClient {
-    /// A client of an agent in this process.
+    /// Connects to an agent in this process.
     #[must_use]
     pub fn in_memory(hub: Hub, config: AcpConfig, recorder: Recorder) -> Self {
         Self::over(TestLink::in_memory(hub, config), recorder, |_| Ok(()))
     }
 
-    /// The same, its bytes going through the line reader on a thread.
+    /// Like [`StrictClient::in_memory`], but the bytes go through the line reader on a thread.
     #[must_use]
     pub fn framed(hub: Hub, config: AcpConfig, line_limit: usize, recorder: Recorder) -> Self {
         Self::over(TestLink::framed(hub, config, line_limit), recorder, |_| {
@@ -77,7 +77,7 @@ impl StrictClient {
         })
     }
 
-    /// A client of a program, over its standard input and output.
+    /// Starts a program and connects to its standard input and output.
     #[must_use]
     pub fn spawn(command: Command) -> Self {
         let link = must(TestLink::spawn(command), "the agent did not start");
@@ -100,20 +100,20 @@ impl StrictClient {
         }
     }
 
-    /// How long it waits for a line before it gives up; ten seconds unless told.
+    /// Sets how long the client waits for a line before it fails; the default is ten seconds.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// What it said and heard.
+    /// Returns the recorder of everything that the client sent and received.
     #[must_use]
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }
 
-    /// Sends bytes as they are, plus the end of the line.
+    /// Sends bytes unchanged, plus the end of the line.
     pub async fn send_raw(&mut self, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
         self.recorder.line(RecordDirection::ToAgent, line);
@@ -121,7 +121,7 @@ impl StrictClient {
         self.deliver(async |link| link.send(&bytes).await).await;
     }
 
-    /// Sends what came in the place of a line, unrecorded.
+    /// Sends a line that may be too long or invalid, without recording it.
     pub async fn send_line(&mut self, line: IncomingLine) {
         self.deliver(async |link| link.send_line(line).await).await;
     }
@@ -137,7 +137,7 @@ impl StrictClient {
         }
     }
 
-    /// Sends a message as it is. If it is a request, its answer is expected.
+    /// Sends a message unchanged. If it is a request, the client expects a response.
     pub async fn send(&mut self, message: &Value) {
         if message["method"].is_string() && !message["id"].is_null() {
             self.await_answer(message["id"].clone());
@@ -145,12 +145,12 @@ impl StrictClient {
         self.send_raw(message.to_string()).await;
     }
 
-    /// Expects an answer to this id, whatever was sent under it.
+    /// Expects a response to this id, whatever was sent with it.
     pub fn await_answer(&mut self, id: Value) {
         self.waiting.push(id);
     }
 
-    /// Sends a request and returns its id. Params of null are left out.
+    /// Sends a request and returns its id. Omits params that are null.
     pub async fn send_request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = Value::from(self.last_id);
@@ -168,7 +168,7 @@ impl StrictClient {
         self.send(&message).await;
     }
 
-    /// Answers a request of the agent.
+    /// Answers a request of the agent with a result.
     pub async fn respond(&mut self, id: &Value, result: Value) {
         self.settle(id);
         let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
@@ -183,12 +183,12 @@ impl StrictClient {
         self.send(&message).await;
     }
 
-    /// Never answers a request of the agent, as some hosts do.
+    /// Leaves a request of the agent unanswered, as some hosts do.
     pub fn leave_unanswered(&mut self, id: &Value) {
         self.settle(id);
     }
 
-    /// The next line, whatever it is.
+    /// Returns the next message, whatever it is.
     pub async fn next(&mut self) -> MessageFromAgent {
         match self.read().await {
             Some(line) => self.claim(&line),
@@ -196,19 +196,19 @@ impl StrictClient {
         }
     }
 
-    /// Sends a request; the next line is its result.
+    /// Sends a request and expects its result as the next line.
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send_request(method, params).await;
         self.expect_response(&id).await
     }
 
-    /// Sends a request; the next line is its error.
+    /// Sends a request and expects its error as the next line.
     pub async fn request_error(&mut self, method: &str, params: Value) -> Value {
         let id = self.send_request(method, params).await;
         self.expect_error(&id).await
     }
 
-    /// The next line is the result of this request.
+    /// Expects the result of this request as the next line.
     pub async fn expect_response(&mut self, id: &Value) -> Value {
         match self.next_answer(id).await {
             Some(Ok(result)) => result,
@@ -216,7 +216,7 @@ impl StrictClient {
         }
     }
 
-    /// The next line is an error answering this request; an id of null is for a line that was none.
+    /// Expects an error for this request as the next line; the id is null for an invalid line.
     pub async fn expect_error(&mut self, id: &Value) -> Value {
         match self.next_answer(id).await {
             Some(Err(error)) => error,
@@ -231,7 +231,7 @@ impl StrictClient {
         }
     }
 
-    /// The next line is this notification; returns its params.
+    /// Expects this notification as the next line and returns its params.
     pub async fn expect_notification(&mut self, expected: &str) -> Value {
         match self.next().await {
             MessageFromAgent::Notification { method, params } if method == expected => params,
@@ -239,13 +239,13 @@ impl StrictClient {
         }
     }
 
-    /// The next line is a `session/update`; returns the update.
+    /// Expects a `session/update` as the next line and returns the update.
     pub async fn expect_update(&mut self) -> Value {
         let mut params = self.expect_notification("session/update").await;
         params["update"].take()
     }
 
-    /// The next line is a `session/update` with this discriminator; returns the update.
+    /// Expects a `session/update` with this discriminator as the next line and returns the update.
     pub async fn expect_update_of(&mut self, kind: &str) -> Value {
         let update = self.expect_update().await;
         if update["sessionUpdate"] != kind {
@@ -254,7 +254,7 @@ impl StrictClient {
         update
     }
 
-    /// The next line is an agent event of this kind; returns its params.
+    /// Expects an agent event of this kind as the next line and returns its params.
     pub async fn expect_event_of(&mut self, kind: &str) -> Value {
         let params = self.expect_notification("_harn/agentEvent").await;
         if params["kind"] != kind {
@@ -263,7 +263,7 @@ impl StrictClient {
         params
     }
 
-    /// The next line is this request of the agent; returns its id and params.
+    /// Expects this request of the agent as the next line and returns its id and params.
     pub async fn expect_request(&mut self, expected: &str) -> (Value, Value) {
         match self.next().await {
             MessageFromAgent::Request { id, method, params } if method == expected => (id, params),
@@ -271,8 +271,8 @@ impl StrictClient {
         }
     }
 
-    /// Everything up to the answer to this request must be updates or agent events; returns the updates
-    /// and the result.
+    /// Reads up to the response to this request, expects only updates and agent events before it, and returns the
+    /// updates and the result.
     pub async fn updates_until(&mut self, id: &Value) -> (Vec<Value>, Value) {
         let mut updates = Vec::new();
         loop {
@@ -294,8 +294,8 @@ impl StrictClient {
         }
     }
 
-    /// Leaves: no more input, then everything the agent still says must have been expected, and its
-    /// side must end. A process returns its status.
+    /// Closes the input, expects no further line and waits until the agent's side ends. Returns the status of a
+    /// process.
     pub async fn close(mut self) -> Option<ExitStatus> {
         self.end_input();
         if self.read().await.is_some() {
@@ -305,15 +305,15 @@ impl StrictClient {
         self.ended().await
     }
 
-    /// Leaves in the middle: no more input, the rest of the output goes unread, what is open stays open.
-    /// The agent's side must end all the same.
+    /// Closes in the middle: ends the input, discards the remaining output and leaves requests open. The agent's
+    /// side must still end.
     pub async fn hang_up(mut self) -> Option<ExitStatus> {
         self.end_input();
         while self.read().await.is_some() {}
         self.ended().await
     }
 
-    /// Leaves like a client that was killed: nothing is checked.
+    /// Disconnects like a client that was killed: checks nothing.
     pub fn vanish(mut self) {
         self.link = None;
     }
@@ -350,7 +350,7 @@ impl StrictClient {
         }
     }
 
-    /// Reads a line as a message and keeps account of who owes whom an answer.
+    /// Parses a line as a message and updates the lists of open requests.
     pub(crate) fn claim(&mut self, line: &[u8]) -> MessageFromAgent {
         let checked = parse(line).and_then(|message| (self.check)(&message).map(|()| message));
         let message = checked.unwrap_or_else(|problem| self.fail(problem));
@@ -421,8 +421,8 @@ impl Drop for StrictClient {
     }
 }
 
-/// Whether this is the one line that the opening of every session brings, whatever its agent: the commands,
-/// where the agent has none of its own. It is recorded, and no test has to expect it.
+/// Returns whether this is the line that every opened session sends if its agent has no commands: the list with
+/// the runtime's own command. It is recorded, and no test has to expect it.
 fn is_given(line: &[u8]) -> bool {
     let Ok(line) = serde_json::from_slice::<Value>(line) else {
         return false;

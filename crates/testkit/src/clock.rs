@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it.
+//! A clock that moves only when a test moves it.
 
 use std::{
     sync::{
@@ -11,7 +11,7 @@ use std::{
 use harn_model::Timestamp;
 use harn_runtime::Clock;
 
-/// Starts at [`FakeClock::START`]. Clones show the same time.
+/// A clock that starts at [`FakeClock::START`]. Clones share the same time.
 #[derive(Clone, Debug)]
 pub struct FakeClock {
     passed: Arc<AtomicU64>,
@@ -22,7 +22,7 @@ impl FakeClock {
     /// 2026-01-01T00:00:00Z, in milliseconds.
     pub const START: Timestamp = 1_767_225_600_000;
 
-    /// A clock that moves only when told.
+    /// Returns a clock that moves only with [`FakeClock::advance`].
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -31,7 +31,7 @@ impl FakeClock {
         }
     }
 
-    /// A clock that moves by a millisecond whenever the time is asked for.
+    /// Returns a clock that moves by a millisecond with every call of `now`.
     #[must_use]
     pub fn ticking() -> Self {
         Self {
@@ -40,7 +40,7 @@ impl FakeClock {
         }
     }
 
-    /// Lets time pass.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         self.passed.fetch_add(millis, Ordering::SeqCst);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_passes_when_told_or_when_asked() {
+    fn clock_moves_with_advance_or_with_every_read() {
         let still = FakeClock::new();
         assert_eq!((still.now(), still.now()), (FakeClock::START, still.now()));
         still.clone().advance(Duration::from_secs(2));

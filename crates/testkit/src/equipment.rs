@@ -1,4 +1,4 @@
-//! Equipment that has nothing of its own: it remembers what it was handed, and tells what it is told to.
+//! Fake equipment: it records the MCP servers that it receives and sends the changes that a test orders.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use harn_runtime::{Equipment, EquipmentChange, EquipmentLink, EquipmentProvider,
 
 use crate::lock;
 
-/// Equips sessions with fakes. Cheap to clone; clones know of the same sessions.
+/// Equips sessions with fakes. Cheap to clone; clones share the same sessions.
 #[derive(Clone, Default)]
 pub struct FakeEquip(Arc<Mutex<BTreeMap<SessionId, Arc<FakeEquipment>>>>);
 
@@ -28,25 +28,25 @@ struct FakeEquipmentState {
 }
 
 impl FakeEquip {
-    /// The MCP servers that a session was handed, in that order.
+    /// Returns the MCP servers that a session received, in that order.
     #[must_use]
     pub fn specs(&self, session: &SessionId) -> Vec<McpServerSpec> {
         lock(&self.of(session).state).specs.clone()
     }
 
-    /// How often a session heard that its host has other skills.
+    /// Returns how often a session was notified that its host's skills changed.
     #[must_use]
     pub fn skills_updated(&self, session: &SessionId) -> usize {
         lock(&self.of(session).state).skills_updated
     }
 
-    /// Has the servers of a session stand like this, and tells of it.
+    /// Sets the status of a session's servers and sends it.
     pub async fn stand(&self, session: &SessionId, servers: Vec<McpServerStatus>) {
         lock(&self.of(session).state).servers.clone_from(&servers);
         self.tell(session, EquipmentChange::Servers(servers)).await;
     }
 
-    /// Tells a session of a change.
+    /// Sends a change to a session.
     pub async fn tell(&self, session: &SessionId, change: EquipmentChange) {
         self.of(session).link.tell(change).await;
     }
@@ -72,7 +72,7 @@ impl EquipmentProvider for FakeEquip {
 
 #[async_trait]
 impl Equipment for FakeEquipment {
-    /// Every server is on its way until [`FakeEquip::stand`] says otherwise.
+    /// Every server is connecting until a test sets its status.
     fn add_servers(&self, servers: Vec<McpServerSpec>) {
         let mut state = lock(&self.state);
         for spec in servers {

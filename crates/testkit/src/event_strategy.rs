@@ -1,5 +1,5 @@
-//! Random events for property tests: the examples of [`every_event`] with other ids, texts, numbers and words in
-//! them. A new kind of event needs nothing here.
+//! Random events for property tests: the examples of [`every_event`] with other ids, texts, numbers and words. A
+//! new kind of event needs no code here.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::every_event;
 
-/// Makes random events.
+/// Generates random events.
 #[derive(Clone)]
 pub struct EventStrategy {
     ids: &'static [&'static str],
@@ -22,7 +22,7 @@ pub struct EventStrategy {
     kept: &'static [&'static str],
 }
 
-/// What becomes of one member of an example.
+/// A change of one member of an example.
 #[derive(Clone, Debug)]
 enum MemberChange {
     Text(String),
@@ -34,7 +34,8 @@ enum MemberChange {
 }
 
 impl EventStrategy {
-    /// Few ids, so that they collide, come early, late, twice or without their other half; and texts.
+    /// Returns a strategy with these ids and texts. A few ids are best: they collide, come early, late, twice or
+    /// without their counterpart.
     pub fn new(
         ids: &'static [&'static str],
         text: impl Strategy<Value = String> + 'static,
@@ -48,39 +49,39 @@ impl EventStrategy {
         }
     }
 
-    /// Puts these values where an event takes them; small numbers where nothing is said.
+    /// Sets the values for members that accept any value; the default is small numbers.
     #[must_use]
     pub fn with_values(mut self, value: impl Strategy<Value = Value> + 'static) -> Self {
         self.value = value.boxed();
         self
     }
 
-    /// Leaves no member out that an example has.
+    /// Keeps all members that an example has.
     #[must_use]
     pub fn with_all_members(mut self) -> Self {
         self.drops_members = false;
         self
     }
 
-    /// Leaves the members with these names as the examples have them.
+    /// Keeps the members with these names unchanged.
     #[must_use]
     pub fn with_kept(mut self, kept: &'static [&'static str]) -> Self {
         self.kept = kept;
         self
     }
 
-    /// One of the ids.
+    /// Returns a strategy for the ids.
     pub fn id(&self) -> impl Strategy<Value = &'static str> + Clone + use<> {
         select(self.ids)
     }
 
-    /// Events of every kind.
+    /// Returns a strategy for events of every kind.
     pub fn any_event(&self) -> BoxedStrategy<AgentEvent> {
         let kinds: Vec<_> = AgentEvent::NAMES.iter().map(|kind| (1, *kind)).collect();
         self.events(&kinds)
     }
 
-    /// Events of these kinds, by the names that the journal has for them, each as often as its number says.
+    /// Returns a strategy for events of these kinds, by their names in the journal, each with its weight.
     pub fn events(&self, kinds: &[(u32, &'static str)]) -> BoxedStrategy<AgentEvent> {
         let words = Arc::new(words());
         let kinds = kinds.iter().map(|(weight, kind)| {
@@ -118,7 +119,7 @@ impl EventStrategy {
     }
 }
 
-/// The words that examples have, by key.
+/// Returns the words of all examples, by key.
 fn words() -> BTreeMap<String, Vec<Value>> {
     let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for envelope in every_event() {
@@ -136,7 +137,7 @@ fn words() -> BTreeMap<String, Vec<Value>> {
         .collect()
 }
 
-/// The example with these changes, as far as they leave an event of its kind.
+/// Applies the changes to an example; skips those that do not leave an event of its kind.
 fn changed(
     example: &AgentEvent,
     ids: &[&str],
@@ -163,7 +164,7 @@ fn changed(
         let Some(leaf) = leaves.get(at.index(leaves.len().max(1))) else {
             continue;
         };
-        // An id is one of the few, or left out.
+        // An id stays one of the given ids, or is dropped.
         if kept.contains(&key(leaf)) || is_id(&leaf) && !matches!(change, MemberChange::Drop) {
             continue;
         }
@@ -187,7 +188,7 @@ fn changed(
     event
 }
 
-/// Pointers to all members and items that hold no others.
+/// Returns pointers to all members and items without children.
 fn leaves(value: &Value) -> Vec<String> {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(key, it)| (key.clone(), it)).collect(),
@@ -208,12 +209,12 @@ fn leaves(value: &Value) -> Vec<String> {
     below.collect()
 }
 
-/// The last key of a pointer, as it is written there.
+/// Returns the last key of a pointer, still escaped.
 fn key(pointer: &str) -> &str {
     pointer.rsplit('/').next().unwrap_or_default()
 }
 
-/// Puts another value where this pointer leads, or none.
+/// Replaces the value at this pointer, or removes it if `new` is `None`.
 fn replace(value: &mut Value, pointer: &str, new: Option<Value>) {
     let Some((parents, last)) = pointer.rsplit_once('/') else {
         return;

@@ -1,4 +1,4 @@
-//! Files that say what the code must produce, byte for byte, and rewrite themselves when told.
+//! Files with the exact output that the code must produce; a test run can rewrite them.
 
 use std::{fs, path::Path};
 
@@ -6,12 +6,12 @@ use similar::TextDiff;
 
 use crate::must;
 
-/// Compares `actual` with the file at `path`; on a difference shows it and how to accept it. With
-/// `UPDATE_EXPECT=1` in the environment the file is written instead.
+/// Compares `actual` with the file at `path`. If they differ, shows the difference and how to accept it. With
+/// `UPDATE_EXPECT=1` in the environment it writes the file instead.
 ///
 /// # Panics
 ///
-/// When they differ.
+/// If they differ.
 #[track_caller]
 pub fn check(path: &Path, actual: &str, repair: &str) {
     if updating() {
@@ -31,7 +31,7 @@ pub fn check(path: &Path, actual: &str, repair: &str) {
     }
 }
 
-/// Whether expectations are being rewritten.
+/// Returns whether this run rewrites the files.
 #[allow(
     clippy::disallowed_methods,
     reason = "the switch every snapshot test of the project knows"
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_shown_with_its_repair() {
+    fn difference_is_shown_with_its_repair() {
         if updating() {
             return;
         }

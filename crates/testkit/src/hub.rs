@@ -1,4 +1,4 @@
-//! A hub in a folder of its own, which can be left and entered again.
+//! A hub in a temporary folder, which a test can restart.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,14 +13,14 @@ use tempfile::TempDir;
 
 use crate::{CountedIds, FakeClock, MemoryRules, Recorder, StrictClient, must};
 
-/// A hub over a journal in a temporary folder, with a fake clock and counted ids. The folder goes with
-/// the last hub that uses it.
+/// A hub over a journal in a temporary folder, with a fake clock and counted ids. The last hub that uses the
+/// folder deletes it.
 pub struct TestHub {
     hub: Hub,
     parts: TestHubParts,
 }
 
-/// What hubs on one folder share.
+/// The parts that hubs on one folder share.
 #[derive(Clone)]
 struct TestHubParts {
     folder: Arc<TempDir>,
@@ -32,20 +32,20 @@ struct TestHubParts {
     recorder: Recorder,
 }
 
-/// See [`TestHub::builder`].
+/// Builds a [`TestHub`]; see [`TestHub::builder`].
 pub struct TestHubBuilder(TestHubParts);
 
 impl TestHub {
-    /// A hub around an agent, with nothing out of the ordinary.
+    /// Returns a hub around an agent, with the defaults.
     pub fn new(agent: impl Agent) -> Self {
         Self::builder(agent).build()
     }
 
-    /// The same, to be adjusted first.
+    /// Returns a builder of a hub around an agent.
     pub fn builder(agent: impl Agent) -> TestHubBuilder {
         let folder = must(tempfile::tempdir(), "no temporary folder");
         let recorder = Recorder::default();
-        // The folder's name differs from run to run.
+        // The name of the folder differs from run to run.
         for (name, stands_for) in [("workspace", "/workspace"), ("state", "/state")] {
             let path = folder.path().join(name);
             must(std::fs::create_dir(&path), path.display());
@@ -62,59 +62,59 @@ impl TestHub {
         })
     }
 
-    /// The hub.
+    /// Returns the hub.
     #[must_use]
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
 
-    /// Its clock.
+    /// Returns its clock.
     #[must_use]
     pub fn clock(&self) -> &FakeClock {
         &self.parts.clock
     }
 
-    /// What all its clients said and heard.
+    /// Returns the recorder of everything that its clients sent and received.
     #[must_use]
     pub fn recorder(&self) -> &Recorder {
         &self.parts.recorder
     }
 
-    /// An empty directory for sessions to work in; `/workspace` in a transcript.
+    /// Returns an empty directory for sessions to work in; `/workspace` in a transcript.
     #[must_use]
     pub fn workspace(&self) -> PathBuf {
         self.parts.folder.path().join("workspace")
     }
 
-    /// Where sessions are kept; `/state` in a transcript.
+    /// Returns the directory of the stored sessions; `/state` in a transcript.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {
         self.parts.folder.path().join("state")
     }
 
-    /// The log of a session on disk.
+    /// Returns the path of a session's journal.
     #[must_use]
     pub fn log_of(&self, session: &SessionId) -> PathBuf {
         let threads = self.state_dir().join("threads");
         threads.join(session.as_str()).join("events.jsonl")
     }
 
-    /// A client in memory.
+    /// Connects a client in memory.
     #[must_use]
     pub fn connect(&self) -> StrictClient {
         let (hub, acp) = (self.hub.clone(), self.parts.acp.clone());
         StrictClient::in_memory(hub, acp, self.parts.recorder.clone())
     }
 
-    /// A client whose bytes go through the line reader, with this limit on a line. The reader blocks a
-    /// thread: not for tests with a paused clock.
+    /// Connects a client whose bytes go through the line reader, with this limit on a line. The reader blocks a
+    /// thread, so it is not for tests with a paused clock.
     #[must_use]
     pub fn connect_framed(&self, line_limit: usize) -> StrictClient {
         let (hub, acp) = (self.hub.clone(), self.parts.acp.clone());
         StrictClient::framed(hub, acp, line_limit, self.parts.recorder.clone())
     }
 
-    /// A second runtime on the same folder, as another process would be.
+    /// Starts a second runtime on the same folder, like another process.
     #[must_use]
     pub fn beside(&self) -> Self {
         TestHubBuilder(self.parts.clone()).build()
@@ -128,41 +128,41 @@ impl TestHub {
 }
 
 impl TestHubBuilder {
-    /// Serves clients like this.
+    /// Sets the configuration of ACP connections.
     #[must_use]
     pub fn acp(mut self, config: AcpConfig) -> Self {
         self.0.acp = config;
         self
     }
 
-    /// With this clock.
+    /// Sets the clock.
     #[must_use]
     pub fn clock(mut self, clock: FakeClock) -> Self {
         self.0.clock = clock;
         self
     }
 
-    /// Under these rules, in TOML; those of a later [`config`](Self::config) count instead.
+    /// Sets the rules, in TOML; a later [`config`](Self::config) replaces them.
     #[must_use]
     pub fn rules(self, rules: &str) -> Self {
         let rules = MemoryRules::new(rules);
         self.config(move |config| config.rules = rules.clone())
     }
 
-    /// With other limits or another host; also for the hubs that come after this one.
+    /// Adjusts the configuration, such as limits or the host; also for later hubs on the same folder.
     #[must_use]
     pub fn config(mut self, adjust: impl Fn(&mut HubConfig) + Send + Sync + 'static) -> Self {
         self.0.adjust = Arc::new(adjust);
         self
     }
 
-    /// The folder everything will be in.
+    /// Returns the folder of the hub.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.0.folder.path()
     }
 
-    /// Puts it together.
+    /// Builds the hub.
     #[must_use]
     pub fn build(self) -> TestHub {
         let parts = self.0;

@@ -1,4 +1,4 @@
-//! Ids that count, so that a run mints the same ones every time.
+//! Counted ids, so that every run mints the same ones.
 
 use std::sync::{
     Arc,
@@ -7,8 +7,8 @@ use std::sync::{
 
 use harn_runtime::{IdKind, IdSource};
 
-/// Mints `session-1`, `session-2`, `turn-1`, … Clones go on counting where the others are, so that a
-/// second runtime on the same state mints no id twice.
+/// Mints `session-1`, `session-2`, `turn-1`, … Clones share the counters, so that a second runtime on the same
+/// state mints no id twice.
 #[derive(Clone, Debug, Default)]
 pub struct CountedIds {
     counters: Arc<[AtomicU64; 9]>,

@@ -1,7 +1,7 @@
-//! Fakes for the world around the runtime, and a client that lets nothing pass. For tests only.
+//! Fakes for the environment of the runtime, and strict clients. For tests only.
 //!
-//! With [`FakeClock`] and [`CountedIds`] a run says the same words every time, so transcripts can be
-//! compared byte for byte; [`StrictClient`] fails a test that leaves a message unread.
+//! With [`FakeClock`] and [`CountedIds`] every run sends the same messages, so transcripts can be compared byte
+//! for byte; [`StrictClient`] fails a test that leaves a message unread.
 
 mod agent;
 mod client;
@@ -46,7 +46,7 @@ pub use state::{ReceivedFrame, StateClient, StateHttpResponse, StateServer};
 pub use thread_screen::ThreadScreen;
 pub use threads::ThreadsClient;
 
-/// What a test cannot go on without.
+/// Returns the value of a result that the test needs, or panics with `what`.
 #[track_caller]
 fn must<T>(result: Result<T, impl Display>, what: impl Display) -> T {
     match result {
@@ -55,7 +55,7 @@ fn must<T>(result: Result<T, impl Display>, what: impl Display) -> T {
     }
 }
 
-/// A panic elsewhere is no reason to have another here.
+/// Locks a mutex; a panic in another thread does not cause another one here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The ways lines reach an agent and come back: channels in memory, or the pipes of a child process.
+//! The connection between a client and an agent: channels in memory, or the pipes of a child process.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// One connection to an agent.
+/// A connection to an agent.
 pub(crate) enum TestLink {
     Memory(MemoryLink),
     Process(Box<ProcessLink>),
@@ -54,17 +54,17 @@ pub(crate) struct ProcessLink {
     from: BufReader<ChildStdout>,
 }
 
-/// How many lines may wait for the agent.
+/// The number of lines that may wait for the agent.
 const QUEUE: usize = 64;
 
 impl TestLink {
-    /// Lines go straight to the connection.
+    /// Sends lines directly to the connection.
     pub(crate) fn in_memory(hub: Hub, config: AcpConfig) -> Self {
         let (to, incoming) = mpsc::channel(QUEUE);
         Self::serve(hub, config, LinkSender::Acp(to), incoming)
     }
 
-    /// Bytes go through the line reader.
+    /// Sends bytes through the line reader.
     pub(crate) fn framed(hub: Hub, config: AcpConfig, line_limit: usize) -> Self {
         let (to, bytes) = mpsc::channel(QUEUE);
         let (lines, incoming) = mpsc::channel(QUEUE);
@@ -83,7 +83,7 @@ impl TestLink {
         Self::memory(to, LinkReceiver::Acp(from), serving)
     }
 
-    /// Lines go straight to a connection of threads and turns.
+    /// Sends lines directly to a connection of threads and turns.
     pub(crate) fn threads(hub: Hub, config: ThreadsConfig) -> Self {
         let (to, incoming) = mpsc::channel(QUEUE);
         let (outgoing, from) = harn_threads::outgoing();
@@ -108,7 +108,7 @@ impl TestLink {
         })
     }
 
-    /// Starts a program that speaks on its standard input and output.
+    /// Starts a program and connects to its standard input and output.
     pub(crate) fn spawn(mut command: Command) -> io::Result<Self> {
         let mut child = command
             .stdin(std::process::Stdio::piped())
@@ -124,7 +124,7 @@ impl TestLink {
         })))
     }
 
-    /// Sends bytes, a line if they end in a newline.
+    /// Sends bytes; a line if they end in a newline.
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<(), String> {
         match self {
             Self::Memory(MemoryLink {
@@ -148,7 +148,7 @@ impl TestLink {
         }
     }
 
-    /// Sends what came in the place of a line, to an agent in this process.
+    /// Sends a line that may be too long or invalid, to an agent in this process.
     pub(crate) async fn send_line(&mut self, line: IncomingLine) -> Result<(), String> {
         let Self::Memory(memory) = self else {
             return Err(gone());
@@ -160,7 +160,7 @@ impl TestLink {
         }
     }
 
-    /// The next line, without its end; none when the agent has closed its side.
+    /// Returns the next line without its end, or `None` if the agent closed its side.
     pub(crate) async fn recv(&mut self) -> Result<Option<Vec<u8>>, String> {
         match self {
             Self::Memory(memory) => {
@@ -190,7 +190,7 @@ impl TestLink {
         }
     }
 
-    /// What has come and nobody has read, without waiting.
+    /// Returns the lines that have arrived and are unread, without waiting.
     pub(crate) fn unread(&mut self) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         while let Some(Ok(Some(line))) = self.recv().now_or_never() {
@@ -199,7 +199,7 @@ impl TestLink {
         lines
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the input of the agent.
     pub(crate) fn close(&mut self) {
         match self {
             Self::Memory(memory) => memory.to = LinkSender::Closed,
@@ -207,7 +207,7 @@ impl TestLink {
         }
     }
 
-    /// Waits for the agent's side to end. A process has a status.
+    /// Waits until the agent's side ends. Returns the status of a process.
     pub(crate) async fn ended(self) -> Result<Option<ExitStatus>, String> {
         match self {
             Self::Memory(memory) => match memory.serving.await {
@@ -233,7 +233,7 @@ fn split(chunk: &Bytes) -> Result<VecDeque<Vec<u8>>, String> {
     Ok(lines.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect())
 }
 
-/// Bytes from a channel, for the line reader's thread.
+/// A reader of bytes from a channel, for the line reader's thread.
 struct ChannelReader {
     chunks: mpsc::Receiver<Vec<u8>>,
     rest: VecDeque<u8>,

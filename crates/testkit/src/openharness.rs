@@ -1,5 +1,5 @@
-//! A Shell that lets nothing pass: every answer it gets is an envelope with its own ids, whatever the status.
-//! It speaks to the routes in memory, and whatever it says and hears is in the transcript.
+//! A strict Shell: every answer must be an envelope with the ids of its request, whatever the status. It calls the
+//! routes in memory, and the transcript has everything that it sends and receives.
 
 use axum::{
     body::Body,
@@ -14,7 +14,7 @@ use crate::{RecordDirection, Recorder, TestHub, must, served::ServedRoutes};
 ///
 /// # Panics
 ///
-/// Every method that sends does, when the answer is no envelope, or none to its request.
+/// Every method that sends, if the answer is no envelope, or one for another request.
 #[derive(Clone)]
 pub struct OpenHarnessShell {
     routes: ServedRoutes,
@@ -22,27 +22,27 @@ pub struct OpenHarnessShell {
     recorder: Recorder,
 }
 
-/// What a Shell got.
+/// The answer that a Shell received.
 #[derive(Debug)]
 pub struct ShellResponse {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub http: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
     /// The envelope.
     pub envelope: Value,
-    /// The same, as it came.
+    /// The envelope as received.
     pub bytes: Vec<u8>,
 }
 
 impl OpenHarnessShell {
-    /// A Shell of the owner, served by this hub.
+    /// Returns a Shell of the owner, served by this hub.
     #[must_use]
     pub fn new(hub: &TestHub) -> Self {
         Self::with(hub, |_| ())
     }
 
-    /// The same within other bounds.
+    /// Like [`OpenHarnessShell::new`], with an adjusted configuration.
     pub fn with(hub: &TestHub, adjust: impl FnOnce(&mut OpenHarnessConfig)) -> Self {
         let mut config = OpenHarnessConfig::new(hub.hub().clone(), hub.workspace());
         adjust(&mut config);
@@ -53,7 +53,7 @@ impl OpenHarnessShell {
         }
     }
 
-    /// A Shell of somebody else at the same routes, or of nobody.
+    /// Returns a Shell of another principal at the same routes, or of none.
     #[must_use]
     pub fn of(&self, principal: Option<&str>) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl OpenHarnessShell {
         }
     }
 
-    /// The same, in the transcript of another hub.
+    /// Returns the same Shell, recorded in the transcript of another hub.
     #[must_use]
     pub fn recorded_with(&self, other: &TestHub) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl OpenHarnessShell {
         }
     }
 
-    /// The same at another path.
+    /// Returns the same Shell at another path.
     #[must_use]
     pub fn at(&self, path: &'static str) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl OpenHarnessShell {
         }
     }
 
-    /// Posts a request and gets its answer.
+    /// Posts a request and returns its answer.
     pub async fn post(&self, message: &Value) -> ShellResponse {
         let answer = self.post_bytes(message.to_string()).await;
         for id in ["request_id", "correlation_id"] {
@@ -110,7 +110,7 @@ impl OpenHarnessShell {
         self.exchange(request).await
     }
 
-    /// Sends a request whose body may come as it likes.
+    /// Sends a request with any kind of body.
     pub async fn exchange(&self, request: Request<Body>) -> ShellResponse {
         let (parts, bytes) = self.routes.answer(request).await;
         if parts.status != StatusCode::OK {
@@ -132,13 +132,13 @@ impl OpenHarnessShell {
 }
 
 impl ShellResponse {
-    /// Whether it tells of a run, and not why there is nothing to tell.
+    /// Returns whether the answer reports a run and no error.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.response()["status"] == "success"
     }
 
-    /// What went wrong.
+    /// Returns the error code.
     #[must_use]
     pub fn code(&self) -> &str {
         self.response()["error"]["code"]
@@ -146,20 +146,20 @@ impl ShellResponse {
             .unwrap_or_default()
     }
 
-    /// `response`.
+    /// Returns the member `response`.
     #[must_use]
     pub fn response(&self) -> &Value {
         &self.envelope["response"]
     }
 
-    /// Where the run stands.
+    /// Returns the state of the run.
     #[must_use]
     pub fn state(&self) -> &str {
         let state = &self.response()["extensions"]["dev.harn"]["state"];
         state.as_str().unwrap_or_default()
     }
 
-    /// Everything that is to be rendered as a message.
+    /// Returns the text of all messages to render.
     #[must_use]
     pub fn text(&self) -> String {
         let shown = self.directives("render_message");
@@ -167,7 +167,7 @@ impl ShellResponse {
         texts.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The directives of a type.
+    /// Returns the directives of a type.
     #[must_use]
     pub fn directives(&self, action: &str) -> Vec<&Value> {
         let all = self.all_directives();
@@ -179,7 +179,7 @@ impl ShellResponse {
         all.into_iter().flatten()
     }
 
-    /// What the run waits for, by id.
+    /// Returns the ids of the questions that the run waits for.
     #[must_use]
     pub fn questions(&self) -> Vec<String> {
         let ids = self.all_directives().filter_map(|directive| {
@@ -190,7 +190,7 @@ impl ShellResponse {
         ids.map(str::to_owned).collect()
     }
 
-    /// `response.continuation`; panics when there is none.
+    /// Returns `response.continuation`; panics if there is none.
     #[must_use]
     pub fn continuation(&self) -> Value {
         let continuation = &self.response()["continuation"];
@@ -233,13 +233,13 @@ impl ShellResponse {
     }
 }
 
-/// A request that says this in a conversation.
+/// Returns a request that sends this text in a conversation.
 #[must_use]
 pub fn says(request_id: &str, intent: &str) -> Value {
     request(request_id, "user_intent", json!(intent))
 }
 
-/// A request that goes on with a run.
+/// Returns a request that continues a run.
 #[must_use]
 pub fn goes_on(request_id: &str, continuation: &Value) -> Value {
     request(request_id, "continuation", continuation.clone())
@@ -253,7 +253,7 @@ fn request(request_id: &str, member: &str, value: Value) -> Value {
     })
 }
 
-/// The same with something of our own: `approval`, `answer` or `cancel`.
+/// Returns a request that continues a run with an extension of ours: `approval`, `answer` or `cancel`.
 #[must_use]
 pub fn decides(request_id: &str, continuation: &Value, ours: &Value) -> Value {
     let mut message = goes_on(request_id, continuation);

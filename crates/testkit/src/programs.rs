@@ -11,7 +11,7 @@ use std::{
 /// If this variable is set, a missing program is an error. CI sets it, so that CI skips nothing.
 const REQUIRE_ALL: &str = "HARN_TESTS_REQUIRE_ALL";
 
-/// Whether the calling test has to be skipped because `program` is not in `PATH`.
+/// Returns whether the calling test has to be skipped because `program` is not in `PATH`.
 ///
 /// # Panics
 ///
@@ -33,8 +33,8 @@ pub fn skip_without(program: &str) -> bool {
         variable(REQUIRE_ALL).is_empty(),
         "{test} needs `{program}`, which is missing, and {REQUIRE_ALL} forbids skipping it"
     );
-    // The harness swallows what a passing test prints with `eprintln!`. One write keeps the line whole among those of
-    // other tests. If stderr is closed, the line is lost, which fails no test.
+    // The harness captures what a passing test prints with `eprintln!`. One write keeps the line whole among those
+    // of other tests. If stderr is closed, the line is lost, which fails no test.
     let line = format!("skip: {test} needs `{program}`\n");
     let _ = io::stderr().write_all(line.as_bytes());
     true

@@ -1,4 +1,4 @@
-//! What went over a wire, in the order the client saw it, one line of JSON a message.
+//! Records the messages of a wire in the order the client saw them, one line of JSON per message.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::lock;
 
-/// Who a line went to.
+/// The receiver of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordDirection {
     /// From the client to the agent.
@@ -24,7 +24,7 @@ impl RecordDirection {
     }
 }
 
-/// Keeps every line. Clones write to the same record.
+/// Records every line. Clones write to the same record.
 #[derive(Clone, Default)]
 pub struct Recorder {
     record: Arc<Mutex<WireRecord>>,
@@ -42,25 +42,25 @@ enum RecordEntry {
     Note(String),
 }
 
-/// Longer lines that are no messages are recorded by their length.
+/// The limit above which a line that is no message is recorded by its length.
 const RAW_SHOWN: usize = 256;
 
 impl Recorder {
-    /// Keeps a line, without its end.
+    /// Records a line, without its end.
     pub fn line(&self, direction: RecordDirection, line: &[u8]) {
         let entry = RecordEntry::Line(direction, line.to_vec());
         lock(&self.record).entries.push(entry);
     }
 
-    /// Keeps a remark about what happened outside the wire.
+    /// Records a note about an event outside the wire.
     pub fn note(&self, text: &str) {
         lock(&self.record)
             .entries
             .push(RecordEntry::Note(text.to_owned()));
     }
 
-    /// Writes `stands_for` for `name` in the transcript, wherever it stands. For folders, whose names
-    /// differ from run to run.
+    /// Replaces `name` by `stands_for` everywhere in the transcript. For folders, whose names differ from run to
+    /// run.
     pub fn rename(&self, name: impl Into<String>, stands_for: &str) {
         let pair = (name.into(), stands_for.to_owned());
         lock(&self.record).names.push(pair);
@@ -76,7 +76,7 @@ impl Recorder {
         }
     }
 
-    /// The lines that went one way, as they were.
+    /// Returns the lines in one direction, unchanged.
     #[must_use]
     pub fn lines(&self, direction: RecordDirection) -> Vec<String> {
         let record = lock(&self.record);
@@ -89,8 +89,8 @@ impl Recorder {
         entries.collect()
     }
 
-    /// The transcript: `{"to":"agent","message":…}`, `{"to":"client","message":…}` with each message as
-    /// it was written, `{"to":"agent","raw":…}` for what is no message, `{"note":…}`.
+    /// Returns the transcript: `{"to":"agent","message":…}` and `{"to":"client","message":…}` with each message as
+    /// it was written, `{"to":"agent","raw":…}` for a line that is no message, `{"note":…}`.
     #[must_use]
     pub fn transcript(&self) -> String {
         let record = lock(&self.record);
@@ -116,7 +116,7 @@ impl Recorder {
 
 fn body(line: &[u8]) -> String {
     match std::str::from_utf8(line) {
-        // The bytes themselves, so that the order of members and the spelling of numbers are pinned too.
+        // Use the bytes themselves, so that the order of members and the spelling of numbers are pinned too.
         Ok(text) if is_message(text) => format!("\"message\":{text}"),
         _ if line.len() > RAW_SHOWN => format!("\"rawLength\":{}", line.len()),
         Ok(text) => format!("\"raw\":{}", quoted(text)),
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transcript_has_the_bytes_of_each_message_and_says_what_is_none() {
+    fn transcript_has_the_bytes_of_messages_and_marks_raw_lines() {
         let recorder = Recorder::default();
         recorder.rename("/tmp/x1", "/workspace");
         recorder.line(RecordDirection::ToAgent, br#"{"z": 1.0,"cwd":"/tmp/x1/a"}"#);

@@ -1,4 +1,4 @@
-//! Rules that stay as they are, and grants in memory.
+//! Fixed rules, and grants in memory.
 
 use std::{
     path::Path,
@@ -11,18 +11,18 @@ use harn_runtime::RuleBook;
 
 use crate::{lock, must};
 
-/// Rules that stay as they are, and what was remembered.
+/// Fixed rules, with the remembered grants in memory.
 pub struct MemoryRules {
     policy: Arc<Policy>,
     grants: Mutex<Vec<Grant>>,
 }
 
 impl MemoryRules {
-    /// With these rules, in TOML.
+    /// Returns a rule book with these rules, in TOML.
     ///
     /// # Panics
     ///
-    /// When they are none.
+    /// If they are not valid rules.
     #[must_use]
     pub fn new(rules: &str) -> Arc<Self> {
         let policy = ToolApprovalPolicy::from_toml("rules", rules);
@@ -33,7 +33,7 @@ impl MemoryRules {
         })
     }
 
-    /// The ids of what was remembered.
+    /// Returns the ids of the remembered grants.
     #[must_use]
     pub fn remembered(&self) -> Vec<String> {
         let grants = lock(&self.grants);

@@ -1,6 +1,6 @@
-//! JSON Schemas as `spec/schemas` has them: made from a type, in the order and form that readers of the files expect.
+//! Generates JSON Schemas like those in `spec/schemas` from types, in the order and form that readers expect.
 //!
-//! Only tests make schemas. Programs carry the files, so that no generator is linked into them.
+//! Only tests generate schemas. Programs embed the files, so that they link no generator.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{golden, must};
 
-/// Which members of an object a schema does not allow to be null.
+/// The members of an object that must not be null in a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullRule {
     /// Members that may be left out, except those with these names.
@@ -18,8 +18,8 @@ pub enum NullRule {
     AllMembers,
 }
 
-/// The schema of what a program writes: a member that is always there is required, and one that is left out when
-/// there is nothing to report is never null.
+/// Returns the schema of values that a program writes: a member that is always present is required, and a member
+/// that is omitted when empty is never null.
 #[must_use]
 pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
@@ -28,7 +28,7 @@ pub fn written_schema<T: JsonSchema>(description: &str, null: NullRule) -> Value
     schema
 }
 
-/// The schema of what a program accepts, with null where the type accepts it.
+/// Returns the schema of values that a program accepts, with null where the type accepts it.
 #[must_use]
 pub fn accepted_schema<T: JsonSchema>(description: &str) -> Value {
     described::<T>(SchemaSettings::draft2020_12(), description)
@@ -101,8 +101,8 @@ fn described<T: JsonSchema>(settings: SchemaSettings, description: &str) -> Valu
     Value::Object(ordered)
 }
 
-/// Makes `allOf` of a reference with properties beside it: the same to a validator, while generators of
-/// types overlook one of the two.
+/// Moves a reference that has properties beside it into `allOf`: validators treat both the same, but type
+/// generators ignore one of the two.
 pub fn references_apart(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(references_apart),
@@ -131,7 +131,7 @@ pub fn check_files(made: &[(&str, Value)], repair: &str) {
     }
 }
 
-/// Checks that the program carries all of these files, in this order.
+/// Checks that the program embeds all of these files, in this order.
 pub fn check_carried(made: &[(&str, Value)], carried: &[(&str, &str)]) {
     let made: Vec<_> = made.iter().map(|it| it.0).collect();
     let carried: Vec<_> = carried.iter().map(|it| it.0).collect();

@@ -1,4 +1,4 @@
-//! Routes in this process and whoever asks them, without a network in between.
+//! Routes in this process and the principal that calls them, without a network.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -14,7 +14,7 @@ use hyper_util::service::TowerToHyperService;
 
 use crate::must;
 
-/// Routes as one principal sees them.
+/// Routes with the principal of their requests.
 #[derive(Clone)]
 pub(crate) struct ServedRoutes {
     router: Router,
@@ -29,7 +29,7 @@ impl ServedRoutes {
         }
     }
 
-    /// The same routes for somebody else, or for nobody.
+    /// Returns the same routes for another principal, or for none.
     pub(crate) fn of(&self, principal: Option<&str>) -> Self {
         Self {
             router: self.router.clone(),
@@ -47,7 +47,7 @@ impl ServedRoutes {
         TowerToHyperService::new(self.router.clone()).call(request)
     }
 
-    /// The head of an answer, and its whole body.
+    /// Returns the head of an answer and its whole body.
     pub(crate) async fn answer(&self, request: Request<Body>) -> (Parts, Vec<u8>) {
         let Ok(response) = self.call(request).await;
         let (parts, body) = response.into_parts();

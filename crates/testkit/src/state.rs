@@ -1,5 +1,5 @@
-//! A client of the state wire that lets nothing pass: what it is sent fits the schema, and every operation
-//! fits the copy it keeps. It talks to the routes over a WebSocket in memory.
+//! A strict client of the state wire: every frame must match the schema, and every operation must fit the client's
+//! copy. It connects to the routes over a WebSocket in memory.
 
 mod client;
 
@@ -21,15 +21,15 @@ use tokio_tungstenite::{
 use crate::{RecordDirection, Recorder, TestHub, lock, must, served::ServedRoutes};
 pub use client::{ReceivedFrame, StateClient};
 
-/// How much may be on the way between a client and the server.
+/// The number of bytes that may be in transit between a client and the server.
 const ON_THE_WAY: usize = 64 * 1024;
 
 /// The routes of the state wire, for clients in this process.
 ///
 /// # Panics
 ///
-/// Every method does, when a request cannot be sent or the answer is none, or when a client is not let in or gets
-/// something else first than the document.
+/// Every method, if a request cannot be sent or its answer is invalid, or if a client is rejected or does not
+/// receive the document first.
 #[derive(Clone)]
 pub struct StateServer {
     routes: ServedRoutes,
@@ -37,10 +37,10 @@ pub struct StateServer {
     tape: SocketTranscript,
 }
 
-/// What an HTTP request was answered with.
+/// The answer to an HTTP request.
 #[derive(Debug)]
 pub struct StateHttpResponse {
-    /// The status.
+    /// The HTTP status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
@@ -49,13 +49,13 @@ pub struct StateHttpResponse {
 }
 
 impl TestHub {
-    /// Serves the state wire, in the workspace.
+    /// Serves the state wire; sessions work in the workspace.
     #[must_use]
     pub fn serve_state(&self) -> StateServer {
         self.serve_state_with(|_| ())
     }
 
-    /// The same within other bounds.
+    /// Like [`TestHub::serve_state`], with an adjusted configuration.
     pub fn serve_state_with(&self, adjust: impl FnOnce(&mut StateConfig)) -> StateServer {
         let mut config = StateConfig::new(self.hub().clone(), self.workspace());
         adjust(&mut config);
@@ -68,7 +68,7 @@ impl TestHub {
 }
 
 impl StateServer {
-    /// The same routes for somebody else, or for nobody.
+    /// Returns the same routes for another principal, or for none.
     #[must_use]
     pub fn of(&self, principal: Option<&str>) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl StateServer {
         }
     }
 
-    /// The same, with so many bytes at most on the way to a client that does not read.
+    /// Returns the same routes, with at most this many bytes in transit to a client that does not read.
     #[must_use]
     pub fn narrow(&self, bytes: usize) -> Self {
         Self {
@@ -86,17 +86,17 @@ impl StateServer {
         }
     }
 
-    /// A client of a session's document, by what stands behind the question mark; it has the document.
+    /// Connects a client to a session's document, by the query of the URL, and reads the document.
     pub async fn connect(&self, query: &str) -> StateClient {
         self.open("/ws", query).await.greeted().await
     }
 
-    /// A client of the document of all sessions; it has the document.
+    /// Connects a client to the document of all sessions, and reads the document.
     pub async fn connect_sessions(&self) -> StateClient {
         self.open("/ws/sessions", "").await.greeted().await
     }
 
-    /// A client that has read nothing yet.
+    /// Connects a client that has read nothing yet.
     pub async fn open(&self, path: &'static str, query: &str) -> StateClient {
         match self.try_open(path, query).await {
             Ok(client) => client,
@@ -104,7 +104,7 @@ impl StateServer {
         }
     }
 
-    /// A client, or what it is answered that is not let in.
+    /// Connects a client, or returns the answer that rejects it.
     pub async fn try_open(
         &self,
         path: &'static str,
@@ -133,14 +133,14 @@ impl StateServer {
         }
     }
 
-    /// A connection, served until it ends.
+    /// Opens a connection that is served until it ends.
     fn dial(&self) -> DuplexStream {
         let (near, far) = duplex(self.on_the_way);
         let routes = self.routes.clone();
         let service =
             service_fn(move |request: Request<Incoming>| routes.call(request.map(Body::new)));
         let serving = http1::Builder::new().serve_connection(TokioIo::new(near), service);
-        // It ends when either side does.
+        // The task ends when either side closes.
         tokio::spawn(serving.with_upgrades());
         far
     }
@@ -157,13 +157,13 @@ impl StateServer {
         }
     }
 
-    /// Gets something over HTTP.
+    /// Sends a GET request.
     pub async fn get(&self, target: &str) -> StateHttpResponse {
         self.request(Method::GET, target).await
     }
 }
 
-/// The transcript, which says whose a line is where several sockets talk.
+/// A transcript that names the socket of a line when several sockets are open.
 #[derive(Clone)]
 struct SocketTranscript {
     recorder: Recorder,
@@ -218,7 +218,7 @@ impl SocketTranscript {
     }
 }
 
-/// The buffers of a client, small so that what it does not read stays with the server.
+/// Returns the client's buffer limits, small so that unread data stays at the server.
 fn bounds() -> WebSocketConfig {
     WebSocketConfig::default().read_buffer_size(4 * 1024)
 }

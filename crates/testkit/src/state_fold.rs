@@ -1,16 +1,16 @@
-//! A document of the state wire as a client holds it, folded by the rules of the shipped library and no
-//! others: what a client would stumble over fails a test.
+//! Folds a document of the state wire exactly by the rules of the shipped library, so that an operation that a
+//! client would reject fails a test.
 
 use serde_json::{Map, Value};
 
-/// Names that a client refuses in a path: they would reach what every object has.
+/// Names that a client rejects in a path: they would reach members of every object.
 const UNSAFE: [&str; 3] = ["__proto__", "constructor", "prototype"];
 
-/// Applies one operation, or leaves the document as it was and says what does not fit.
+/// Applies one operation; on an error the document stays as it was.
 ///
 /// # Errors
 ///
-/// Where the shipped library would refuse the operation.
+/// If the shipped library would reject the operation.
 pub fn apply(doc: &mut Value, op: &Value) -> Result<(), String> {
     let path = op["path"].as_array().ok_or("the path must be a list")?;
     let path: Vec<String> = path.iter().map(segment).collect::<Result<_, _>>()?;
@@ -37,7 +37,7 @@ pub fn apply(doc: &mut Value, op: &Value) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// As [`apply`], of the first that does not fit.
+/// As [`apply`], for the first operation that does not fit.
 pub fn apply_all(doc: &mut Value, operations: &Value) -> Result<(), String> {
     let operations = operations.as_array().ok_or("operations must be a list")?;
     let mut folded = doc.clone();
@@ -48,7 +48,7 @@ pub fn apply_all(doc: &mut Value, operations: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A step of a path. Numbers are taken for their digits, as the library does.
+/// Returns a step of a path. Numbers become their digits, as in the library.
 fn segment(step: &Value) -> Result<String, String> {
     let step = match step {
         Value::String(step) => step.clone(),
@@ -63,12 +63,12 @@ fn segment(step: &Value) -> Result<String, String> {
     }
 }
 
-/// What is in a place; nothing where it could be put there.
+/// Returns the value at a path, or `None` if the path can be created.
 fn find<'a>(doc: &'a Value, path: &[String]) -> Result<Option<&'a Value>, String> {
     let mut at = Some(doc);
     for step in path {
         at = match at {
-            // What is missing is made, and always an object.
+            // A missing value is created, always as an object.
             None | Some(Value::Null) => None,
             Some(Value::Object(fields)) => fields.get(step),
             Some(Value::Array(items)) => items.get(index(step, items.len())?),
@@ -80,7 +80,7 @@ fn find<'a>(doc: &'a Value, path: &[String]) -> Result<Option<&'a Value>, String
     Ok(at)
 }
 
-/// The place itself, with what is missing before it.
+/// Returns the value at a path to be replaced; creates missing parents.
 fn place<'a>(doc: &'a mut Value, path: &[String]) -> Result<&'a mut Value, String> {
     let mut at = doc;
     for step in path {
@@ -104,10 +104,10 @@ fn place<'a>(doc: &'a mut Value, path: &[String]) -> Result<&'a mut Value, Strin
     Ok(at)
 }
 
-/// A place in a list, or the one behind its last.
+/// Parses an index of a list, or the one after its last item.
 fn index(step: &str, length: usize) -> Result<usize, String> {
     let index: Option<usize> = step.parse().ok();
-    // Written in one way only: no signs, no zeros before it.
+    // Only the plain form is valid: no sign, no leading zeros.
     let index = index.filter(|index| index.to_string() == step);
     let index = index.ok_or_else(|| format!("{step:?} is no place in a list"))?;
     match index <= length {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_put_in_its_place() {
+    fn set_and_append_change_the_value_at_the_path() {
         for (doc, path, folded) in [
             (json!({"a": 1}), json!(["a"]), json!({"a": "new"})),
             (json!({}), json!(["a"]), json!({"a": "new"})),
@@ -152,7 +152,7 @@ mod tests {
             (json!([1, 2]), json!(["1"]), json!([1, "new"])),
             (json!([1, 2]), json!([1]), json!([1, "new"])),
             (json!([1, 2]), json!(["2"]), json!([1, 2, "new"])),
-            // The trap: what is missing becomes an object, not a list.
+            // Trap: a missing parent becomes an object, not a list.
             (
                 json!({}),
                 json!(["calls", "0"]),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn operation_that_does_not_fit_is_rejected() {
         let doc = || json!({"list": [1], "text": "x", "none": null, "number": 1});
         for path in [
             json!(["list", "2"]),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_is_folded_whole_or_not_at_all() {
+    fn delta_is_applied_whole_or_not_at_all() {
         let mut doc = json!({"list": []});
         let first = json!({"type": "set", "path": ["list", "0"], "value": ""});
         let bad = json!({"type": "append-text", "path": ["list"], "value": "x"});
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(doc, json!({"list": []}));
         assert_eq!(apply_all(&mut doc, &json!([first])), Ok(()));
         assert_eq!(doc, json!({"list": [""]}));
-        // One that does not fit makes nothing on the way to where it would be.
+        // An operation that does not fit creates no parents.
         let nowhere = json!({"type": "append-text", "path": ["a", "b"], "value": "x"});
         assert!(apply(&mut doc, &nowhere).is_err());
         assert_eq!(doc, json!({"list": [""]}));

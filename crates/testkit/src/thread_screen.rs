@@ -1,15 +1,15 @@
-//! What a client of threads shows, folded from what it was told.
+//! Folds notifications of the threads protocol into the screen of a client.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What a client shows of a thread: notifications, folded the way clients of this protocol do it. A delta is
-/// appended to its item, data is put over what was known.
+/// A client's view of a thread: notifications, folded as clients of this protocol do. A delta is appended to its
+/// item, data replaces known data.
 ///
 /// # Panics
 ///
-/// When something comes that must not: twice, without its beginning, or after its end.
+/// If a notification is invalid: sent twice, without its start, or after its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadScreen {
     items: Vec<ThreadScreenItem>,
@@ -29,7 +29,7 @@ struct ThreadScreenItem {
 }
 
 impl ThreadScreen {
-    /// Takes over the params of a notification, with a timestamp or without.
+    /// Folds the params of a notification, with or without a timestamp.
     pub fn take(&mut self, params: &Value) {
         let text = |name: &str| params[name].as_str().unwrap_or_default().to_owned();
         match params["notification"].as_str().unwrap_or_default() {
@@ -65,7 +65,7 @@ impl ThreadScreen {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether no turn and no item is in progress.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.active.is_none() && self.items.iter().all(|item| item.completed)
@@ -75,7 +75,7 @@ impl ThreadScreen {
         self.items.iter_mut().find(|item| item.id == *id)
     }
 
-    /// The item that grows or ends, with what is said of it taken over.
+    /// Returns the open item of a delta or an end, with its data merged.
     fn open(&mut self, params: &Value) -> &mut ThreadScreenItem {
         let item = self.find(&params["itemId"]);
         let item = item.unwrap_or_else(|| panic!("{params}: no such item"));

@@ -1,4 +1,5 @@
-//! A client of threads and turns that reads every line, in order, and accepts none it was not told to expect.
+//! A client of threads and turns that reads every line in order and fails on any line that the test does not
+//! expect.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::{MessageFromAgent, StrictClient, TestHub, link::TestLink};
 
-/// A [`StrictClient`] of a server of threads and turns in this process, with what is special about that wire.
+/// A [`StrictClient`] of a threads server in this process, with the rules of that wire.
 ///
 /// # Panics
 ///
-/// As the methods of [`StrictClient`] do.
+/// As the methods of [`StrictClient`].
 pub struct ThreadsClient(StrictClient);
 
 impl Deref for ThreadsClient {
@@ -29,7 +30,7 @@ impl DerefMut for ThreadsClient {
 }
 
 impl TestHub {
-    /// A client of threads and turns, in memory; its threads work in the workspace.
+    /// Connects a client of threads and turns in memory; its threads work in the workspace.
     #[must_use]
     pub fn connect_threads(&self) -> ThreadsClient {
         let config = ThreadsConfig {
@@ -55,12 +56,12 @@ fn check(message: &MessageFromAgent) -> Result<(), &'static str> {
 }
 
 impl ThreadsClient {
-    /// The next line is this notification; returns its params.
+    /// Expects this notification as the next line and returns its params.
     pub async fn expect(&mut self, expected: &str) -> Value {
         self.expect_notification(expected).await
     }
 
-    /// The next line is an `item.started` of this type; returns the item.
+    /// Expects an `item.started` of this type as the next line and returns the item.
     pub async fn expect_item(&mut self, kind: &str) -> Value {
         let mut params = self.expect("item.started").await;
         if params["item"]["type"] != kind {
@@ -69,7 +70,7 @@ impl ThreadsClient {
         params["item"].take()
     }
 
-    /// Everything up to the end of the turn that runs must be notifications; returns them, the end last.
+    /// Reads up to the end of the running turn, expects only notifications and returns them, the end last.
     pub async fn until_turn_ends(&mut self) -> Vec<Value> {
         let mut told = Vec::new();
         loop {
@@ -87,7 +88,7 @@ impl ThreadsClient {
         }
     }
 
-    /// Creates a thread in the workspace; returns its id.
+    /// Creates a thread in the workspace and returns its id.
     pub async fn create(&mut self) -> String {
         let id = self.send_request("thread.create", json!({})).await;
         let created = self.expect("thread.created").await;
@@ -98,7 +99,7 @@ impl ThreadsClient {
         created["threadId"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Starts a turn with text, up to its answer; returns the turn's id.
+    /// Starts a turn with text, reads up to the response and returns the turn's id.
     pub async fn start(&mut self, thread: &str, text: &str) -> String {
         let input = json!([{"type": "text", "text": text}]);
         let params = json!({"threadId": thread, "input": input});
@@ -111,7 +112,7 @@ impl ThreadsClient {
         started["turnId"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The same, and what it said at first has come back.
+    /// Like [`ThreadsClient::start`], and reads the item of the user's message.
     pub async fn start_turn(&mut self, thread: &str, text: &str) -> String {
         let turn = self.start(thread, text).await;
         self.expect_item("user_message").await;
@@ -119,12 +120,12 @@ impl ThreadsClient {
         turn
     }
 
-    /// As [`StrictClient::close`].
+    /// Closes the connection like [`StrictClient::close`].
     pub async fn close(self) {
         self.0.close().await;
     }
 
-    /// Leaves without another word, and reads to the end all the same; returns what came.
+    /// Closes the input, reads to the end and returns the remaining messages.
     pub async fn hang_up(mut self) -> Vec<MessageFromAgent> {
         self.end_input();
         let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! The strict client is strict: what a test forgets fails it.
+//! The strict client fails a test that forgets a message.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use harn_model::{StopReason, ToolKind};
 use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 
-/// What the panic of a dropped client says; empty if it has nothing to say.
+/// Returns the panic message of a dropped client; empty if it does not panic.
 fn complaint(client: StrictClient) -> String {
     match catch_unwind(AssertUnwindSafe(|| drop(client))) {
         Ok(()) => String::new(),
@@ -27,7 +27,7 @@ async fn prompt(client: &mut StrictClient, session: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_read_everything_has_no_complaint() {
+async fn client_that_read_everything_passes() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     open(&mut client, &test).await;
@@ -35,9 +35,9 @@ async fn a_client_that_read_everything_has_no_complaint() {
 }
 
 #[tokio::test]
-async fn an_unread_line_is_a_failure() {
+async fn unread_line_fails_the_test() {
     let agent = ScriptedAgent::new(|cx| async move {
-        // Handed over together, they arrive together.
+        // Sent together, the chunks arrive together.
         cx.say("one").await?;
         cx.say("two").await?;
         cx.cancelled().await;
@@ -58,7 +58,7 @@ async fn an_unread_line_is_a_failure() {
 }
 
 #[tokio::test]
-async fn an_answer_nobody_waited_for_is_a_failure() {
+async fn outstanding_response_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.send_request("logout", Value::Null).await;
@@ -70,7 +70,7 @@ async fn an_answer_nobody_waited_for_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_request_nobody_answered_is_a_failure() {
+async fn unanswered_request_fails_the_test() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.tool("write_file").kind(ToolKind::Edit).ask().await?;
         Ok(StopReason::EndTurn)
@@ -84,7 +84,7 @@ async fn a_request_nobody_answered_is_a_failure() {
     client
         .notify("session/cancel", json!({"sessionId": session}))
         .await;
-    // Whatever comes until the turn has ended.
+    // Read everything until the turn has ended.
     while !matches!(client.next().await, MessageFromAgent::Response { id: of, .. } if of == id) {}
     let complaint = complaint(client);
     assert!(
@@ -96,7 +96,7 @@ async fn a_request_nobody_answered_is_a_failure() {
 
 #[tokio::test]
 #[should_panic(expected = "the last line is not a session/update notification")]
-async fn another_line_than_expected_is_a_failure() {
+async fn unexpected_line_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.send_request("logout", Value::Null).await;
@@ -105,21 +105,21 @@ async fn another_line_than_expected_is_a_failure() {
 
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "nothing came")]
-async fn silence_is_a_failure() {
+async fn silence_fails_the_test() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.expect_update().await;
 }
 
 #[tokio::test]
-async fn a_killed_client_is_not_asked_for_anything() {
+async fn killed_client_is_not_checked() {
     let test = TestHub::new(ScriptedAgent::silent());
     let mut client = test.connect();
     client.send_request("logout", Value::Null).await;
     client.vanish();
 }
 
-/// `cat` is an agent that says everything back.
+/// `cat` is an agent that echoes every line.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_program_can_be_the_agent() {

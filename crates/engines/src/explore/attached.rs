@@ -1,15 +1,15 @@
-//! Resources and links that came with a prompt. Pure.
+//! Resources and links that are attached to a prompt. Pure.
 
 use harn_model::{Resource, ResourceLink};
 
-/// Something that came along.
+/// A resource or link of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PromptAttachment {
-    /// Its text came too.
+    /// An embedded resource with its text.
     Text { name: String, text: String },
-    /// A file to be read, at a line if one was named.
+    /// A file to read, at a line if the link names one.
     File { path: String, line: Option<u32> },
-    /// Nothing this agent can read.
+    /// An attachment that this agent cannot read.
     Unreadable { name: String },
 }
 
@@ -38,7 +38,7 @@ impl PromptAttachment {
     }
 }
 
-/// The path a `file:` address names, and the line in its fragment: `file:///a%20b.rs#L3`.
+/// Parses the path of a `file:` URI and the line in its fragment: `file:///a%20b.rs#L3`.
 fn file_path(uri: &str) -> Option<(String, Option<u32>)> {
     let rest = uri.strip_prefix("file://")?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_addresses_become_paths() {
+    fn file_uris_become_paths() {
         let path = |uri: &str| file_path(uri);
         let at = |path: &str, line| Some((path.to_owned(), line));
         assert_eq!(path("file:///a/b.rs"), at("/a/b.rs", None));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_become_what_can_be_read() {
+    fn resource_without_text_is_unreadable() {
         let resource = |text: Option<&str>| Resource {
             uri: "file:///w/a.txt".to_owned(),
             mime_type: None,

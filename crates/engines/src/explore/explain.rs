@@ -1,4 +1,4 @@
-//! What the text around a line says it is: its comment, its heading, the thing it belongs to. Pure.
+//! Explains a line from the text around it: its comment, its heading, the definition that contains it. Pure.
 
 use std::ops::Range;
 
@@ -6,20 +6,19 @@ use harn_tools::defined_name;
 
 use super::markdown::shorten;
 
-/// What is known about a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Explanation {
-    /// What it belongs to, where that is not on the line itself.
+    /// The name of the definition or section that contains the line, unless the line itself names it.
     pub(super) owner: Option<String>,
-    /// What is said about it.
+    /// A sentence about the line, from a comment, a docstring or the prose.
     pub(super) text: Option<String>,
 }
 
-/// The most characters of an explanation.
+/// The maximum length of an explanation, in characters.
 const MAX_TEXT: usize = 200;
-/// The most lines of an excerpt.
+/// The maximum number of lines of an excerpt.
 const MAX_EXCERPT: usize = 9;
-/// How far above a line the thing it belongs to may begin and still be shown with it.
+/// The maximum distance, in lines, to a definition above that the excerpt still includes.
 const NEAR: usize = 5;
 
 /// Explains line `at` of a file, counted from 0.
@@ -48,7 +47,7 @@ pub(super) fn explain(path: &str, lines: &[&str], at: usize) -> Explanation {
     }
 }
 
-/// What a file says about itself on top.
+/// Returns the first sentence of a comment at the top of the file.
 fn header(style: CommentStyle, lines: &[&str]) -> Option<String> {
     let says_nothing = |line: &usize| {
         let line = lines[*line].trim();
@@ -60,7 +59,7 @@ fn header(style: CommentStyle, lines: &[&str]) -> Option<String> {
     Some(format!("from the head of the file: {says}"))
 }
 
-/// The lines worth showing around line `at`, counted from 0.
+/// Returns the lines to show around line `at`, counted from 0.
 pub(super) fn excerpt(path: &str, lines: &[&str], at: usize) -> Range<usize> {
     if at >= lines.len() {
         return 0..0;
@@ -85,13 +84,13 @@ pub(super) fn excerpt(path: &str, lines: &[&str], at: usize) -> Range<usize> {
     start..end
 }
 
-/// Lines without the space they share on the left, long ones cut.
+/// Removes the indentation that all lines share, and cuts long lines.
 pub(super) fn dedent(lines: &[&str]) -> String {
     const MAX_WIDTH: usize = 160;
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     let shared = filled.map(|line| indent(line)).min().unwrap_or(0);
     let cut = |line: &&str| {
-        // Space may be of several bytes, and a cut through one of them is none.
+        // A space may have several bytes; `get` returns `None` for a cut inside one.
         let line = line.get(shared..).unwrap_or_else(|| line.trim_start());
         let line = line.trim_end();
         match line.char_indices().nth(MAX_WIDTH) {
@@ -126,7 +125,7 @@ impl CommentStyle {
         }
     }
 
-    /// What a comment line says; `None` for a line that is no comment.
+    /// Returns the text of a comment line, or `None` if the line is no comment.
     fn comment(self, line: &str) -> Option<&str> {
         let line = line.trim();
         let marks: &[&str] = match self {
@@ -149,8 +148,8 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The line that begins the thing `at` belongs to: itself, or the nearest one above that defines
-/// something and stands further out.
+/// Returns the line of the definition that contains `at`: the line itself, or the nearest line above that defines
+/// something and is indented less.
 fn owner_of(lines: &[&str], at: usize) -> Option<usize> {
     if defined_name(lines[at]).is_some() {
         return Some(at);
@@ -169,7 +168,7 @@ fn owner_of(lines: &[&str], at: usize) -> Option<usize> {
     None
 }
 
-/// The comment lines around a comment line.
+/// Returns the range of comment lines around a comment line.
 fn block(style: CommentStyle, lines: &[&str], at: usize) -> Range<usize> {
     let is_comment = |line: &usize| style.comment(lines[*line]).is_some();
     let start = (0..=at).rev().take_while(is_comment).last().unwrap_or(at);
@@ -181,7 +180,7 @@ fn block(style: CommentStyle, lines: &[&str], at: usize) -> Range<usize> {
     start..end
 }
 
-/// The first sentence of the comment above a definition, attributes in between passed over.
+/// Returns the first sentence of the comment above a definition; skips attributes in between.
 fn doc_above(style: CommentStyle, lines: &[&str], owner: usize) -> Option<String> {
     let is_attribute = |line: &&usize| lines[**line].trim_start().starts_with(['#', '@']);
     let above: Vec<usize> = (0..owner).rev().collect();
@@ -194,7 +193,7 @@ fn doc_above(style: CommentStyle, lines: &[&str], owner: usize) -> Option<String
     sentence_at(style, lines, start)
 }
 
-/// The first line of a docstring below a definition.
+/// Returns the first line of a docstring below a definition.
 fn docstring(lines: &[&str], owner: usize) -> Option<String> {
     let below = lines.get(owner + 1..)?.iter().take(4);
     let mut quoted = below.filter_map(|line| line.trim().strip_prefix("\"\"\""));
@@ -202,11 +201,11 @@ fn docstring(lines: &[&str], owner: usize) -> Option<String> {
     (!first.is_empty()).then(|| shorten(first, MAX_TEXT))
 }
 
-/// The sentence of a comment that line `at` is part of.
+/// Returns the sentence of a comment that line `at` is part of.
 fn sentence_at(style: CommentStyle, lines: &[&str], at: usize) -> Option<String> {
     let block = block(style, lines, at);
     let says = |line: usize| style.comment(lines[line]).unwrap_or_default();
-    // A comment of several paragraphs: the one around the line, or the first if there is nothing there.
+    // In a comment of several paragraphs, use the one around the line, or the first if the line is blank.
     let first = (block.clone()).find(|line| !says(*line).is_empty())?;
     let at = if says(at).is_empty() { first } else { at };
     let start = (block.start..at).rev().find(|line| says(*line).is_empty());
@@ -215,7 +214,7 @@ fn sentence_at(style: CommentStyle, lines: &[&str], at: usize) -> Option<String>
     sentence((start..end.unwrap_or(block.end)).map(says), at - start)
 }
 
-/// The sentence that goes through line `at` of a paragraph.
+/// Returns the sentence that line `at` of a paragraph is part of.
 fn sentence<'a>(paragraph: impl Iterator<Item = &'a str>, at: usize) -> Option<String> {
     let mut text = String::new();
     let mut wanted = 0;
@@ -241,7 +240,7 @@ fn sentence<'a>(paragraph: impl Iterator<Item = &'a str>, at: usize) -> Option<S
     (!sentence.is_empty()).then(|| shorten(sentence, MAX_TEXT))
 }
 
-/// Where sentences end: after the space that follows the full stop.
+/// Returns the ends of sentences, each after the space that follows the full stop.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices(['.', '!', '?'])
         .filter_map(|(at, mark)| {
@@ -258,7 +257,7 @@ fn explain_prose(lines: &[&str], at: usize) -> Explanation {
     let title = |line: usize| lines[line].trim_start_matches('#').trim().to_owned();
     let above = (0..at).rev().find(heading).map(title);
     let start = if heading(&at) {
-        // A heading is explained by what follows it.
+        // The text after a heading explains it.
         (at + 1..lines.len()).find(|line| !lines[*line].trim().is_empty())
     } else {
         let blank = (0..at)
@@ -269,7 +268,7 @@ fn explain_prose(lines: &[&str], at: usize) -> Explanation {
     let text = start.filter(|start| !heading(start)).and_then(|start| {
         let lines = lines[start..].iter().map(|line| line.trim());
         let paragraph = lines.take_while(|line| !line.is_empty());
-        // The marks of a code block say nothing.
+        // The marks of a code block carry no text.
         let said = paragraph.map(|line| if line.starts_with("```") { "" } else { line });
         sentence(said, at.saturating_sub(start))
     });

@@ -1,4 +1,4 @@
-//! `/read`, and what becomes of tools that were refused.
+//! `/read`, and the handling of failed and refused tools.
 
 use harn_runtime::{AgentError, TurnContext};
 use harn_tools::FileRead;
@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{markdown::code, toolbox};
 
-/// A tool that failed or was refused has said so on its call; the turn goes on with the reason.
+/// Separates a failed or refused tool from errors that end the turn. The call already shows the reason; the turn
+/// continues with it.
 pub(super) fn told<T>(result: Result<T, AgentError>) -> Result<Result<T, String>, AgentError> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -17,7 +18,7 @@ pub(super) fn told<T>(result: Result<T, AgentError>) -> Result<Result<T, String>
     }
 }
 
-/// A value for a log; what cannot be written down is left out.
+/// Converts a value to JSON for the log; a value that cannot be serialised becomes null.
 pub(super) fn value(value: impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -54,7 +55,7 @@ pub(super) async fn show(cx: &TurnContext, argument: &str) -> Result<(), AgentEr
     cx.say(block).await
 }
 
-/// A path and the line after its last colon, if that is a number.
+/// Splits a path from the line number after its last colon, if there is one.
 fn split_line(argument: &str) -> (&str, Option<u32>) {
     if let Some((path, digits)) = argument.rsplit_once(':')
         && let Ok(line) = digits.parse::<u32>()
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_split_off_paths() {
+    fn line_number_is_split_from_the_path() {
         assert_eq!(split_line("a.rs:12"), ("a.rs", Some(12)));
         assert_eq!(split_line("a.rs"), ("a.rs", None));
         assert_eq!(split_line("a.rs:0"), ("a.rs:0", None));

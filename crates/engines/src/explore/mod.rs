@@ -1,7 +1,7 @@
 //! `explore`: answers questions about a workspace by searching and reading it, without a model.
 //!
-//! A prompt that begins with `/` is a command, anything else a question. What it does it does with the tools of
-//! the session's toolbox; where a session was equipped with none, with the built-in ones.
+//! A prompt that begins with `/` is a command, anything else is a question. The agent uses the tools of the
+//! session's toolbox, or the built-in tools if the session has no toolbox.
 
 mod all;
 mod attached;
@@ -31,19 +31,19 @@ use harn_tools::{Toolbox, markdown};
 use attached::PromptAttachment;
 use prompt::{COMMANDS, ExploreRequest, Prompt};
 
-/// The agent. Keeps nothing between turns.
+/// The agent `explore`. It keeps no state between turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExploreAgent;
 
 impl ExploreAgent {
-    /// An agent ready to serve.
+    /// Returns an agent that is ready to serve.
     #[must_use]
     pub fn new() -> Self {
         Self
     }
 }
 
-/// Prompts that answer something in any folder.
+/// Prompts that give an answer in any folder.
 const EXAMPLES: [&str; 4] = [
     "What is this project about?",
     "/find TODO",
@@ -51,7 +51,7 @@ const EXAMPLES: [&str; 4] = [
     "/help",
 ];
 
-/// The option that says how many places an answer shows, and its values.
+/// The id of the option for the number of excerpts in an answer, and its values.
 const RESULTS: &str = "results";
 const RESULT_CHOICES: [&str; 3] = ["3", "5", "8"];
 const DEFAULT_RESULTS: usize = 5;
@@ -71,7 +71,7 @@ impl Agent for ExploreAgent {
             commands: COMMANDS.iter().map(command).collect(),
             options: vec![results_option()],
             examples: EXAMPLES.map(str::to_owned).to_vec(),
-            // It has no model that could.
+            // The agent has no model that could follow instructions.
             follows_instructions: false,
         }
     }
@@ -83,7 +83,6 @@ impl Agent for ExploreAgent {
     }
 }
 
-/// Does what is asked for.
 fn respond<'a>(
     cx: &'a TurnContext,
     request: ExploreRequest<'a>,
@@ -111,12 +110,12 @@ fn respond<'a>(
     })
 }
 
-/// What the session's agent works with.
+/// Returns the session's toolbox, or the built-in tools if the session has none.
 fn toolbox(cx: &TurnContext) -> Arc<Toolbox> {
     Toolbox::of(cx).unwrap_or_else(Toolbox::plain)
 }
 
-/// Commands that are not this agent's own, for those who look for them.
+/// Lists the commands that other parts of the session provide, for the help text.
 fn others(cx: &TurnContext) -> String {
     let mut out = "- `/permissions`: Show what is allowed and remembered here\n".to_owned();
     for command in toolbox(cx).commands() {
@@ -155,7 +154,7 @@ fn results_option() -> ConfigOption {
     }
 }
 
-/// How many places this session wants to see.
+/// Returns the number of excerpts that this session shows in an answer.
 fn results(cx: &TurnContext) -> usize {
     let chosen = cx.option(RESULTS).and_then(|value| value.parse().ok());
     chosen.unwrap_or(DEFAULT_RESULTS)

@@ -1,4 +1,4 @@
-//! One place of an answer: where it is, what it is, and what stands there. Pure.
+//! One excerpt of an answer: its file and line, its explanation, its text. Pure.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::{
     markdown::{code, fence, language},
 };
 
-/// A place in a text that was read.
+/// An excerpt around one line of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TextExcerpt {
     path: String,
@@ -19,7 +19,7 @@ pub(super) struct TextExcerpt {
 }
 
 impl TextExcerpt {
-    /// The place of `line`, counted from 1, in a text.
+    /// Returns the excerpt around `line`, counted from 1.
     pub(super) fn new(path: &str, text: &str, line: u32) -> Self {
         let lines: Vec<&str> = text.lines().collect();
         let line = usize::try_from(line).unwrap_or(usize::MAX);
@@ -33,12 +33,12 @@ impl TextExcerpt {
         }
     }
 
-    /// The place of a hit in a text that may have changed since it was searched, as an editor's unsaved
-    /// text has: the same line nearby, else the line that says most.
+    /// Returns the excerpt of a hit in a text that may have changed since the search, such as an editor's unsaved
+    /// text: around the nearest line with the same text, else around the line with the most matches.
     pub(super) fn of_hit(hit: &SearchHit, text: &str, query: &SearchQuery) -> Self {
         let numbered = || text.lines().zip(1_u32..);
         let distance = |line: &u32| line.abs_diff(hit.line);
-        // A long line was cut when it was found.
+        // The search cuts long lines.
         let is_same = |line: &str| match hit.text.strip_suffix('…') {
             Some(beginning) => line.trim().starts_with(beginning),
             None => line.trim() == hit.text,
@@ -53,7 +53,7 @@ impl TextExcerpt {
         Self::new(&hit.path, text, line.unwrap_or(hit.line))
     }
 
-    /// As the `number`th item of a list.
+    /// Formats the excerpt as the `number`th item of a list.
     pub(super) fn item(&self, number: usize) -> String {
         let mut out = format!("{number}. {}", reference(&self.path, self.line));
         // Writing into a string cannot fail.
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_says_where_what_and_shows_it() {
+    fn item_shows_position_explanation_and_excerpt() {
         let text = "/// Writes a batch.\npub fn append() {\n    one();\n}\n";
         let place = TextExcerpt::new("src/log.rs", text, 3);
         assert_eq!(
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_moved_is_found_again() {
+    fn hit_is_found_after_its_line_moved() {
         let query = SearchQuery::question("where is the batch appended?");
         let line = |hit: &SearchHit, text: &str| TextExcerpt::of_hit(hit, text, &query).line;
         assert_eq!(

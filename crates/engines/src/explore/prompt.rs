@@ -1,4 +1,4 @@
-//! What a prompt asks for. Pure.
+//! Parses a prompt into a request. Pure.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::{attached::PromptAttachment, skills};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ExploreCommand {
     pub(super) name: &'static str,
-    /// What follows the name; empty when nothing does.
+    /// The arguments after the name; empty if the command takes none.
     pub(super) hint: &'static str,
     pub(super) description: &'static str,
 }
@@ -96,23 +96,23 @@ pub(super) enum ExploreRequest<'a> {
     Run(&'a str),
     Tools,
     Skills(skills::SkillRequest<'a>),
-    /// Choose this one, or list them.
+    /// The id of the shell to choose, or empty to list the shells.
     Shells(&'a str),
     Tool {
         name: &'a str,
-        /// As they were typed; may be empty.
+        /// The arguments as the user typed them; may be empty.
         arguments: &'a str,
     },
     Watch(&'a str),
     Unwatch,
     Help,
-    /// A command without what it needs.
+    /// A command whose required argument is missing.
     Incomplete(&'static ExploreCommand),
     Unknown(&'a str),
     Question(&'a str),
 }
 
-/// A prompt, taken apart.
+/// The text and the attachments of a prompt.
 #[derive(Debug)]
 pub(super) struct Prompt {
     text: String,
@@ -130,7 +130,7 @@ impl Prompt {
                     attached.push(PromptAttachment::embedded(resource))
                 }
                 ContentBlock::ResourceLink(link) => attached.push(PromptAttachment::link(link)),
-                // The profile refuses these before a turn begins.
+                // The runtime rejects these by the agent's profile before the turn begins.
                 ContentBlock::Image { .. } | ContentBlock::Audio { .. } => {}
             }
         }
@@ -151,7 +151,7 @@ fn parse(command: &str) -> ExploreRequest<'_> {
     let Some(spec) = COMMANDS.iter().find(|spec| spec.name == name) else {
         return ExploreRequest::Unknown(name);
     };
-    // A text that is written keeps the spaces it ends with.
+    // The text of `/write` keeps its trailing spaces.
     let (rest, trimmed) = (rest.trim_start(), rest.trim());
     let optional = spec.hint.is_empty() || spec.hint.starts_with('[');
     if trimmed.is_empty() && !optional {
@@ -184,7 +184,7 @@ fn parse(command: &str) -> ExploreRequest<'_> {
     }
 }
 
-/// A path, in quotes if it has spaces, and the text after one space or line break.
+/// Splits a path, quoted if it has spaces, from the text after one space or line break.
 fn split_path(rest: &str) -> Option<(&str, &str)> {
     let (path, text) = match rest.strip_prefix('"') {
         Some(quoted) => {
@@ -205,7 +205,7 @@ fn unquote(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
-/// What the agent can do.
+/// Returns the help text.
 pub(super) fn help() -> String {
     let mut out = "Ask a question about this workspace in plain words, such as *where is the \
                    configuration read?* The answer comes from a text search, not from a model: it \
@@ -215,7 +215,7 @@ pub(super) fn help() -> String {
     out
 }
 
-/// How to use one command.
+/// Returns the usage of one command.
 pub(super) fn usage(spec: &ExploreCommand) -> String {
     format!(
         "`/{}` needs more: `/{} {}`. {}.",
@@ -223,7 +223,7 @@ pub(super) fn usage(spec: &ExploreCommand) -> String {
     )
 }
 
-/// What to say to a command that is none.
+/// Returns the reply to an unknown command.
 pub(super) fn unknown(name: &str) -> String {
     let given = super::markdown::code(&format!("/{name}"));
     format!("There is no command {given}. These exist:\n\n{}", list())
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_told_from_questions() {
+    fn prompt_is_parsed_as_command_or_question() {
         check("  where is it? ", &ExploreRequest::Question("where is it?"));
         check("/find session task ", &ExploreRequest::Find("session task"));
         check("/explore-all a b ", &ExploreRequest::ExploreAll("a b"));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn text_to_write_is_taken_as_it_is() {
+    fn write_keeps_its_text_unchanged() {
         let write = |path, text| ExploreRequest::Write { path, text };
         check("/write a.txt hello  ", &write("a.txt", "hello  "));
         check(

@@ -1,4 +1,4 @@
-//! A question: plan, search, read, answer. What came with the prompt is read first.
+//! Answers a question in steps: plan, search, read, answer. Attachments of the prompt are read first.
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
@@ -18,7 +18,7 @@ use super::{
     toolbox,
 };
 
-/// The most files that are read for an answer; further hits are only named.
+/// The maximum number of files to read for an answer; further hits are only listed.
 const MAX_READ: usize = 4;
 
 pub(super) async fn answer(
@@ -65,7 +65,7 @@ pub(super) async fn answer(
     steps.finish().await
 }
 
-/// What came with the prompt, as far as it could be read.
+/// Excerpts of the attachments that could be read, and the reasons for those that could not.
 #[derive(Default)]
 struct AttachedExcerpts {
     places: Vec<TextExcerpt>,
@@ -121,8 +121,8 @@ impl AttachedExcerpts {
     }
 }
 
-/// The line of one text that fits best; the first when none does. Of a huge text, only the beginning is
-/// looked at: this happens between two awaits.
+/// Returns the best line of one text, or the first if none matches. Of a huge text, it searches only the
+/// beginning: this runs between two awaits.
 fn best_line(path: &str, text: &str, query: &SearchQuery) -> u32 {
     const MAX: usize = 512 * 1024;
     let mut end = text.len().min(MAX);
@@ -134,7 +134,7 @@ fn best_line(path: &str, text: &str, query: &SearchQuery) -> u32 {
     corpus.rank(1).first().map_or(1, |hit| hit.line)
 }
 
-/// Places that were read, hits that were not, and what the search left open.
+/// Excerpts of the files that were read, hits in files that were not, and the search results.
 pub(super) struct ExploreAnswer {
     places: Vec<TextExcerpt>,
     others: Vec<SearchHit>,
@@ -171,7 +171,7 @@ impl ExploreAnswer {
         })
     }
 
-    /// `alone` when nothing was said before it.
+    /// Sends the answer; `alone` if no text was sent before it.
     pub(super) async fn say(
         &self,
         cx: &TurnContext,
@@ -205,7 +205,7 @@ impl ExploreAnswer {
         .await
     }
 
-    /// What the list that follows is.
+    /// Returns the sentence that introduces the list of excerpts.
     fn opening(&self, query: &SearchQuery, alone: bool) -> String {
         let missing = &self.found.missing;
         let words = query.words().iter().filter(|word| !missing.contains(word));
@@ -229,7 +229,7 @@ impl ExploreAnswer {
     }
 }
 
-/// A question without a word to look for is a question about the whole: its README and what lies on top.
+/// Answers a question that has no search words: with the README and the top-level entries.
 async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     let plan = ["List the workspace", "Read its README", "Sum up"];
     let mut steps = PlannedSteps::begin(cx, plan.map(str::to_owned).to_vec()).await?;
@@ -271,12 +271,12 @@ async fn overview(cx: &TurnContext) -> Result<(), AgentError> {
     steps.finish().await
 }
 
-/// Lists what lies on top of the workspace.
+/// Lists the top-level entries of the workspace.
 pub(super) async fn list_top(cx: &TurnContext) -> Result<Vec<String>, AgentError> {
     toolbox(cx).list_files(cx).await
 }
 
-/// The first paragraph that says something: no heading, badge or markup.
+/// Returns the first paragraph of prose: no heading, badge or markup.
 fn beginning(readme: &str) -> String {
     const MAX: usize = 600;
     let says = |line: &str| !line.is_empty() && !line.starts_with(['#', '!', '<', '[', '=', '-']);

@@ -1,4 +1,4 @@
-//! `/run COMMAND`: asks, runs it, and says how it ended. Its call shows what it prints.
+//! `/run COMMAND`: asks for permission, runs the command and reports how it ended. The call shows the output.
 
 use harn_runtime::{AgentError, TurnContext};
 use harn_tools::CommandEnd;
@@ -9,7 +9,7 @@ use super::{
     toolbox,
 };
 
-/// Runs a command, if it may.
+/// Runs a command if the permission allows it.
 pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentError> {
     let name = |command: &str| code(&shorten(command, 80));
     let ran = match told(toolbox(cx).run_command(cx, command).await)? {
@@ -19,7 +19,7 @@ pub(super) async fn run(cx: &TurnContext, command: &str) -> Result<(), AgentErro
             return cx.say(format!("{name} was not run: {reason}.")).await;
         }
     };
-    // Whoever was asked may have put another command in its place.
+    // The user who was asked may have replaced the command.
     let name = name(&ran.command);
     cx.say(match ran.end {
         CommandEnd::Well(how) => format!("{name} ended well ({how})."),

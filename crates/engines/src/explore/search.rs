@@ -1,4 +1,4 @@
-//! Searching the workspace, and the commands that only search.
+//! Searches the workspace, and implements the commands that only search.
 
 use harn_runtime::{AgentError, TurnContext};
 use harn_tools::{GrepResult, SearchQuery, SearchResults, SearchScope, WalkSummary, short_item};
@@ -9,10 +9,9 @@ use super::{
     results, toolbox,
 };
 
-/// The most lines of a `/grep` that are said; the call has the rest.
+/// The maximum number of `/grep` lines in the reply; the call's result has the rest.
 const SAID: usize = 30;
 
-/// Searches for the best places.
 pub(super) async fn search(
     cx: &TurnContext,
     query: SearchQuery,
@@ -71,7 +70,7 @@ pub(super) async fn grep(cx: &TurnContext, pattern: &str) -> Result<(), AgentErr
     say_note(cx, &found.walked).await
 }
 
-/// What to say when nothing fits.
+/// Returns the reply for a search without hits.
 pub(super) fn nothing(words: &[String]) -> String {
     let words: Vec<_> = words.iter().map(|word| code(word)).collect();
     format!(
@@ -82,7 +81,7 @@ pub(super) fn nothing(words: &[String]) -> String {
     )
 }
 
-/// Says what a search left out.
+/// Sends a note about files that a search left out.
 pub(super) async fn say_note(cx: &TurnContext, walked: &WalkSummary) -> Result<(), AgentError> {
     match &walked.note {
         Some(note) => cx.say(format!("\nNote: {note}.\n")).await,

@@ -1,11 +1,11 @@
-//! `/shells`: which shells there are, the host's or this machine's, and which one to use.
+//! `/shells`: lists the shells of the host or of this machine, or chooses one.
 
 use harn_model::{ShellSource, SystemShell};
 use harn_runtime::{AgentError, TurnContext};
 
 use super::{markdown::code, toolbox};
 
-/// `/shells`, or `/shells ID`.
+/// Handles `/shells` and `/shells ID`.
 pub(super) async fn answer(cx: &TurnContext, wanted: &str) -> Result<(), AgentError> {
     let toolbox = toolbox(cx);
     let shells = toolbox.shells();
@@ -30,7 +30,7 @@ pub(super) async fn answer(cx: &TurnContext, wanted: &str) -> Result<(), AgentEr
     cx.say(out).await
 }
 
-/// One shell, on one line.
+/// Formats one shell as one line.
 fn item(shell: &SystemShell, chosen: bool) -> String {
     let found = match shell.source {
         ShellSource::Configured => "configured",

@@ -1,4 +1,4 @@
-//! `/skills`: which skills the session has, and which of them are active.
+//! `/skills`: lists the skills of the session, or activates or ends one.
 
 use harn_runtime::{AgentError, BoxFuture, TurnContext};
 use harn_tools::skills::{SessionSkills, Skill, SkillError};
@@ -8,10 +8,9 @@ use super::{
     toolbox,
 };
 
-/// How much is said of a skill.
+/// The maximum length of a skill's description in the list, in characters.
 const SAID: usize = 100;
 
-/// What is wanted of skills.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SkillRequest<'a> {
     List,
@@ -20,7 +19,7 @@ pub(super) enum SkillRequest<'a> {
 }
 
 impl<'a> SkillRequest<'a> {
-    /// What the words after the command say; none where they make no sense.
+    /// Parses the words after the command; `None` if they are invalid.
     pub(super) fn read(words: &'a str) -> Option<Self> {
         let words: Vec<_> = words.split_whitespace().collect();
         match words[..] {
@@ -88,7 +87,7 @@ fn list(skills: &SessionSkills) -> String {
     out
 }
 
-/// One skill, on one line.
+/// Formats one skill as one line.
 fn item(skill: &Skill, active: bool) -> String {
     let active = if active { ", active" } else { "" };
     let about = match shorten(skill.about(), SAID) {

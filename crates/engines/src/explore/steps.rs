@@ -1,9 +1,9 @@
-//! The plan of a turn: a few steps, of which one is under way.
+//! The plan of a turn: a few steps, one of them in progress.
 
 use harn_model::{PlanEntry, PlanEntryStatus, PlanPriority};
 use harn_runtime::{AgentError, TurnContext};
 
-/// Steps that are shown as a plan while they are taken, one after another.
+/// Steps of a turn that run one after another and are shown as a plan.
 pub(super) struct PlannedSteps<'a> {
     cx: &'a TurnContext,
     steps: Vec<String>,
@@ -11,7 +11,7 @@ pub(super) struct PlannedSteps<'a> {
 }
 
 impl<'a> PlannedSteps<'a> {
-    /// Shows the plan, with its first step under way.
+    /// Shows the plan with its first step in progress.
     pub(super) async fn begin(
         cx: &'a TurnContext,
         steps: Vec<String>,
@@ -21,13 +21,13 @@ impl<'a> PlannedSteps<'a> {
         Ok(steps)
     }
 
-    /// The step under way is done; the next one begins.
+    /// Completes the current step and begins the next one.
     pub(super) async fn next(&mut self) -> Result<(), AgentError> {
         self.done += 1;
         self.show().await
     }
 
-    /// Everything is done, or need not be.
+    /// Completes all steps, also those that were not needed.
     pub(super) async fn finish(mut self) -> Result<(), AgentError> {
         self.done = self.steps.len();
         self.show().await

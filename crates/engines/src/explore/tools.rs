@@ -1,4 +1,4 @@
-//! `/tools` and `/tool NAME {json}`: what the session's agent may call, and any of it called by hand.
+//! `/tools` lists the tools that the agent may call; `/tool NAME {json}` calls one of them.
 
 use harn_model::{ToolContent, ToolSource, ToolSpec, plain_text};
 use harn_runtime::{AgentError, ToolOutput, TurnContext};
@@ -10,7 +10,7 @@ use super::{
     toolbox,
 };
 
-/// How much of a description is said.
+/// The maximum length of a tool's description in the list, in characters.
 const SAID: usize = 100;
 
 pub(super) async fn list(cx: &TurnContext) -> Result<(), AgentError> {
@@ -29,7 +29,7 @@ pub(super) async fn list(cx: &TurnContext) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// One tool, on one line.
+/// Formats one tool as one line.
 fn item(tool: &ToolSpec) -> String {
     let source = match &tool.source {
         ToolSource::Builtin => "built in".to_owned(),
@@ -60,7 +60,7 @@ pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<()
     let shown = code(name);
     if toolbox.catalogue().get(name).is_none() {
         let error = toolbox.catalogue().unknown(name);
-        // As a call that failed, so that a client knows of it and not only a reader.
+        // A failed call informs the client, not only a person who reads the text.
         let error = cx.tool(name).refuse(error).await?;
         return cx
             .say(format!("Not called: {error}. `/tools` lists them all."))
@@ -90,7 +90,7 @@ pub(super) async fn call(cx: &TurnContext, name: &str, given: &str) -> Result<()
     }
 }
 
-/// What a call has to show.
+/// Formats the result of a call.
 fn result(output: &ToolOutput) -> String {
     let content = output
         .content
@@ -102,7 +102,7 @@ fn result(output: &ToolOutput) -> String {
                 format!("{} says now:\n\n{}", code(path), fence("", new_text, 0))
             }
             ToolContent::Output(output) => output.to_markdown(),
-            // Its host shows it.
+            // The host shows the terminal.
             ToolContent::Terminal { .. } => String::new(),
         });
     let shown = content.collect::<Vec<_>>().join("\n");

@@ -1,7 +1,7 @@
-//! `/watch GLOB`: stays after its prompt, says which files change, and answers what is said meanwhile.
+//! `/watch GLOB`: stays in the turn, reports changed files and answers messages meanwhile.
 //!
-//! One watch at a time: another takes its place. Like searching, this looks at the disk itself, and tells
-//! only of what may be read.
+//! There is one watch at a time: a new one replaces it. Like searching, it reads the disk itself, and reports only
+//! files that the agent may read.
 
 mod change;
 
@@ -21,16 +21,16 @@ use super::{
     prompt::{ExploreRequest, Prompt},
 };
 
-/// What to say to `/unwatch` where nothing is watched.
+/// The reply to `/unwatch` if there is no watch.
 pub(super) const NOTHING: &str = "Nothing is watched. `/watch GLOB` watches files.";
 
-/// How many turns the agent keeps a change in mind.
+/// The number of turns for which the reminder of a change stays valid.
 const REMEMBERED: u64 = 2;
 
 type WatchFuture<'a> = Pin<Box<dyn Future<Output = Result<(), AgentError>> + Send + 'a>>;
 
-/// Watches until it is cancelled or somebody says `/unwatch`. Boxed: what is said meanwhile is answered like
-/// any prompt, which could be this one.
+/// Watches until the turn is cancelled or a user sends `/unwatch`. Boxed because it is recursive: it answers
+/// messages like prompts, and a message may be `/watch`.
 pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> WatchFuture<'a> {
     Box::pin(async move {
         let mut watcher = WatchTurn {
@@ -45,13 +45,13 @@ pub(super) fn watch<'a>(cx: &'a TurnContext, glob: &'a str) -> WatchFuture<'a> {
 
 struct WatchTurn<'a> {
     cx: &'a TurnContext,
-    /// How many watches there were.
+    /// The number of watches that were started.
     begun: usize,
     files: Option<WatchedFiles>,
 }
 
 impl WatchTurn<'_> {
-    /// Begins to watch, in the place of what was watched. A glob that cannot be watched leaves that as it is.
+    /// Starts a watch and replaces the current one. A glob that cannot be watched leaves the current one as it is.
     async fn begin(&mut self, glob: &str) -> Result<(), AgentError> {
         let id = format!("watch-{}-{}", self.cx.turn_id(), self.begun + 1);
         match told(WatchedFiles::watch(self.cx, id, glob).await)? {
@@ -75,7 +75,7 @@ impl WatchTurn<'_> {
         }
     }
 
-    /// Waits for changes and for what is said, until nothing is watched any more.
+    /// Waits for changes and messages until there is no watch.
     async fn stay(&mut self) -> Result<(), AgentError> {
         let cx = self.cx;
         while let Some(files) = &mut self.files {
@@ -84,7 +84,7 @@ impl WatchTurn<'_> {
                 .idle()
                 .until(async { events = files.changed(cx).await })
                 .await?;
-            // Whatever woke it: both may have come at once.
+            // Check for changes whatever the reason: both may have arrived at once.
             if !events.is_empty() {
                 files.tell(cx, events).await?;
             } else if woke.reason == WakeReason::Resume {
@@ -94,7 +94,7 @@ impl WatchTurn<'_> {
             for came in woke.delivered {
                 match came {
                     Steering::Message { content, .. } => self.answer(&content).await?,
-                    // Its own have been told.
+                    // The changes of its own reminders were already reported.
                     Steering::Reminder(own) if own.source == ReminderSource::InPipeline => {}
                     Steering::Reminder(reminder) => {
                         cx.say(format!("Reminded: {}\n\n", reminder.body)).await?;
@@ -119,7 +119,7 @@ impl WatchTurn<'_> {
             (request, files) => {
                 self.files = files;
                 super::respond(self.cx, request, &prompt.attached).await?;
-                // What changes next stands apart.
+                // A blank line separates the next change.
                 self.cx.say("\n\n").await
             }
         }
@@ -136,23 +136,22 @@ struct WatchOutput {
     files: usize,
 }
 
-/// Files that are watched.
 struct WatchedFiles {
-    /// What hosts know the watch by.
+    /// The subscription id that hosts receive.
     id: String,
     glob: String,
     watch: FileWatch,
-    /// What was heard and not yet told.
+    /// Changes that were received and not yet reported.
     heard: Vec<FsWatchEvent>,
 }
 
 impl WatchedFiles {
-    /// Begins to watch, as a call that can be seen.
+    /// Starts a watch, as a visible call.
     async fn watch(cx: &TurnContext, id: String, glob: &str) -> Result<Self, AgentError> {
         let input = value(WatchInput {
             glob: glob.to_owned(),
         });
-        // As far as rules go it lists files, again and again.
+        // For the rules, a watch lists files, repeatedly.
         let tool = cx.tool("watch_files");
         let tool = tool.annotations(BuiltinTool::ListFiles.annotations());
         let call = tool.input(input).title(format!("Watch {glob}"));
@@ -160,7 +159,7 @@ impl WatchedFiles {
         let (root, input) = (cx.cwd().to_owned(), call.input().clone());
         let start = tokio::task::spawn_blocking(move || {
             let unclear = |error| ToolError::new(format!("the arguments name no files: {error}"));
-            // Whoever was asked may have named others.
+            // The user who was asked may have named other files.
             let WatchInput { glob } = serde_json::from_value(input).map_err(unclear)?;
             match FileWatch::start(&root, &glob) {
                 Ok(watch) => Ok((glob, watch)),
@@ -191,18 +190,18 @@ impl WatchedFiles {
         Ok(files)
     }
 
-    /// How many files match that may be read. That there are others is not told either: a glob can name
-    /// a single file.
+    /// Returns the number of matching files that the agent may read. The others are not counted: a glob can name a
+    /// single file.
     async fn count(&self, cx: &TurnContext) -> usize {
         let (filter, files) = (cx.host().read_filter().await, self.watch.files());
         let count = tokio::task::spawn_blocking(move || {
             files.iter().filter(|path| filter.allows(path)).count()
         });
-        // What cannot be looked at cannot be told.
+        // If the files cannot be checked, none is reported.
         count.await.unwrap_or_default()
     }
 
-    /// What is watched, and how much that is.
+    /// Describes the watch and the number of matching files.
     fn sum(&self, count: usize) -> String {
         let match_now = match count {
             0 => "nothing matches yet, files may come".to_owned(),
@@ -212,7 +211,7 @@ impl WatchedFiles {
         format!("{}: {match_now}", code(&self.glob))
     }
 
-    /// The next changes of files that may be read. Cancel safe.
+    /// Returns the next changes of files that the agent may read. Cancel safe.
     async fn changed(&mut self, cx: &TurnContext) -> Vec<FsWatchEvent> {
         loop {
             if self.heard.is_empty() {
@@ -223,7 +222,7 @@ impl WatchedFiles {
             let readable = tokio::task::spawn_blocking(move || {
                 change::readable(heard, |path| filter.allows(path))
             });
-            // What cannot be looked at cannot be told.
+            // If the files cannot be checked, none is reported.
             let readable = readable.await.unwrap_or_default();
             self.heard.clear();
             if !readable.is_empty() {
@@ -232,7 +231,7 @@ impl WatchedFiles {
         }
     }
 
-    /// Tells of changes, and keeps them in mind.
+    /// Reports changes to the client and adds a reminder for the agent.
     async fn tell(&self, cx: &TurnContext, events: Vec<FsWatchEvent>) -> Result<(), AgentError> {
         let line = change::line(&events);
         let body = change::reminder(&events);
@@ -250,7 +249,7 @@ impl WatchedFiles {
                 ..SystemReminder::new("", body)
             })
             .await?;
-            // Without a model, this is where it is read.
+            // Without a model, the agent reads its reminders here.
             cx.reminders().await?;
         }
         cx.say(format!("{line}\n\n")).await

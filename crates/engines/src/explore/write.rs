@@ -1,11 +1,11 @@
-//! `/write PATH TEXT`: shows the change, asks, writes what the answer says.
+//! `/write PATH TEXT`: shows the change, asks for permission and writes the approved text.
 
 use harn_runtime::{AgentError, TurnContext};
 use harn_tools::shown_path;
 
 use super::{files::told, markdown::code, toolbox};
 
-/// Writes a file, if it may.
+/// Writes a file if the permission allows it.
 pub(super) async fn write(cx: &TurnContext, path: &str, text: &str) -> Result<(), AgentError> {
     match told(toolbox(cx).write_file(cx, path, text).await)? {
         Ok(target) => {

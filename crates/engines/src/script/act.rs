@@ -1,5 +1,5 @@
-//! Steps with effects: files, commands and tools of the host, each as a tool call that shows what it would
-//! do, is judged, and does what counts after that.
+//! Steps with effects: files, commands and tools of the host. Each is a tool call that shows its effect, asks for
+//! permission and runs with the approved arguments.
 
 use harn_model::{ToolContent, ToolExecutor};
 use harn_runtime::{
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use super::scenario::ScenarioAction;
 
-/// What came of a call, and who did it.
+/// The output of a call with its executor, and its error.
 pub(super) struct ScenarioActionResult {
     output: ToolOutput,
     failed: Option<ToolError>,
 }
 
 impl ScenarioAction {
-    /// Its call, not announced yet.
+    /// Builds the call without announcing it.
     pub(super) async fn describe(&self, cx: &TurnContext) -> ToolBuilder {
         match self {
             Self::HostTool { name, args, kind } => cx.tool(name).kind(*kind).input(args.clone()),
@@ -39,7 +39,7 @@ impl ScenarioAction {
         }
     }
 
-    /// Does the work of its call, which may run, with the arguments that count.
+    /// Performs an allowed call with its approved arguments.
     pub(super) fn perform<'a>(
         &'a self,
         cx: &'a TurnContext,
@@ -107,7 +107,7 @@ async fn write(host: &Host, input: &Value) -> Result<ToolOutput, HostError> {
     })
 }
 
-/// An argument, which somebody may have rewritten.
+/// Returns a text argument; the user who was asked may have changed or removed it.
 fn word<'v>(input: &'v Value, name: &str) -> Result<&'v str, HostError> {
     let missing = || HostError::Failed(format!("the arguments have no text {name:?}"));
     input.get(name).and_then(Value::as_str).ok_or_else(missing)

@@ -1,6 +1,6 @@
-//! The workers of a scenario by name: which steps each has, and which names mean nothing.
+//! The workers of a scenario by name, with the steps of each; rejects names of unknown workers.
 //!
-//! Known from the file alone, so that a worker that waited for a restart is triggered with the same steps.
+//! It depends only on the file, so that a worker that is triggered after a restart plays the same steps.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,38 +8,38 @@ use harn_tools::yaml::{YamlFault, YamlPosition};
 
 use super::scenario::{ScenarioStep, ScenarioTurn};
 
-/// The name of a worker and where it stands in the file.
+/// The name of a worker and its position in the file.
 #[derive(Debug)]
 pub(super) struct WorkerName {
     pub(super) text: String,
     pub(super) at: YamlPosition,
 }
 
-/// The steps of every worker the file starts.
+/// The steps of every worker that the file starts.
 #[derive(Debug, Default)]
 pub(super) struct ScenarioWorkers {
     by_name: BTreeMap<String, WorkerSteps>,
 }
 
-/// The steps that a name stands for.
+/// The steps that belong to a worker's name.
 #[derive(Debug)]
 enum WorkerSteps {
     One(Arc<[ScenarioStep]>),
-    /// Several steps start a worker of this name; none of them is meant more than another.
+    /// Several steps start a worker of this name, so its steps are ambiguous.
     Several,
 }
 
-/// The names that steps have for workers, in the order of the file.
+/// The mentions of workers in steps, in the order of the file.
 #[derive(Default)]
 struct WorkerMentions<'s> {
-    /// Of triggers that leave the steps to the one that started the worker.
+    /// Triggers without steps of their own, which use those of the worker's start.
     bare_triggers: Vec<&'s WorkerName>,
     others: Vec<&'s WorkerName>,
 }
 
 impl ScenarioWorkers {
-    /// Collects the workers of all turns. A name that no step gives to a worker is refused, and so is a
-    /// trigger that leaves open which steps it means.
+    /// Collects the workers of all turns. Rejects a name that no worker step defines, and a trigger whose steps
+    /// are ambiguous.
     pub(super) fn of(turns: &[ScenarioTurn]) -> Result<Self, YamlFault> {
         let mut cast = Self::default();
         let mut mentions = WorkerMentions::default();
@@ -64,7 +64,7 @@ impl ScenarioWorkers {
         Ok(cast)
     }
 
-    /// Looks at steps and those inside them.
+    /// Collects workers and mentions from steps and nested steps.
     fn collect<'s>(&mut self, steps: &'s [ScenarioStep], mentions: &mut WorkerMentions<'s>) {
         for step in steps {
             match step {
@@ -116,7 +116,7 @@ impl ScenarioWorkers {
         }
     }
 
-    /// The steps of the one worker of this name.
+    /// Returns the steps of a worker, or `None` if the name is unknown or ambiguous.
     pub(super) fn steps(&self, name: &str) -> Option<&Arc<[ScenarioStep]>> {
         match self.by_name.get(name) {
             Some(WorkerSteps::One(steps)) => Some(steps),

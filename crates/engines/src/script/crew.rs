@@ -1,4 +1,4 @@
-//! The workers of a turn, as its steps call them: by name.
+//! The workers of a turn, which its steps find by name.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 pub(super) struct TurnWorkers {
     cast: Arc<ScenarioWorkers>,
     cx: TurnContext,
-    /// Those the turn started or triggered, the newest last.
+    /// The workers that the turn started or triggered, the newest last.
     at_work: Vec<(String, Worker)>,
 }
 
@@ -28,7 +28,7 @@ impl TurnWorkers {
         }
     }
 
-    /// Starts a worker. A name that two run under at a time would mean either.
+    /// Starts a worker. Rejects a name that a running worker has, because the name would be ambiguous.
     pub(super) async fn start(&mut self, new: &NewWorker) -> Result<(), AgentError> {
         let name = &new.name.text;
         if self
@@ -51,7 +51,7 @@ impl TurnWorkers {
         Ok(())
     }
 
-    /// Has a worker that waits play once more.
+    /// Triggers a waiting worker to play once more.
     pub(super) async fn trigger(
         &mut self,
         name: &WorkerName,
@@ -59,7 +59,7 @@ impl TurnWorkers {
         steps: Option<&Arc<[ScenarioStep]>>,
     ) -> Result<(), AgentError> {
         let worker = self.find(name)?;
-        // A file that leaves open which steps are meant was refused.
+        // The decoder rejects a file in which the steps are ambiguous.
         let steps = steps.or_else(|| self.cast.steps(&name.text)).cloned();
         let worker = worker.agent(self.player(&steps.unwrap_or_default()));
         worker.trigger(task).await?;
@@ -67,7 +67,7 @@ impl TurnWorkers {
         Ok(())
     }
 
-    /// Waits until these are done, or all that the turn started or triggered.
+    /// Waits until these workers are done, or all that the turn started or triggered.
     pub(super) async fn finished(&self, names: &[WorkerName]) -> Result<(), AgentError> {
         if names.is_empty() {
             for (_, worker) in &self.at_work {
@@ -80,7 +80,7 @@ impl TurnWorkers {
         Ok(())
     }
 
-    /// The newest worker of a name, of this turn or an earlier one.
+    /// Returns the newest worker of a name, from this turn or an earlier one.
     pub(super) fn find(&self, name: &WorkerName) -> Result<Worker, AgentError> {
         match self.newest(&name.text) {
             Some(last) => Ok(self.cx.find_worker(&last.worker_id)?),
@@ -91,10 +91,10 @@ impl TurnWorkers {
         }
     }
 
-    /// The last word on the newest worker of a name.
+    /// Returns the last update of the newest worker of a name.
     fn newest(&self, name: &str) -> Option<WorkerUpdate> {
         let mut known = self.cx.workers();
-        // Without a session it is only told of, by an emit step.
+        // A worker without a session is only an update from an emit step.
         known.retain(|w| w.worker_name == name && w.metadata.child_run_id.is_some());
         let at_work = self.at_work.iter().rev().find(|(known, _)| known == name);
         let of_turn = at_work.and_then(|(_, worker)| {
@@ -115,12 +115,12 @@ impl TurnWorkers {
     }
 }
 
-/// Grows with the time a worker was started; ids tell those of one moment apart.
+/// A sort key that grows with a worker's start; the id orders workers with the same start.
 fn age(worker: &WorkerUpdate) -> (&Option<String>, &str) {
     (&worker.metadata.started_at, worker.worker_id.as_str())
 }
 
-/// The agent of a worker: plays its steps, whatever the task says.
+/// The agent of a worker: plays its steps and ignores the task.
 struct ScriptWorkerAgent {
     steps: Arc<[ScenarioStep]>,
     cast: Arc<ScenarioWorkers>,

@@ -1,4 +1,4 @@
-//! From a YAML tree to a scenario. Everything a file can get wrong about its steps is refused here.
+//! Decodes a YAML tree into a scenario, and rejects every error in its steps.
 
 mod host;
 mod person;
@@ -22,10 +22,10 @@ use super::{
 const STEPS: &str = "say, think, emit, ask, question, approval, dual_control, escalation, seam, \
                      idle, tell_delivered, skip_if_interrupted, remind, sleep_ms, await_cancel, host_tool, host_call, write, run, worker, await_workers, trigger, stop_worker, cancel_worker, repeat, \
                      stop, fail";
-/// How deep steps may hold each other.
+/// The maximum depth of nested steps.
 const MAX_NESTING: usize = 32;
 const MAX_TIMES: u64 = 10_000_000;
-/// The front-ends offer the session's mode under this name.
+/// The name under which the front-ends offer the session's mode.
 const MODE_OPTION: &str = "mode";
 
 pub(super) fn scenario(text: &str) -> Result<Scenario, YamlFault> {
@@ -60,7 +60,7 @@ fn turn(node: &YamlNode) -> Result<ScenarioTurn, YamlFault> {
 fn regex(node: &YamlNode, what: &str) -> Result<Regex, YamlFault> {
     let pattern = text(node, what)?;
     Regex::new(&pattern).map_err(|error| {
-        // The whole message draws the pattern over several lines; its last one has the reason.
+        // The whole message draws the pattern over several lines; its last line has the reason.
         let drawn = error.to_string();
         let reason = drawn.lines().last().unwrap_or_default();
         let reason = reason.trim_start_matches("error: ");
@@ -223,7 +223,7 @@ fn option(node: &YamlNode, what: &str) -> Result<ConfigOption, YamlFault> {
     Ok(option)
 }
 
-/// The fields of a map, read by their names.
+/// The fields of a map, by name.
 struct MapFields<'n> {
     node: &'n YamlNode,
     what: &'n str,
@@ -231,7 +231,7 @@ struct MapFields<'n> {
 }
 
 impl<'n> MapFields<'n> {
-    /// A field that is not among `names`, which a comma and a space separate, is refused.
+    /// Rejects a field that is not in `names`, which are separated by a comma and a space.
     fn of(node: &'n YamlNode, what: &'n str, names: &str) -> Result<Self, YamlFault> {
         let YamlValue::Map(entries) = &node.data else {
             return Err(wrong(node, what, "a map"));
@@ -274,7 +274,7 @@ impl<'n> MapFields<'n> {
         self.optional(name, read)?.ok_or_else(missing)
     }
 
-    /// The items of a list; none where there is no such field.
+    /// Returns the items of a list, or none if the field is missing.
     fn each<T>(
         &self,
         name: &str,
@@ -285,13 +285,13 @@ impl<'n> MapFields<'n> {
         items.map(|item| read(item, name)).collect()
     }
 
-    /// Steps inside a step that is itself so deep.
+    /// Decodes the steps inside a step of depth `depth`.
     fn steps(&self, name: &str, depth: usize) -> Result<Option<Vec<ScenarioStep>>, YamlFault> {
         self.optional(name, |node, _| steps(node, depth + 1))
     }
 }
 
-/// `{}` and no value are the same to a step that takes nothing.
+/// Accepts `{}` and no value, for a step without fields.
 fn nothing(node: &YamlNode, what: &str) -> Result<(), YamlFault> {
     match node.data {
         YamlValue::Null => Ok(()),

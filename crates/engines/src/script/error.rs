@@ -1,27 +1,27 @@
-//! Why a scenario file was refused, said so that its author can act on it.
+//! Errors of scenario files, with the position and the reason for their author.
 
 use std::{io, path::PathBuf};
 
 use harn_tools::yaml::YamlFault;
 
-/// A scenario file was refused.
+/// The reason why a scenario file was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// It could not be read.
+    /// The file could not be read.
     #[error("{}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is too big to be a scenario.
+    /// The file is larger than a scenario may be.
     #[error("{file}: a scenario file holds at most 1 MiB")]
     TooLarge {
         /// The file.
         file: String,
     },
-    /// What it says is wrong.
+    /// The content of the file is wrong.
     #[error("{file}:{line}:{column}: {reason}")]
     Invalid {
         /// The file.

@@ -1,5 +1,5 @@
-//! `script`: an agent that plays a scenario file, so that hosts and fixtures can exercise everything
-//! an agent can do without one. The format is in `docs/scenarios.md`.
+//! `script`: an agent that plays a scenario file, so that hosts and fixtures can exercise everything that an agent
+//! can do. The format is in `docs/scenarios.md`.
 
 mod act;
 mod cast;
@@ -22,7 +22,7 @@ use harn_tools::yaml::{YamlFault, YamlPosition};
 pub use error::ScenarioError;
 use scenario::Scenario;
 
-/// A builder with one thing more said, where there is one.
+/// Applies a setting to a builder if there is a value for it.
 fn with<B, T>(builder: B, given: Option<T>, say: impl FnOnce(B, T) -> B) -> B {
     match given {
         Some(it) => say(builder, it),
@@ -30,7 +30,7 @@ fn with<B, T>(builder: B, given: Option<T>, say: impl FnOnce(B, T) -> B) -> B {
     }
 }
 
-/// An agent that plays a scenario: the first turn that fits a prompt.
+/// An agent that plays a scenario: the first turn that matches a prompt.
 #[derive(Debug)]
 pub struct ScriptAgent {
     scenario: Scenario,
@@ -43,7 +43,7 @@ impl ScriptAgent {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioError> {
         let path = path.as_ref();
         let mut bytes = Vec::new();
-        // One byte more than allowed is enough to know.
+        // One byte more than allowed is enough to detect a file that is too large.
         File::open(path)
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|source| ScenarioError::Read {
@@ -64,7 +64,7 @@ impl ScriptAgent {
         }
     }
 
-    /// Reads a scenario from its text. `name` stands for the file in an error.
+    /// Reads a scenario from its text. `name` is the name of the file in errors.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         if text.len() > MAX_BYTES {
             let file = name.to_owned();
@@ -76,7 +76,7 @@ impl ScriptAgent {
         }
     }
 
-    /// What to say to a prompt that no turn fits.
+    /// Returns the reply to a prompt that no turn matches.
     fn at_a_loss(&self, prompt: &str) -> String {
         const WORDS: usize = 8;
         let mut words = prompt.split_whitespace();

@@ -1,4 +1,4 @@
-//! Steps that ask a person, and what is played about the answer.
+//! Steps that ask a person, and the steps that follow each answer.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{scenario::ScenarioStep, with};
 
-/// Something a step asks a person.
+/// A step that asks a person.
 #[derive(Debug)]
 pub(super) struct HitlStep {
     pub(super) kind: HitlKind,
@@ -22,10 +22,10 @@ pub(super) struct HitlStep {
     pub(super) quorum: Option<u64>,
     pub(super) to: Option<String>,
     pub(super) deadline: Option<Duration>,
-    /// An answer, an approval, or somebody who takes over.
+    /// The steps after an answer, an approval or an accepted escalation.
     pub(super) on_yes: Vec<ScenarioStep>,
     pub(super) on_no: Vec<ScenarioStep>,
-    /// The turn ends without an answer where this is not said.
+    /// The steps after no answer; without them, the turn ends.
     pub(super) on_none: Option<Vec<ScenarioStep>>,
 }
 

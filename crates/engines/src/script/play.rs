@@ -1,5 +1,5 @@
-//! Playing a turn's steps. A stack of frames rather than recursion: a repeat costs nothing but its
-//! steps, and there is one place where a cancelled turn is noticed.
+//! Plays the steps of a turn. It uses a stack of frames instead of recursion: a repeat costs only its steps, and
+//! one check detects a cancelled turn.
 
 use std::{future::Future, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
     steering, with,
 };
 
-/// Plays steps to their end, or to the first that ends the turn.
+/// Plays the steps to their end, or to the first step that ends the turn.
 pub(super) fn play<'a>(
     steps: &'a [ScenarioStep],
     cast: &'a Arc<ScenarioWorkers>,
@@ -36,19 +36,19 @@ struct StepPlayer<'s> {
     cx: &'s TurnContext,
     crew: TurnWorkers,
     stack: Vec<StepFrame<'s>>,
-    /// An `await_cancel` was passed: the steps after it are what the agent does about the cancel, so
-    /// it no longer stops them. The runtime's deadline still does.
+    /// Whether an `await_cancel` has passed: the steps after it are the agent's reaction to the cancel, so the
+    /// cancel does not stop them. The runtime's deadline still does.
     parting: bool,
-    /// What the last seam or wait delivered.
+    /// The messages and reminders of the last seam or wait.
     came: SteeringDelivery,
 }
 
 struct StepFrame<'s> {
     steps: &'s [ScenarioStep],
     next: usize,
-    /// How often they are played again.
+    /// The number of remaining repetitions.
     again: u64,
-    /// The call they belong to; completed when they are through.
+    /// The call that the steps belong to; completed after the last step.
     call: Option<ToolHandle>,
 }
 
@@ -94,7 +94,7 @@ impl<'s> StepPlayer<'s> {
         Ok(StopReason::EndTurn)
     }
 
-    /// Ends the innermost frame, and its call with it.
+    /// Ends the innermost frame and its call.
     async fn leave(&mut self) -> Result<(), AgentError> {
         match self.stack.pop().and_then(|frame| frame.call) {
             Some(call) => call.complete(json!({ "ok": true })).await,
@@ -111,7 +111,7 @@ impl<'s> StepPlayer<'s> {
                 let steps = person.ask(self.cx).await?;
                 self.stack.push(StepFrame::new(steps));
             }
-            // A seam refuses a cancelled turn; a parting one only has to be in order.
+            // A seam fails in a cancelled turn; after `await_cancel` it only flushes.
             ScenarioStep::Seam(_) if self.parting => self.cx.flush().await?,
             ScenarioStep::Seam(seam) => self.came = self.cx.seam(*seam).await?,
             ScenarioStep::Idle(wait) => self.came = wait.more(self.cx).await?,
@@ -126,7 +126,7 @@ impl<'s> StepPlayer<'s> {
             ScenarioStep::AwaitCancel => {
                 self.cx.cancelled().await;
                 self.parting = true;
-                // Repeated, this would never wait again, and nothing could end it.
+                // Inside a repeat, this never waits again, so without a yield nothing could end the loop.
                 tokio::task::consume_budget().await;
             }
             ScenarioStep::Act(act) => self.act(act).await?,
@@ -173,7 +173,7 @@ impl<'s> StepPlayer<'s> {
         Ok(())
     }
 
-    /// Starts a call and does its work. One that is refused or fails has said so; the turn goes on.
+    /// Starts a call and performs it. A refused or failed call shows its reason; the turn continues.
     async fn act(&self, act: &ScenarioAction) -> Result<(), AgentError> {
         match act.describe(self.cx).await.ask().await {
             Ok(call) => {

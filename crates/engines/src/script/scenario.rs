@@ -1,4 +1,4 @@
-//! A scenario as it is played: every value checked, every event ready to be cloned.
+//! A decoded scenario: every value is checked, every event is ready to clone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,13 +21,13 @@ pub(super) struct Scenario {
     pub(super) commands: Vec<SlashCommand>,
     pub(super) options: Vec<ConfigOption>,
     pub(super) turns: Vec<ScenarioTurn>,
-    /// Every worker the file starts.
+    /// The workers that the file starts.
     pub(super) cast: Arc<ScenarioWorkers>,
 }
 
 #[derive(Debug)]
 pub(super) struct ScenarioTurn {
-    /// Without one, it fits every prompt.
+    /// The pattern of matching prompts; without one, the turn matches every prompt.
     pub(super) pattern: Option<Regex>,
     pub(super) steps: Vec<ScenarioStep>,
 }
@@ -41,29 +41,29 @@ impl ScenarioTurn {
 
 #[derive(Debug)]
 pub(super) enum ScenarioStep {
-    /// Also what `say` and `think` become.
+    /// Emits an event; `say` and `think` also decode to this.
     Emit(AgentEvent),
-    /// The same, with a call id that holds [`TURN`].
+    /// Emits an event whose call id contains [`TURN`].
     EmitInTurn(AgentEvent),
     Ask(Box<PermissionStep>),
     Person(Box<HitlStep>),
     Seam(Seam),
     Idle(IdleStep),
-    /// Says what the last seam or wait delivered.
+    /// Sends the messages and reminders of the last seam or wait as text.
     TellDelivered,
-    /// Played where the last seam did not interrupt.
+    /// Plays the steps unless the last seam interrupted.
     SkipIfInterrupted(Vec<ScenarioStep>),
     Remind(Box<SystemReminder>),
     Sleep(Duration),
     AwaitCancel,
     Act(ScenarioAction),
     Worker(Box<NewWorker>),
-    /// All of the turn where none is named.
+    /// Waits for these workers, or for all of the turn if the list is empty.
     AwaitWorkers(Vec<WorkerName>),
     Trigger {
         worker: WorkerName,
         task: String,
-        /// Those of its start where there are none.
+        /// The steps to play; without them, those of the worker's start.
         steps: Option<Arc<[ScenarioStep]>>,
     },
     StopWorker {
@@ -79,7 +79,7 @@ pub(super) enum ScenarioStep {
     Fail(String),
 }
 
-/// A tool call that is really made.
+/// A tool call with a real effect.
 #[derive(Debug)]
 pub(super) enum ScenarioAction {
     HostTool {
@@ -99,7 +99,6 @@ pub(super) enum ScenarioAction {
     Run(String),
 }
 
-/// A worker that a step starts.
 #[derive(Debug)]
 pub(super) struct NewWorker {
     pub(super) name: WorkerName,
@@ -121,7 +120,7 @@ pub(super) struct PermissionStep {
     pub(super) on_reject: Vec<ScenarioStep>,
 }
 
-/// A change that an [`PermissionStep`] shows; its path may be relative.
+/// A change that a [`PermissionStep`] shows; its path may be relative.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct ScenarioDiff {
     pub(super) path: String,
@@ -131,7 +130,7 @@ pub(super) struct ScenarioDiff {
 }
 
 impl ScenarioDiff {
-    /// As content of a call, at its absolute path.
+    /// Returns the change as content of a call, at its absolute path.
     pub(super) fn content(&self, path: &std::path::Path) -> ToolContent {
         ToolContent::Diff {
             path: path.display().to_string(),
@@ -141,16 +140,16 @@ impl ScenarioDiff {
     }
 }
 
-/// Stands for the turn's id in a call id, so that a turn can be played again in the same session.
+/// The placeholder for the turn's id in a call id, so that one session can play a turn again.
 pub(super) const TURN: &str = "{turn}";
 
-/// What an event means to a scenario.
+/// The role of an event in a scenario.
 pub(super) enum EventRole<'e> {
-    /// Only the runtime may write it; the reason says how it comes to.
+    /// Only the runtime may write the event; the text names the step to use instead.
     Reserved(&'static str),
-    /// It belongs to a call.
+    /// The event belongs to a call.
     OfCall(&'e mut ToolCallId),
-    /// It belongs to a call inside a composition.
+    /// The event belongs to a call inside a composition.
     OfChild(&'e mut String),
     Free,
 }
@@ -160,7 +159,7 @@ impl EventRole<'_> {
         if let Author::Runtime(how) = event.author() {
             return EventRole::Reserved(how);
         }
-        // An event that stands alone names no call.
+        // Events that are not ordered name no call.
         match event.ordered_mut() {
             Some(OrderedEvent::ToolCall(call)) => EventRole::OfCall(&mut call.tool_call_id),
             Some(OrderedEvent::ToolCallUpdate(update)) => {

@@ -1,4 +1,4 @@
-//! Steps about what reaches an agent in the middle of a turn: waiting for it, and telling of it.
+//! Steps for messages and reminders during a turn: wait for them and report them.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use harn_runtime::{AgentError, Steering, SteeringDelivery, TurnContext};
 
 use super::with;
 
-/// A wait for more to do.
+/// A wait for more input.
 #[derive(Debug, Default)]
 pub(super) struct IdleStep {
     pub(super) every: Option<Duration>,
-    /// When something that is watched changes.
+    /// The time after which a simulated watched change ends the wait.
     pub(super) until: Option<Duration>,
     pub(super) watchdog: Option<u64>,
 }
 
 impl IdleStep {
-    /// Waits, and returns what was delivered.
+    /// Waits and returns the delivered messages and reminders.
     pub(super) async fn more(&self, cx: &TurnContext) -> Result<SteeringDelivery, AgentError> {
         let idle = with(cx.idle(), self.every, |idle, every| idle.every(every));
         let until = self.until.map(tokio::time::sleep);
@@ -26,7 +26,7 @@ impl IdleStep {
     }
 }
 
-/// Says what was delivered, a paragraph each.
+/// Sends each delivered message and reminder as a paragraph.
 pub(super) async fn tell(came: &SteeringDelivery, cx: &TurnContext) -> Result<(), AgentError> {
     for item in came.iter() {
         let what = match item {

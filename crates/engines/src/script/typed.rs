@@ -1,7 +1,7 @@
-//! Types of the model out of YAML nodes, refused with the place of what does not fit.
+//! Deserialises model types from YAML nodes; an error has the position of the wrong node.
 //!
-//! Tagged enums are read from a buffer, so serde's own errors know no place, and unknown fields are
-//! dropped silently. Both are found by trying again with less or with something else in place.
+//! Serde reads tagged enums from a buffer, so its own errors have no position, and it drops unknown fields
+//! silently. This module finds both by retrying with fewer or replaced nodes.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub(super) fn typed<T: DeserializeOwned + Serialize>(
     }
 }
 
-/// The innermost node to blame for `error`: the one that, added to those before it, brings it about.
+/// Returns the innermost node that causes `error`: the first that, added to those before it, produces the error.
 fn culprit<'n>(
     root: &'n YamlNode,
     error: &str,
@@ -49,7 +49,7 @@ fn culprit<'n>(
         }
         let index = low.wrapping_sub(1);
         match node.child(index) {
-            // Nothing that is there can be blamed for what is missing, only what it is missing from.
+            // The error is a missing field: no child causes it, so return the parent.
             Some(child) if child.is_scalar() && error.starts_with("missing field") => return node,
             Some(child) => {
                 path.push(index);
@@ -60,7 +60,7 @@ fn culprit<'n>(
     }
 }
 
-/// The value of `node`, of which the node at `path` keeps only its first children.
+/// Returns the value of `node` in which the node at `path` keeps only its first `kept` children.
 fn cut(node: &YamlNode, path: &[usize], kept: usize) -> Value {
     node.map_children(|i, child| match path.split_first() {
         None => (i < kept).then(|| child.to_value()),
@@ -69,15 +69,15 @@ fn cut(node: &YamlNode, path: &[usize], kept: usize) -> Value {
     })
 }
 
-/// The search for a field that leaves no trace.
+/// The search for a field that deserialisation drops.
 struct UnknownFieldSearch<'n, R> {
     root: &'n YamlNode,
-    /// What becomes of a value that is read and written again.
+    /// Deserialises a value and serialises it again.
     rewrite: R,
 }
 
 impl<R: Fn(Value) -> Option<Value>> UnknownFieldSearch<'_, R> {
-    /// Compares what was given with what came back, depth first in the order of the file.
+    /// Compares the given node with the rewritten value, depth first in the order of the file.
     fn find(&self, given: &YamlNode, back: &Value, path: &mut Vec<usize>) -> Option<YamlFault> {
         for index in 0..given.child_count() {
             let child = given.child(index)?;
@@ -97,8 +97,9 @@ impl<R: Fn(Value) -> Option<Value>> UnknownFieldSearch<'_, R> {
         None
     }
 
-    /// A known field may have left no trace because it is empty. Something that no field expects tells:
-    /// a known field refuses it or keeps it, an unknown one drops it again.
+    /// Returns whether a field is known. A known field may be missing from the rewritten value because it is
+    /// empty. So this tries a value that no field expects: a known field rejects or keeps it, an unknown one drops
+    /// it.
     fn is_known(&self, path: &[usize]) -> bool {
         let Some(back) = (self.rewrite)(replaced(self.root, path)) else {
             return true;
@@ -114,7 +115,7 @@ impl<R: Fn(Value) -> Option<Value>> UnknownFieldSearch<'_, R> {
     }
 }
 
-/// What stands in `value` where a child stands in `node`.
+/// Returns the value that corresponds to a child of `node`.
 fn counterpart<'v>(node: &YamlNode, index: usize, value: &'v Value) -> Option<&'v Value> {
     match &node.data {
         YamlValue::Map(entries) => value.get(&entries.get(index)?.key),
@@ -123,7 +124,7 @@ fn counterpart<'v>(node: &YamlNode, index: usize, value: &'v Value) -> Option<&'
     }
 }
 
-/// The value of `node`, with something no field expects at `path`.
+/// Returns the value of `node` with an unexpected value at `path`.
 fn replaced(node: &YamlNode, path: &[usize]) -> Value {
     match path.split_first() {
         None => json!({ "\u{1}": [[]] }),

@@ -1,4 +1,4 @@
-//! Calls that are asked about, and those that rules decide about.
+//! Calls that are asked about, and calls that rules decide.
 
 use harn_model::{Decision, GrantScope, PermissionOption, PermissionOptionKind, ToolCall};
 use harn_runtime::Question;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{StoryCall, StoryStep};
 
-/// Calls under rules: allowed, refused, asked about, remembered; and a person who approves.
+/// Returns calls under rules: allowed, refused, asked about, remembered; and an approval by a person.
 pub(super) fn judged() -> Vec<StoryStep> {
     use StoryStep::Judge;
     let allowed = |option: &str, args| {
@@ -39,7 +39,7 @@ pub(super) fn judged() -> Vec<StoryStep> {
     ]
 }
 
-/// Every answer there can be.
+/// Returns a question with every kind of answer.
 pub(super) fn question(tool_call: ToolCall) -> Question {
     let option = |option_id: &str, name: &str, kind| PermissionOption {
         option_id: option_id.to_owned(),

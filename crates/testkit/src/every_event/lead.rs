@@ -1,4 +1,4 @@
-//! Leads the story: a hub, an agent that does as it is told, and somebody who answers, cancels and crashes.
+//! Plays the story: with a hub, an agent that plays its steps, and a client that answers, cancels and crashes.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -26,30 +26,30 @@ use super::{
 };
 use crate::{FakeClock, FakeEquip, ScriptedAgent, TestHub, lock, must};
 
-/// What passes between two steps.
+/// The time between two steps.
 const PACE: Duration = Duration::from_millis(125);
 
-/// What a process that dies leaves behind its last whole line.
+/// The bytes that a crashed process leaves after its last whole line.
 const TORN: &[u8] = br#"{"v":1,"seq":"#;
 
-/// Plays the turns and returns what the journal has of them.
+/// Plays the turns and returns the events of the journal.
 pub(super) fn lead(turns: Vec<StoryTurn>) -> Vec<Envelope> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // A wait that ends by its clock ends when nothing else is left to do, on every machine.
+        // On a paused clock, a timed wait ends when every task waits, on every machine.
         .start_paused(true)
         .build();
     settled(runtime).block_on(play(turns))
 }
 
-/// What the agent and who leads it share.
+/// The state that the agent and the player of the story share.
 struct StoryContext {
     clock: FakeClock,
     turns: Mutex<VecDeque<(Vec<StoryStep>, StoryEnding)>>,
-    /// All steps of a turn that does not end by itself are done.
+    /// Notified when a turn that does not end by itself has done all its steps.
     waiting: Notify,
     steered: OnceLock<Controller>,
-    /// The messages that were handed over, by their names in the story.
+    /// The ids of the injected messages, by their names in the story.
     said: Mutex<HashMap<&'static str, MessageId>>,
     equip: FakeEquip,
 }
@@ -80,14 +80,14 @@ async fn play(turns: Vec<StoryTurn>) -> Vec<Envelope> {
         .build();
     let session = settled(test.hub().create(new_session()).await);
     let id = session.id().clone();
-    // Goes with the first hub, which nothing of the stage outlives.
+    // Belongs to the first hub; nothing in the context outlives it.
     let _ = stage.steered.set(session.clone());
     settled(session.set_option("depth", "thorough").await);
     let mut crashed = None;
     for mut turn in turns {
         settled(session.set_mode(turn.mode).await);
         if let StoryEnding::Revoke = turn.ending {
-            // Answered by the runtime, not by the agent; the name follows from what was granted.
+            // The runtime answers this command, not the agent; the grant determines the id.
             let grants = session.view().grants;
             let id = grants.first().map(|grant| grant.id.clone());
             let command = format!("/permissions revoke {}", id.unwrap_or_default());
@@ -174,7 +174,7 @@ async fn act(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, Agent
             StoryStep::Ask(ask) if ask.decision.is_some() => {
                 put(cx, &ask.through, ask.question).await?;
             }
-            // Put, and not waited for.
+            // Asked without waiting for the answer.
             StoryStep::Ask(ask) => {
                 let cx = cx.clone();
                 tokio::spawn(async move { cx.ask(ask.question).await });
@@ -195,7 +195,7 @@ async fn act(stage: &StoryContext, cx: &TurnContext) -> Result<StopReason, Agent
     }
 }
 
-/// Has somebody want this of the session; what is refused is written too.
+/// Sends a request of a client to the session; the journal has refusals too.
 async fn want(stage: &StoryContext, wish: StoryRequest) {
     let session = stage.session();
     let by = actor(wish.by);
@@ -228,7 +228,7 @@ async fn want(stage: &StoryContext, wish: StoryRequest) {
     }
 }
 
-/// Has the equipment change, and waits until that is written.
+/// Sends a change of the equipment and waits until the journal has it.
 async fn equip(stage: &StoryContext, change: EquipmentChange) {
     let session = stage.session();
     let mut heard = session.subscribe_from_now();
@@ -236,7 +236,7 @@ async fn equip(stage: &StoryContext, change: EquipmentChange) {
     settled(heard.next().await);
 }
 
-/// Waits until this wakes it, and not before it is written that it waits.
+/// Waits until the wake-up, which occurs only after the journal has the start of the wait.
 async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Result<(), AgentError> {
     let session = stage.session();
     let mut heard = session.subscribe_from_now();
@@ -284,7 +284,7 @@ async fn wait(stage: &StoryContext, cx: &TurnContext, waking: StoryWake) -> Resu
     woke.map(drop)
 }
 
-/// Lets the rules decide, and whoever they ask.
+/// Starts a call under the rules, which may ask.
 async fn judge(cx: &TurnContext, subject: &StoryCall) -> Result<(), AgentError> {
     let tool = match subject {
         StoryCall::Command(line) => cx.tool("run_command").command(line),
@@ -297,7 +297,7 @@ async fn judge(cx: &TurnContext, subject: &StoryCall) -> Result<(), AgentError> 
     }
 }
 
-/// Asks, or has a worker pass it on to one that does.
+/// Asks a question, or starts a worker that asks it or passes it on.
 async fn put(cx: &TurnContext, through: &[String], question: Question) -> Result<(), AgentError> {
     let Some((name, further)) = through.split_first() else {
         return cx.ask(question).await.map(drop);
@@ -318,7 +318,7 @@ fn asker(through: Vec<String>, question: Question) -> ScriptedAgent {
     })
 }
 
-/// What is answered, in the order in which it is asked.
+/// The answers to questions, in the order of the questions.
 type StoryAnswers = VecDeque<Option<Decision>>;
 
 fn answers(turn: &StoryTurn) -> StoryAnswers {
@@ -340,7 +340,7 @@ async fn until_ended(session: &Controller, heard: &mut Subscription, mut answers
         let delivery = settled(heard.next().await);
         for envelope in delivery.events() {
             match &envelope.event {
-                // The ones that an agent made up are nobody's to answer.
+                // No client answers requests that the agent emitted itself.
                 AgentEvent::HitlRequested { request_id, .. }
                     if session.hitl(request_id).is_some() =>
                 {
@@ -389,7 +389,7 @@ fn route(session: &Controller, ask: &PermissionAsked) -> PermissionRoute {
     }
 }
 
-/// Receipts name the directory, so it is one that every machine has.
+/// Receipts contain the directory, so it is one that exists on every machine.
 fn new_session() -> NewSession {
     NewSession {
         cwd: "/".into(),
@@ -408,7 +408,7 @@ fn read(test: &TestHub, id: &SessionId) -> Vec<Envelope> {
     events
 }
 
-/// The story cannot go on without it.
+/// Returns the value of a result that the story needs, or panics.
 #[track_caller]
 fn settled<T>(result: Result<T, impl std::fmt::Debug>) -> T {
     let result = result.map_err(|error| format!("{error:?}"));

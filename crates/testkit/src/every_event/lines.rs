@@ -1,5 +1,5 @@
-//! Steps out of text, one a line: what an agent emits, in the encoding of the journal, passes and asks, and how its
-//! equipment changes.
+//! Parses steps from text, one per line: events that an agent emits, in the encoding of the journal, seams that it
+//! passes, questions that it asks, and changes of its equipment.
 
 use harn_model::{AgentEvent, Decision, McpServerStatus, Seam, ToolCall, ToolsChange};
 use harn_runtime::EquipmentChange;
@@ -11,7 +11,7 @@ use crate::must;
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoryLine {
-    /// About the lines behind it.
+    /// A comment about the next lines.
     Note(String),
     Emit(AgentEvent),
     Pass(Seam),
@@ -26,7 +26,7 @@ enum StoryLine {
     Tools(ToolsChange),
 }
 
-/// The steps that a text tells.
+/// Parses the steps of a text.
 pub(super) fn steps(text: &str) -> Vec<StoryStep> {
     let lines = text.lines();
     let lines = lines.map(|line| must(serde_json::from_str(line), line));

@@ -1,8 +1,8 @@
-//! A made-up session in which everything happens: what fixtures, journals and translations are held to.
+//! A session with every kind of event, for fixtures, journals and translations to compare with.
 //!
-//! It is no list of events but a session that was really led, by the runtime and with an agent that plays
-//! the story in the files beside this one: so it is legal, and complete as the runtime completes it. What the agent
-//! does by itself is in the `.jsonl` files, a step a line.
+//! It is not a list of events: the runtime runs a real session with an agent that plays the story in the files of
+//! this folder. So its events are valid, and completed by the runtime. The agent's own steps are in the `.jsonl`
+//! files, one per line.
 
 mod judged;
 mod lead;
@@ -18,11 +18,11 @@ use crate::must;
 use lines::steps;
 use steering::{StoryCommand, StoryRequest, StoryWake};
 
-/// At least one event of every kind, one of every inner kind whose form is its own, and those with optional
-/// parts both with and without them. The same every time.
+/// Returns at least one event of every kind and of every inner kind with its own form; those with optional parts
+/// appear with and without them. The result is always the same.
 ///
-/// The keys of untyped values stand in alphabetical order, because whether a map keeps another order
-/// depends on what else is built along.
+/// The keys of untyped values are in alphabetical order, because whether a map keeps another order depends on the
+/// features of the build.
 #[must_use]
 pub fn every_event() -> Vec<Envelope> {
     static STORY: OnceLock<Vec<Envelope>> = OnceLock::new();
@@ -36,20 +36,20 @@ pub fn every_event() -> Vec<Envelope> {
     led.clone()
 }
 
-/// What an agent does in a turn, in order.
+/// A step of an agent in a turn.
 enum StoryStep {
     Emit(AgentEvent),
     Pass(Seam),
     Ask(Box<StoryQuestion>),
-    /// A call that the rules decide about, and what is answered where they ask.
+    /// A call that the rules decide, and the answer if they ask.
     Judge(StoryCall, Option<Decision>),
-    /// A person is asked to approve this, and does.
+    /// A person is asked to approve this, and approves it.
     Consult(&'static str),
-    /// Somebody wants something of the session meanwhile.
+    /// A client sends a request to the session meanwhile.
     Want(StoryRequest),
-    /// It waits for more to do, until this wakes it.
+    /// The agent waits until this wakes it.
     Wait(StoryWake),
-    /// What the session is equipped with changes.
+    /// The equipment of the session changes.
     Equip(EquipmentChange),
 }
 
@@ -58,10 +58,10 @@ enum StoryCall {
     Path(&'static str),
 }
 
-/// A question, and how it is answered; nobody answers without a decision.
+/// A question with its answer; without a decision it gets no answer.
 struct StoryQuestion {
     question: Question,
-    /// The workers that pass the task on to the one that asks, by name.
+    /// The names of the workers that pass the task on to the worker that asks.
     through: Vec<String>,
     decision: Option<Decision>,
 }
@@ -71,22 +71,22 @@ enum StoryEnding {
     Fail(&'static str),
     Cancel,
     Crash,
-    /// Nothing is done but to take back what the session remembers.
+    /// The turn only revokes a grant of the session.
     Revoke,
 }
 
 struct StoryTurn {
-    /// The mode it is played in.
+    /// The session's mode during the turn.
     mode: &'static str,
     prompt: Vec<ContentBlock>,
     steps: Vec<StoryStep>,
-    /// What it does with a message that waited until it was done.
+    /// The steps after a message that waited until the turn was done.
     afterwards: Option<Vec<StoryStep>>,
     ending: StoryEnding,
 }
 
 impl StoryTurn {
-    /// One that ends by itself when its steps are done.
+    /// Returns a turn that ends by itself after its steps.
     fn new(mode: &'static str, prompt: &str, steps: Vec<StoryStep>) -> Self {
         Self {
             mode,
@@ -102,7 +102,7 @@ impl StoryTurn {
     }
 }
 
-/// Every kind of block.
+/// Returns every kind of content block.
 fn prompt() -> Vec<ContentBlock> {
     let blocks = include_str!("prompt.jsonl").lines();
     let blocks = blocks.map(|block| must(serde_json::from_str(block), block));
@@ -122,7 +122,7 @@ fn story() -> Vec<StoryTurn> {
             ending: StoryEnding::Revoke,
             ..StoryTurn::new("ask", "", Vec::new())
         },
-        // Nothing may be changed, so nothing has an audit.
+        // Nothing may change in this mode, so no event has an audit.
         StoryTurn {
             ending: StoryEnding::Fail("the engine gave up"),
             ..StoryTurn::new(
@@ -147,10 +147,10 @@ fn story() -> Vec<StoryTurn> {
     ]
 }
 
-/// One of everything that has an end, without it; the ids say in which turn.
+/// Starts one of everything that has an end, without ending it; the ids contain the turn.
 fn left_open(turn: &str) -> Vec<StoryStep> {
     let mut steps = steps(&include_str!("left-open.jsonl").replace("{turn}", turn));
-    // Waits for a prompt that is not cancelled, and in the end for nothing.
+    // Waits for the next prompt; the last time there is none.
     let (mode, text) = (DeliveryMode::FinishStep, "And the benchmark.");
     steps.push(steering::wish(StoryCommand::Say("benchmark", mode, text)));
     steps
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_happens() {
+    fn story_has_every_kind_of_event() {
         let events = every_event();
         let found: BTreeSet<_> = events.iter().map(|e| e.event.name()).collect();
         let missing: Vec<_> = AgentEvent::NAMES
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_the_same_way_every_time() {
+    fn story_is_the_same_every_time() {
         let again = thread::spawn(|| lead::lead(story())).join();
         assert_eq!(again.ok(), Some(every_event()));
     }
 
-    /// A member that is misspelled would be left out.
+    /// Deserialisation drops a misspelled member.
     #[test]
-    fn every_line_says_what_is_read_of_it() {
+    fn every_line_is_parsed_without_loss() {
         let texts = [
             include_str!("everything.jsonl"),
             include_str!("only-look.jsonl"),
@@ -207,15 +207,15 @@ mod tests {
         }
     }
 
-    /// Every step is found again, in its order: none was left out, renamed, or given a beginning.
+    /// Every step is in the journal, in order: the runtime omitted, renamed or completed none.
     #[test]
-    fn nothing_in_it_had_to_be_mended() {
+    fn runtime_changes_no_step_of_the_story() {
         let events = every_event();
         let mut written = events.iter().map(|envelope| &envelope.event);
         for step in story().into_iter().flat_map(steps_of) {
             let told = match step {
                 StoryStep::Emit(AgentEvent::AvailableCommands { mut commands, .. }) => {
-                    // Every session has one more.
+                    // Every session has the runtime's own command.
                     commands.push(SlashCommand {
                         name: "permissions".to_owned(),
                         description: String::new(),
@@ -225,14 +225,14 @@ mod tests {
                 }
                 StoryStep::Emit(event) => event,
                 StoryStep::Ask(ask) => AgentEvent::PermissionAsked(Box::new(put(*ask))),
-                // All that is written of it is the runtime's own.
+                // Only the runtime writes the events of these steps.
                 StoryStep::Judge(..)
                 | StoryStep::Consult(_)
                 | StoryStep::Want(_)
                 | StoryStep::Wait(_)
                 | StoryStep::Equip(_) => continue,
                 StoryStep::Pass(seam) => AgentEvent::LoopCheckpoint(LoopCheckpoint {
-                    // Counted by the runtime.
+                    // The runtime counts iterations.
                     iteration: 0,
                     seam,
                     delivered: 0,
@@ -242,7 +242,7 @@ mod tests {
             let found = written.find(|event| is_completed(&told, event));
             assert!(found.is_some(), "the runtime changed {told:?}");
         }
-        // Beyond the steps there is only what the runtime says on its own.
+        // All other events are the runtime's own.
         let steps = story().into_iter().flat_map(steps_of);
         let told = |step: &StoryStep| {
             use StoryStep::{Consult, Equip, Judge, Wait, Want};
@@ -258,28 +258,29 @@ mod tests {
             .chain(turn.afterwards.into_iter().flatten())
     }
 
-    /// Eight starts and seven ends; an option and a mode for each turn; the answers to five asks; the start and the end of a
-    /// worker that asks, and three events of its call; for each of two turns what was left open: a question, a call, a child, a run, a worker and an ask;
-    /// a recovery and a close; and all that is written of calls under rules and of a person who approves, and of a
-    /// grant that is taken back; what comes of steering; and what the session is equipped with.
+    /// Eight starts and seven ends; an option, and a mode for each turn; the answers to five questions; the start
+    /// and the end of a worker that asks, and three events of its call; for each of two turns the ends of a
+    /// question, a call, a child, a run, a worker and an ask that were open; a recovery and a close; the events of
+    /// calls under rules and of an approval; a revoked grant; the events of steering; and the changes of the
+    /// equipment.
     const RUNTIMES_OWN: usize =
         8 + 7 + 9 + 5 + 5 + 2 * 6 + 2 + JUDGED + 2 + STEERED + WAITED + EQUIPPED;
-    /// Three calls that nobody is asked about, with their record and their end; two that somebody allows, with the
-    /// question, whom it was put to, its answer, both records, the start and the end; one that is rejected; and a
-    /// question with an answer and an end.
+    /// Three calls without a question, each with its receipt and its end; two that a client allows, with the
+    /// question, its route, its answer, both receipts, the start and the end; one that is rejected; and an
+    /// approval with its answer and its end.
     const JUDGED: usize = 3 * 3 + 2 * 8 + 7 + 3;
 
-    /// An outcome for every wish and for the cancel; the changes of what waits, to messages, to reminders, and when
-    /// all is cleared; three messages that are delivered; a reminder's steps: six come into force, one gives way,
-    /// two turns pass, two expire; five are rendered; a call that is skipped; the seams on the way out; a
-    /// question that is taken back; and a prompt that waits and is too.
+    /// An outcome for every request and for the cancel; changes of the queue by messages, by reminders and when it
+    /// is cleared; three delivered messages; of reminders, six injected, one replaced, two turns counted, two
+    /// expired; five rendered; a skipped call; the seams at the end; a withdrawn question; and a queued and
+    /// withdrawn prompt.
     const STEERED: usize = 26 + (8 + 8 + 1) + 3 + (6 + 1 + 2 + 2) + 5 + 1 + 2 + 1 + 2;
-    /// How the tools and the servers changed, each with all its parts and without.
+    /// The changes of the tools and of the servers, with all parts and without.
     const EQUIPPED: usize = 2 + 3;
-    /// Six waits, with the seams before them and behind them, and one that is not begun.
+    /// Six waits, with the seams before and after them, and one that does not begin.
     const WAITED: usize = 6 * (3 + 2) + 2;
 
-    /// A question as it is written, as far as the story tells: names are given by the runtime.
+    /// Returns a question as the journal has it; the fields that the runtime sets are empty.
     fn put(ask: StoryQuestion) -> PermissionAsked {
         let Question {
             mut tool_call,
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Whether `written` says all that `told` says.
+    /// Returns whether `written` contains everything in `told`.
     fn is_completed(told: &AgentEvent, written: &AgentEvent) -> bool {
         let value = |event| serde_json::to_value(event).unwrap();
         says(&value(told), &value(written))
@@ -309,7 +310,7 @@ mod tests {
         use serde_json::Value::{Array, Null, Number, Object, String};
         match (told, written) {
             (Object(told), Object(written)) => told.iter().all(|(key, told)| {
-                // The ends of a composition leave what its start has said.
+                // The end of a composition omits members that its start has.
                 let said_before = ["binding_manifest", "snippet"].contains(&key.as_str());
                 let written = written.get(key);
                 said_before && written.is_none() || says(told, written.unwrap_or(&Null))
@@ -317,7 +318,7 @@ mod tests {
             (Array(told), Array(written)) => {
                 told.len() == written.len() && told.iter().zip(written).all(|(t, w)| says(t, w))
             }
-            // Filled in where nothing was told.
+            // The runtime sets empty members.
             (Null, _) => true,
             (String(told), String(_)) if told.is_empty() => true,
             (Number(told), Number(_)) if told.as_u64() == Some(0) => true,

@@ -1,5 +1,5 @@
-//! A session that is steered: messages and reminders that wait, are said differently, taken back, refused and
-//! delivered; something that interrupts; and an agent that stays and waits for more.
+//! A session that clients steer: messages and reminders that wait, change, and are withdrawn, refused or
+//! delivered; an interruption; and an agent that stays idle for more input.
 
 use harn_model::{
     Actor, AgentEvent, DeliveryMode, ReminderPropagation, ReminderSource, RoleHint, Seam,
@@ -10,41 +10,40 @@ use serde_json::{Map, json};
 use super::{StoryQuestion, StoryStep, emit, judged::question};
 use DeliveryMode::{AuditOnly, FinishStep, InterruptImmediate};
 
-/// Something that is wanted of the running session, and by whom. Messages have names here; their ids are the
-/// runtime's.
+/// A request to the running session, with its client. The story names messages; the runtime assigns their ids.
 pub(super) struct StoryRequest {
     pub(super) by: &'static str,
     pub(super) wanted: StoryCommand,
 }
 
 pub(super) enum StoryCommand {
-    /// A message of this name.
+    /// Injects a message with this name.
     Say(&'static str, DeliveryMode, &'static str),
-    /// To take it back.
+    /// Withdraws an injected message.
     Unsay(&'static str),
-    /// To say it differently.
+    /// Replaces the text of a message.
     Reword(&'static str, &'static str),
     Remind(DeliveryMode, Box<SystemReminder>),
-    /// To take a reminder back.
+    /// Revokes a reminder by its id.
     Forget(&'static str),
-    /// To stop a turn that there is not.
+    /// Cancels a turn that does not exist.
     StopNothing,
-    /// To have a prompt wait, and then not.
+    /// Queues a prompt and withdraws it.
     ThinkBetterOf(&'static str),
 }
 
-/// What ends a wait.
+/// The event that ends a wait.
 pub(super) enum StoryWake {
     Wish(StoryRequest),
     Resume,
     Watch,
-    /// Time, after so many milliseconds.
+    /// A timer of this many milliseconds.
     Timer(u64),
-    /// Nothing: it has woken for nothing this often, and its turn is ended.
+    /// Nothing: the watchdog ends the turn after this many wakes without a result.
     Never(u64),
 }
 
-/// Who wants it, as a host names its clients.
+/// Returns a client as the author of a request, in the form that hosts send.
 pub(super) fn actor(client: &str) -> Actor {
     Actor {
         client_id: client.to_owned(),
@@ -53,7 +52,7 @@ pub(super) fn actor(client: &str) -> Actor {
     }
 }
 
-/// The controller is the phone; the desk only watches.
+/// Returns a request of the controller, `phone`; `desk` is an observer.
 pub(super) fn wish(wanted: StoryCommand) -> StoryStep {
     let by = "phone";
     StoryStep::Want(StoryRequest { by, wanted })
@@ -63,7 +62,7 @@ fn remind(mode: DeliveryMode, reminder: SystemReminder) -> StoryStep {
     wish(StoryCommand::Remind(mode, Box::new(reminder)))
 }
 
-/// Everything that can be wanted, and what comes of it.
+/// Returns every kind of request, with its consequences.
 pub(super) fn wishes() -> Vec<StoryStep> {
     let desk = |wanted| StoryStep::Want(StoryRequest { by: "desk", wanted });
     let mut steps = vec![
@@ -106,7 +105,7 @@ pub(super) fn wishes() -> Vec<StoryStep> {
     steps
 }
 
-/// With the message that was to be delivered at the end.
+/// Returns the steps after the message that waits for the end of the turn.
 pub(super) fn afterwards() -> Vec<StoryStep> {
     vec![
         StoryStep::Pass(Seam::TurnStart),
@@ -142,7 +141,7 @@ fn reminders() -> Vec<StoryStep> {
     ]
 }
 
-/// A question is taken back and a call does not run, because something has to be read first.
+/// Returns steps in which an interrupting reminder withdraws a question and skips a call.
 fn interrupted() -> Vec<StoryStep> {
     let call = ToolCall {
         title: Some("Delete target".to_owned()),
@@ -150,7 +149,7 @@ fn interrupted() -> Vec<StoryStep> {
         ..ToolCall::new("call-interrupted", "delete_file")
     };
     let stop = SystemReminder {
-        // The one with all fields takes its place when it is delivered.
+        // This reminder replaces the one with all fields when it is delivered.
         dedupe_key: Some("tests".to_owned()),
         ..SystemReminder::new("reminder-stop", "Do not delete anything.")
     };
@@ -181,7 +180,7 @@ fn compacted() -> TranscriptCompacted {
     }
 }
 
-/// An agent that stays: woken by everything there is, and then by nothing.
+/// Returns the steps of an agent that stays: each wake-up wakes it once, then none.
 pub(super) fn waits() -> Vec<StoryStep> {
     let wished = |wanted| {
         StoryStep::Wait(StoryWake::Wish(StoryRequest {

@@ -1,4 +1,4 @@
-//! An agent that asks its host for what the prompt names, and says what came.
+//! An agent that sends its host the request that the prompt names, and returns the answer as text.
 
 use harn_acp::ext::bridge::{BridgeMethod, ProcessOperation};
 use harn_model::{SkillMatchRequest, SkillToMatch, StopReason, ToolKind};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::ScriptedAgent;
 
-/// An agent whose prompts are the names of bridge requests. `host/call` has the operation and its arguments
-/// behind it: `host/call process.list_shells {}`. What came is said as JSON, an error as its kind and its
-/// words.
+/// Returns an agent whose prompts are the names of bridge requests. After `host/call` follow the operation and its
+/// arguments: `host/call process.list_shells {}`. The agent sends the answer as JSON, an error as its kind and
+/// message.
 #[must_use]
 pub fn asking_agent() -> ScriptedAgent {
     ScriptedAgent::new(|cx| async move {

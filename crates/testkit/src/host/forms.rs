@@ -1,19 +1,19 @@
-//! Every form in which an answer of a host is read, by method.
+//! Every form of a host's answer that the bridge accepts, by method.
 
 use harn_acp::ext::bridge::BridgeMethod;
 use serde_json::{Value, json};
 
-/// A form of an answer.
+/// One form of an answer.
 pub struct HostAnswerForm {
-    /// Of which method.
+    /// The method that it answers.
     pub method: BridgeMethod,
-    /// What it is called.
+    /// The name of the form.
     pub name: &'static str,
-    /// An answer like that.
+    /// An answer in this form.
     pub answer: Value,
 }
 
-/// All of them. The first one of a method is its canonical one.
+/// Returns all forms. The first form of a method is its canonical one.
 #[must_use]
 pub fn forms() -> Vec<HostAnswerForm> {
     let older_tools = json!([
@@ -90,7 +90,7 @@ pub fn forms() -> Vec<HostAnswerForm> {
     forms.collect()
 }
 
-/// What a host answers that has nothing special about it.
+/// Returns the canonical answer of a host.
 pub(super) fn canonical(method: BridgeMethod, params: &Value) -> Value {
     let first = forms().into_iter().find(|form| form.method == method);
     match (first, params["name"].as_str()) {

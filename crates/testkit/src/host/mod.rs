@@ -1,5 +1,5 @@
-//! A host with the bridge, which answers as it is told: rightly in any form, wrongly, late, twice or not at
-//! all. It speaks through a [`StrictClient`], so whatever it does is in the transcript.
+//! A host with the bridge that answers as a test orders: correctly in any form, wrongly, late, twice or not at
+//! all. It uses a [`StrictClient`], so the transcript has everything that it does.
 
 mod asking;
 mod forms;
@@ -14,49 +14,49 @@ pub use forms::{HostAnswerForm, forms};
 
 use crate::{MessageFromAgent, StrictClient};
 
-/// What a host answers to a request.
+/// The answer of a host to a request.
 #[derive(Clone, Debug)]
 pub enum HostAnswer {
-    /// This.
+    /// This result.
     Result(Value),
-    /// That it refuses.
+    /// An error: the host refuses.
     Denied,
-    /// That something went wrong.
+    /// An error: the operation failed.
     Failed,
-    /// That it does not know what it is asked.
+    /// An error: the host does not know the method.
     Unknown,
-    /// Nothing.
+    /// No answer.
     Never,
-    /// This, when the request was withdrawn.
+    /// This result, after the request was withdrawn.
     Late(Value),
-    /// This, and once more.
+    /// This result, sent twice.
     Twice(Value),
 }
 
-/// A host with the bridge. Where it is not told otherwise it answers canonically.
+/// A host with the bridge. Without other orders it answers canonically.
 #[derive(Default)]
 pub struct FakeHost {
     answers: HashMap<BridgeMethod, HostAnswer>,
     asked: Vec<(BridgeMethod, Value)>,
-    /// Requests that are answered when they are withdrawn.
+    /// Requests that it answers when they are withdrawn, with their results.
     late: Vec<(Value, Value)>,
 }
 
 impl FakeHost {
-    /// A host that answers everything canonically.
+    /// Returns a host that answers every request canonically.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that answers this method like this.
+    /// Sets the answer to a method.
     #[must_use]
     pub fn answering(mut self, method: BridgeMethod, answer: HostAnswer) -> Self {
         self.answers.insert(method, answer);
         self
     }
 
-    /// The params of its `initialize`.
+    /// Returns the params of its `initialize`.
     #[must_use]
     pub fn hello() -> Value {
         json!({
@@ -66,18 +66,18 @@ impl FakeHost {
         })
     }
 
-    /// What it was asked so far, in order.
+    /// Returns the requests that it received, in order.
     #[must_use]
     pub fn asked(&self) -> &[(BridgeMethod, Value)] {
         &self.asked
     }
 
-    /// Answers what it is asked until a request of its own is answered; returns the updates on the way, and
+    /// Answers the agent's requests until the client's own request is answered; returns the updates until then and
     /// the result.
     ///
     /// # Panics
     ///
-    /// When it is asked something that is not of the bridge, or its request fails.
+    /// If the agent sends a request that is not of the bridge, or the client's request fails.
     pub async fn serve(
         &mut self,
         client: &mut StrictClient,

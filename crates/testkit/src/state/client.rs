@@ -1,4 +1,4 @@
-//! The client itself: commands out, frames in, and the copy that they make.
+//! The client of a socket: sends commands, receives frames and folds them into its copy.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -14,30 +14,30 @@ use tokio_tungstenite::{
 use super::SocketTranscript;
 use crate::{RecordDirection, must, state_fold};
 
-/// How long a client waits for what must come.
+/// How long a client waits for an expected frame.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long nothing comes where nothing more is to come. Shorter than what keeps a socket alive.
+/// The silence after which no more frames are expected. Shorter than the keep-alive interval of a socket.
 const QUIET: Duration = Duration::from_secs(3);
 
-/// What a client was sent.
+/// A frame that a client received.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReceivedFrame {
     /// The whole document.
     State,
-    /// What changed, as it came.
+    /// The operations of a change, as received.
     Delta(Value),
-    /// Something the client sent was wrong.
+    /// An error of the server about the client's input.
     Error(String),
-    /// The end, with its code and reason.
+    /// The close frame, with its code and reason.
     Closed(u16, String),
 }
 
-/// A socket, and the document as its client has it.
+/// A socket and its client's copy of the document.
 ///
 /// # Panics
 ///
-/// Every method does, showing the transcript so far, when a frame does not fit, something other than what it
-/// expects comes, or nothing within its patience.
+/// Every method panics and shows the transcript so far, if a frame is invalid, an unexpected frame arrives, or
+/// none within its patience.
 pub struct StateClient {
     socket: WebSocketStream<DuplexStream>,
     path: &'static str,
@@ -64,26 +64,26 @@ impl StateClient {
         }
     }
 
-    /// The document, as far as it was read.
+    /// Returns the document, as far as it was read.
     #[must_use]
     pub fn state(&self) -> &Value {
         &self.copy
     }
 
-    /// The id of the session.
+    /// Returns the id of the session.
     #[must_use]
     pub fn session(&self) -> String {
         self.text("/session/id").to_owned()
     }
 
-    /// What a pointer leads to in the document, where it is a text.
+    /// Returns the text at a pointer in the document; empty if there is none.
     #[must_use]
     pub fn text(&self, pointer: &str) -> &str {
         let value = self.copy.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The messages, each as `role status content`.
+    /// Returns the messages, each as `role status content`.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let messages = self.copy["messages"].as_array().into_iter().flatten();
@@ -95,7 +95,7 @@ impl StateClient {
         told.collect()
     }
 
-    /// Sends commands, in one frame, that must fit the schema.
+    /// Sends commands in one frame, which must match the schema.
     pub async fn send(&mut self, commands: Value) {
         let frame = json!({"type": "commands", "commands": commands});
         if let Err(problem) = validators().commands.validate(&frame) {
@@ -109,20 +109,20 @@ impl StateClient {
         self.send(json!([command])).await;
     }
 
-    /// Says something to the agent.
+    /// Submits a prompt to the agent.
     pub async fn submit(&mut self, prompt: &str) {
         self.command(json!({"type": "submit", "prompt": prompt}))
             .await;
     }
 
-    /// Sends text as it is.
+    /// Sends text unchanged.
     pub async fn send_raw(&mut self, text: &str) {
         let line = text.as_bytes();
         self.tape.line(self.speaker, RecordDirection::ToAgent, line);
         self.send_message(Message::text(text)).await;
     }
 
-    /// Sends any message, unrecorded.
+    /// Sends any message without recording it.
     pub async fn send_message(&mut self, message: Message) {
         match timeout(PATIENCE, self.socket.send(message)).await {
             Ok(Ok(())) => {}
@@ -131,7 +131,7 @@ impl StateClient {
         }
     }
 
-    /// The first frame is the document.
+    /// Expects the document as the first frame.
     pub(super) async fn greeted(mut self) -> Self {
         let first = self.next().await;
         if first != ReceivedFrame::State {
@@ -140,7 +140,7 @@ impl StateClient {
         self
     }
 
-    /// The next frame, folded in.
+    /// Returns the next frame, folded into the copy.
     pub async fn next(&mut self) -> ReceivedFrame {
         match timeout(PATIENCE, self.read()).await {
             Ok(frame) => frame,
@@ -148,7 +148,7 @@ impl StateClient {
         }
     }
 
-    /// All that comes until nothing more does. An error that nobody expects is one.
+    /// Collects frames until no more arrive; fails on an error.
     pub async fn quiet(&mut self) -> Vec<ReceivedFrame> {
         let mut frames = Vec::new();
         while let Ok(frame) = timeout(QUIET, self.read()).await {
@@ -164,7 +164,7 @@ impl StateClient {
         frames
     }
 
-    /// Reads until the document is so.
+    /// Reads until the document satisfies `is_so`.
     pub async fn until(&mut self, is_so: impl Fn(&Value) -> bool) {
         while !is_so(&self.copy) {
             match self.next().await {
@@ -176,12 +176,12 @@ impl StateClient {
         }
     }
 
-    /// Reads until the status is this.
+    /// Reads until the status of the document is this.
     pub async fn until_status(&mut self, status: &str) {
         self.until(|state| state["status"] == status).await;
     }
 
-    /// Reads until an error comes; returns its words.
+    /// Reads until an error arrives; returns its message.
     pub async fn refused(&mut self) -> String {
         loop {
             match self.next().await {
@@ -194,7 +194,7 @@ impl StateClient {
         }
     }
 
-    /// Reads until the server says farewell; returns the code and the reason.
+    /// Reads until the server closes the socket; returns the code and the reason.
     pub async fn farewell(&mut self) -> (u16, String) {
         loop {
             if let ReceivedFrame::Closed(code, reason) = self.next().await {
@@ -203,7 +203,7 @@ impl StateClient {
         }
     }
 
-    /// Leaves, and is answered.
+    /// Closes the socket and waits for the server's close frame.
     pub async fn close(mut self) {
         self.tape.note(self.speaker, "the client leaves");
         let said = timeout(PATIENCE, self.socket.close(None)).await;
@@ -242,7 +242,7 @@ impl StateClient {
         }
     }
 
-    /// Keeps account of a frame.
+    /// Records, validates and folds a frame.
     fn take(&mut self, text: &str) -> ReceivedFrame {
         let line = text.as_bytes();
         self.tape
@@ -289,7 +289,7 @@ impl Drop for StateClient {
         if self.closed || std::thread::panicking() {
             return;
         }
-        // What came and was not read has to fit, too.
+        // Unread frames have to be valid, too.
         while let Some(frame) = self.read().now_or_never() {
             match frame {
                 ReceivedFrame::State | ReceivedFrame::Delta(_) => {}

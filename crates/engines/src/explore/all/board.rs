@@ -1,27 +1,26 @@
-//! The plan of `/explore-all`: an entry a folder, or a few folders where there are very many. A plan is
-//! said whole each time, so that its size and the number of its changes must not grow together.
+//! The plan of `/explore-all`: one entry per folder, or per group of folders if there are many. Each update sends
+//! the whole plan, so its size and the number of its updates must not both grow.
 
 use harn_model::{PlanEntry, PlanEntryStatus, PlanPriority};
 use harn_runtime::{AgentError, TurnContext};
 
 use super::part::ExplorePart;
 
-/// The most entries that stand for folders.
+/// The maximum number of entries for folders.
 const MAX_ENTRIES: usize = 32;
 
 pub(super) struct ExplorePlan<'a> {
     cx: &'a TurnContext,
     entries: Vec<ExplorePlanEntry>,
-    /// How many parts an entry stands for.
+    /// The number of parts per entry.
     each: usize,
     shown: Vec<PlanEntryStatus>,
 }
 
-/// What an entry stands for, and how far it is.
 struct ExplorePlanEntry {
     content: String,
     begun: bool,
-    /// Parts that are not done.
+    /// The number of unfinished parts.
     left: usize,
 }
 
@@ -54,7 +53,7 @@ impl ExplorePlanEntry {
 }
 
 impl<'a> ExplorePlan<'a> {
-    /// A plan for these parts, not shown yet.
+    /// Returns a plan for these parts, not shown yet.
     pub(super) fn new(cx: &'a TurnContext, parts: &[ExplorePart]) -> Self {
         let each = parts.len().div_ceil(MAX_ENTRIES).max(1);
         let mut entries: Vec<_> = parts.chunks(each).map(ExplorePlanEntry::of).collect();
@@ -71,26 +70,26 @@ impl<'a> ExplorePlan<'a> {
         }
     }
 
-    /// Work on a part begins.
+    /// Marks the entry of a part as begun.
     pub(super) fn begins(&mut self, part: usize) {
         if let Some(entry) = self.entries.get_mut(part / self.each) {
             entry.begun = true;
         }
     }
 
-    /// Work on a part is over, well or not: a plan has no word for failure.
+    /// Marks a part as done, also if it failed: a plan has no status for failure.
     pub(super) fn ends(&mut self, part: usize) {
         if let Some(entry) = self.entries.get_mut(part / self.each) {
             entry.begun = true;
             entry.left = entry.left.saturating_sub(1);
         }
-        // What is left is the last entry's.
+        // The last entry begins when all parts are done.
         if let Some((last, parts)) = self.entries.split_last_mut() {
             last.begun = parts.iter().all(|entry| entry.left == 0);
         }
     }
 
-    /// Shows it if something changed.
+    /// Shows the plan if a status changed.
     pub(super) async fn show(&mut self) -> Result<(), AgentError> {
         let now: Vec<_> = self.entries.iter().map(ExplorePlanEntry::status).collect();
         if self.shown == now {

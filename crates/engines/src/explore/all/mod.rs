@@ -1,7 +1,7 @@
-//! `/explore-all WORDS`: every top-level folder is searched by a worker of its own, several at a time, and
-//! the best places of all of them make one answer.
+//! `/explore-all WORDS`: one worker per top-level folder searches it, several at a time, and the best hits of all
+//! of them make one answer.
 //!
-//! Workers belong to the turn: a cancel ends them all, which is the runtime's work.
+//! The workers belong to the turn: the runtime ends them all on a cancel.
 
 mod board;
 mod part;
@@ -24,19 +24,19 @@ use super::{
     search::nothing,
 };
 
-/// How many folders are searched at a time.
+/// The number of folders that are searched at a time.
 const AT_ONCE: usize = 8;
-/// How many folders that failed are named.
+/// The maximum number of failed folders that the answer names.
 const NAMED: usize = 10;
 
-/// Answers from all folders.
+/// Answers a question with the hits of all folders.
 pub(super) fn explore<'a>(
     cx: &'a TurnContext,
     words: &'a str,
 ) -> BoxFuture<'a, Result<(), AgentError>> {
     Box::pin(async move {
         let query = match SearchQuery::question(words) {
-            // There is nothing but words that usually only carry a question: then they are meant.
+            // The question has only stop words: search for them.
             query if query.is_empty() => SearchQuery::words_of(words),
             query => query,
         };
@@ -73,22 +73,22 @@ pub(super) fn explore<'a>(
     })
 }
 
-/// What the workers brought back.
+/// The surveys of the finished workers, and the failures.
 #[derive(Default)]
 struct WorkerSurveys {
     surveys: Vec<Survey>,
-    /// How many of them are of folders.
+    /// The number of surveys that are of folders.
     folders: usize,
-    /// Whether one is of the files on top.
+    /// Whether a survey is of the top-level files.
     top: bool,
-    /// Which parts could not be searched, and why.
+    /// The parts that could not be searched, each with its reason.
     failed: Vec<(usize, String)>,
 }
 
-/// A worker that has finished: its part, what it found and how it ended.
+/// A finished worker: the index of its part, its survey and its report.
 type FinishedPart = (usize, SurveySlot, WorkerReport);
 
-/// Has every part searched, a few at a time.
+/// Searches every part with a worker, a few at a time.
 async fn gather(
     cx: &TurnContext,
     parts: &[ExplorePart],
@@ -110,7 +110,7 @@ async fn gather(
                     running.spawn(async move { (at, slot, worker.finished().await) });
                 }
                 Err(WorkerError::TurnOver) => return Err(AgentError::Cancelled),
-                // This server allows fewer: the rest take turns.
+                // This server allows fewer workers: the remaining parts wait.
                 Err(WorkerError::TooMany { .. }) if !running.is_empty() => {
                     waiting.push_front(at);
                     at_once = running.len();
@@ -131,7 +131,7 @@ async fn gather(
             return Ok(gathered);
         };
         gathered.take(parts, ended, board)?;
-        // Those that ended together are shown together.
+        // Show workers that ended together in one update.
         while let Some(ended) = running.try_join_next() {
             gathered.take(parts, ended, board)?;
         }
@@ -164,8 +164,8 @@ impl WorkerSurveys {
         Ok(())
     }
 
-    /// What was searched and what was not, to follow "Searched 3 files in "; a sentence of its own when
-    /// nothing was.
+    /// Describes what was searched and what was not, to follow "Searched 3 files in "; a sentence of its own if
+    /// every part failed.
     fn sum(&self, parts: &[ExplorePart]) -> String {
         let folders = match self.folders {
             1 => "1 folder".to_owned(),

@@ -1,5 +1,5 @@
-//! A part of the workspace, and the worker that searches it: an agent of its own, whose session shows the
-//! search and the best places of its part.
+//! A part of the workspace, and the worker that searches it: an agent of its own, whose session shows the search
+//! and the best hits of its part.
 
 use std::{
     borrow::Cow,
@@ -19,20 +19,20 @@ use super::super::{
     toolbox,
 };
 
-/// What one worker searches.
+/// The part of the workspace that one worker searches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ExplorePart {
     /// A top-level folder, by its name.
     Folder(String),
     /// A directory that the client added to the session.
     Directory(PathBuf),
-    /// The files beside the folders.
+    /// All top-level files of the workspace.
     Top,
 }
 
 impl ExplorePart {
-    /// The parts of a session: the entries of its workspace, folders with a `/` at their end, and the
-    /// directories beside it.
+    /// Returns the parts of a session: the entries of its workspace, folders with a trailing `/`, and its
+    /// additional directories.
     pub(super) fn of(cwd: &Path, top: &[String], directories: Vec<PathBuf>) -> Vec<Self> {
         let has_files = top.iter().any(|name| !name.ends_with('/'));
         let folders = top.iter().filter_map(|name| name.strip_suffix('/'));
@@ -47,7 +47,7 @@ impl ExplorePart {
         parts
     }
 
-    /// How a person calls it.
+    /// Returns the name that a person sees.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Folder(name) => format!("{name}/"),
@@ -80,7 +80,7 @@ impl ExplorePart {
         }
     }
 
-    /// Starts a worker that searches it; what it finds will be in the slot.
+    /// Starts a worker that searches this part and puts its survey into the slot.
     pub(super) async fn start(
         &self,
         cx: &TurnContext,
@@ -107,7 +107,7 @@ impl ExplorePart {
     }
 }
 
-/// Where a worker leaves what it found, which is too much to be said.
+/// The slot for a worker's survey, which is too large to send as text.
 #[derive(Clone, Default)]
 pub(super) struct SurveySlot(Arc<Mutex<Option<Survey>>>);
 
@@ -121,9 +121,9 @@ impl SurveySlot {
     }
 }
 
-/// The agent of such a worker.
+/// The agent of a worker that searches one part.
 struct PartSearchAgent {
-    /// The workspace, which paths start from.
+    /// The workspace; reported paths are relative to it.
     root: PathBuf,
     directories: Vec<PathBuf>,
     part: ExplorePart,
@@ -142,7 +142,7 @@ impl Agent for PartSearchAgent {
         }
     }
 
-    /// A search that fails fails the worker, with its reason.
+    /// A failed search fails the worker, with its reason.
     async fn turn(&self, cx: &mut TurnContext) -> Result<StopReason, AgentError> {
         let workspace = self.part.workspace(&self.root, &self.directories);
         let part = Searched::of(&self.root, workspace);
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_and_directories_are_parts_and_files_together_are_one() {
+    fn each_folder_and_directory_is_a_part_and_top_level_files_share_one() {
         let of = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
             let directories = ["/w", "/w/b", "/lib"].map(PathBuf::from);

@@ -84,13 +84,13 @@ fn prose_is_explained_by_its_heading() {
 }
 
 #[test]
-fn the_marks_of_a_code_block_are_left_out() {
+fn prose_explanation_omits_code_block_marks() {
     let text = "# Use\n\n```sh\nmake all\n```\n";
     assert_eq!(explained("a.md", text, 4), some("Use", "make all"));
 }
 
 #[test]
-fn lines_that_are_not_there_explain_nothing() {
+fn missing_line_has_no_explanation() {
     assert_eq!(explained("a.rs", "", 1), (None, None));
     assert_eq!(explained("a.rs", RUST, 99), (None, None));
     assert_eq!(excerpt("a.rs", &[], 0), 0..0);
@@ -98,7 +98,7 @@ fn lines_that_are_not_there_explain_nothing() {
 }
 
 #[test]
-fn excerpts_begin_where_the_thing_begins() {
+fn excerpt_begins_at_the_containing_definition() {
     let lines: Vec<&str> = RUST.lines().collect();
     let shown = |line: usize| {
         let range = excerpt("a.rs", &lines, line - 1);
@@ -112,7 +112,7 @@ fn excerpts_begin_where_the_thing_begins() {
 }
 
 #[test]
-fn shared_space_is_taken_off() {
+fn dedent_removes_shared_indentation() {
     assert_eq!(dedent(&["    a", "", "      b"]), "a\n\n  b");
     assert_eq!(dedent(&["a", "  b"]), "a\n  b");
     assert_eq!(dedent(&[]), "");
@@ -130,7 +130,7 @@ fn abbreviations_do_not_end_a_sentence() {
     );
 }
 
-/// Real text has what no table thinks of; nothing here may panic, and an excerpt holds its line.
+/// Real text has cases that no table covers: nothing may panic, and an excerpt contains its line.
 #[test]
 fn every_line_of_this_engine_can_be_explained() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/explore");

@@ -1,4 +1,4 @@
-//! Changes of files: which of them may be told, and in what words. Pure.
+//! Filters changes of files by permission and describes them in words. Pure.
 
 use std::path::Path;
 
@@ -6,11 +6,10 @@ use harn_model::FsWatchEvent;
 
 use super::super::markdown::{code, list};
 
-/// The most files that a line names.
+/// The maximum number of files that a line names.
 const NAMED: usize = 8;
 
-/// What is left of changes when only some paths may be told. A file that moved between the two sorts came
-/// or went.
+/// Keeps the changes whose paths are allowed. A rename with one allowed path becomes a `create` or a `remove`.
 pub(super) fn readable(
     events: Vec<FsWatchEvent>,
     allowed: impl Fn(&Path) -> bool,
@@ -36,7 +35,7 @@ pub(super) fn readable(
     events.into_iter().filter_map(left).collect()
 }
 
-/// One line that says what changed.
+/// Describes the changes in one line.
 pub(super) fn line(events: &[FsWatchEvent]) -> String {
     let mut parts = Vec::new();
     for (kind, done) in [
@@ -61,7 +60,7 @@ pub(super) fn line(events: &[FsWatchEvent]) -> String {
     }
 }
 
-/// What to keep in mind of it, where files are named.
+/// Returns the text of a reminder about the changes, or `None` if they name no files.
 pub(super) fn reminder(events: &[FsWatchEvent]) -> Option<String> {
     let there = events.iter().filter_map(|event| match event.kind.as_str() {
         "create" | "modify" | "rename" => event.relative_paths.last(),
@@ -85,7 +84,7 @@ pub(super) fn reminder(events: &[FsWatchEvent]) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// A file that changed, with both names if it has two.
+/// Formats a changed file, with both names of a renamed one.
 fn name(event: &FsWatchEvent) -> Option<String> {
     match event.relative_paths.as_slice() {
         [] => None,
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_changed() {
+    fn line_and_reminder_describe_the_changes() {
         let events = [
             event("create", &["new.rs"]),
             event("modify", &["a.rs"]),
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_told_and_nothing_has_to_be_kept_in_mind() {
+    fn error_is_reported_without_a_reminder() {
         let trouble = FsWatchEvent {
             error: Some("the folder is gone".to_owned()),
             ..event("other", &["src"])
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_be_read_is_left() {
+    fn readable_drops_changes_of_denied_paths() {
         let allowed = |path: &Path| !path.starts_with("/w/secret");
         let events = vec![
             event("modify", &["a"]),

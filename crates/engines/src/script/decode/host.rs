@@ -1,4 +1,4 @@
-//! Steps that use files, commands and the host's own tools.
+//! Decodes the steps that use files, commands and the host's own tools.
 
 use harn_model::ToolKind;
 use harn_tools::yaml::{YamlFault, YamlNode};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{MapFields, filled, text};
 use crate::script::{scenario::ScenarioAction, typed::typed};
 
-/// Operations of a host that change nothing; whatever else it is asked for may.
+/// Operations of a host that change nothing; any other operation may.
 const READING: [&str; 3] = [
     "process.list_shells",
     "process.get_default_shell",

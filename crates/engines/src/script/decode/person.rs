@@ -1,4 +1,4 @@
-//! The steps that ask a person.
+//! Decodes the steps that ask a person.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
     MapFields, count, filled, number, text,
 };
 
-/// Reads a step that asks. A field that its kind does not have is refused, so here it is never there.
+/// Decodes a step that asks. Fields of other kinds are rejected first, so below they are always missing.
 pub(super) fn asked(
     node: &YamlNode,
     kind: HitlKind,

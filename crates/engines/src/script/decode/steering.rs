@@ -1,4 +1,4 @@
-//! The steps that wait for more to do, and the agent's own reminders.
+//! Decodes the steps that wait for input, and the agent's own reminders.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
     MapFields, count, filled, flag, number,
 };
 
-/// `{}` and no value wait for whatever comes.
+/// Decodes `idle`. `{}` and no value wait for any input.
 pub(super) fn idle(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     if matches!(node.data, YamlValue::Null) {
         return Ok(ScenarioStep::Idle(IdleStep::default()));
@@ -27,7 +27,7 @@ pub(super) fn idle(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     }))
 }
 
-/// Who made it and when are not for a file to say.
+/// Decodes `remind`. A file cannot set the source and the time of a reminder.
 pub(super) fn remind(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     let names =
         "body, id, tags, dedupe_key, ttl_turns, preserve_on_compact, propagate, role_hint, meta";
@@ -42,7 +42,7 @@ pub(super) fn remind(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
         propagate: fields.optional("propagate", typed)?.unwrap_or_default(),
         role_hint: fields.optional("role_hint", typed)?.unwrap_or_default(),
         meta: fields.optional("meta", typed)?,
-        // Without an id the runtime gives it one.
+        // The runtime assigns an id if there is none.
         ..SystemReminder::new(fields.optional("id", filled)?.unwrap_or_default(), body)
     };
     Ok(ScenarioStep::Remind(Box::new(reminder)))

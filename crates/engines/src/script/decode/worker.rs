@@ -1,4 +1,4 @@
-//! The steps that start workers and deal with them.
+//! Decodes the steps that start, await, trigger, stop and cancel workers.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn start(node: &YamlNode, depth: usize) -> Result<NewWorker, YamlFaul
     })
 }
 
-/// `{}` and nothing are all of them, as `await_cancel` has it.
+/// Decodes `await_workers`. `{}` and no value mean all workers, as in `await_cancel`.
 pub(super) fn awaited(node: &YamlNode) -> Result<ScenarioStep, YamlFault> {
     let what = "await_workers";
     let names = match &node.data {
@@ -77,7 +77,7 @@ fn name(node: &YamlNode, what: &str) -> Result<WorkerName, YamlFault> {
     })
 }
 
-/// The runtime takes no blank texts; a file that has one is refused where it stands.
+/// Decodes a text that is not blank: the runtime rejects blank texts, and an error here has its position.
 fn said(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     let text = text(node, what)?;
     if text.trim().is_empty() {
@@ -89,7 +89,7 @@ fn said(node: &YamlNode, what: &str) -> Result<String, YamlFault> {
     Ok(text)
 }
 
-/// Steps that a worker plays, which may outlive whoever started it.
+/// Decodes the steps of a worker, shared because it may outlive the turn that started it.
 fn shared(node: &YamlNode, depth: usize) -> Result<Arc<[ScenarioStep]>, YamlFault> {
     super::steps(node, depth + 1).map(Arc::from)
 }

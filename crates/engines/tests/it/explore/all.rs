@@ -1,4 +1,4 @@
-//! `/explore-all`: a worker a folder, one answer.
+//! `/explore-all`: one worker per folder, one answer.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt};
 
@@ -22,7 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ("docs/guide.md", "Pears only.\n"),
 ];
 
-/// What became of each worker, by name.
+/// Returns the last event of each worker, by name.
 fn ends(turn: &Turn) -> BTreeMap<&str, WorkerEvent> {
     let ends = turn.workers().into_iter();
     let ends = ends.filter(|update| update.event.is_terminal());
@@ -37,7 +37,7 @@ fn spawned(turn: &Turn) -> Vec<&WorkerUpdate> {
         .collect()
 }
 
-/// The most that were at work at a time.
+/// Returns the maximum number of workers that ran at a time.
 fn most_at_once(turn: &Turn) -> usize {
     let (mut now, mut most) = (0_usize, 0);
     for update in turn.workers() {
@@ -73,7 +73,7 @@ async fn listed(hub: &Hub) -> usize {
 }
 
 #[tokio::test]
-async fn every_folder_has_a_worker_and_the_answer_is_one() {
+async fn one_worker_per_folder_yields_one_answer() {
     let mut rig = Rig::new(FILES).await;
     let turn = rig.play("/explore-all apple").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
@@ -121,9 +121,9 @@ async fn every_folder_has_a_worker_and_the_answer_is_one() {
     assert_eq!(plans.last().unwrap()[..], [PlanEntryStatus::Completed; 4]);
 }
 
-/// The same places in the same order as a search over everything, which knows nothing of folders.
+/// The same excerpts in the same order as a search of the whole workspace.
 #[tokio::test]
-async fn the_order_is_that_of_one_search() {
+async fn hits_have_the_order_of_a_single_search() {
     let mut rig = Rig::new(FILES).await;
     let one = rig.play("apple pie").await.answer();
     let all = rig.play("/explore-all apple pie").await.answer();
@@ -136,7 +136,7 @@ async fn the_order_is_that_of_one_search() {
 }
 
 #[tokio::test]
-async fn a_worker_tells_of_its_folder_in_a_session_of_its_own() {
+async fn worker_reports_its_folder_in_its_own_session() {
     let mut rig = Rig::new(FILES).await;
     let turn = rig.play("/explore-all apple").await;
     assert_eq!(listed(&rig.hub).await, 1, "workers are not listed");
@@ -159,7 +159,7 @@ async fn a_worker_tells_of_its_folder_in_a_session_of_its_own() {
 }
 
 #[tokio::test]
-async fn one_folder_no_folder_and_nothing() {
+async fn answer_covers_one_folder_no_folder_and_no_hits() {
     let mut rig = Rig::new(&[("only/a.txt", "apple\n")]).await;
     let turn = rig.play("/explore-all apple").await;
     assert_eq!(ends(&turn).len(), 1);
@@ -197,7 +197,7 @@ async fn one_folder_no_folder_and_nothing() {
 }
 
 #[tokio::test]
-async fn many_folders_take_turns_and_the_plan_stays_small() {
+async fn many_folders_run_eight_at_a_time_and_share_plan_entries() {
     let names: Vec<_> = (0..200).map(|n| format!("f{n:03}/a.txt")).collect();
     let files: Vec<_> = names
         .iter()
@@ -220,7 +220,7 @@ async fn many_folders_take_turns_and_the_plan_stays_small() {
 }
 
 #[tokio::test]
-async fn a_server_that_allows_fewer_workers_is_no_obstacle() {
+async fn search_respects_a_lower_worker_limit() {
     let names: Vec<_> = (0..9).map(|n| format!("f{n}/a.txt")).collect();
     let files: Vec<_> = names
         .iter()
@@ -233,7 +233,7 @@ async fn a_server_that_allows_fewer_workers_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn folders_that_fail_are_named_with_the_reason() {
+async fn failed_folders_are_named_with_the_reason() {
     let mut rig = Rig::with(FILES, |config| config.max_worker_depth = 0).await;
     let turn = rig.play("/explore-all apple").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
@@ -249,9 +249,9 @@ async fn folders_that_fail_are_named_with_the_reason() {
     assert_eq!(plans.last().unwrap()[..], [PlanEntryStatus::Completed; 4]);
 }
 
-/// A workspace that is gone, or shut, is not an empty one.
+/// A deleted or unreadable workspace is not an empty one.
 #[tokio::test]
-async fn an_unreadable_workspace_says_why() {
+async fn unreadable_workspace_is_reported_with_the_reason() {
     let mut rig = Rig::new(FILES).await;
     fs::remove_dir_all(rig.at("")).unwrap();
     let why = "the folder cannot be read: No such file or directory (os error 2)";
@@ -262,10 +262,10 @@ async fn an_unreadable_workspace_says_why() {
     assert_eq!(grep.answer(), format!("Not searched: {why}."));
 }
 
-/// A folder that cannot be read fails its worker; the others answer. Who may read everything, as root may,
-/// finds nothing to fail.
+/// A folder that cannot be read fails its worker; the others answer. For a user who may read everything, such as
+/// root, no worker fails.
 #[tokio::test]
-async fn an_unreadable_folder_does_not_spoil_the_rest() {
+async fn unreadable_folder_fails_only_its_worker() {
     let mut rig = Rig::new(FILES).await;
     rig.put("locked/a.txt", "apple\n");
     let locked = rig.at("locked");

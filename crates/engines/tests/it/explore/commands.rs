@@ -16,7 +16,7 @@ async fn rig() -> Rig {
 }
 
 #[tokio::test]
-async fn the_profile_lists_what_works() {
+async fn profile_lists_commands_and_options() {
     let rig = rig().await;
     let commands = rig.session.commands();
     let names: Vec<_> = commands
@@ -49,7 +49,7 @@ async fn the_profile_lists_what_works() {
 }
 
 #[tokio::test]
-async fn find_lists_places() {
+async fn find_lists_hits() {
     let mut rig = rig().await;
     let turn = rig.play("/find apple").await;
     let (call, end) = turn.only_call();
@@ -140,7 +140,7 @@ async fn read_shows_a_file_or_a_part_of_it() {
 }
 
 #[tokio::test]
-async fn read_says_what_cannot_be_read() {
+async fn read_reports_why_a_file_cannot_be_read() {
     let mut rig = rig().await;
     for (path, category, words) in [
         (
@@ -174,7 +174,7 @@ async fn read_says_what_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn help_and_mistakes_name_the_commands() {
+async fn help_and_wrong_commands_list_the_commands() {
     let mut rig = rig().await;
     for (prompt, start) in [
         ("/help", "Ask a question about this workspace"),

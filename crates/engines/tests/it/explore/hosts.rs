@@ -1,4 +1,4 @@
-//! A client that offers files and terminals is used instead of this machine.
+//! The agent uses the files and terminals that a client offers instead of those of this machine.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::explore::rig::{Rig, assert_failed, shown};
 
-/// An editor with one unsaved text, which remembers what was written through it.
+/// An editor with one unsaved text, which records the texts that were written through it.
 #[derive(Default)]
 struct Editor {
     unsaved: String,
@@ -63,7 +63,7 @@ impl HostPort for Editor {
         }
         sink.terminal("term-1");
         sink.output("not shown twice");
-        // Lets the engine show the terminal before the command ends.
+        // Yield so that the engine shows the terminal before the command ends.
         tokio::task::yield_now().await;
         Ok(CommandExit {
             code: Some(0),
@@ -86,7 +86,7 @@ async fn rig(editor: Editor) -> (Rig, Arc<Editor>) {
 }
 
 #[tokio::test]
-async fn unsaved_text_counts() {
+async fn answer_uses_unsaved_text_of_the_client() {
     let unsaved = "// new\n// lines\n\n/// Keeps every apple.\nfn store_apple() {}\n";
     let (mut rig, _) = rig(Editor {
         unsaved: unsaved.to_owned(),
@@ -104,7 +104,7 @@ async fn unsaved_text_counts() {
 }
 
 #[tokio::test]
-async fn writing_goes_through_the_client() {
+async fn write_uses_the_client() {
     let (mut rig, editor) = rig(Editor {
         unsaved: "unsaved".to_owned(),
         ..Editor::default()
@@ -120,14 +120,14 @@ async fn writing_goes_through_the_client() {
     assert_eq!(*editor.written.lock().unwrap(), [(path, "new".to_owned())]);
     assert!(rig.get("src/store.rs").unwrap().contains("Keeps apples"));
 
-    // The client's words for a missing file are its own.
+    // A client has its own message for a missing file.
     let turn = rig.play_allowing("/write fresh.txt hello").await;
     assert_eq!(turn.titles(), ["Create fresh.txt"]);
     assert_eq!(editor.written.lock().unwrap().len(), 2);
 }
 
 #[tokio::test]
-async fn running_goes_to_the_clients_terminal() {
+async fn run_uses_the_terminal_of_the_client() {
     let (mut rig, _) = rig(Editor::default()).await;
     let turn = rig.play_allowing("/run make all").await;
     let terminal = vec![ToolContent::Terminal {
@@ -145,7 +145,7 @@ async fn running_goes_to_the_clients_terminal() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_run_is_told_of() {
+async fn broken_client_terminal_fails_the_call() {
     let (mut rig, _) = rig(Editor {
         broken_terminal: true,
         ..Editor::default()
@@ -163,7 +163,7 @@ async fn a_client_that_cannot_run_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_failure_says_whose_it_is() {
+async fn failure_names_its_executor() {
     let (mut rig, _) = rig(Editor {
         full_disk: true,
         ..Editor::default()
@@ -177,7 +177,7 @@ async fn a_failure_says_whose_it_is() {
     assert_failed(end, "Resource not found");
     assert_eq!(end.executor, by_client);
 
-    // It cannot show what would change, so it does not ask.
+    // The editor cannot show the change, so the agent does not ask.
     let turn = rig.play("/write shut.txt new").await;
     let (_, end) = turn.only_call();
     assert_failed(end, "Resource not found");
@@ -188,7 +188,7 @@ async fn a_failure_says_whose_it_is() {
     assert_failed(end, "no space left");
     assert_eq!(end.executor, by_client);
 
-    // Nobody was asked to do what may not be done.
+    // No executor was called for a path that is not allowed.
     let turn = rig.play("/read ../outside.txt").await;
     assert_eq!(turn.only_call().1.executor, None);
 

@@ -1,4 +1,4 @@
-//! The explore engine on small workspaces: questions, commands, permissions, and nothing left running.
+//! The explore engine on small workspaces: questions, commands, permissions, and no process left running.
 
 mod all;
 mod commands;

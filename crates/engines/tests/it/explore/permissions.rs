@@ -1,4 +1,4 @@
-//! `/write`: shown, asked, and done only when allowed.
+//! `/write`: shows a change, asks, and writes only if it is allowed.
 
 use harn_model::{
     Actor, AgentEvent, ContentBlock, Decision, DeliveryMode, ErrorCategory, StopReason,
@@ -120,7 +120,7 @@ async fn read_only_mode_refuses_without_asking() {
 }
 
 #[tokio::test]
-async fn what_changed_while_asking_is_not_written_over() {
+async fn file_changed_while_asking_is_not_overwritten() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     let allowed = Decision::Allowed {
         option_id: "allow_once".to_owned(),
@@ -138,7 +138,7 @@ async fn what_changed_while_asking_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn paths_that_may_not_be_written_are_not_even_asked_about() {
+async fn forbidden_paths_fail_without_a_question() {
     let mut rig = Rig::new(&[("src/a.rs", "x")]).await;
     std::fs::create_dir(rig.at(".git")).unwrap();
     let outside = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn rewritten(args: serde_json::Value) -> Decision {
 }
 
 #[tokio::test]
-async fn what_the_answer_says_is_written_and_shown() {
+async fn arguments_of_the_answer_are_written_and_shown() {
     let mut rig = Rig::new(&[("notes.md", "old"), ("other.md", "there")]).await;
     let answer = rewritten(json!({"path": "other.md", "content": "theirs"}));
     let turn = rig
@@ -190,7 +190,7 @@ async fn what_the_answer_says_is_written_and_shown() {
 }
 
 #[tokio::test]
-async fn an_answer_cannot_write_where_nobody_may() {
+async fn answer_cannot_write_to_a_forbidden_path() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     for (args, words) in [
         (
@@ -213,7 +213,7 @@ async fn an_answer_cannot_write_where_nobody_may() {
 }
 
 #[tokio::test]
-async fn the_command_of_the_answer_is_run() {
+async fn command_of_the_answer_is_run() {
     let mut rig = Rig::new(&[]).await;
     let answer = rewritten(json!({"command": "touch theirs"}));
     let turn = rig.play_answering("/run touch mine", answer, |_| ()).await;
@@ -226,7 +226,7 @@ async fn the_command_of_the_answer_is_run() {
 }
 
 #[tokio::test]
-async fn edits_run_unasked_where_the_mode_says_so() {
+async fn accept_edits_and_auto_modes_do_not_ask() {
     let mut rig = Rig::new(&[("notes.md", "old")]).await;
     rig.session.set_mode("accept-edits").await.unwrap();
     let turn = rig.play("/write notes.md new").await;
@@ -238,9 +238,9 @@ async fn edits_run_unasked_where_the_mode_says_so() {
     assert_eq!(turn.answer(), "`cat notes.md` ended well (exit code 0).");
 }
 
-/// The commands that do not stay pass no seam; what is said meanwhile is the next prompt of the same turn.
+/// Commands that do not stay pass no seam, so a message during the turn becomes its next prompt.
 #[tokio::test]
-async fn what_is_said_while_it_works_is_answered_next() {
+async fn message_during_a_turn_is_answered_next() {
     let mut rig = Rig::new(&[("a.txt", "apple\n")]).await;
     rig.begin(vec![ContentBlock::text("/write b.txt pear")])
         .await;

@@ -1,4 +1,4 @@
-//! Questions: planned, searched, read and answered.
+//! Questions: the agent plans, searches, reads and answers.
 
 use std::os::unix::fs::symlink;
 
@@ -23,7 +23,7 @@ pub fn store_apple(apple: Apple) -> io::Result<()> {
 ";
 
 #[tokio::test]
-async fn a_question_is_answered_with_places() {
+async fn question_is_answered_with_excerpts() {
     let mut rig = Rig::new(&[
         ("src/store.rs", STORE),
         ("src/other.rs", "fn other() {}\n"),
@@ -105,7 +105,7 @@ async fn a_name_is_found_where_it_is_defined() {
 }
 
 #[tokio::test]
-async fn what_is_nowhere_is_said_so() {
+async fn answer_names_words_without_hits() {
     let mut rig = Rig::new(&[("src/store.rs", STORE)]).await;
     let turn = rig.play("Where is the unicorn?").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
@@ -133,7 +133,7 @@ async fn what_is_nowhere_is_said_so() {
 }
 
 #[tokio::test]
-async fn the_option_says_how_many_places() {
+async fn results_option_limits_the_excerpts() {
     let files: Vec<_> = (0..9)
         .map(|n| (format!("f{n}.txt"), "an apple\n"))
         .collect();
@@ -159,7 +159,7 @@ async fn the_option_says_how_many_places() {
 }
 
 #[tokio::test]
-async fn a_question_about_the_whole_begins_with_its_readme() {
+async fn question_without_words_is_answered_with_the_readme() {
     let readme = "# Orchard\n\n[![badge](x)](y)\n\nAn orchard keeps\napples.\n\nMore.\n";
     let mut rig = Rig::new(&[("README.md", readme), ("src/a.rs", "")]).await;
     let turn = rig.play("What is this project about?").await;

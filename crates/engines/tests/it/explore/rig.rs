@@ -1,4 +1,4 @@
-//! A session of the engine in a folder of its own, driven turn by turn.
+//! A session of the engine in a folder of its own; a test plays it turn by turn.
 
 use std::{
     fs,
@@ -52,12 +52,12 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A session in a workspace of these files.
+    /// Creates a session in a workspace with these files.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
         Self::with(files, |_| ()).await
     }
 
-    /// The same, with other limits.
+    /// Like [`Rig::new`], with other limits.
     pub(crate) async fn with(files: &[(&str, &str)], limits: impl FnOnce(&mut HubConfig)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("workspace");
@@ -92,34 +92,33 @@ impl Rig {
         rig
     }
 
-    /// Where a file of the workspace is.
+    /// Returns the absolute path of a file in the workspace.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Puts a file into the workspace.
+    /// Writes a file into the workspace.
     pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// What a file of the workspace says; `None` when it is not there.
+    /// Returns the content of a file in the workspace, or `None` if it is missing.
     pub(crate) fn get(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.at(path)).ok()
     }
 
-    /// Begins a turn.
     pub(crate) async fn begin(&mut self, blocks: Vec<ContentBlock>) -> TurnId {
         self.session.prompt(blocks, |_| ()).await.unwrap()
     }
 
-    /// Plays a turn in which nothing may be asked.
+    /// Plays a turn that must not ask for permission.
     pub(crate) async fn play(&mut self, prompt: &str) -> Turn {
         self.play_blocks(vec![ContentBlock::text(prompt)]).await
     }
 
-    /// The same, with more than text.
+    /// Like [`Rig::play`], with other content than text.
     pub(crate) async fn play_blocks(&mut self, blocks: Vec<ContentBlock>) -> Turn {
         self.begin(blocks).await;
         let turn = self.finish().await;
@@ -127,7 +126,7 @@ impl Rig {
         turn
     }
 
-    /// Plays a turn and gives this answer to what it asks; `meanwhile` happens before the answer.
+    /// Plays a turn and answers its question; calls `meanwhile` before the answer.
     pub(crate) async fn play_answering(
         &mut self,
         prompt: &str,
@@ -159,7 +158,7 @@ impl Rig {
             .await
     }
 
-    /// Collects events until one fits, and the rest of its batch.
+    /// Collects events until one matches, and the rest of its batch.
     pub(crate) async fn until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
         let mut turn = Turn { events: Vec::new() };
         while !turn.events.iter().any(&fits) {
@@ -173,14 +172,14 @@ impl Rig {
     }
 }
 
-/// What happened in a turn.
+/// The events of a turn.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub(crate) events: Vec<AgentEvent>,
 }
 
 impl Turn {
-    /// How it ended.
+    /// Returns the stop reason; panics if the turn failed or has not ended.
     pub(crate) fn stop_reason(&self) -> StopReason {
         match self.events.last() {
             Some(AgentEvent::TurnEnded(end)) => match &end.outcome {
@@ -191,7 +190,7 @@ impl Turn {
         }
     }
 
-    /// The pieces of the answer.
+    /// Returns the text chunks of the answer.
     pub(crate) fn pieces(&self) -> Vec<&str> {
         let pieces = self.events.iter().filter_map(|event| match event {
             AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
@@ -200,12 +199,11 @@ impl Turn {
         pieces.collect()
     }
 
-    /// The answer.
     pub(crate) fn answer(&self) -> String {
         self.pieces().concat()
     }
 
-    /// The calls that were announced.
+    /// Returns the announced calls.
     pub(crate) fn calls(&self) -> Vec<&ToolCall> {
         let calls = self.events.iter().filter_map(|event| match event {
             AgentEvent::ToolCall(call) => Some(&**call),
@@ -214,13 +212,12 @@ impl Turn {
         calls.collect()
     }
 
-    /// The titles of the calls.
     pub(crate) fn titles(&self) -> Vec<&str> {
         let calls = self.calls().into_iter();
         calls.filter_map(|call| call.title.as_deref()).collect()
     }
 
-    /// The only call, and the update that ended it.
+    /// Returns the only call and the update that ended it.
     pub(crate) fn only_call(&self) -> (&ToolCall, &ToolCallUpdate) {
         let calls = self.calls();
         let [call] = calls[..] else {
@@ -229,7 +226,7 @@ impl Turn {
         (call, self.end_of(call))
     }
 
-    /// The update that ended a call.
+    /// Returns the update that ended a call.
     pub(crate) fn end_of(&self, call: &ToolCall) -> &ToolCallUpdate {
         let mut ends = self.updates().into_iter().filter(|update| {
             update.tool_call_id == call.tool_call_id && update.status.is_terminal()
@@ -239,7 +236,7 @@ impl Turn {
         end
     }
 
-    /// All updates of calls.
+    /// Returns all updates of calls.
     pub(crate) fn updates(&self) -> Vec<&ToolCallUpdate> {
         let updates = self.events.iter().filter_map(|event| match event {
             AgentEvent::ToolCallUpdate(update) => Some(&**update),
@@ -248,7 +245,7 @@ impl Turn {
         updates.collect()
     }
 
-    /// Statuses of each plan that was shown.
+    /// Returns the statuses of each shown plan.
     pub(crate) fn plans(&self) -> Vec<Vec<PlanEntryStatus>> {
         let plans = self.events.iter().filter_map(|event| match event {
             AgentEvent::Plan {
@@ -259,7 +256,7 @@ impl Turn {
         plans.collect()
     }
 
-    /// The steps in the lives of workers: name and event.
+    /// Returns all updates of workers.
     pub(crate) fn workers(&self) -> Vec<&WorkerUpdate> {
         let steps = self.events.iter().filter_map(|event| match event {
             AgentEvent::WorkerUpdate(update) => Some(&**update),
@@ -268,7 +265,7 @@ impl Turn {
         steps.collect()
     }
 
-    /// What was asked, if anything.
+    /// Returns the first permission question, if there is one.
     pub(crate) fn asked(&self) -> Option<&harn_model::PermissionAsked> {
         self.events.iter().find_map(|event| match event {
             AgentEvent::PermissionAsked(ask) => Some(&**ask),
@@ -277,7 +274,7 @@ impl Turn {
     }
 }
 
-/// The text an update shows.
+/// Returns the text that an update shows.
 pub(crate) fn shown(update: &ToolCallUpdate) -> String {
     let texts = update
         .content
@@ -291,7 +288,7 @@ pub(crate) fn shown(update: &ToolCallUpdate) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Asserts that a call failed, and with what words.
+/// Asserts that a call failed with an error that contains `words`.
 pub(crate) fn assert_failed(update: &ToolCallUpdate, words: &str) {
     assert_eq!(update.status, ToolCallStatus::Failed);
     let error = update.error.as_deref().unwrap_or_default();

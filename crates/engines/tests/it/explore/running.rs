@@ -1,4 +1,4 @@
-//! `/run`: shown while it runs, told how it ended, and gone when cancelled.
+//! `/run`: shows the output while the command runs, reports how it ended, and kills it on a cancel.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use harn_model::{
 use crate::explore::rig::{Rig, Turn, assert_failed, shown};
 
 #[tokio::test]
-async fn a_command_that_ends_well() {
+async fn successful_command_completes_its_call() {
     let mut rig = Rig::new(&[("a.txt", "apple\n")]).await;
     let turn = rig.play_allowing("/run cat a.txt; echo pear >&2").await;
     let (call, end) = turn.only_call();
@@ -33,7 +33,7 @@ async fn a_command_that_ends_well() {
 }
 
 #[tokio::test]
-async fn a_command_that_fails_fails_its_call_only() {
+async fn failed_command_fails_only_its_call() {
     let mut rig = Rig::new(&[]).await;
     let turn = rig.play_allowing("/run echo oh; exit 3").await;
     let (_, end) = turn.only_call();
@@ -48,7 +48,7 @@ async fn a_command_that_fails_fails_its_call_only() {
 }
 
 #[tokio::test]
-async fn much_output_is_cut_from_the_beginning() {
+async fn long_output_keeps_its_end() {
     let mut rig = Rig::new(&[]).await;
     let command = "/run i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";
     let turn = rig.play_allowing(command).await;
@@ -87,7 +87,7 @@ async fn a_refused_command_is_not_run() {
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
 }
 
-/// Starts a command and waits until it has shown `count` process ids.
+/// Starts a command and waits until it has printed `count` process ids.
 async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>) {
     let id = rig.begin(vec![ContentBlock::text(command)]).await;
     let asked = rig
@@ -117,7 +117,7 @@ async fn start(rig: &mut Rig, command: &str, count: usize) -> (TurnId, Vec<u32>)
     (id, pids.unwrap())
 }
 
-/// Whether a process runs; one that only waits to be collected does not.
+/// Returns whether a process runs; a zombie does not.
 fn runs(pid: u32) -> bool {
     let look = std::process::Command::new("/bin/sh")
         .arg("-c")
@@ -129,7 +129,7 @@ fn runs(pid: u32) -> bool {
     look.unwrap().success() && !state.is_some_and(|rest| rest.starts_with('Z'))
 }
 
-/// Waits until none of them runs; the test's own time limit is the only bound.
+/// Waits until none of the processes runs; only the test's own time limit bounds it.
 async fn gone(pids: &[u32]) {
     while pids.iter().any(|pid| runs(*pid)) {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -137,7 +137,7 @@ async fn gone(pids: &[u32]) {
 }
 
 #[tokio::test]
-async fn a_cancelled_command_is_gone() {
+async fn cancel_kills_the_command() {
     let mut rig = Rig::new(&[]).await;
     let (id, pids) = start(&mut rig, "/run echo $$; exec sleep 600", 1).await;
     assert!(runs(pids[0]));
@@ -151,7 +151,7 @@ async fn a_cancelled_command_is_gone() {
 }
 
 #[tokio::test]
-async fn children_of_a_cancelled_command_are_gone_too() {
+async fn cancel_kills_the_children_of_the_command() {
     let mut rig = Rig::new(&[]).await;
     let family = "/run echo $$; sleep 600 & echo $!; \
                   sh -c 'trap \"\" TERM; echo $$; sleep 600 & wait; sleep 600' & wait";

@@ -1,4 +1,4 @@
-//! `/tools` and `/tool`: what the session can call, and any of it called by hand.
+//! `/tools` lists the tools that the session can call; `/tool` calls one of them.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl HostPort for Bench {
 }
 
 #[tokio::test]
-async fn tools_are_listed_with_whose_they_are() {
+async fn tools_are_listed_with_their_source() {
     let mut rig = Rig::new(&[]).await;
     rig.session.set_host(Arc::new(Bench));
     let turn = rig.play("/tools").await;
@@ -99,13 +99,13 @@ async fn a_tool_of_the_host_is_called_after_asking() {
         turn.answer(),
         format!("`ide.format` ended well.\n\n{result}")
     );
-    // Without arguments it is called with none.
+    // Without arguments, the call has an empty object.
     let turn = rig.play_allowing("/tool ide.beep").await;
     assert_eq!(turn.only_call().0.raw_input, json!({}));
 }
 
 #[tokio::test]
-async fn a_built_in_tool_is_called_by_hand() {
+async fn tool_command_calls_a_built_in_tool() {
     let mut rig = Rig::new(&[("a.rs", "fn apple() {}\n")]).await;
     let turn = rig.play("/tool read_file {\"path\": \"a.rs\"}").await;
     let expected = "`read_file` ended well.\n\n```rust\nfn apple() {}\n```\n";
@@ -129,9 +129,9 @@ async fn a_built_in_tool_is_called_by_hand() {
 }
 
 #[tokio::test]
-async fn mistakes_get_clear_words() {
+async fn wrong_tool_calls_are_reported_with_the_reason() {
     let mut rig = Rig::new(&[]).await;
-    // One that no tool has is a call that failed, for clients that go by calls.
+    // A call of an unknown tool is a failed call, for clients that read only calls.
     let turn = rig.play("/tool red_file {}").await;
     let words = "there is no tool \"red_file\"; near are read_file";
     assert!(turn.answer().contains(words), "{}", turn.answer());
@@ -149,9 +149,9 @@ async fn mistakes_get_clear_words() {
     }
 }
 
-/// Somebody may bring a hub of their own, and nothing to equip its sessions with.
+/// An embedder may build a hub without an equipment provider.
 #[tokio::test]
-async fn without_equipment_the_built_in_tools_are_there() {
+async fn session_without_equipment_has_the_built_in_tools() {
     let files = [("a.rs", "fn apple() {}\n")];
     let mut rig = Rig::with(&files, |config| config.equip = Arc::new(NoEquipment)).await;
     rig.session.set_host(Arc::new(Bench));

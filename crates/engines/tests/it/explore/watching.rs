@@ -1,4 +1,4 @@
-//! `/watch`: real files that change, and what is said to it meanwhile.
+//! `/watch`: real files change, and messages arrive meanwhile.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -25,7 +25,7 @@ async fn say(rig: &Rig, text: &str) {
     taken.unwrap();
 }
 
-/// Puts a file into the workspace in one step, so that it is one change.
+/// Puts a file into the workspace in one step, so that there is one change.
 fn put(rig: &Rig, path: &str, text: &str) {
     let (beside, path) = (rig.at("../beside"), rig.at(path));
     fs::write(&beside, text).unwrap();
@@ -37,14 +37,14 @@ fn is_idle(event: &AgentEvent) -> bool {
     matches!(event, AgentEvent::Daemon(DaemonChange::Idle { .. }))
 }
 
-/// Begins a watch, and returns what happened until it waits.
+/// Starts a watch and returns the events until it is idle.
 async fn watch(rig: &mut Rig, glob: &str) -> Turn {
     rig.begin(vec![ContentBlock::text(format!("/watch {glob}"))])
         .await;
     rig.until(is_idle).await
 }
 
-/// What happens until changes were told and it waits again.
+/// Collects events until the watch has reported changes and is idle again.
 async fn changes(rig: &mut Rig) -> Turn {
     let is_change = |event: &AgentEvent| matches!(event, AgentEvent::FsWatch { .. });
     let mut turn = rig.until(is_change).await;
@@ -77,7 +77,7 @@ fn reminders(turn: &Turn) -> Vec<&SystemReminder> {
 }
 
 #[tokio::test]
-async fn a_change_is_told_kept_in_mind_and_said() {
+async fn change_is_reported_and_becomes_a_reminder() {
     let mut rig = Rig::new(&[
         ("src/a.rs", "one\n"),
         ("src/b.rs", "two\n"),
@@ -94,7 +94,7 @@ async fn a_change_is_told_kept_in_mind_and_said() {
         "Watching `src/**`: 2 files match. Each change is told here; `/unwatch` or a cancel ends it.\n\n"
     );
 
-    // The first is none of its business.
+    // The first file does not match the glob.
     put(&rig, "c.md", "four\n");
     put(&rig, "src/a.rs", "changed\n");
     let turn = changes(&mut rig).await;
@@ -120,7 +120,7 @@ async fn a_change_is_told_kept_in_mind_and_said() {
     let rendered = |event: &AgentEvent| matches!(event, AgentEvent::ReminderEmitted(it) if it.reminder_id == kept.id);
     assert_eq!(turn.events.iter().filter(|e| rendered(e)).count(), 1);
 
-    // The next one takes its place, and the wait goes on.
+    // The next reminder replaces it, and the watch continues.
     fs::remove_file(rig.at("src/b.rs")).unwrap();
     let turn = changes(&mut rig).await;
     assert_eq!(turn.answer(), "Removed `src/b.rs`.\n\n");
@@ -132,7 +132,7 @@ async fn a_change_is_told_kept_in_mind_and_said() {
 }
 
 #[tokio::test]
-async fn a_cancel_ends_it() {
+async fn cancel_ends_the_watch() {
     let mut rig = Rig::new(&[]).await;
     let turn = rig.begin(vec![ContentBlock::text("/watch *")]).await;
     rig.until(is_idle).await;
@@ -142,14 +142,14 @@ async fn a_cancel_ends_it() {
 }
 
 #[tokio::test]
-async fn what_is_said_meanwhile_is_answered() {
+async fn message_during_a_watch_is_answered() {
     let mut rig = Rig::new(&[("README.md", "# Pears\n"), ("a.txt", "one\n")]).await;
     watch(&mut rig, "*.txt").await;
     say(&rig, "/read README.md").await;
     let turn = rig.until(is_idle).await;
     assert_eq!(turn.titles(), ["Read README.md"]);
     assert!(turn.answer().contains("# Pears"), "{}", turn.answer());
-    // It still watches.
+    // The watch continues.
     put(&rig, "b.txt", "new\n");
     assert_eq!(changes(&mut rig).await.answer(), "Created `b.txt`.\n\n");
     say(&rig, "/unwatch").await;
@@ -161,7 +161,7 @@ async fn what_is_said_meanwhile_is_answered() {
 }
 
 #[tokio::test]
-async fn another_watch_takes_its_place_unless_it_cannot() {
+async fn new_watch_replaces_the_old_one_unless_it_fails() {
     let mut rig = Rig::new(&[("a.txt", "one\n"), ("b.md", "two\n")]).await;
     watch(&mut rig, "*.txt").await;
     say(&rig, "/watch ../*").await;
@@ -191,7 +191,7 @@ async fn another_watch_takes_its_place_unless_it_cannot() {
 }
 
 #[tokio::test]
-async fn files_may_come_later() {
+async fn watch_reports_files_created_later() {
     let mut rig = Rig::new(&[]).await;
     let opening = watch(&mut rig, "new/**/*.rs").await;
     let answer = opening.answer();
@@ -232,7 +232,7 @@ async fn a_bad_glob_ends_the_turn_with_its_reason() {
 }
 
 #[tokio::test]
-async fn a_reminder_of_others_is_said() {
+async fn reminder_of_a_client_is_reported() {
     let mut rig = Rig::new(&[]).await;
     watch(&mut rig, "*").await;
     let (mode, reminder) = (
@@ -244,7 +244,6 @@ async fn a_reminder_of_others_is_said() {
     assert_eq!(turn.answer(), "Reminded: Lunch is ready\n\n");
 }
 
-/// Rules that never change.
 struct Book(Arc<Policy>);
 
 impl RuleBook for Book {
@@ -275,10 +274,10 @@ fn book(rules: &str) -> Arc<Book> {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_not_counted() {
+async fn watch_does_not_count_unreadable_files() {
     let rules = "[[rules]]\ndeny = { path = [\".env\", \"secret/*\"] }";
     let files = [(".env", "one\n"), ("secret/key", "two\n"), ("a", "three\n")];
-    // What is there and what is not look the same.
+    // Existing and missing files look the same.
     for glob in [".env", ".envy", "secret/k*", "secret/none"] {
         let mut rig = Rig::with(&files, |config| config.rules = book(rules)).await;
         let opening = watch(&mut rig, glob).await;
@@ -307,7 +306,7 @@ async fn what_may_not_be_read_is_not_counted() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_not_told() {
+async fn watch_does_not_report_unreadable_files() {
     let book = book("[[rules]]\ndeny = { path = \"secret/*\" }");
     let files = [
         ("secret/key", "one\n"),
@@ -321,7 +320,7 @@ async fn what_may_not_be_read_is_not_told() {
     fs::remove_file(rig.at("secret/old")).unwrap();
     put(&rig, "a", "changed\n");
     let mut seen = changes(&mut rig).await;
-    // All of it was heard by now, whatever bursts it came in.
+    // By now the watch has received every change, in one burst or several.
     say(&rig, "/unwatch").await;
     seen.events.extend(rig.finish().await.events);
     let journal = format!("{:?}", seen.events);

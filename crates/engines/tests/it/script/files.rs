@@ -40,7 +40,7 @@ fn every_block_of_the_documentation_loads() {
             panic!("{error}\nin this block:\n{yaml}");
         }
     }
-    // The refusal of an unknown step lists them all; each has an example.
+    // The error for an unknown step lists all steps; each has an example.
     let refused = ScriptAgent::parse("", "name: a\nturns: [{steps: [{x: 1}]}]").expect_err("x");
     let refused = refused.to_string();
     let (_, steps) = refused.split_once("the steps are ").expect("the list");
@@ -53,7 +53,7 @@ fn every_block_of_the_documentation_loads() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named() {
+fn error_names_a_file_that_cannot_be_read() {
     let error = ScriptAgent::load("/nowhere/tour.yaml").expect_err("there is no such file");
     assert!(matches!(error, ScenarioError::Read { .. }));
     let message = error.to_string();
@@ -61,7 +61,7 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_file_that_is_not_text_is_refused_at_its_place() {
+fn file_that_is_not_text_is_rejected_with_its_position() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("t.yaml");
     fs::write(&path, b"name: t\nturns: \xc3\xa9\xff").expect("a file");
@@ -80,7 +80,7 @@ fn a_file_that_is_not_text_is_refused_at_its_place() {
 }
 
 #[test]
-fn json_is_yaml() {
+fn json_file_loads_as_yaml() {
     let json = r#"{"name": "j", "turns": [{"match": "^\u00e9", "steps": [
 	{"say": "a \ud83d\ude00 b \/ \u00e9 \\ud83d\\ude00"}, {"sleep_ms": 0}, {"stop": "end_turn"}]}]}"#;
     let agent = ScriptAgent::parse("j.json", json).expect("a JSON file");
@@ -89,7 +89,7 @@ fn json_is_yaml() {
 }
 
 #[test]
-fn the_profile_is_the_scenarios_own() {
+fn scenario_sets_the_profile() {
     let scenario = "
 name: mine
 commands: [{name: go, description: Start, input: {hint: where}}]

@@ -1,4 +1,4 @@
-//! The script engine as its users meet it: files that load, files that are refused, turns that play.
+//! The script engine through its public interface: files that load, files that are rejected, turns that play.
 
 mod files;
 mod people;

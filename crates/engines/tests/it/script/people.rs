@@ -26,7 +26,7 @@ turns:
       - say: "."
 "#;
 
-/// Plays a turn, answers what it asks, and returns what was said.
+/// Plays a turn, answers its question and returns the text of the agent.
 async fn said(prompt: &str, answers: &[HitlResponse], unavailable: bool) -> String {
     let mut rig = Rig::new(SCENARIO).await;
     rig.prompt(prompt).await;
@@ -84,7 +84,7 @@ async fn the_answer_decides_which_steps_follow() {
 }
 
 #[tokio::test]
-async fn without_an_answer_the_turn_ends_unless_steps_say_otherwise() {
+async fn turn_without_an_answer_ends_unless_on_none_has_steps() {
     let question = "Which port?\n- 8080\n- 9090";
     let played = said("question", &[], true).await;
     assert_eq!(played, format!("{question}well."));
@@ -96,7 +96,7 @@ async fn without_an_answer_the_turn_ends_unless_steps_say_otherwise() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_at_its_place() {
+fn wrong_question_is_rejected_with_its_position() {
     let table = [
         ("question: {}", "t.yaml:3:24: question needs prompt"),
         (

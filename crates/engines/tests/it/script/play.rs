@@ -1,4 +1,4 @@
-//! Turns, as the events they leave.
+//! Plays turns and compares their events.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ turns:
       - stop: end_turn
 "#;
 
-/// A scenario whose one turn has these steps.
+/// Returns a scenario with one turn of these steps.
 fn scenario(steps: &str) -> String {
     format!("name: t\nturns:\n- steps: {steps}\n")
 }
@@ -77,7 +77,7 @@ async fn the_example_plays() {
     "#]].assert_eq(&rig.turn("where is a.rs?").await);
 }
 
-/// What the journal keeps of every event, emitted: it comes out as it went in, or is the runtime's own.
+/// Emits every event of the journal fixture: each is written unchanged or is reserved for the runtime.
 #[tokio::test]
 async fn every_event_can_be_emitted_or_is_refused() {
     let journal = include_str!("../../../../../fixtures/journal/every-event.jsonl");
@@ -100,11 +100,11 @@ async fn every_event_can_be_emitted_or_is_refused() {
     }
     let emitted = format!("[{}]", steps.join(", "));
     let turn = Rig::new(&scenario(&emitted)).await.turn("go").await;
-    // The runtime numbers messages, says under what calls and workers work, and reads the clock.
+    // The runtime numbers messages, adds the audit of calls and workers, and adds times.
     let as_given = |mut event: Value| {
         if let Some(fields) = event.as_object_mut() {
             fields.retain(|name, _| !["message_id", "audit"].contains(&name.as_str()));
-            // Every session has a command of ours.
+            // Every session has the runtime's own command.
             if let Some(Value::Array(commands)) = fields.get_mut("commands") {
                 commands.retain(|command| command["name"] != "permissions");
             }
@@ -141,7 +141,7 @@ async fn every_event_can_be_emitted_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cancel_is_awaited() {
+async fn await_cancel_waits_for_the_cancel() {
     let mut rig = Rig::new(EXAMPLE).await;
     let turn = rig.prompt("slow please").await;
     rig.until(is_chunk).await;
@@ -154,7 +154,7 @@ async fn a_cancel_is_awaited() {
 }
 
 #[tokio::test]
-async fn the_tour_can_be_taken_twice() {
+async fn tour_plays_twice_in_one_session() {
     let mut rig = Rig::of(tour()).await;
     let first = rig.turn("go").await;
     assert!(first.contains(r#""tool_call_id":"look-turn-1""#), "{first}");
@@ -188,7 +188,7 @@ async fn an_allowed_ask_is_completed_after_its_steps() {
 }
 
 #[tokio::test]
-async fn a_rejected_ask_goes_another_way() {
+async fn rejected_ask_plays_its_on_reject_steps() {
     let mut rig = Rig::of(tour()).await;
     rig.prompt("/write it down").await;
     answer_next(&mut rig, "reject_once").await;
@@ -261,7 +261,7 @@ async fn a_turn_without_a_stop_ends() {
 }
 
 #[tokio::test]
-async fn every_stop_reason_can_be_had() {
+async fn every_stop_reason_can_be_played() {
     for reason in [
         "end_turn",
         "max_tokens",
@@ -278,7 +278,7 @@ async fn every_stop_reason_can_be_had() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_nothing_fits_is_told_so() {
+async fn prompt_without_a_matching_turn_gets_the_patterns() {
     let text = "name: narrow\nturns: [{match: '^a', steps: []}, {match: 'b$', steps: []}]";
     let mut rig = Rig::new(text).await;
     expect![[r#"
@@ -290,7 +290,7 @@ async fn a_prompt_that_nothing_fits_is_told_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sleep_takes_its_time() {
+async fn sleep_waits_for_its_duration() {
     let mut rig = Rig::of(tour()).await;
     rig.prompt("wait").await;
     let begin = tokio::time::Instant::now();
@@ -316,7 +316,7 @@ async fn a_cancel_ends_a_sleep() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_an_awaited_cancel_only_the_deadline_stops_it() {
+async fn only_the_deadline_stops_steps_after_await_cancel() {
     let steps = "[{say: a}, {await_cancel: {}}, {seam: turn_end}, {sleep_ms: 1000}, {say: bye}, \
                  {sleep_ms: 3600000}, {say: never}]";
     let mut rig = Rig::new(&scenario(steps)).await;
@@ -433,7 +433,7 @@ async fn read_only_mode_refuses_without_a_question() {
     assert!(turn.contains("Then I leave it."), "{turn}");
 }
 
-/// What the kinds of calls in a turn were, and which were asked about.
+/// Returns the calls of a turn, each with whether it asked for permission.
 async fn asked(steps: &str) -> Vec<(String, bool)> {
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.session.set_host(Arc::new(ToolHost));
@@ -462,7 +462,7 @@ async fn asked(steps: &str) -> Vec<(String, bool)> {
 }
 
 #[tokio::test]
-async fn what_may_change_something_on_the_host_is_asked_about() {
+async fn host_operation_with_side_effects_is_asked_about() {
     let operations = [
         ("process.list_shells", false),
         ("process.get_default_shell", false),
@@ -486,7 +486,7 @@ async fn what_may_change_something_on_the_host_is_asked_about() {
     assert_eq!(seen, expected);
 }
 
-/// A host whose tools echo, all but one.
+/// A host whose tools return their arguments, except one that fails.
 struct ToolHost;
 
 #[async_trait]

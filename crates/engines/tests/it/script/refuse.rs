@@ -1,4 +1,4 @@
-//! Wrong files, and what their author is told.
+//! Wrong scenario files, and the error that their author receives.
 
 use harn_engines::ScriptAgent;
 
@@ -9,13 +9,13 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// A file whose one turn has this step, at line 4 and column 7.
+/// Returns a file whose one turn has this step, at line 4 and column 7.
 fn with_step(step: &str) -> String {
     format!("name: t\nturns:\n  - steps:\n    - {step}\n")
 }
 
 #[test]
-fn a_wrong_file_is_refused_at_its_place() {
+fn wrong_file_is_rejected_with_its_position() {
     let table = [
         ("", "t.yaml:1:1: the file is empty"),
         ("# nothing\n", "t.yaml:1:1: the file is empty"),
@@ -86,7 +86,7 @@ fn a_wrong_file_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_wrong_step_is_refused_at_its_place() {
+fn wrong_step_is_rejected_with_its_position() {
     let table = [
         (
             "sya: hello",
@@ -246,7 +246,7 @@ fn a_wrong_step_is_refused_at_its_place() {
 }
 
 #[test]
-fn a_wrong_event_is_refused_at_its_place() {
+fn wrong_event_is_rejected_with_its_position() {
     let table = [
         (
             "emit: hello",
@@ -272,7 +272,7 @@ fn a_wrong_event_is_refused_at_its_place() {
             "emit: {type: agent_message_chunk, content: a, contents: b}",
             "t.yaml:4:53: emit agent_message_chunk: unknown field \"contents\"",
         ),
-        // Empty values of unknown fields are as unknown; those of known ones are fine, see below.
+        // Empty values do not make an unknown field known; those of known fields are accepted, see below.
         (
             "emit: {type: agent_message_chunk, content: a, contents: null}",
             "t.yaml:4:53: emit agent_message_chunk: unknown field \"contents\"",
@@ -346,7 +346,7 @@ fn known_fields_may_be_empty() {
 }
 
 #[test]
-fn wrong_commands_and_options_are_refused() {
+fn wrong_commands_and_options_are_rejected() {
     let table = [
         (
             "commands: [{name: /go, description: d}]",
@@ -376,7 +376,7 @@ fn wrong_commands_and_options_are_refused() {
 }
 
 #[test]
-fn limits_are_told() {
+fn exceeded_limit_is_reported() {
     let mut step = "{say: a}".to_owned();
     for _ in 0..32 {
         step = format!("{{repeat: {{times: 1, steps: [{step}]}}}}");
@@ -403,7 +403,7 @@ fn limits_are_told() {
 }
 
 #[test]
-fn no_beginning_of_a_file_makes_it_panic() {
+fn truncated_file_does_not_panic() {
     let peer = include_str!("../../../../../fixtures/scenarios/peer.yaml");
     let workers = "name: w\nturns:\n- steps:\n  - worker: {name: a, task: b, steps: [{say: ü}]}\n  \
                    - await_workers: [a]\n  - trigger: {worker: a, task: c, steps: []}\n  \

@@ -1,4 +1,4 @@
-//! A hub around a scenario: a store in memory, a clock that stands still, ids that count.
+//! A hub around a scenario: a store in memory, a stopped clock, counted ids.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use harn_runtime::{
 };
 use tempfile::TempDir;
 
-/// One session that plays a scenario.
+/// A session that plays a scenario.
 pub(crate) struct Rig {
     pub(crate) hub: Hub,
     pub(crate) session: Controller,
@@ -59,7 +59,7 @@ impl Rig {
         turn.expect("a prompt that is taken")
     }
 
-    /// The events up to one that `last` accepts.
+    /// Collects the events up to one that `last` accepts.
     pub(crate) async fn until(&mut self, last: impl Fn(&AgentEvent) -> bool) -> Vec<AgentEvent> {
         let mut seen = Vec::new();
         loop {
@@ -71,20 +71,20 @@ impl Rig {
         }
     }
 
-    /// The rest of the turn, a line an event.
+    /// Returns the rest of the turn, one line per event.
     pub(crate) async fn rest(&mut self) -> String {
         let rest = self.until(|e| matches!(e, AgentEvent::TurnEnded(_))).await;
         lines(&rest)
     }
 
-    /// A whole turn, a line an event.
+    /// Plays a whole turn and returns it, one line per event.
     pub(crate) async fn turn(&mut self, prompt: &str) -> String {
         self.prompt(prompt).await;
         self.rest().await
     }
 }
 
-/// A place where sessions are kept, so that workers have theirs and a restart finds them.
+/// A store on disk, so that workers have sessions and a restart finds them.
 pub(crate) struct Kept {
     folder: TempDir,
     ids: Arc<CountedIds>,
@@ -98,13 +98,13 @@ impl Kept {
         }
     }
 
-    /// A new session that plays a scenario.
+    /// Creates a session that plays a scenario.
     pub(crate) async fn rig(&self, scenario: &str) -> Rig {
         let (agent, store) = self.parts(scenario);
         Rig::begin(agent, store, self.ids.clone()).await
     }
 
-    /// The session of a rig as another process finds it.
+    /// Opens the session of a rig again, as another process would.
     pub(crate) async fn restart(&self, rig: Rig, scenario: &str) -> Rig {
         let id = rig.session.id().clone();
         rig.hub.shutdown().await;
@@ -179,7 +179,7 @@ impl IdSource for CountedIds {
     }
 }
 
-/// Keeps one session's events; enough for a rig.
+/// A store for the events of one session.
 #[derive(Clone, Default)]
 struct MemoryStore {
     events: Arc<Mutex<Vec<Envelope>>>,

@@ -1,4 +1,4 @@
-//! Steps about what comes in the middle of a turn: waits, seams that deliver, reminders.
+//! Steps for messages and reminders during a turn: waits, seams that deliver, reminders.
 
 use harn_engines::ScriptAgent;
 use harn_model::{
@@ -30,7 +30,7 @@ async fn interrupt(rig: &Rig, body: &str) {
     reminded.expect("a reminder that is taken");
 }
 
-/// Waits until the turn stands still at a question.
+/// Waits until the turn waits at a question.
 async fn asked(rig: &mut Rig) -> String {
     rig.until(|event| matches!(event, AgentEvent::HitlRequested { .. }))
         .await;
@@ -78,7 +78,7 @@ fn scenario(steps: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_wait_ends_with_a_message_that_the_next_step_tells() {
+async fn message_ends_a_wait_and_the_next_step_reports_it() {
     let steps = "[{repeat: {times: 2, steps: [{idle: {}}, {tell_delivered: {}}]}}, {say: bye}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
@@ -86,7 +86,7 @@ async fn a_wait_ends_with_a_message_that_the_next_step_tells() {
     inject(&rig, DeliveryMode::FinishStep, "left").await;
     let first = rig.until(is_idle).await;
     assert_eq!(said(&first), "message: left\n\n");
-    // Waiting is the end of what it did, so a message for the end is delivered too.
+    // A wait is an end of the agent's work, so a message for the end is delivered too.
     inject(&rig, DeliveryMode::AuditOnly, "right").await;
     let rest = rig.until(is_end).await;
     assert_eq!(said(&rest), "message: right\n\nbye");
@@ -94,7 +94,7 @@ async fn a_wait_ends_with_a_message_that_the_next_step_tells() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_with_what_is_watched_or_with_its_clock() {
+async fn watched_change_or_timer_ends_a_wait() {
     let steps = "[{idle: {every_ms: 20, until_ms: 10}}, {idle: {every_ms: 10, until_ms: 20}}, {tell_delivered: {}}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
@@ -104,7 +104,7 @@ async fn a_wait_ends_with_what_is_watched_or_with_its_clock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_watchdog_ends_a_wait_of_which_nothing_comes() {
+async fn watchdog_ends_a_turn_of_fruitless_waits() {
     let steps = "[{repeat: {times: 9, steps: [{idle: {every_ms: 10, watchdog: 2}}]}}, {say: no}]";
     let mut rig = Rig::new(&scenario(steps)).await;
     rig.prompt("go").await;
@@ -129,7 +129,7 @@ async fn a_cancel_ends_a_wait_and_the_turn() {
     assert_eq!(stop_reason(&rest), Some(StopReason::Cancelled));
 }
 
-/// A call that is about to run, at a seam that may interrupt.
+/// A pending call, at a seam that may interrupt.
 const DISPATCH: &str = "[
     {emit: {type: tool_call, tool_call_id: a, tool_name: look, kind: read, status: pending}},
     {question: {prompt: \"?\", on_none: [], on_answer: []}},
@@ -153,7 +153,7 @@ async fn dispatch(interrupts: bool) -> (String, Vec<AgentEvent>) {
 }
 
 #[tokio::test]
-async fn a_dispatch_is_played_unless_something_interrupts() {
+async fn dispatch_is_played_unless_a_reminder_interrupts() {
     let (said, events) = dispatch(false).await;
     assert_eq!(said, "dispatched. on");
     let skipped =
@@ -166,7 +166,7 @@ async fn a_dispatch_is_played_unless_something_interrupts() {
 }
 
 #[tokio::test]
-async fn a_steer_is_told_at_its_seam_and_does_not_become_another_prompt() {
+async fn steer_is_delivered_at_its_seam_and_not_as_a_prompt() {
     let steps = "[{question: {prompt: \"?\", on_none: []}}, {seam: pre_tool_dispatch}, {tell_delivered: {}}, {say: on}, \
                  {seam: post_tool_dispatch}, {tell_delivered: {}}]";
     let mut rig = Rig::new(&scenario(steps)).await;
@@ -180,7 +180,7 @@ async fn a_steer_is_told_at_its_seam_and_does_not_become_another_prompt() {
 }
 
 #[tokio::test]
-async fn a_reminder_of_its_own_is_delivered_at_its_next_seam() {
+async fn own_reminder_is_delivered_at_the_next_seam() {
     let steps = "[{remind: {body: \"Be brief\", id: brevity, tags: [style], dedupe_key: k, ttl_turns: 3, \
                  preserve_on_compact: true, propagate: all, role_hint: developer, meta: {a: 1}}}, \
                  {remind: {body: \"Be kind\"}}, {seam: turn_start}, {tell_delivered: {}}, {seam: turn_start}, {tell_delivered: {}}]";
@@ -219,7 +219,7 @@ async fn a_reminder_of_its_own_is_delivered_at_its_next_seam() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_scenario_to_steer_plays() {
+async fn steered_scenario_plays() {
     const FILE: &str = include_str!("../../../../../fixtures/scenarios/steered.yaml");
     let mut rig = Rig::new(FILE).await;
     rig.prompt("/remind").await;
@@ -252,7 +252,7 @@ async fn the_scenario_to_steer_plays() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_at_its_place() {
+fn wrong_steering_step_is_rejected_with_its_position() {
     let table = [
         ("idle: 3", "t.yaml:3:20: idle must be a map, not 3"),
         (

@@ -5,13 +5,13 @@ use harn_model::{AgentEvent, Decision, Seq, SessionId, TurnOutcome, WorkerEvent}
 
 use crate::script::rig::{Kept, Rig};
 
-/// A turn in short: what was said, what became of workers, what was asked and how it ended.
+/// Summarises a turn: texts, worker updates, handoffs, questions and the end.
 fn told(events: &[AgentEvent]) -> String {
     let line = |event: &AgentEvent| {
         Some(match event {
             AgentEvent::AgentMessageChunk { content, .. } => format!("say {content}\n"),
             AgentEvent::WorkerUpdate(w) => {
-                // Who is cancelled with the turn is told so by whoever is faster.
+                // The error of a worker that is cancelled with the turn depends on a race.
                 let error = w.metadata.error.as_deref();
                 let error = error.filter(|_| w.event != WorkerEvent::WorkerCancelled);
                 let error = error.map(|e| format!(": {e}")).unwrap_or_default();
@@ -51,12 +51,12 @@ async fn rest(rig: &mut Rig) -> String {
     told(&events)
 }
 
-/// A scenario whose one turn has these steps.
+/// Returns a scenario with one turn of these steps.
 fn scenario(steps: &str) -> String {
     format!("name: t\nturns:\n- steps: {steps}\n")
 }
 
-/// Everything said in the session of the newest worker.
+/// Returns the summary of the newest worker's session.
 async fn said_by_newest(rig: &Rig) -> String {
     let workers = rig.session.view().workers;
     let newest = workers.values().last().expect("a worker");
@@ -121,7 +121,7 @@ async fn a_worker_that_fails_does_not_fail_the_turn() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_awaits_ends_with_the_turn() {
+async fn unawaited_worker_ends_with_the_turn() {
     let kept = Kept::new();
     let steps = "
     - worker: {name: slow, task: Take long, steps: [{await_cancel: {}}]}
@@ -179,7 +179,7 @@ turns:
 "#;
 
 #[tokio::test]
-async fn one_that_waits_is_triggered_in_later_turns_and_stopped() {
+async fn waiting_worker_is_triggered_in_later_turns_and_stopped() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
     let mut all = String::new();
@@ -215,9 +215,9 @@ async fn one_that_waits_is_triggered_in_later_turns_and_stopped() {
     .assert_eq(&said_by_newest(&rig).await);
 }
 
-/// Another process knows the steps from the file, and the newest worker of the name from the session.
+/// A new process has the steps from the file, and the newest worker of the name from the session.
 #[tokio::test]
-async fn one_that_waited_for_a_restart_plays_the_steps_of_the_file() {
+async fn waiting_worker_plays_the_steps_of_the_file_after_a_restart() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
     turn(&mut rig, "start").await;
@@ -253,7 +253,7 @@ async fn one_that_waited_for_a_restart_plays_the_steps_of_the_file() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_with_a_worker_fails_the_turn() {
+async fn trigger_of_an_unknown_worker_fails_the_turn() {
     let kept = Kept::new();
     let mut rig = kept.rig(LIVES).await;
     expect![[r#"
@@ -262,10 +262,10 @@ async fn what_cannot_be_done_with_a_worker_fails_the_turn() {
     .assert_eq(&turn(&mut rig, "again").await);
 }
 
-/// A worker's worker asks; whoever controls the session at the root is asked, and the answer finds its
-/// way back down.
+/// A worker's worker asks; the controller of the root session receives the question, and the answer reaches the
+/// worker that asked.
 #[tokio::test]
-async fn a_question_of_a_worker_is_put_to_the_root() {
+async fn question_of_a_worker_reaches_the_root_controller() {
     let kept = Kept::new();
     let steps = "
     - worker:
