@@ -1,4 +1,4 @@
-//! Approvals and dual control: who counts, and when it is enough.
+//! Approvals and dual control: which votes count, and when the quorum is reached.
 
 use expect_test::expect;
 use harn_model::HitlResponse;
@@ -64,7 +64,7 @@ async fn an_approval_carries_the_record_that_hosts_show() {
     .assert_eq(&log);
 }
 
-/// A turn that wants a launch under dual control, and the request.
+/// Starts a turn that asks for a launch under dual control; returns the session, the turn and the request id.
 async fn launch(world: &World) -> (Controller, harn_model::TurnId, String) {
     let hub = world.hub(asking(async |cx: TurnContext| {
         let launch = cx.dual_control("launch");

@@ -1,4 +1,4 @@
-//! Ends without an answer: nobody came in time, nobody could be asked, the turn or the process is over.
+//! Requests without an answer: the deadline passes, no person can be asked, or the turn or the process ends.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ async fn nobody_can_be_asked() {
     let turn = prompt(&session, "go").await;
     let id = asked(&session).await.request_id.clone();
     session.hitl_unavailable(&id, "there is nobody").await;
-    // Once is enough.
+    // The second report has no effect.
     session.hitl_unavailable(&id, "there is nobody").await;
     let events = whole_turn(&session, &turn).await;
     expect![[r#"
@@ -226,7 +226,7 @@ async fn what_an_agent_only_tells_of_cannot_be_answered_here() {
         cx.emit(told).await?;
         let own = cx.question("What next?");
         let ask = own.ask();
-        // Nor can it settle what it asks: the id is easy to guess.
+        // The agent cannot resolve its own request either, although the id is easy to guess.
         let settle = async {
             let resolved = |id: &str| AgentEvent::HitlResolved {
                 request_id: id.to_owned(),

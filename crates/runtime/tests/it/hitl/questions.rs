@@ -1,4 +1,4 @@
-//! Questions and escalations: what may be answered, and what the agent gets.
+//! Questions and escalations: which answers are accepted, and what the agent receives.
 
 use expect_test::expect;
 use harn_model::{HitlKind, HitlResponse};
@@ -36,7 +36,7 @@ async fn a_question_is_asked_answered_and_settled() {
 
     let id = &request.request_id;
     let seq = session.hitl_respond(answer(id, "9090")).await.unwrap();
-    // Written and published when it returns.
+    // The response is written and published when the call returns.
     assert!(session.last_seq() >= seq);
     let twice = session.hitl_respond(answer(id, "8080")).await;
     assert_eq!(twice, Err(HitlError::Unknown(id.clone())));

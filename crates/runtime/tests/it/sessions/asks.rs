@@ -1,4 +1,4 @@
-//! Questions: one answer wins, and only an offered option that allows is a grant.
+//! Permission questions: the first answer wins, and only an offered option that allows grants the call.
 
 use expect_test::expect;
 use harn_model::{
@@ -158,7 +158,7 @@ async fn read_only_mode_refuses_without_asking_and_is_remembered() {
 async fn an_answer_goes_to_the_question_it_was_given_to() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
-        // The same call twice: nothing the agent says tells the two apart.
+        // The same call twice: the two questions have the same content.
         let option = PermissionOption {
             option_id: "yes".to_owned(),
             name: "Yes".to_owned(),
@@ -201,7 +201,7 @@ async fn an_answer_goes_to_the_question_it_was_given_to() {
     assert!(log.contains("true false"), "{log}");
 }
 
-/// Also if the agent did not announce it; the call ends with the turn.
+/// The runtime announces the call if the agent did not; the call ends with the turn.
 #[tokio::test]
 async fn a_call_is_announced_before_a_question_about_it() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Cancellation reaches one turn and no other, and ends it whatever the agent does.
+//! A cancel ends exactly its own turn, whatever the agent does.
 
 use std::{
     sync::{
@@ -99,7 +99,7 @@ async fn a_cancel_binds_to_its_turn() {
     let second = prompt(&session, "second").await;
     let third = prompt(&session, "third").await;
     assert_eq!(session.cancel_target(), Some(first.clone()));
-    // Read while the first runs, it must not reach what comes after it.
+    // The target is read while the first turn runs; it must not cancel a later turn.
     let late = session.cancel_target().unwrap();
     session.cancel(second.clone()).await;
     release.notify_one();
@@ -178,7 +178,7 @@ async fn an_agent_that_talks_on_from_many_tasks_is_settled_at_the_deadline() {
     })
     .await;
     session.cancel(turn.clone()).await;
-    // A bound that only a turn which is never settled exceeds.
+    // Only a turn that is never settled exceeds the time limit of `until`.
     until(&mut from, ends(&turn)).await;
     let outcome = session.view().last_outcome;
     assert_eq!(

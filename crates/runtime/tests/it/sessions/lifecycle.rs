@@ -36,7 +36,7 @@ async fn a_session_reopens_as_it_was() {
     let session = hub.open(&id, Some(world.state())).await.unwrap();
     assert_eq!(session.view(), view);
     assert_eq!(whole_turn(&session, &turn).await, live);
-    // Opened again while open, it is the same session.
+    // Opening an open session returns the same session.
     let same = hub.open(&id, None).await.unwrap();
     prompt(&same, "more").await;
     until(&mut session.subscribe(Seq(view.last_seq.0)), |e| {
@@ -78,7 +78,7 @@ async fn what_cannot_be_opened_says_why() {
         assert!(matches!(hub.create(new).await, Err(SessionError::BadCwd)));
     }
     hub.close(&id).await;
-    // A refused opening leaves no lock behind.
+    // A rejected open releases the lock.
     let wrong = hub.open(&id, Some(elsewhere.path())).await.err().unwrap();
     assert!(matches!(wrong, SessionError::WrongCwd { .. }), "{wrong}");
     assert!(world.hub(echo()).open(&id, None).await.is_ok());
@@ -164,7 +164,7 @@ async fn a_fork_keeps_what_was_set_during_a_running_turn() {
     assert_eq!(view.mode.as_deref(), Some("read-only"));
     assert_eq!(view.config.get("pace").map(String::as_str), Some("fast"));
     assert!(view.open_turn.is_none());
-    // And they are written, not only remembered.
+    // The settings are in the journal, not only in memory.
     let (_, events) = JsonlStore::new(world.state()).read(fork.id()).unwrap();
     let [mode, option] = &events[..] else {
         panic!("{}", short(&events));

@@ -1,5 +1,5 @@
-//! Sessions by a name of somebody's own, titles, prompts that go behind so many others, and hubs that do not
-//! believe what their journals say was granted.
+//! Sessions with a chosen id, titles, prompts with a limit on the queue before them, and hubs that ignore the
+//! grants in their journals.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn a_session_by_name_is_created_once_and_opened_from_then_on() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = SessionId::from("mine-1");
-    // At once: whoever comes second finds the first one's.
+    // Both calls run at once: the second returns the session of the first.
     let (one, two) = tokio::join!(
         hub.open_or_create(&id, world.new_session()),
         hub.open_or_create(&id, world.new_session()),
@@ -90,7 +90,7 @@ async fn whoever_opens_a_session_that_is_being_changed_waits() {
     listed.unwrap();
     let title = opened.unwrap().title();
     assert_eq!(title.as_deref(), Some("Spring cleaning"));
-    // Others do not learn that it is there.
+    // Other principals do not learn that the session exists.
     let bob = hub.of(Principal::new("bob"));
     for refused in [
         bob.set_title(&id, "Mine").await,
@@ -193,7 +193,7 @@ async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
         let turn = prompt(&session, "go").await;
         let asked = three_questions(&session).await;
         session.answer(asked[0].clone(), allowed(option)).await;
-        // Those that it does not settle are refused; for one that is settled this comes too late.
+        // Questions that the first answer does not settle are rejected; for a settled one this is too late.
         for other in &asked[1..] {
             let no = Decision::Rejected {
                 option_id: None,
@@ -239,7 +239,7 @@ async fn a_forgetful_hub_does_not_believe_what_was_granted() {
     whole_turn(&again, &turn).await;
     forgetful.shutdown().await;
 
-    // It is in the journal that nothing is left, for whoever believes it.
+    // The journal records the revocation, so a hub that trusts it has no grants either.
     let believing = world.hub(runner()).open(&id, None).await.unwrap();
     assert!(believing.view().grants.is_empty());
 }
@@ -282,7 +282,7 @@ fn runner() -> Arc<dyn Agent> {
     })
 }
 
-/// Whether this command was allowed; nothing runs.
+/// Returns whether this command was allowed; runs nothing.
 async fn ran(cx: &TurnContext, line: &str) -> Result<bool, AgentError> {
     match cx.tool("run_command").command(line).start().await {
         Ok(call) => call.complete(()).await.map(|()| true),
@@ -306,7 +306,7 @@ async fn three_questions(session: &Controller) -> Vec<harn_model::AskId> {
     questions(session, 3).await
 }
 
-/// The first so many questions, those about the same command first.
+/// Returns the ids of the first `count` questions, those about the same command first.
 async fn questions(session: &Controller, count: usize) -> Vec<harn_model::AskId> {
     let mut from = session.subscribe(Seq::ZERO);
     let mut asked = Vec::new();

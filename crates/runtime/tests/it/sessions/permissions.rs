@@ -1,4 +1,4 @@
-//! Calls under rules: what is allowed, refused, asked and remembered, and that a call does no more than it
+//! Calls under rules: what is allowed, denied, asked about and remembered, and that a call does only what it
 //! declared.
 
 use std::{
@@ -71,7 +71,7 @@ impl RuleBook for Book {
     }
 }
 
-/// Writes what it is told to, and remembers what it did.
+/// A host that records its writes, commands and tool calls.
 #[derive(Default)]
 struct Disk {
     done: Mutex<Vec<String>>,
@@ -135,7 +135,7 @@ impl CommandSink for Unheard {
     fn output(&mut self, _: &str) {}
 }
 
-/// A session whose agent does as prompted: `write PATH`, `run LINE`, `deploy`.
+/// A session whose agent follows its prompt: `write PATH`, `run LINE`, `deploy`.
 struct Rig {
     world: World,
     disk: Arc<Disk>,
@@ -239,7 +239,7 @@ fn allowed(option: &str) -> Decision {
     }
 }
 
-/// Prompts and answers the question, if there is one.
+/// Sends a prompt, answers its question if there is an answer, and returns the events of the turn.
 async fn turn(session: &Controller, text: &str, answer: Option<Decision>) -> Vec<Envelope> {
     let mut from = session.subscribe(session.last_seq());
     let mut watch = session.subscribe(session.last_seq());
@@ -417,7 +417,7 @@ async fn a_session_remembers_exactly_what_was_allowed() {
     }
     assert_eq!(rig.done(), ["run cargo test"]);
 
-    // It outlives the process, not the session.
+    // The grant survives a restart, but belongs to this session only.
     let (id, other) = (
         session.id().clone(),
         rig.world.session(&hub).await.id().clone(),
@@ -508,7 +508,7 @@ async fn grants_of_a_session_can_be_kept_for_the_workspace() {
     let other = rig.world.session(&hub).await;
     assert!(!has_asked(&turn(&other, "run make", None).await));
 
-    // Nothing of it is left in the session once the workspace forgets it.
+    // The session keeps no copy of a grant that the workspace forgets.
     rig.book.grants.lock().unwrap().clear();
     let no = allowed("reject_once");
     assert!(has_asked(&turn(&session, "run make", Some(no)).await));
@@ -587,7 +587,7 @@ async fn rewritten_arguments_are_judged_again() {
         assert!(said(&events).starts_with("not done"), "{refused}");
     }
     assert!(rig.done().is_empty());
-    // Nothing of it is remembered, whatever the option says.
+    // Rewritten arguments are not remembered, whatever the option is.
     let always = Decision::Allowed {
         option_id: "allow_always".to_owned(),
         args: Some(json!({"path": "c.txt", "text": "x"})),
@@ -596,7 +596,7 @@ async fn rewritten_arguments_are_judged_again() {
     assert!(rig.book.grants.lock().unwrap().is_empty());
 }
 
-/// What an agent tries beyond what its calls declared.
+/// Tries operations beyond those that its calls declared.
 async fn overreach(cx: TurnContext) -> Result<StopReason, AgentError> {
     let host = cx.host().clone();
     let refused = |what: &str, result: Result<(), HostError>| match result {
@@ -704,7 +704,7 @@ async fn rules_that_cannot_be_read_deny() {
         said(&events)
     );
     assert!(rig.done().is_empty());
-    // From the next call on the mended rules count.
+    // The next call uses the corrected rules.
     *rig.book.policy.lock().unwrap() = "auto_approve = [\"write_file\"]".to_owned();
     turn(&session, "write a.txt", None).await;
     assert_eq!(rig.done(), ["write a.txt new"]);
@@ -736,7 +736,7 @@ async fn who_cancels_a_question_cancels_the_turn() {
     let last = short(&events[events.len() - 1..]);
     assert!(last.ends_with("turn_ended stopped cancelled\n"), "{last}");
     assert!(rig.done().is_empty());
-    // Not the next one.
+    // The next turn is not cancelled.
     turn(&session, "run make", Some(allowed("allow_once"))).await;
     assert_eq!(rig.done(), ["run make"]);
 }
@@ -834,7 +834,7 @@ async fn nothing_is_done_in_the_name_of_a_call_once_its_turn_is_over() {
             let call = cx.tool("edit").kind(ToolKind::Edit).path("a.txt");
             let call = call.start().await?;
             let host = call.host().clone();
-            // The handle is leaked: nothing tells that the call has ended but the turn's end.
+            // The handle is leaked, so that only the end of the turn ends the call.
             std::mem::forget(call);
             let _ = kept.unwrap().send(host);
             Ok(StopReason::EndTurn)

@@ -1,4 +1,4 @@
-//! What a turn writes, and in which order prompts run.
+//! The events of a turn, and the order in which prompts run.
 
 use expect_test::expect;
 use harn_model::{
@@ -135,7 +135,7 @@ async fn failures_panics_and_leftovers_are_settled() {
             Ok(harn_model::StopReason::EndTurn)
         }
         _ => {
-            // Announced and forgotten.
+            // The call is started and never completed.
             cx.tool("t").kind(ToolKind::Read).start().await?;
             Ok(harn_model::StopReason::EndTurn)
         }

@@ -1,4 +1,4 @@
-//! Waits that end otherwise: cancelled, closed, cut by a crash, dropped by the agent itself.
+//! Waits that end without a wake-up: cancelled, closed, cut off by a crash, or dropped by the agent.
 
 use std::time::Duration;
 
@@ -30,14 +30,14 @@ async fn cancelled_it_was_not_woken_and_what_comes_then_waits() {
         panic!("{}", story(&events));
     };
     assert!(stage.session.view().idle.is_none());
-    // Later prompts run, and waits wait.
+    // Later turns run, and their waits block as before.
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
     stage.session.resume().await;
     assert_eq!(woke(waiting).await.0, WakeReason::Resume);
 }
 
-/// An agent that was told to stop and is not gone yet is not woken by what comes: it would be lost.
+/// New messages do not wake a cancelled agent that has not returned yet: they would be lost.
 #[tokio::test(start_paused = true)]
 async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
     let world = World::new();
@@ -49,7 +49,7 @@ async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
         }
         let stopped = cx.idle().await;
         assert_eq!(stopped, Err(AgentError::Cancelled));
-        // Deaf from here on.
+        // From here on the agent ignores everything.
         std::future::pending().await
     }));
     let session = world.session(&hub).await;
@@ -95,7 +95,7 @@ async fn a_crash_ends_it_and_what_waited_still_does() {
     let view = revived.session.view();
     assert!(view.idle.is_none() && view.open_turn.is_none());
     assert_eq!(view.pending.len(), 1);
-    // A wait, and a turn cut short: its time is over.
+    // The wait and the interrupted turn used up the two turns of the reminder.
     assert!(view.reminders.is_empty());
     revived.session.resume().await;
     let (turn, leg) = revived.go().await;
@@ -116,10 +116,10 @@ async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
             _ = leg.cx.idle() => panic!("nothing came"),
             () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
-        // The next wait begins before the session has looked.
+        // The next wait starts before the session has processed the drop.
     }
     leg.cx.say("awake").await.unwrap();
-    // Somebody who wants it awake meanwhile has the next wait end.
+    // A resume while the agent is awake ends the next wait.
     stage.session.resume().await;
     let wake = leg.cx.idle().await.unwrap();
     assert_eq!(wake.reason, WakeReason::Resume);
@@ -146,7 +146,7 @@ async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
     );
 }
 
-/// Dropped before the session looked at it at all.
+/// The wait is dropped before the session processes it.
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_was_never_seen_is_none() {
     let mut stage = Stage::new().await;

@@ -1,4 +1,4 @@
-//! What wakes an agent, what is delivered with it, and in which order.
+//! What wakes an agent, what the wake-up delivers, and in which order.
 
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ async fn nothing_happens_until_something_does() {
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
     let before = stage.session.last_seq();
-    // What is only recorded is no reason to wake.
+    // Audit-only reminders and mode changes do not wake the agent.
     stage.remind(QUEUE, reminder("note")).await;
     stage
         .session
@@ -124,7 +124,7 @@ async fn nothing_happens_until_something_does() {
     stage.session.resume().await;
     assert_eq!(woke(waiting).await, of(WakeReason::Resume, &[]));
     assert!(stage.session.view().idle.is_none());
-    // Only the way out of the loop records it, not the next wait.
+    // Only the loop exit records it, not the next wait.
     let _waiting = leg.is_idle(&stage).await;
     assert_eq!(stage.waiting(), ["note"]);
     assert_eq!(leg.seam(Seam::LoopExit).await, [""; 0]);
@@ -173,7 +173,7 @@ async fn what_interrupts_comes_first_and_messages_keep_their_order() {
     let first = ["interrupt", "finish", "steer one", "steer two"];
     let given = of(WakeReason::Reminder, &first);
     assert_eq!(woke(leg.waits(|idle| idle)).await, given);
-    // One for each wake: each is what the agent is to do next.
+    // One message per wake-up: each is the agent's next task.
     for text in ["queue one", "queue two"] {
         let given = of(WakeReason::Message, &[text]);
         assert_eq!(woke(leg.waits(|idle| idle)).await, given);
@@ -183,7 +183,7 @@ async fn what_interrupts_comes_first_and_messages_keep_their_order() {
 #[tokio::test(start_paused = true)]
 async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other() {
     let mut stage = Stage::new().await;
-    // Nothing runs: nobody to wake, now or later.
+    // No agent runs, so this resume wakes none, now or later.
     stage.session.resume().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -196,7 +196,7 @@ async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other(
     let waiting = leg.is_idle(&stage).await;
     stage.inject(STEER, "a").await;
     assert_eq!(woke(waiting).await, of(WakeReason::Message, &["a"]));
-    // It waits for the agent's next call in the turn too, but not for the next turn.
+    // A resume also ends a wait in the agent's next call within the turn, but not in the next turn.
     stage.session.resume().await;
     stage.inject(QUEUE, "b").await;
     leg.ends();
@@ -218,11 +218,11 @@ async fn a_wait_is_a_turn_to_reminders() {
     assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two"]);
     let waiting = leg.is_idle(&stage).await;
     assert_eq!(stage.in_force(), ["two"]);
-    // One that comes with the wake has all its time.
+    // A reminder that arrives with the wake-up keeps all its turns.
     stage.remind(INTERRUPT, lasting("new", 1)).await;
     woke(waiting).await;
     assert_eq!(leg.in_force().await, ["two", "new"]);
-    // Also one that came before the wait.
+    // So does a reminder that arrived before the wait.
     stage.remind(INTERRUPT, lasting("newer", 1)).await;
     woke(leg.waits(|idle| idle)).await;
     assert_eq!(leg.in_force().await, ["two", "new", "newer"]);
@@ -235,7 +235,7 @@ async fn one_that_takes_anothers_place_during_a_wait_is_the_one_that_is_given() 
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
-    // Both before the agent can look.
+    // Both reminders are accepted before the agent can read them.
     let (one, two) = (keyed("one", "k"), keyed("two", "k"));
     let (session, host) = (&stage.session, crate::sessions::steering::host);
     let (one, two) = tokio::join!(
@@ -286,7 +286,7 @@ async fn several_waits_at_once_are_one() {
     let one = leg.is_idle(&stage).await;
     let two = leg.waits(|idle| idle.every(Duration::from_secs(9)));
     leg.cx.flush().await.unwrap();
-    // Whatever ends one ends both; what came is given to one of them.
+    // Both waits end together; the message is delivered to one of them.
     stage.inject(STEER, "a").await;
     let (one, two) = (woke(one).await, woke(two).await);
     assert_eq!((one.0, two.0), (WakeReason::Message, WakeReason::Message));
@@ -295,7 +295,7 @@ async fn several_waits_at_once_are_one() {
     assert_eq!(told.matches("\nidle ").count(), 1, "{told}");
     assert_eq!(told.matches("\nwoke ").count(), 1, "{told}");
 
-    // One that is given up leaves the other waiting; the last one ends the wait.
+    // Dropping one wait leaves the other waiting; dropping the last one ends the idle state.
     let before = stage.session.last_seq();
     let one = leg.is_idle(&stage).await;
     let two = leg.waits(|idle| idle);

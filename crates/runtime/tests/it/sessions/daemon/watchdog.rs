@@ -1,4 +1,4 @@
-//! The watchdog: an agent that is woken again and again and does nothing is ended.
+//! The watchdog ends an agent that wakes again and again without activity.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn limited(limit: u64) -> Stage {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Waits a second, again.
+/// Waits for one tick of a second.
 async fn tick(leg: &Leg) -> Result<WakeReason, AgentError> {
     Ok(leg.cx.idle().every(SECOND).await?.reason)
 }
@@ -44,7 +44,7 @@ async fn it_ends_a_turn_after_so_many_wakes_for_nothing_and_the_turn_ends_well()
     assert_eq!(tick(&leg).await, Err(AgentError::Cancelled));
     stage.stopped(&turn, StopReason::EndTurn).await;
     let events = whole_turn(&stage.session, &turn).await;
-    // Three seconds since it began to wait, not since the turn began.
+    // Three seconds since the first wait, not since the start of the turn.
     assert_eq!(tripped(&events), Some((3, 3000)));
     assert!(stage.session.view().idle.is_none());
     let (turn, leg) = stage.go().await;
@@ -110,15 +110,15 @@ async fn anything_that_is_done_or_given_begins_the_count_again() {
         .unwrap();
     tool.complete(()).await.unwrap();
     nearly().await;
-    // Given at a seam, and nothing said to it.
+    // A seam delivers the message, and the agent sends nothing.
     stage.inject(STEER, "a").await;
     assert_eq!(leg.seam(Seam::TurnStart).await, ["a"]);
     nearly().await;
-    // Given by the wake itself.
+    // The wake-up delivers the reminder.
     stage.remind(STEER, reminder("b")).await;
     assert_eq!(tick(&leg).await, Ok(WakeReason::Reminder));
     nearly().await;
-    // What waits when the count is full is delivered, whatever its mode.
+    // A pending message or reminder is delivered when the count is full, whatever its mode.
     stage.inject(QUEUE, "c").await;
     assert_eq!(tick(&leg).await, Ok(WakeReason::Message));
     nearly().await;
@@ -172,7 +172,7 @@ async fn an_agent_that_does_not_listen_is_settled_in_time_and_its_turn_still_end
     let turn = prompt(&session, "go").await;
     let told = story(&whole_turn(&session, &turn).await);
     assert!(told.ends_with("ended stopped end_turn\n"), "{told}");
-    // Nobody cancelled it.
+    // The error names the end of the turn, because no client cancelled it.
     assert!(
         told.contains("the turn ended before this tool did"),
         "{told}"
@@ -199,7 +199,7 @@ async fn cancelled_on_its_way_out_it_is_cancelled() {
     assert!(told.ends_with("ended stopped cancelled\n"), "{told}");
 }
 
-/// Accepted while the turn was on its way out, a message is still the turn's to answer.
+/// A turn must still answer a message that was accepted while it was ending.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_comes_too_late_to_save_it_is_delivered_all_the_same() {
     let world = World::new();
@@ -228,7 +228,7 @@ async fn a_message_that_comes_too_late_to_save_it_is_delivered_all_the_same() {
     );
 }
 
-/// An agent that has not waited yet has not waited in vain.
+/// The limit 0 counts as 1: an agent that has not waited yet has not waited in vain.
 #[tokio::test(start_paused = true)]
 async fn none_at_all_is_one() {
     let mut stage = limited(0).await;

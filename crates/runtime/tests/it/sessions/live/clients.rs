@@ -1,4 +1,4 @@
-//! What clients do is written and told before it is answered.
+//! Client changes are written and published before they are answered.
 
 use expect_test::expect;
 use harn_model::{AgentEvent, Envelope, LiveClientMode};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Events of clients in short.
+/// Formats the client events, one per line.
 fn told(events: &[Envelope]) -> String {
     let lines = events.iter().filter_map(|e| match &e.event {
         AgentEvent::LiveSessionClient {
@@ -94,7 +94,7 @@ async fn a_broker_has_several_clients_which_go_with_it() {
         broker.attach(AttachClient::observer(name)).await.unwrap();
     }
     broker.attach(AttachClient::controller("b")).await.unwrap();
-    // Who did not come through a connection is not there for it.
+    // A connection can only address clients that attached through it.
     let client_id = "a".to_owned();
     let gone = other.detach("a", "client_detached", Value::Null).await;
     assert_eq!(
@@ -140,7 +140,7 @@ async fn a_client_that_attaches_over_another_connection_replaces_the_older_one()
     assert_eq!(again.metadata, first.metadata);
     assert_eq!(session.clients().len(), 1);
     assert_eq!(session.epoch(), epoch + 1);
-    // The connection it came over first is only one that looks on; its end is nobody's.
+    // The first connection only observes now; its end detaches no client.
     assert_eq!(refused(&before), controlled_by("laptop"));
     assert_eq!(refused(&after), None);
     before.leave().await;

@@ -1,4 +1,4 @@
-//! Driving: who may, who may not, and whose name is on what is said.
+//! Control of a session: who has it, who is rejected, and which author a prompt is recorded with.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
     assert_eq!(refused(&second), controlled_by("zed-1"));
     assert_eq!(refused(&looks), controlled_by("zed-1"));
     assert!(first.has_control() && !second.has_control());
-    // Without a word: nothing is written, nobody is listed.
+    // Implicit control writes no event and lists no client.
     assert_eq!(
         (session.last_seq(), session.clients()),
         (Seq::ZERO, Vec::new())
@@ -33,7 +33,7 @@ async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
     assert_eq!(session.live_state().controller, None);
     let nobody = Some(NotInControl::NotController { controller: None });
     assert_eq!(refused(&looks), nobody);
-    // The next thing it does.
+    // The second connection gets control with its next action.
     assert_eq!(refused(&second), None);
     assert_eq!(session.live_state().controller.unwrap().client_id, "zed-2");
     assert_eq!(session.epoch(), 3);
@@ -49,11 +49,11 @@ async fn naming_itself_a_connection_keeps_control_or_gives_it_up() {
     assert_eq!(refused(&desk), None);
     assert_eq!(refused(&other), controlled_by("desk"));
     desk.attach(AttachClient::observer("desk")).await.unwrap();
-    // It has said what it wants; only the other one still goes by having opened the session.
+    // This client chose a mode; only the other connection still has its claim from opening the session.
     let nobody = Some(NotInControl::NotController { controller: None });
     assert_eq!(refused(&desk), nobody);
     assert_eq!(refused(&other), None);
-    // Opened anew with nobody on it, it goes by that again.
+    // After its client detached and the other connection left, a new claim gives control again.
     desk.detach("desk", "client_detached", Value::Null)
         .await
         .unwrap();
@@ -124,15 +124,15 @@ async fn a_client_may_drive_without_saying_anything_or_without_answering() {
     assert_eq!(seat.drive(DriverAction::Answer, None).err(), Some(off));
     assert!(seat.drive(DriverAction::Speak, None).is_ok());
     assert_eq!(seat.asked().0, None);
-    // One that came through the same connection and only looks on.
+    // Another client of the same connection, which only observes.
     seat.attach(AttachClient::observer("looks")).await.unwrap();
     let refused = seat.drive(DriverAction::Steer, Some("looks")).err();
     assert_eq!(refused, controlled_by("quiet"));
-    // Any other name is only a label.
+    // A name that is not attached is only a label.
     assert!(seat.drive(DriverAction::Steer, Some("ann")).is_ok());
 }
 
-/// A host that says who it is.
+/// A host whose tools return its name.
 struct Named(&'static str);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Clients that promise to be heard of, on a clock the test moves.
+//! Clients that promise heartbeats, on a clock that the test moves.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
         sleep(Duration::from_secs(29)).await;
         seat.heartbeat("kept", None).await.unwrap();
     }
-    // That another one is heard of does not help.
+    // A heartbeat of another client does not count.
     sleep(Duration::from_secs(20)).await;
     seat.heartbeat("never", None).await.unwrap();
     assert!(!missed(&session, "kept").await);
@@ -53,7 +53,7 @@ async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
     assert!(missed(&session, "kept").await);
     assert_eq!(session.live_state().controller, None);
     assert_eq!(session.clients().len(), 1);
-    // Whoever promised nothing stays.
+    // A client without a heartbeat promise stays attached.
     sleep(Duration::from_secs(86_400)).await;
     assert_eq!(session.clients().len(), 1);
 }
@@ -81,7 +81,7 @@ async fn also_while_an_agent_talks_without_a_pause() {
     })
     .await;
     assert!(missed(&session, "tab").await);
-    // What it had asked for goes on.
+    // The turn that it started continues.
     assert!(session.live_state().active_prompt);
 }
 

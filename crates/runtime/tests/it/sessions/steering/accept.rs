@@ -1,4 +1,4 @@
-//! What is accepted and what is refused: written before it is answered, and each with its outcome.
+//! Accepted and refused controls: each is written with its outcome before it is answered.
 
 use std::sync::{
     Arc,
@@ -100,7 +100,7 @@ async fn a_message_needs_a_prompt_that_runs_or_waits() {
     assert_eq!(refused(none), ControlResult::NoActivePrompt);
     assert!(stage.waiting().is_empty());
 
-    // One that was sent and has not begun counts.
+    // A prompt that was sent and has not started counts.
     let turn = prompt(&stage.session, "go").await;
     stage.inject(STEER, "just").await;
     let leg = stage.leg().await;
@@ -140,7 +140,7 @@ async fn only_so_many_bytes_may_wait() {
         let replaced = stage.session.replace_inject(first.clone(), content, host());
         replaced.await
     };
-    // Nor by saying it differently.
+    // A replacement must fit too.
     assert_eq!(refused(replace(61).await), ControlResult::QueueFull);
     assert_eq!(stage.waiting()[0], "x".repeat(60));
     assert_eq!(replace(60).await.unwrap().result, ControlResult::Replaced);
@@ -190,13 +190,13 @@ async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
     };
     let revoked = session.revoke_inject(id.clone(), person("bob")).await;
     assert_eq!(revoked, Err(theirs.clone()));
-    // Before anybody looks at what was said.
+    // The owner is checked before the content.
     let unread = Err("unreadable".to_owned());
     let replaced = session.replace_inject(id.clone(), unread, person("bob"));
     assert_eq!(replaced.await, Err(theirs));
     let replaced = session.replace_inject(id.clone(), Ok(anns), person("ann"));
     assert_eq!(replaced.await.unwrap().result, ControlResult::Replaced);
-    // Spelled as it is here; other spellings are a wire's business.
+    // Only this spelling counts here; a wire translates its own.
     for (role, may) in [("host_owner", true), ("hostOwner", false), ("owner", false)] {
         let owner = Actor {
             role: role.to_owned(),
@@ -224,7 +224,7 @@ async fn what_an_agent_tells_of_clients_decides_nothing() {
     assert_eq!(stage.waiting(), ["still"]);
 }
 
-/// What an agent may write about who is in control.
+/// Returns an event in which the agent claims that this client has control.
 fn told_controller(name: &str) -> AgentEvent {
     let client = LiveClient {
         client_id: name.to_owned(),
@@ -282,12 +282,12 @@ async fn steering_what_does_not_run_leaves_no_trace() {
     let turn = prompt(session, "go").await;
     legs.recv().await.unwrap();
     assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
-    // Told to stop, it reads nothing more; its agent takes its time.
+    // A cancelled turn reads no more messages; its agent has not returned yet.
     session.cancel_for(Some(turn), host()).await.unwrap();
     let before = session.last_seq();
     assert_eq!(steer().await, idle);
     assert_eq!(session.last_seq(), before);
-    // A prompt that waits behind it will.
+    // A prompt that waits behind it will read the message.
     prompt(session, "next").await;
     assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
     assert_eq!(stage.waiting(), ["more", "more"]);
@@ -360,18 +360,18 @@ async fn every_control_leaves_its_outcome() {
     .assert_eq(&outcomes.collect::<String>());
 }
 
-/// A reader that is about to lose its place, which the session waits for when this returns.
+/// Returns a reader that is about to fall out of the ring and that the session waits for.
 async fn fall_behind(stage: &Stage, leg: &Leg) -> Subscription {
     let mut late = stage.session.subscribe_from_now();
     leg.cx.say("here").await.unwrap();
     late.next().await.unwrap();
-    // Nothing else fits into the ring beside it.
+    // This chunk fills the ring.
     leg.cx.say("x".repeat(4 * 1024)).await.unwrap();
     leg.cx.flush().await.unwrap();
     late
 }
 
-/// Whoever wants something of a session does not wait for a reader that is late; the agent does.
+/// Controls do not wait for a late reader; the agent does.
 #[tokio::test(start_paused = true)]
 async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
@@ -382,7 +382,7 @@ async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
     let id = stage.inject(QUEUE, "soon").await;
     stage.session.revoke_inject(id, host()).await.unwrap();
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    // The reader had its moment all the same, and no more than one.
+    // The session waited for the reader all the same, but only once.
     leg.cx.flush().await.unwrap();
     assert_eq!(begun.elapsed(), Duration::from_millis(5));
     leg.cx.say("y".repeat(1024)).await.unwrap();
@@ -392,7 +392,7 @@ async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
     assert_eq!(stage.waiting(), ["now"]);
 }
 
-/// One that moves lets the agent go on at once, also when somebody interrupted the wait for it.
+/// A reader that moves ends the agent's wait at once, even if a control interrupted that wait.
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_moves_is_seen_though_somebody_came_between() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;

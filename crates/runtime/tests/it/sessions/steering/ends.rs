@@ -1,4 +1,4 @@
-//! What becomes of what waits when a session is closed, copied, reopened or deserted.
+//! Pending messages when a session is closed, shut down, forked or reopened.
 
 use harn_model::{Seam, StopReason};
 
@@ -52,7 +52,7 @@ async fn a_copy_has_nothing_waiting_and_the_original_keeps_it() {
     stage.session.cancel(turn.clone()).await;
     drop(leg);
     stage.stopped(&turn, StopReason::Cancelled).await;
-    // Once with a turn under way that took it, and once without.
+    // Once without a running turn, and once with a turn that took the message.
     for running in [false, true] {
         if running {
             let (_, leg) = stage.go().await;
@@ -81,7 +81,7 @@ async fn nobody_is_kept_waiting_by_a_session_that_closes() {
     let (_turn, _leg) = stage.go().await;
     let (hub, session) = (stage.hub.clone(), stage.session.clone());
     let closing = tokio::spawn(async move { hub.close(session.id()).await });
-    // Accepted before the close was read, or refused; never left without an answer.
+    // The message is accepted before the close, or rejected; it never stays unanswered.
     let answer = inject(&stage.session, QUEUE, "q").await;
     assert!(matches!(answer, Ok(_) | Err(ControlError::Closed)));
     closing.await.unwrap();

@@ -1,4 +1,4 @@
-//! What still waits when an agent returns is the prompt of another call of it, within the same turn.
+//! Messages that are pending when an agent returns become prompts of further calls within the same turn.
 
 use expect_test::expect;
 use harn_model::{
@@ -57,7 +57,7 @@ async fn an_agent_that_never_looks_gets_steers_first_and_then_what_was_for_the_e
         prompts.push(leg.prompt());
         leg.ends();
     }
-    // One that comes while another is worked on, and is not for the end, is before those that are.
+    // A steer that arrives during a call is delivered before queued messages.
     let leg = stage.leg().await;
     prompts.push(leg.prompt());
     stage.inject(QUEUE, "q3").await;
@@ -200,7 +200,7 @@ async fn what_a_call_left_open_is_settled_before_the_next() {
     assert!(stage.session.open_hitl().is_empty());
     assert_eq!(asked.await.unwrap(), Err(AgentError::Cancelled));
     assert!(questioned.await.unwrap().is_err());
-    // Whoever is still at work for the call before is not heard any more.
+    // Tasks of the previous call can no longer send events.
     assert_eq!(straggler.say("late").await, Err(AgentError::Cancelled));
     assert!(running.complete(()).await.is_err());
     stage.inject(STEER, "s").await;
@@ -290,7 +290,7 @@ async fn a_prompt_that_was_sent_waits_for_the_whole_turn_before_it() {
     stage.stopped(&second, StopReason::EndTurn).await;
 }
 
-/// A command of the session is not for everybody to give: from others the agent gets it as text.
+/// Only a host owner may give a command of the session; from others the agent receives it as text.
 #[tokio::test]
 async fn a_message_is_a_command_only_from_a_host_owner() {
     for mode in [STEER, QUEUE] {

@@ -1,4 +1,4 @@
-//! Taking back and saying differently against delivery, in either order, and both at once.
+//! Revoking and replacing against delivery, in either order and at once.
 
 use harn_model::{Seam, StopReason};
 
@@ -29,7 +29,7 @@ async fn taken_back_before_it_is_delivered() {
 
 #[tokio::test]
 async fn delivered_before_it_is_taken_back_or_said_differently() {
-    // At a seam, and as the next prompt.
+    // Delivered at a seam, and as the next prompt.
     for as_prompt in [false, true] {
         let mut stage = Stage::new().await;
         let (_, mut leg) = stage.go().await;
@@ -45,7 +45,7 @@ async fn delivered_before_it_is_taken_back_or_said_differently() {
         assert_eq!(refused(revoked), ControlResult::AlreadyDelivered);
         let replaced = session.replace_inject(id.clone(), said("u"), host()).await;
         assert_eq!(refused(replaced), ControlResult::AlreadyDelivered);
-        // The agent cannot deliver it once more.
+        // The agent cannot deliver it again.
         let event = AgentEvent::UserMessage {
             message_id: id.clone(),
             content: vec![ContentBlock::text("s")],
@@ -90,7 +90,7 @@ async fn a_pending_message_is_not_an_agents_to_deliver() {
     assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);
 }
 
-/// Whatever the answer was, the journal agrees with it.
+/// The journal agrees with the answer in either order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_at_once_agree_on_who_was_first() {
     let mut stage = Stage::new().await;

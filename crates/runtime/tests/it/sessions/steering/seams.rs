@@ -1,10 +1,10 @@
-//! What is delivered at which seam: every seam with every mode, against a table of our own.
+//! Which messages and reminders each seam delivers: every seam with every mode, against a table of the test.
 
 use harn_model::{DeliveryMode, Seam, StopReason, SystemReminder};
 
 use super::*;
 
-/// The modes drained at each seam, as the contract has them.
+/// The modes that each seam drains, by the contract.
 const TABLE: [(Seam, &[DeliveryMode]); 9] = [
     (Seam::TurnStart, &[INTERRUPT, STEER]),
     (Seam::PreCompact, &[]),
@@ -44,7 +44,7 @@ async fn a_message_is_delivered_at_the_seams_of_its_mode_and_nowhere_else() {
             let skips = seam == Seam::PreToolDispatch && mode == INTERRUPT;
             assert_eq!(came.dispatch_skipped(), skips, "{what}");
             leg.ends();
-            // What was not delivered there is the next prompt.
+            // A message that was not delivered there is the next prompt.
             if !drained.contains(&mode) {
                 let next = stage.leg().await;
                 assert_eq!(next.prompt(), "more", "{what}");
@@ -69,7 +69,7 @@ async fn a_reminder_leaves_the_queue_at_the_seams_of_its_mode_and_nowhere_else()
             let came = leg.seam(seam).await;
             let passed = drained.contains(&mode);
             assert_eq!(stage.waiting().is_empty(), passed, "{what}");
-            // One that is only recorded is given to nobody.
+            // An audit-only reminder is not delivered.
             let given = passed && mode != QUEUE;
             assert_eq!(came.len(), usize::from(given), "{what}");
             let in_force = leg.cx.reminders().await.unwrap();
@@ -119,7 +119,7 @@ async fn nobody_who_stopped_looking_is_given_anything() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(STEER, "kept").await;
-    // Looks, and looks away before anybody could answer.
+    // A seam call that is dropped before the session can answer.
     {
         let mut seam = std::pin::pin!(leg.cx.seam(Seam::TurnStart));
         let polled =

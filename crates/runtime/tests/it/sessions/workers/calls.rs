@@ -1,4 +1,4 @@
-//! Tool calls of workers are events of the session above too: announced before they are asked about, settled
+//! Tool calls of workers are events of the session above too: announced before a question about them, settled
 //! however the worker ends, and bounded.
 
 use harn_journal::{JsonlStore, SessionMeta, Store};
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// The steps of workers' calls and the questions about them, one a line.
+/// Formats the steps of workers' calls and the questions about them, one per line.
 fn steps_of_calls(events: &[Envelope]) -> Vec<String> {
     let line = |e: &Envelope| match &e.event {
         AgentEvent::WorkerCall(call) => {
@@ -32,7 +32,7 @@ fn steps_of_calls(events: &[Envelope]) -> Vec<String> {
     events.iter().filter_map(line).collect()
 }
 
-/// Reads a file while it shows much, then wants to write.
+/// Returns an agent that reads a file with much output, then asks to write.
 fn busy() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let read = cx.tool("read_file").kind(ToolKind::Read).start().await?;

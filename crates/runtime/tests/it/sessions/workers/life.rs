@@ -1,4 +1,4 @@
-//! The steps of a life: their order, what they tell, and what is refused without a step.
+//! The lifecycle events of a worker: their order, their fields, and requests that are refused without an event.
 
 use std::sync::{
     Arc,
@@ -18,7 +18,7 @@ async fn a_worker_that_is_done_tells_everything() {
         cx.say("before").await?;
         let worker = cx.worker("reader").task("read it all").agent(sayer("read"));
         let worker = worker.mode("delegated_stage").start().await?;
-        // Written when the call returns.
+        // The event is written when the call returns.
         let state = cx.workers();
         assert_eq!(state[0].event, WorkerEvent::WorkerSpawned);
         let report = worker.finished().await;
@@ -183,7 +183,7 @@ async fn failure_and_cancellation_end_it_even_if_it_could_be_triggered() {
         .filter(|u| u.event.is_terminal())
         .map(waited)
         .collect();
-    // Only the one that ended while it waited.
+    // Only the worker that ended while it waited has that time.
     assert_eq!(ended, [false, false, false, true, false, false]);
 }
 
@@ -251,7 +251,7 @@ async fn what_is_refused_says_why_and_writes_nothing() {
         turn Stopped { stop_reason: EndTurn }
     "#]]
     .assert_eq(&lines(&events));
-    // What was refused left no session behind.
+    // A refused start leaves no session behind.
     let kept = std::fs::read_dir(world.state().join("threads")).unwrap();
     assert_eq!(kept.count(), 3);
 }
@@ -294,7 +294,7 @@ async fn eight_workers_overlap_and_each_life_is_whole() {
             let mut workers = Vec::new();
             for n in 0..8 {
                 let meet = meet.clone();
-                // Nobody passes before all eight are here.
+                // No worker continues before all eight have started.
                 let meeting = agent(move |cx: TurnContext| {
                     let meet = meet.clone();
                     async move {

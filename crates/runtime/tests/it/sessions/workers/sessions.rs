@@ -1,4 +1,4 @@
-//! The sessions workers work in: hidden, opened again for a trigger, gone with the session they belong
+//! The sessions of workers: hidden from listings, reopened for a trigger, deleted with the session they belong
 //! to, and served by its host.
 
 use std::{
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// Starts a waiting worker when told `go`, triggers it with anything else; below, says what it heard.
+/// Starts a retriggerable worker for the prompt `go` and triggers it for any other; the worker repeats its task.
 fn triggering() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let text = cx.prompt_text();
@@ -56,7 +56,7 @@ async fn a_worker_is_triggered_in_a_later_turn_and_after_a_restart() {
     let turn = prompt(&session, "go").await;
     whole_turn(&session, &turn).await;
     let child = SessionId::new("session-2");
-    // Closed between cycles.
+    // The worker's session is closed between cycles.
     assert!(hub.live(&child).is_none());
     let turn = prompt(&session, "later").await;
     whole_turn(&session, &turn).await;
@@ -69,13 +69,13 @@ async fn a_worker_is_triggered_in_a_later_turn_and_after_a_restart() {
         (last.event, last.cycle),
         (WorkerEvent::WorkerWaitingForInput, 2)
     );
-    // Ids count anew in this process: only what comes from now on.
+    // Ids start again in this process, so only new events are read.
     let mut from = session.subscribe(session.last_seq());
     let turn = prompt(&session, "much later").await;
     let log = lines(&until(&mut from, ends(&turn)).await);
     assert!(log.contains("said heard much later\n"), "{log}");
     assert!(log.contains("WorkerWaitingForInput 3\n"), "{log}");
-    // One session, three turns.
+    // One session has all three turns.
     let (meta, events) = JsonlStore::new(world.state()).read(&child).unwrap();
     assert_eq!(meta.parent, Some(id));
     assert_eq!(meta.worker, Some("worker-1".into()));
@@ -220,14 +220,14 @@ async fn a_fork_takes_no_workers_along() {
     let last = fork.view().workers.into_values().next().unwrap();
     assert_eq!(last.event, WorkerEvent::WorkerCancelled);
     assert!(last.metadata.finished_at.is_some() && last.metadata.error.is_some());
-    // The fork's end does not touch the original's worker.
+    // Deleting the fork does not affect the original's worker.
     hub.delete(fork.id()).await.unwrap();
     let turn = prompt(&session, "later").await;
     let log = lines(&whole_turn(&session, &turn).await);
     assert!(log.contains("said heard later\n"), "{log}");
 }
 
-/// A host that offers to read and remembers who asked for what.
+/// A host that offers to read files and records each request.
 #[derive(Default)]
 struct Remembering(Mutex<Vec<(SessionId, PathBuf)>>);
 
