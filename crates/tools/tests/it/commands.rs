@@ -1,4 +1,4 @@
-//! Commands of this machine: what they print, how they end, and that none is left behind.
+//! Commands on this machine: their output, how they end, and that no process remains.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use harn_tools::LocalHost;
 use rustix::process::{Pid, test_kill_process};
 use tokio::sync::Notify;
 
-/// Collects what a command prints and tells when there is something.
+/// Collects a command's output and notifies the test.
 #[derive(Clone, Default)]
 struct Heard {
     text: Arc<std::sync::Mutex<String>>,
@@ -27,7 +27,7 @@ impl CommandSink for Heard {
 }
 
 impl Heard {
-    /// Waits for `count` numbers, one on a line.
+    /// Waits for `count` process ids, one per line.
     async fn pids(&self, count: usize) -> Vec<Pid> {
         loop {
             let pids: Vec<_> = {
@@ -63,7 +63,7 @@ async fn run(spec: CommandSpec) -> Result<CommandExit, HostError> {
         .await
 }
 
-/// Whether a process runs. One that ended and was not collected by its new parent does not.
+/// Returns whether a process is running. A zombie is not.
 fn runs(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let ended = stat.is_ok_and(|stat| {
@@ -73,7 +73,7 @@ fn runs(pid: Pid) -> bool {
     !ended && test_kill_process(pid).is_ok()
 }
 
-/// Waits until none of them runs; the test's own time limit is the only bound.
+/// Waits until none of them is running; only the test's own time limit bounds the wait.
 async fn gone(pids: &[Pid]) {
     while pids.iter().any(|pid| runs(*pid)) {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -128,7 +128,7 @@ async fn what_cannot_start_says_why() {
     assert!(error.contains("no such directory"), "{error}");
 }
 
-/// A process, its child, and one that will not listen to SIGTERM.
+/// A process, its child, and one that ignores SIGTERM.
 const FAMILY: &str = "echo $$; sleep 600 & echo $!; \
      sh -c 'trap \"\" TERM; echo $$; while :; do sleep 600; done' & wait";
 

@@ -1,4 +1,4 @@
-//! Shells inside a turn: the host's, this machine's, and the one that is chosen.
+//! Shells inside a turn: the host's, this machine's, and the chosen one.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::lent::rig::{play, play_under};
 
-/// A machine with zsh gone, bash and sh.
+/// A machine with bash and sh, whose zsh is missing.
 struct Machine;
 
 impl ShellWorld for Machine {
@@ -43,7 +43,7 @@ impl ShellWorld for Machine {
     }
 }
 
-/// A host that has some operations, and fails at some of those.
+/// A host that has some operations, of which some fail.
 #[derive(Default)]
 struct Lender {
     has: &'static [&'static str],
@@ -156,7 +156,7 @@ fn listing(id: &str) -> ShellCommand {
     }
 }
 
-/// The calls of a turn, with whether each was asked about.
+/// Returns the calls of a turn, and whether each was asked about.
 fn calls(events: &[AgentEvent]) -> Vec<(&str, bool)> {
     let mut calls = Vec::new();
     for event in events {
@@ -248,7 +248,7 @@ async fn a_host_that_has_shells_is_asked() {
         }
     })
     .await;
-    // Looking takes no call; changing something does, and is asked about.
+    // Reading needs no call; a change does, and asks.
     assert_eq!(calls(&events), [("process.set_default_shell", true)]);
 }
 

@@ -1,4 +1,4 @@
-//! A search inside a turn.
+//! Tool search inside a turn.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn loaded(search: &ToolSearch) -> Vec<String> {
     loaded.iter().map(|tool| tool.name.clone()).collect()
 }
 
-/// The searches among events, as they are kept.
+/// Returns the search events as they are stored, one per line.
 fn told(events: &[AgentEvent]) -> String {
     let searches = events.iter().filter_map(|event| match event {
         AgentEvent::ToolSearchQuery(query) => Some(serde_json::to_string(query).unwrap()),
@@ -68,7 +68,7 @@ async fn what_is_found_can_be_called_from_the_next_boundary_on() {
             assert_eq!(loaded(&search), ["read_file"]);
             search.boundary();
             assert_eq!(loaded(&search), ["read_file", "open_issue", "close_issue"]);
-            // Found again: told as promoted, and nothing changes.
+            // A tool that is found again is reported as promoted, and nothing changes.
             let again = json!({"query": "close"});
             search.run(&cx, "call-2", again).await.unwrap();
             let nothing = json!({"query": "weather"});
@@ -88,7 +88,7 @@ async fn what_is_found_can_be_called_from_the_next_boundary_on() {
         {"tool_use_id":"call-3","name":"tool_search_tool_hybrid","query":{"query":"weather"},"strategy":"hybrid","mode":"client"}
         {"tool_use_id":"call-3","promoted":[],"strategy":"hybrid","mode":"client"}"#]]
     .assert_eq(&told(&events));
-    // A server that went takes its tools along.
+    // A tool that leaves the catalogue loses its promotion.
     let fewer: Vec<_> = catalogue()
         .into_iter()
         .filter(|tool| tool.name != "close_issue")

@@ -1,4 +1,4 @@
-//! Where skills are found, which one counts, and what a second look costs.
+//! Where skills are found, which one takes precedence, and what a refresh reads.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn find(disk: &Disk, cwd: &str) -> WorkspaceSkills {
     WorkspaceSkills::find(places, &disk.at(cwd), Arc::new(LateClock))
 }
 
-/// What was found, with the folders of the test left out.
+/// Formats the skills that were found, without the test's own directories.
 fn told(disk: &Disk, skills: &WorkspaceSkills) -> String {
     let registry = skills.registry();
     let mut out = String::new();
@@ -209,7 +209,7 @@ fn no_link_leads_out_of_a_workspace() {
     );
     link("outside", "home/ws/linked");
     link("outside", "home/ws/.harn/packages/skills");
-    // Within the workspace, and in a folder that is the user's own, links are fine.
+    // Links are allowed within the workspace and in the user's own directory.
     symlink("../../lib/inner", disk.at("home/ws/.harn/skills/inner")).unwrap();
     link("outside/secret", "home/.harn/skills/mine");
     let skills = find(&disk, "home/ws");
@@ -224,7 +224,7 @@ fn no_link_leads_out_of_a_workspace() {
     "#]]
     .assert_eq(&told(&disk, &skills));
 
-    // One that is put there after it was found leads nowhere either.
+    // A link that is created after discovery is rejected too.
     let inner = skills.registry().get("inner").unwrap().clone();
     assert!(skills.body(&inner).unwrap().starts_with("Text of inner"));
     fs::remove_file(disk.at("home/ws/.harn/skills/inner")).unwrap();
@@ -262,7 +262,7 @@ fn a_second_look_reads_what_changed() {
     disk.skill("home/.harn/skills/new", "");
     assert_eq!(skills.refresh(), looked(true, 1, 1));
 
-    // Same length, and the time of its last change put back: the system's own time tells.
+    // Same length and restored modification time: only the change time differs.
     let path = disk.at("home/.harn/skills/new/SKILL.md");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let text = fs::read_to_string(&path).unwrap();
@@ -317,7 +317,7 @@ fn what_is_new_is_read_once_more() {
     struct Now;
     impl harn_runtime::Clock for Now {
         fn now(&self) -> u64 {
-            // As old as what was just written, for all its stamp can tell.
+            // Not later than the file's timestamp, so the file counts as just written.
             0
         }
 

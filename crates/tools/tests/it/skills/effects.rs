@@ -1,4 +1,4 @@
-//! Hooks and servers: run through policy and broker, and not for a workspace that nobody trusts.
+//! Hooks and MCP servers of skills: they run through policy and broker, and not in an untrusted workspace.
 
 use harn_tools::skills::SkillMatching;
 
@@ -41,7 +41,7 @@ async fn a_workspace_that_nobody_trusts_runs_nothing() {
             "{folder}"
         );
         assert!(!rig.disk.at(folder).join("ran").exists());
-        // Ending what was not begun does no harm.
+        // Unbinding servers that were never bound is harmless.
         assert_eq!(*rig.servers.0.lock().unwrap(), ["unbind tool"]);
     }
 }
@@ -109,7 +109,7 @@ async fn servers_come_and_go_with_the_trust_in_the_workspace() {
     rig.trust(true);
     rig.play("x", Vec::new()).await;
     assert_eq!(told(&rig), ["bind tool: db"]);
-    // Nothing changed, so nothing is done.
+    // Nothing changed, so nothing is bound or unbound.
     rig.play("x", Vec::new()).await;
     assert_eq!(told(&rig), Vec::<String>::new());
     rig.trust(false);

@@ -1,4 +1,4 @@
-//! A host's skills and a host that ranks them, and hosts that do neither well.
+//! Skills of a host, ranking by a host, and hosts that fail at either.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,9 +19,9 @@ struct FakeHost {
     refuses_to_rank: bool,
     silent: bool,
     asked: Mutex<Vec<String>>,
-    /// What it was last asked to rank.
+    /// The candidates of the last ranking request.
     candidates: Mutex<Vec<SkillToMatch>>,
-    /// Fetching takes for ever.
+    /// Whether a fetch never returns.
     fetches_nothing: bool,
 }
 
@@ -220,7 +220,7 @@ async fn a_list_that_fails_leaves_the_rest() {
             "0: matched by metadata: []",
         ]
     );
-    // Told once, and not asked at each turn.
+    // The warning is logged once, and the list is not requested at each turn.
     assert_eq!(rig.play("x", vec![]).await.len(), 1);
     assert_eq!(host.take_asked(), ["list"]);
     assert_eq!(commands(&rig), ["local"]);
@@ -233,7 +233,7 @@ async fn a_host_that_never_answers_costs_its_deadline() {
         ..FakeHost::default()
     };
     let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
-    // Twice five seconds, by a clock that jumps to whatever is waited for.
+    // Two deadlines of five seconds, on a clock that advances by itself.
     let patience = std::time::Duration::from_secs(11);
     let told = tokio::time::timeout(patience, rig.play("here", vec![])).await;
     let told = told.unwrap();
@@ -260,7 +260,7 @@ async fn odd_ids_are_no_commands() {
         "{told:?}"
     );
     assert!(told[1].contains("without an id"), "{told:?}");
-    // What cannot be used is told once, however often the host lists it.
+    // An unusable skill is reported once, however often the host lists it.
     rig.session.skills_updated();
     let again = rig.play("x", vec![]).await;
     assert!(
@@ -284,7 +284,7 @@ async fn what_only_people_may_use_shows_when_it_is_fetched() {
     .await;
     let acts = vec![Act::Load("closed", ""), Act::Load("odd", "")];
     let told = rig.play("closed", acts).await;
-    // It would have been the best, but nothing is activated.
+    // It is the best match, but nothing is activated.
     assert!(
         told[0].starts_with("0: matched by metadata: [closed "),
         "{told:?}"
@@ -303,7 +303,7 @@ async fn a_host_ranks() {
         candidate("review", 0.0),
     ];
     let (mut rig, host) = rig(host, SkillMatchStrategy::Embedding).await;
-    // Without a score at all it may still be chosen; equals stay as the host put them.
+    // A candidate without a usable score may still be chosen; equal scores keep the host's order.
     assert_eq!(
         rig.play("go", vec![]).await,
         [
@@ -332,14 +332,14 @@ fn to_match(name: &str, description: &str, when_to_use: &str, paths: &[&str]) ->
 
 #[tokio::test]
 async fn a_host_ranks_names_with_what_it_said_of_them() {
-    // `acme/local` has the name of another skill's id, so that its own id is its name.
+    // The name of `acme/local` is another skill's id, so its own id is sent as its name.
     let mut host = FakeHost::with(&["acme/listed", "acme/local", "acme/ship", "odd"]);
     host.matches = vec![candidate("ship", 1.0)];
     {
         let mut listed = host.listed.lock().unwrap();
         listed[0].when_to_use = Some("To list".to_owned());
         listed[0].paths = Some(vec!["list/**".to_owned()]);
-        // Half of what a ranking needs.
+        // Only half of the fields that a ranking needs.
         listed[2].when_to_use = Some("To ship".to_owned());
     }
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
@@ -362,7 +362,7 @@ async fn a_host_ranks_names_with_what_it_said_of_them() {
             to_match("odd", "From afar: odd", "", &[]),
         ]
     );
-    // What the list says is not asked for, and what was fetched is not fetched again.
+    // Fields in the list are not fetched, and nothing is fetched twice.
     assert_eq!(
         host.take_asked(),
         [
@@ -387,7 +387,7 @@ async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
         ..FakeHost::with(&["one", "two"])
     };
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
-    // Five seconds, by a clock that jumps to whatever is waited for.
+    // One deadline of five seconds, on a clock that advances by itself.
     let patience = std::time::Duration::from_secs(6);
     let played = tokio::time::timeout(patience, rig.play("go", vec![])).await;
     played.unwrap();
@@ -406,7 +406,7 @@ async fn a_skill_leaves_under_the_name_it_came_with() {
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     let told = rig.play("go", vec![]).await;
     assert_eq!(told[1], "0: + review = acme/review (host match)");
-    // Another one takes the name; the session is closed; then both are gone.
+    // Another skill takes the name; the session is reopened; then both are removed.
     host.list(&["acme/review", "other/review"]);
     rig.session.skills_updated();
     rig.play("go", vec![]).await;

@@ -1,4 +1,4 @@
-//! When skills become active, and in which order that is told.
+//! When skills become active, and the order of their events.
 
 use harn_model::{ToolSource, ToolSpec};
 use harn_tools::skills::{SkillMatchStrategy, SkillMatching};
@@ -52,7 +52,7 @@ async fn what_fits_becomes_active_and_stays() {
             "scope ship: run_command namespace:git",
         ]
     );
-    // It stays; another joins, and the same set is told once.
+    // It stays active; another joins, and the same set is reported once.
     assert_eq!(
         rig.play("review the code", vec![]).await,
         [
@@ -96,7 +96,7 @@ async fn without_sticking_each_iteration_matches_again() {
             "0: matched again by metadata: [review 0.40 (1 keyword hit)]",
         ]
     );
-    // What somebody wanted does not leave by itself.
+    // A skill that was activated on request does not end by itself.
     assert_eq!(
         rig.play("hello", vec![]).await,
         ["0: matched by metadata: []", "0: - review"]
@@ -134,7 +134,7 @@ async fn the_words_of_a_slash_command_rank_nothing() {
     let acts = vec![Act::Note("infra/main.tf"), Act::Deactivate("ship")];
     assert_eq!(rig.play("/mode review the release", vec![]).await, [""; 0]);
     rig.play("look around", acts).await;
-    // A file in use does.
+    // A file in use still ranks.
     assert_eq!(
         rig.play(" /mode review", vec![]).await,
         ["0: matched by metadata with infra/main.tf: [ship 1.50 (working files match infra/**)]"]
@@ -206,7 +206,7 @@ async fn active_skills_narrow_the_tools_in_reach() {
     assert_eq!(reach(), [true; 6]);
     rig.play("x", vec![Act::Activate("ship")]).await;
     assert_eq!(reach(), [true, false, true, false, true, true]);
-    // One that names no tools adds nothing to those that do.
+    // A skill that names no tools adds nothing to those that do.
     rig.play("x", vec![Act::Activate("review")]).await;
     assert_eq!(reach(), [true, false, true, false, true, true]);
     rig.disk

@@ -1,4 +1,4 @@
-//! Skills that somebody asks for: by a slash command, or by the tool.
+//! Skills that are used on request: by a slash command or by the tool.
 
 use harn_tools::skills::SessionSkills;
 
@@ -52,7 +52,7 @@ async fn each_is_a_slash_command() {
 async fn a_command_gives_the_agent_the_text() {
     let mut rig = Rig::new(disk()).await;
     let folder = rig.disk.at("home/ws/.harn/skills/deploy");
-    // What the workspace says does not get at the environment.
+    // A skill of the workspace cannot read the environment.
     let said = format!(
         "says {:?}",
         format!(
@@ -76,11 +76,11 @@ async fn a_command_gives_the_agent_the_text() {
             "says \"Text of review: now\\n\"",
         ]
     );
-    // One that was only just written.
+    // A skill that was just written.
     rig.disk.skill("home/ws/.harn/skills/fresh", "");
     let told = rig.play("/fresh air", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"Text of fresh: air\\n\"");
-    // No command of ours: an ordinary prompt.
+    // Not a slash command, so an ordinary prompt.
     let told = rig.play("/inner now", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"/inner now\"");
 }

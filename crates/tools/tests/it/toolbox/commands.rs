@@ -1,4 +1,4 @@
-//! `run_command`: in time, with all of its output kept.
+//! `run_command`: its time limit, and its output, which is stored whole.
 
 use std::{path::Path, time::Duration};
 
@@ -69,7 +69,7 @@ async fn long_output_is_kept_whole_for_its_own_session() {
     assert!(text.contains(&said) && text.contains("\nline 8999\n"));
     assert!(!text.contains("\nline 0\n"));
 
-    // Nobody is asked whether it may be read, though it is in no directory of the session.
+    // Reading it asks no question, although it is outside the directories of the session.
     let page = json!({"path": file, "line": 2, "lines": 1});
     let turn = rig.call("read_file", page.clone()).await;
     assert!(shown(turn.only_call().1).starts_with("```\nline 1\n```\n"));

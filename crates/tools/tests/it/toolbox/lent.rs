@@ -1,4 +1,4 @@
-//! Tools of the host: listed, called through the rules, and gone with it.
+//! Tools of the host: listed, called through the rules, and removed with it.
 
 use std::sync::atomic::Ordering;
 
@@ -41,7 +41,7 @@ async fn a_lent_tool_is_told_of_asked_about_and_called() {
         [("lint".to_owned(), json!({"n": 1}))]
     );
 
-    // Nothing changed, so nothing is told.
+    // Nothing changed, so no event is written.
     let turn = rig.call_allowed("build", json!({"n": 2})).await;
     assert!(turn.changes().is_empty());
     assert_eq!(desk.listed.load(Ordering::SeqCst), 2, "once a turn");
@@ -128,7 +128,7 @@ async fn a_cancelled_turn_does_not_wait_for_the_host() {
     let last = *end.updates().last().unwrap();
     assert_eq!(last.error_category, Some(ErrorCategory::Cancelled));
 
-    // Nor while it is asked what it lends.
+    // Nor while the host is asked for its tools.
     *desk.tools.lock().unwrap() = Answer::Never;
     let turn = rig.begin("lint {\"n\": 1}").await;
     rig.until(|event| matches!(event, AgentEvent::TurnStarted(_)))
@@ -158,7 +158,7 @@ async fn a_host_that_never_answers_delays_its_own_turn() {
     #[expect(clippy::disallowed_methods, reason = "a paused clock is ours")]
     let begun = tokio::time::Instant::now();
     rig.begin("glob {\"pattern\": \"*\"}").await;
-    // Another session has no part in it.
+    // Another session is not delayed.
     let first = rig.another().await;
     rig.call("glob", json!({"pattern": "*"})).await;
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
@@ -171,7 +171,7 @@ async fn a_host_that_never_answers_delays_its_own_turn() {
                 host/tools/list in time";
     assert_eq!(turn.warnings(), [said]);
     assert_eq!(turn.only_call().1.status, ToolCallStatus::Completed);
-    // Told once, until it works again.
+    // The warning is logged once until the host answers again.
     let turn = rig.call("glob", json!({"pattern": "*"})).await;
     assert!(turn.warnings().is_empty());
     desk.lend(&["lint"]);

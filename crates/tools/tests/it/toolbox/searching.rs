@@ -1,4 +1,4 @@
-//! Tool search in a session: on when the catalogue is too large, and what it finds is there from the next step on.
+//! Tool search in a session: on when the catalogue is too large; a found tool is visible from the next step on.
 
 use harn_tools::ToolboxConfig;
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! Skills in a session with tools: one that a file brings, what it leaves in reach, and the tool that loads one.
+//! Skills in a session with tools: a skill that a file activates, the tools it leaves, and the tool that loads
+//! one.
 
 use std::sync::Arc;
 
