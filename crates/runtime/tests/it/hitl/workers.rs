@@ -24,7 +24,7 @@ fn nested(depth: usize) -> Arc<dyn Agent> {
 }
 
 #[tokio::test]
-async fn it_is_put_to_the_session_at_the_top() {
+async fn worker_request_is_sent_to_the_top_session() {
     let world = World::new();
     let hub = world.hub(nested(2));
     let session = world.session(&hub).await;
@@ -69,7 +69,7 @@ async fn it_is_put_to_the_session_at_the_top() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_answers_it_in_time() {
+async fn worker_request_times_out_once() {
     let world = World::new();
     let hub = world.hub(nested(1));
     let session = world.session(&hub).await;
@@ -82,7 +82,7 @@ async fn nobody_answers_it_in_time() {
 }
 
 #[tokio::test]
-async fn it_is_withdrawn_when_the_worker_is_cancelled() {
+async fn cancelled_worker_withdraws_its_request() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let worker = cx.worker("w").task("deploy").agent(nested(0));

@@ -65,7 +65,7 @@ fn killed(world: &World) -> SessionId {
 }
 
 #[tokio::test]
-async fn a_turn_cut_short_is_closed_once_and_nothing_is_run_again() {
+async fn recovery_closes_an_interrupted_turn_once_and_runs_nothing() {
     let world = World::new();
     let id = killed(&world);
     let ran = Arc::new(AtomicBool::new(false));
@@ -162,7 +162,7 @@ impl SessionLog for FillingLog {
 }
 
 #[tokio::test]
-async fn a_full_disk_ends_the_session_and_loses_nothing_that_was_published() {
+async fn full_disk_ends_the_session_and_loses_no_published_event() {
     let world = World::new();
     let full = Arc::new(AtomicBool::new(false));
     let (store, flag) = (

@@ -122,7 +122,7 @@ fn hub(world: &World) -> (Hub, Arc<Noting>) {
 }
 
 #[tokio::test]
-async fn it_may_look_again_where_a_turn_and_an_iteration_begin() {
+async fn equipment_is_refreshed_at_each_turn_and_iteration() {
     let world = World::new();
     let (hub, _) = hub(&world);
     let session = world.session(&hub).await;
@@ -141,7 +141,7 @@ async fn it_may_look_again_where_a_turn_and_an_iteration_begin() {
 }
 
 #[tokio::test]
-async fn a_command_of_its_own_is_answered_by_it_and_the_agent_gets_its_prompt() {
+async fn equipment_command_replaces_the_prompt_of_the_agent() {
     let world = World::new();
     let (hub, noting) = hub(&world);
     let session = world.session(&hub).await;
@@ -163,7 +163,7 @@ async fn a_command_of_its_own_is_answered_by_it_and_the_agent_gets_its_prompt() 
 }
 
 #[tokio::test]
-async fn changes_are_told_as_events_and_its_commands_are_not_the_agents() {
+async fn equipment_changes_are_events_and_its_commands_are_not_stored() {
     let world = World::new();
     let (hub, noting) = hub(&world);
     let session = world.session(&hub).await;
@@ -208,7 +208,7 @@ async fn changes_are_told_as_events_and_its_commands_are_not_the_agents() {
 }
 
 #[tokio::test]
-async fn servers_and_news_of_the_host_reach_it_and_it_ends_with_its_session() {
+async fn equipment_receives_servers_and_updates_and_closes_with_its_session() {
     let world = World::new();
     let (hub, noting) = hub(&world);
     let session = world.session(&hub).await;

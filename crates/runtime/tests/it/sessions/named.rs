@@ -20,7 +20,7 @@ fn silent() -> Arc<dyn Agent> {
 }
 
 #[tokio::test]
-async fn a_session_by_name_is_created_once_and_opened_from_then_on() {
+async fn session_with_a_chosen_id_is_created_once_and_then_opened() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = SessionId::from("mine-1");
@@ -38,7 +38,7 @@ async fn a_session_by_name_is_created_once_and_opened_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_name_that_somebody_else_has_is_not_theirs() {
+async fn chosen_id_of_another_principal_is_not_found() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = SessionId::from("mine-1");
@@ -50,7 +50,7 @@ async fn a_name_that_somebody_else_has_is_not_theirs() {
 }
 
 #[tokio::test]
-async fn whoever_is_refused_takes_nothing_from_those_who_wait_behind_them() {
+async fn rejected_open_does_not_affect_a_concurrent_open() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = world.session(&hub).await.id().clone();
@@ -63,7 +63,7 @@ async fn whoever_is_refused_takes_nothing_from_those_who_wait_behind_them() {
 }
 
 #[tokio::test]
-async fn a_title_that_was_given_stays() {
+async fn explicit_title_is_kept() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;
@@ -76,7 +76,7 @@ async fn a_title_that_was_given_stays() {
 }
 
 #[tokio::test]
-async fn whoever_opens_a_session_that_is_being_changed_waits() {
+async fn open_waits_for_a_change_of_the_closed_session() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = world.session(&hub).await.id().clone();
@@ -108,7 +108,7 @@ async fn whoever_opens_a_session_that_is_being_changed_waits() {
 }
 
 #[tokio::test]
-async fn a_title_is_the_first_text_of_a_prompt() {
+async fn title_is_the_first_text_of_a_prompt() {
     let link = || {
         ContentBlock::ResourceLink(ResourceLink {
             uri: "file:///work/src/main.rs".to_owned(),
@@ -136,7 +136,7 @@ async fn a_title_is_the_first_text_of_a_prompt() {
 }
 
 #[tokio::test]
-async fn a_prompt_behind_nobody_runs_or_is_refused() {
+async fn prompt_runs_or_is_rejected_by_its_queue_limit() {
     let world = World::new();
     let go = Arc::new(Notify::new());
     let hub = world.hub(waiting_for(&go));
@@ -159,7 +159,7 @@ async fn a_prompt_behind_nobody_runs_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_prompt_has_the_id_that_was_chosen_for_it() {
+async fn prompt_has_the_chosen_message_id() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;
@@ -173,7 +173,7 @@ async fn a_prompt_has_the_id_that_was_chosen_for_it() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
+async fn remembered_answer_settles_the_same_open_question() {
     for (option, outcome) in [
         ("allow_session", "2 of the same, other false"),
         ("allow_once", "1 of the same, other false"),
@@ -207,7 +207,7 @@ async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_forgetful_hub_does_not_believe_what_was_granted() {
+async fn forgetful_hub_revokes_stored_grants() {
     let world = World::new();
     let ids = Arc::new(CountedIds::default());
     let hub = world.hub_with(runner(), |config| config.ids = ids.clone());
@@ -245,7 +245,7 @@ async fn a_forgetful_hub_does_not_believe_what_was_granted() {
 }
 
 #[tokio::test]
-async fn a_forgetful_hub_keeps_a_stricter_mode() {
+async fn forgetful_hub_keeps_a_stricter_mode() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;

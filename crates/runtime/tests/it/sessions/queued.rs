@@ -86,7 +86,7 @@ fn fold(events: &[Envelope]) -> SessionView {
 }
 
 #[tokio::test]
-async fn a_prompt_that_waits_is_told_before_its_turn_begins() {
+async fn waiting_prompt_is_published_before_its_turn_starts() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let [_, second, third] = &waiting.turns;
@@ -122,7 +122,7 @@ async fn a_prompt_that_waits_is_told_before_its_turn_begins() {
 }
 
 #[tokio::test]
-async fn of_prompts_that_come_at_once_all_but_the_first_wait() {
+async fn only_prompts_behind_a_turn_are_queued() {
     let world = World::new();
     let release = Arc::new(Notify::new());
     let hub = world.hub(holding(&release));
@@ -143,7 +143,7 @@ async fn of_prompts_that_come_at_once_all_but_the_first_wait() {
 }
 
 #[tokio::test]
-async fn one_that_is_cancelled_waits_no_more() {
+async fn cancelled_prompt_is_withdrawn_from_the_queue() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let [_, second, third] = waiting.turns.clone();
@@ -162,7 +162,7 @@ async fn one_that_is_cancelled_waits_no_more() {
 }
 
 #[tokio::test]
-async fn those_that_wait_fold_the_same_live_and_replayed() {
+async fn queued_prompts_fold_the_same_live_and_replayed() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let live = waiting.session.view();
@@ -173,7 +173,7 @@ async fn those_that_wait_fold_the_same_live_and_replayed() {
 }
 
 #[tokio::test]
-async fn a_close_withdraws_those_that_wait() {
+async fn close_withdraws_queued_prompts() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let id = waiting.session.id().clone();
@@ -188,7 +188,7 @@ async fn a_close_withdraws_those_that_wait() {
 }
 
 #[tokio::test]
-async fn a_fork_leaves_out_those_that_wait() {
+async fn fork_leaves_out_queued_prompts() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let session = &waiting.session;
@@ -246,7 +246,7 @@ fn cut(world: &World, bytes: usize) -> World {
 
 /// After a crash at any point, each queued prompt has started or is withdrawn, and only once.
 #[tokio::test]
-async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
+async fn recovery_leaves_no_prompt_queued_wherever_the_journal_is_cut() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     waiting.let_go().await;
@@ -327,7 +327,7 @@ async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
 
 /// A prompt is accepted before an event about it is written; a caller can wait for that event.
 #[tokio::test]
-async fn what_was_asked_is_dealt_with_before_this_returns() {
+async fn caller_can_wait_until_its_requests_are_processed() {
     let world = World::new();
     let release = Arc::new(Notify::new());
     let hub = world.hub(holding(&release));

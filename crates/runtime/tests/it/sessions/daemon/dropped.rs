@@ -27,7 +27,7 @@ async fn has(stage: &Stage, line: &str) {
 }
 
 #[tokio::test]
-async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
+async fn next_seam_returns_the_delivery_of_a_dropped_seam_call() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(STEER, "one").await;
@@ -45,7 +45,7 @@ async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
 
 /// The call is dropped while the session writes the events that must be on disk before the delivery.
 #[tokio::test]
-async fn what_is_on_its_way_to_a_seam_is_returned_by_the_next() {
+async fn next_seam_returns_a_delivery_that_was_in_progress() {
     let mut stage = Stage::new().await;
     stage.remind(INTERRUPT, reminder("one")).await;
     let (_, leg) = stage.go().await;
@@ -66,7 +66,7 @@ async fn what_is_on_its_way_to_a_seam_is_returned_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_wait_that_the_session_never_saw_is_not_told() {
+async fn wait_that_the_session_never_saw_writes_no_event() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     {
@@ -85,7 +85,7 @@ async fn a_wait_that_the_session_never_saw_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_wait_that_was_given_something_on_its_way_leaves_it_to_the_next() {
+async fn next_wait_returns_the_delivery_of_a_dropped_wait() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(INTERRUPT, "one").await;
@@ -106,7 +106,7 @@ async fn a_wait_that_was_given_something_on_its_way_leaves_it_to_the_next() {
 }
 
 #[tokio::test]
-async fn an_agent_that_returns_without_it_is_called_again_with_it() {
+async fn agent_that_drops_a_delivery_is_called_again_with_it() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     for text in ["one", "two"] {

@@ -27,7 +27,7 @@ fn every(ms: u64) -> impl for<'a> FnOnce(IdleWait<'a>) -> IdleWait<'a> + Send + 
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_without_activity_go_on_where_the_last_left_off() {
+async fn wait_without_activity_continues_the_backoff() {
     let mut stage = timed().await;
     let (_, leg) = stage.go().await;
     // The steps are 100, 500, 1000, 2000, …: each wait starts with the step in which the last one ended.
@@ -47,7 +47,7 @@ async fn waits_without_activity_go_on_where_the_last_left_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_wait_counts_not_what_the_agent_does_after_it() {
+async fn time_between_waits_does_not_change_the_backoff() {
     let mut stage = timed().await;
     let (_, leg) = stage.go().await;
     woke(leg.waits(every(10))).await;
@@ -57,7 +57,7 @@ async fn only_the_wait_counts_not_what_the_agent_does_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn any_activity_brings_the_first_pace_back() {
+async fn activity_resets_the_backoff() {
     let mut stage = timed().await;
     let (_, leg) = stage.go().await;
     let slow = async || {
@@ -97,7 +97,7 @@ async fn any_activity_brings_the_first_pace_back() {
 /// With no timer scheduled, the auto-advancing clock moves to the end of the test's own hour in one step: the
 /// thread parks as often as without a waiting agent.
 #[test]
-fn an_agent_that_waits_costs_nothing() {
+fn waiting_agent_schedules_no_timer() {
     let nobody = sleeps_in_an_hour(|_| None);
     let waiting = sleeps_in_an_hour(|leg| Some(leg.waits(|idle| idle)));
     let ticking = sleeps_in_an_hour(|leg| Some(leg.waits(every(1_000_000))));

@@ -16,7 +16,7 @@ fn changes(events: &[Envelope]) -> Vec<DaemonChange> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_it_was_not_woken_and_what_comes_then_waits() {
+async fn cancelled_wait_writes_no_wake_up_and_later_waits_work() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -39,7 +39,7 @@ async fn cancelled_it_was_not_woken_and_what_comes_then_waits() {
 
 /// New messages do not wake a cancelled agent that has not returned yet: they would be lost.
 #[tokio::test(start_paused = true)]
-async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
+async fn messages_between_cancel_and_end_reach_the_next_turn() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         if cx.prompt_text() == "next" {
@@ -70,7 +70,7 @@ async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closed_with_the_session_it_ends() {
+async fn closing_the_session_ends_the_wait() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -84,7 +84,7 @@ async fn closed_with_the_session_it_ends() {
 }
 
 #[tokio::test]
-async fn a_crash_ends_it_and_what_waited_still_does() {
+async fn crash_ends_the_wait_and_keeps_pending_reminders() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, lasting("old", 2)).await;
@@ -107,7 +107,7 @@ async fn a_crash_ends_it_and_what_waited_still_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
+async fn dropped_wait_ends_and_affects_no_later_wait() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();
@@ -148,7 +148,7 @@ async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
 
 /// The wait is dropped before the session processes it.
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_was_never_seen_is_none() {
+async fn wait_dropped_before_it_is_processed_writes_nothing() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let before = stage.session.last_seq();
@@ -166,7 +166,7 @@ async fn a_wait_that_was_never_seen_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_returns_while_something_of_it_still_waits_is_done() {
+async fn agent_that_returns_cancels_its_open_wait() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;

@@ -13,7 +13,7 @@ fn of(reason: WakeReason, texts: &[&str]) -> (WakeReason, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_wakes_it_once_with_what_came() {
+async fn each_wake_reason_wakes_the_agent_once_with_its_deliveries() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
@@ -105,7 +105,7 @@ async fn each_wakes_it_once_with_what_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_happens_until_something_does() {
+async fn idle_agent_stays_idle_without_a_wake_reason() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -132,7 +132,7 @@ async fn nothing_happens_until_something_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_something_to_do_it_does_not_wait_and_is_told_why() {
+async fn pending_delivery_ends_a_wait_at_once_with_its_reason() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     type Something = (WakeReason, &'static str);
@@ -161,7 +161,7 @@ async fn with_something_to_do_it_does_not_wait_and_is_told_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_interrupts_comes_first_and_messages_keep_their_order() {
+async fn interrupts_are_delivered_first_and_messages_keep_their_order() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(QUEUE, "queue one").await;
@@ -181,7 +181,7 @@ async fn what_interrupts_comes_first_and_messages_keep_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other() {
+async fn resume_while_awake_ends_only_the_next_wait() {
     let mut stage = Stage::new().await;
     // No agent runs, so this resume wakes none, now or later.
     stage.session.resume().await;
@@ -210,7 +210,7 @@ async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_is_a_turn_to_reminders() {
+async fn each_wait_ages_reminders_by_one_turn() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -231,7 +231,7 @@ async fn a_wait_is_a_turn_to_reminders() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_takes_anothers_place_during_a_wait_is_the_one_that_is_given() {
+async fn wait_delivers_only_the_replacing_reminder() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -248,7 +248,7 @@ async fn one_that_takes_anothers_place_during_a_wait_is_the_one_that_is_given() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_waited_and_returned_is_called_again_with_what_comes_then() {
+async fn agent_that_waited_and_returned_is_called_again_with_a_message() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -279,7 +279,7 @@ async fn an_agent_that_waited_and_returned_is_called_again_with_what_comes_then(
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_waits_at_once_are_one() {
+async fn concurrent_waits_count_as_one() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();
@@ -315,7 +315,7 @@ async fn several_waits_at_once_are_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_waits_is_woken_by_what_the_session_above_is_told() {
+async fn reminder_to_the_parent_session_wakes_an_idle_worker() {
     let world = World::new();
     let (waits, mut waiting) = tokio::sync::mpsc::channel(4);
     let below = agent(move |cx: TurnContext| {

@@ -39,7 +39,7 @@ fn told(events: &[Envelope]) -> String {
 }
 
 #[tokio::test]
-async fn each_step_is_in_the_journal_when_it_is_answered() {
+async fn client_change_is_in_the_journal_when_it_is_answered() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -84,7 +84,7 @@ async fn each_step_is_in_the_journal_when_it_is_answered() {
 }
 
 #[tokio::test]
-async fn a_broker_has_several_clients_which_go_with_it() {
+async fn closed_connection_detaches_all_its_clients() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -120,7 +120,7 @@ async fn a_broker_has_several_clients_which_go_with_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_attaches_over_another_connection_replaces_the_older_one() {
+async fn client_that_attaches_over_another_connection_replaces_the_older_one() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -148,7 +148,7 @@ async fn a_client_that_attaches_over_another_connection_replaces_the_older_one()
 }
 
 #[tokio::test]
-async fn a_session_that_is_closed_has_no_clients() {
+async fn closed_session_rejects_clients() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;

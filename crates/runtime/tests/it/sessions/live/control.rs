@@ -13,7 +13,7 @@ use super::*;
 use crate::sessions::steering::{STEER, Stage, person};
 
 #[tokio::test]
-async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
+async fn opening_connection_has_control_while_it_is_free() {
     let stage = Stage::new().await;
     let session = &stage.session;
     let first = opened(session, "zed-1");
@@ -40,7 +40,7 @@ async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn naming_itself_a_connection_keeps_control_or_gives_it_up() {
+async fn attach_keeps_or_releases_the_implicit_control() {
     let stage = Stage::new().await;
     let session = &stage.session;
     let desk = opened(session, "zed-1");
@@ -68,7 +68,7 @@ fn nobody_in_control() -> Option<NotInControl> {
 }
 
 #[tokio::test]
-async fn what_is_said_has_the_name_of_who_said_it() {
+async fn prompts_and_messages_have_their_author() {
     let mut stage = Stage::new().await;
     let desk = opened(&stage.session, "zed-1");
     say(&desk, "nameless").await;
@@ -100,7 +100,7 @@ async fn what_is_said_has_the_name_of_who_said_it() {
 }
 
 #[tokio::test]
-async fn a_client_may_drive_without_saying_anything_or_without_answering() {
+async fn controller_can_turn_off_prompts_or_answers() {
     let stage = Stage::new().await;
     let seat = came(&stage.session, "broker-1");
     let quiet = AttachClient {
@@ -167,7 +167,7 @@ impl HostPort for Named {
 }
 
 #[tokio::test]
-async fn what_a_host_offers_is_the_controllers_also_in_the_middle_of_a_turn() {
+async fn host_offers_follow_the_controller_during_a_turn() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
     let first = session.sit("one-1", Arc::new(Named("one")), SeatClaim::IfFree);
@@ -183,7 +183,7 @@ async fn what_a_host_offers_is_the_controllers_also_in_the_middle_of_a_turn() {
 }
 
 #[tokio::test]
-async fn a_listing_says_what_is_live_and_who_is_in_control() {
+async fn listing_has_the_live_state_and_the_controller() {
     let mut stage = Stage::new().await;
     let closed = stage.world.session(&stage.hub).await;
     stage.hub.close(closed.id()).await;

@@ -25,7 +25,7 @@ async fn missed(session: &Controller, name: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
+async fn client_that_misses_heartbeats_is_detached() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -59,7 +59,7 @@ async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn also_while_an_agent_talks_without_a_pause() {
+async fn missed_heartbeat_detaches_while_the_agent_sends_text() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         while !cx.is_cancelled() {
@@ -86,7 +86,7 @@ async fn also_while_an_agent_talks_without_a_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn coming_again_renews_or_ends_the_promise() {
+async fn new_attach_renews_or_ends_the_heartbeat_promise() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let session = world.session(&hub).await;

@@ -6,7 +6,7 @@ use harn_runtime::{SessionError, SessionFilter};
 use super::*;
 
 #[tokio::test]
-async fn sessions_of_others_are_unknown() {
+async fn sessions_of_other_principals_are_not_found() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let ann = hub.of(Principal::new("ann"));

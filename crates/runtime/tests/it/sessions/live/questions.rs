@@ -58,7 +58,7 @@ fn term(seat: &harn_runtime::Seat) -> SeatTerm {
 }
 
 #[tokio::test]
-async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
+async fn answer_from_an_earlier_controller_term_is_dropped() {
     let world = World::new();
     let hub = world.hub(asker());
     let session = world.session(&hub).await;
@@ -98,7 +98,7 @@ async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_nobody_there_to_ask_a_question_waits_for_the_next_or_its_deadline() {
+async fn question_without_a_controller_waits_for_one_or_its_deadline() {
     let world = World::new();
     let hub = world.hub_with(asker(), |config| {
         config.ask_deadline = Duration::from_secs(30);
@@ -144,7 +144,7 @@ async fn with_nobody_there_to_ask_a_question_waits_for_the_next_or_its_deadline(
 }
 
 #[tokio::test]
-async fn with_nobody_in_control_who_opened_the_session_last_is_asked() {
+async fn question_without_a_controller_is_sent_to_the_last_opener() {
     let world = World::new();
     let session = world.session(&world.hub(asker())).await;
     let [first, second] = ["zed-1", "vim-2"].map(|name| opened(&session, name));

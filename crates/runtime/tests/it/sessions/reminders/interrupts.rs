@@ -20,7 +20,7 @@ async fn write(cx: TurnContext) -> Result<(), AgentError> {
 }
 
 #[tokio::test]
-async fn open_questions_are_taken_back_and_the_turn_goes_on() {
+async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
@@ -79,7 +79,7 @@ async fn open_questions_are_taken_back_and_the_turn_goes_on() {
 
 /// A later question is denied too: no client is asked until the agent passes a seam.
 #[tokio::test]
-async fn questions_that_come_before_the_agent_looks_are_put_to_nobody() {
+async fn questions_before_the_next_seam_are_denied_after_an_interrupt() {
     let mut stage = Stage::new().await;
     // A reminder from before the turn does not interrupt it.
     stage.remind(INTERRUPT, reminder("before")).await;
@@ -114,7 +114,7 @@ async fn questions_that_come_before_the_agent_looks_are_put_to_nobody() {
 }
 
 #[tokio::test]
-async fn calls_that_were_announced_are_skipped_and_none_that_began() {
+async fn interrupt_skips_announced_calls_but_no_running_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let cx = &leg.cx;
@@ -159,7 +159,7 @@ async fn calls_that_were_announced_are_skipped_and_none_that_began() {
 }
 
 #[tokio::test]
-async fn only_where_tools_are_about_to_run() {
+async fn only_the_seam_before_tool_dispatch_skips_calls() {
     for seam in [Seam::TurnStart, Seam::PostToolDispatch, Seam::TurnEnd] {
         let mut stage = Stage::new().await;
         let (_, leg) = stage.go().await;
@@ -176,7 +176,7 @@ async fn only_where_tools_are_about_to_run() {
 /// A question that was sent after the reminder was accepted, about a call that is now skipped, must not be
 /// answered with a permission to run it.
 #[tokio::test]
-async fn a_skipped_call_is_not_asked_about_any_more() {
+async fn question_about_a_skipped_call_is_denied() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(INTERRUPT, reminder("stop")).await;
@@ -225,7 +225,7 @@ async fn interrupted(depth: usize, propagate: ReminderPropagation) -> (World, Co
 }
 
 #[tokio::test]
-async fn workers_that_hear_of_it_take_their_questions_back() {
+async fn workers_that_receive_the_interrupt_withdraw_their_questions() {
     for (depth, propagate) in [
         (1, ReminderPropagation::Session),
         (1, ReminderPropagation::All),
@@ -245,7 +245,7 @@ async fn workers_that_hear_of_it_take_their_questions_back() {
 }
 
 #[tokio::test]
-async fn what_workers_ask_stays_open_where_they_are_not_to_hear_of_it() {
+async fn questions_of_workers_without_the_interrupt_stay_open() {
     for (depth, propagate) in [
         (1, ReminderPropagation::None),
         (2, ReminderPropagation::None),
@@ -268,7 +268,7 @@ async fn what_workers_ask_stays_open_where_they_are_not_to_hear_of_it() {
 }
 
 #[tokio::test]
-async fn a_message_that_interrupts_takes_questions_back_too() {
+async fn interrupting_message_withdraws_questions() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
@@ -284,7 +284,7 @@ async fn a_message_that_interrupts_takes_questions_back_too() {
 
 /// One task of the agent has an allowed call that has not started; another task passes a seam.
 #[tokio::test]
-async fn a_call_that_was_allowed_is_not_skipped() {
+async fn allowed_call_is_not_skipped() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let cx = leg.cx.clone();

@@ -31,7 +31,7 @@ fn compaction() -> AgentEvent {
 }
 
 #[tokio::test]
-async fn of_those_with_one_key_the_last_is_in_force_and_rendered() {
+async fn last_reminder_with_a_key_is_in_force_and_rendered() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     // It replaces a pending reminder in any mode; an audit-only reminder replaces none.
@@ -70,7 +70,7 @@ async fn of_those_with_one_key_the_last_is_in_force_and_rendered() {
 }
 
 #[tokio::test]
-async fn one_that_was_taken_back_before_it_was_delivered_is_never_rendered() {
+async fn revoked_pending_reminder_is_never_rendered() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
@@ -89,7 +89,7 @@ async fn one_that_was_taken_back_before_it_was_delivered_is_never_rendered() {
 }
 
 #[tokio::test]
-async fn a_name_is_taken_while_its_reminder_waits_or_is_in_force() {
+async fn reminder_id_is_taken_while_pending_or_in_force() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -113,7 +113,7 @@ async fn a_name_is_taken_while_its_reminder_waits_or_is_in_force() {
 }
 
 #[tokio::test]
-async fn one_that_is_delivered_after_another_of_its_name_was_taken_back_cannot_be_taken_back() {
+async fn delivered_reminder_with_a_reused_id_cannot_be_revoked() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
@@ -125,7 +125,7 @@ async fn one_that_is_delivered_after_another_of_its_name_was_taken_back_cannot_b
 }
 
 #[tokio::test]
-async fn names_are_minted_where_none_is_given() {
+async fn reminder_without_an_id_gets_one() {
     let stage = Stage::new().await;
     let nameless = || SystemReminder::new("", "a body");
     let one = stage.remind(STEER, nameless()).await;
@@ -134,7 +134,7 @@ async fn names_are_minted_where_none_is_given() {
 }
 
 #[tokio::test]
-async fn an_agents_own_is_in_force_at_once_under_a_name_of_its_own() {
+async fn reminder_of_the_agent_is_in_force_at_once_with_its_own_id() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("waiting")).await;
@@ -168,7 +168,7 @@ async fn an_agents_own_is_in_force_at_once_under_a_name_of_its_own() {
 }
 
 #[tokio::test]
-async fn it_lasts_as_many_turns_as_it_says() {
+async fn reminder_lasts_for_its_ttl_turns() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     for (id, turns) in [("one", Some(1)), ("two", Some(2)), ("ever", None)] {
@@ -211,7 +211,7 @@ async fn it_lasts_as_many_turns_as_it_says() {
 }
 
 #[tokio::test]
-async fn one_that_the_agent_missed_has_not_begun_to_pass() {
+async fn missed_reminder_does_not_age() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -226,7 +226,7 @@ async fn one_that_the_agent_missed_has_not_begun_to_pass() {
 }
 
 #[tokio::test]
-async fn each_call_of_the_agent_is_a_turn_to_it() {
+async fn each_agent_call_ages_a_reminder() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, lasting("two", 2)).await;
@@ -245,7 +245,7 @@ async fn each_call_of_the_agent_is_a_turn_to_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_cancelled_or_failed_is_one_too() {
+async fn cancelled_or_failed_turn_ages_a_reminder() {
     for cancelled in [true, false] {
         let mut stage = Stage::new().await;
         let (turn, leg) = stage.go().await;
@@ -273,7 +273,7 @@ async fn a_turn_that_was_cancelled_or_failed_is_one_too() {
 }
 
 #[tokio::test]
-async fn one_that_ended_with_the_process_is_one_too_and_everything_else_stays() {
+async fn interrupted_turn_ages_reminders_and_keeps_everything_else() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -311,7 +311,7 @@ async fn one_that_ended_with_the_process_is_one_too_and_everything_else_stays() 
 }
 
 #[tokio::test]
-async fn a_compaction_ages_what_is_kept_and_ends_the_rest() {
+async fn compaction_ages_preserved_reminders_and_expires_the_rest() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("gone")).await;
@@ -340,7 +340,7 @@ async fn a_compaction_ages_what_is_kept_and_ends_the_rest() {
 }
 
 #[tokio::test]
-async fn what_an_agent_does_at_once_is_folded_in_its_order() {
+async fn reminders_and_compactions_in_one_batch_keep_their_order() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     // Sent without a wait in between: the session processes all of it together.
@@ -365,7 +365,7 @@ async fn what_an_agent_does_at_once_is_folded_in_its_order() {
 }
 
 #[tokio::test]
-async fn those_in_force_count_with_those_that_wait() {
+async fn reminders_in_force_count_towards_the_limit() {
     let mut stage = Stage::with(|config| config.max_pending = 3).await;
     let (_, leg) = stage.go().await;
     for id in ["a", "b"] {
@@ -387,7 +387,7 @@ async fn those_in_force_count_with_those_that_wait() {
 }
 
 #[tokio::test]
-async fn the_bytes_of_those_in_force_count_too() {
+async fn bytes_of_reminders_in_force_count_towards_the_limit() {
     let mut stage = Stage::with(|config| config.max_pending_bytes = 10_000).await;
     let (_, leg) = stage.go().await;
     let long = |id: &str| SystemReminder::new(id, "x".repeat(6_000));
@@ -401,7 +401,7 @@ async fn the_bytes_of_those_in_force_count_too() {
 }
 
 #[tokio::test]
-async fn ten_thousand_at_one_seam() {
+async fn one_seam_delivers_ten_thousand_reminders() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let ids: Vec<_> = (0..10_000).map(|i| format!("r-{i}")).collect();
@@ -433,7 +433,7 @@ async fn ten_thousand_at_one_seam() {
 }
 
 #[tokio::test]
-async fn on_the_way_out_messages_and_reminders_keep_their_order() {
+async fn messages_and_reminders_keep_their_order_at_the_turn_end() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();

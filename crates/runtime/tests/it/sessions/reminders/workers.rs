@@ -55,7 +55,7 @@ async fn has(session: &Controller, line: &str) {
 }
 
 #[tokio::test]
-async fn a_worker_begins_with_what_is_in_force_and_what_waits() {
+async fn worker_starts_with_reminders_in_force_and_pending() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     for (id, propagate) in EVERY {
@@ -93,7 +93,7 @@ async fn a_worker_begins_with_what_is_in_force_and_what_waits() {
 }
 
 #[tokio::test]
-async fn a_worker_at_work_hears_of_it_with_its_mode() {
+async fn running_worker_receives_a_reminder_with_its_mode() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -127,7 +127,7 @@ async fn a_worker_at_work_hears_of_it_with_its_mode() {
 }
 
 #[tokio::test]
-async fn an_agents_own_reaches_those_who_work_for_it() {
+async fn reminder_of_the_agent_reaches_its_workers() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -139,7 +139,7 @@ async fn an_agents_own_reaches_those_who_work_for_it() {
 }
 
 #[tokio::test]
-async fn taken_back_it_is_taken_back_below() {
+async fn revoked_reminder_is_revoked_in_workers() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -171,7 +171,7 @@ async fn taken_back_it_is_taken_back_below() {
 
 /// Many reminders on several threads, each revoked at once: none remains below.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_for_a_worker_stays_in_order() {
+async fn worker_receives_reminder_changes_in_order() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -186,7 +186,7 @@ async fn what_is_for_a_worker_stays_in_order() {
 }
 
 #[tokio::test]
-async fn a_second_cycle_hears_of_what_is_new_and_of_nothing_twice() {
+async fn second_cycle_receives_only_new_reminders() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, keyed("one", "k")).await;
@@ -218,7 +218,7 @@ async fn a_second_cycle_hears_of_what_is_new_and_of_nothing_twice() {
 
 /// A worker's session that a client only opened is not running.
 #[tokio::test]
-async fn a_worker_that_waits_is_told_when_it_works_again() {
+async fn waiting_worker_receives_reminders_with_its_next_trigger() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (mut child, below) = Crew::of(&stage.hub, &leg).await;
@@ -247,7 +247,7 @@ async fn a_worker_that_waits_is_told_when_it_works_again() {
 }
 
 #[tokio::test]
-async fn only_what_came_from_there_is_taken_back_below() {
+async fn revoke_reaches_only_reminders_that_came_from_the_session() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;

@@ -18,7 +18,7 @@ use super::*;
 use crate::sessions::crash::Filling;
 
 #[tokio::test]
-async fn what_is_accepted_is_in_the_journal_when_it_is_answered() {
+async fn accepted_message_is_in_the_journal_when_it_is_answered() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let mut named = None;
@@ -59,7 +59,7 @@ async fn what_is_accepted_is_in_the_journal_when_it_is_answered() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused_and_not_delivered() {
+async fn message_that_cannot_be_written_is_rejected_and_not_delivered() {
     let full = Arc::new(AtomicBool::new(false));
     let flag = full.clone();
     let mut stage = Stage::with(|config| {
@@ -87,7 +87,7 @@ async fn what_cannot_be_written_is_refused_and_not_delivered() {
 }
 
 #[tokio::test]
-async fn a_message_needs_a_prompt_that_runs_or_waits() {
+async fn message_is_rejected_without_an_active_prompt() {
     let mut stage = Stage::new().await;
     let none = inject(&stage.session, QUEUE, "early").await;
     assert_eq!(refused(none), ControlResult::NoActivePrompt);
@@ -110,7 +110,7 @@ async fn a_message_needs_a_prompt_that_runs_or_waits() {
 }
 
 #[tokio::test]
-async fn only_so_many_may_wait() {
+async fn queue_rejects_a_message_when_full() {
     let mut stage = Stage::with(|config| config.max_pending = 2).await;
     let (_, leg) = stage.go().await;
     stage.inject(QUEUE, "1").await;
@@ -128,7 +128,7 @@ async fn only_so_many_may_wait() {
 }
 
 #[tokio::test]
-async fn only_so_many_bytes_may_wait() {
+async fn queue_rejects_a_message_above_its_byte_limit() {
     let mut stage = Stage::with(|config| config.max_pending_bytes = 100).await;
     let (_turn, _leg) = stage.go().await;
     let first = stage.inject(QUEUE, &"x".repeat(60)).await;
@@ -149,7 +149,7 @@ async fn only_so_many_bytes_may_wait() {
 }
 
 #[tokio::test]
-async fn what_the_agent_does_not_take_is_refused() {
+async fn content_that_the_agent_does_not_support_is_rejected() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let image = ContentBlock::Image {
@@ -176,7 +176,7 @@ async fn what_the_agent_does_not_take_is_refused() {
 }
 
 #[tokio::test]
-async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
+async fn only_the_sender_or_a_host_owner_can_change_a_pending_message() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let session = &stage.session;
@@ -212,7 +212,7 @@ async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
 }
 
 #[tokio::test]
-async fn what_an_agent_tells_of_clients_decides_nothing() {
+async fn client_events_of_an_agent_do_not_change_control() {
     let mut stage = Stage::new().await;
     let seat = crate::sessions::live::opened(&stage.session, "zed-1");
     let (_, leg) = stage.go().await;
@@ -248,7 +248,7 @@ fn told_controller(name: &str) -> AgentEvent {
 }
 
 #[tokio::test]
-async fn nobody_is_in_control_of_a_session_that_is_opened_again() {
+async fn reopened_session_has_no_controller() {
     let stage = Stage::new().await;
     let seat = crate::sessions::live::opened(&stage.session, "zed-1");
     let ann = harn_runtime::AttachClient::controller("ann");
@@ -263,7 +263,7 @@ async fn nobody_is_in_control_of_a_session_that_is_opened_again() {
 }
 
 #[tokio::test]
-async fn steering_what_does_not_run_leaves_no_trace() {
+async fn rejected_steer_writes_no_event() {
     let (agent, mut legs) = super::cancel::stubborn();
     let stage = Stage::with(|config| config.agent = agent).await;
     let session = &stage.session;
@@ -294,7 +294,7 @@ async fn steering_what_does_not_run_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn every_control_leaves_its_outcome() {
+async fn every_control_writes_its_outcome() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
     let none = inject(&session, STEER, "early").await;
@@ -373,7 +373,7 @@ async fn fall_behind(stage: &Stage, leg: &Leg) -> Subscription {
 
 /// Controls do not wait for a late reader; the agent does.
 #[tokio::test(start_paused = true)]
-async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
+async fn late_reader_delays_only_the_agent() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
     let (_, leg) = stage.go().await;
     let _late = fall_behind(&stage, &leg).await;
@@ -394,7 +394,7 @@ async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
 
 /// A reader that moves ends the agent's wait at once, even if a control interrupted that wait.
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_moves_is_seen_though_somebody_came_between() {
+async fn moving_reader_ends_the_wait_after_a_control() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
     let (_, leg) = stage.go().await;
     let mut late = fall_behind(&stage, &leg).await;

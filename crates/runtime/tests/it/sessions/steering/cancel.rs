@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::*;
 
 #[tokio::test]
-async fn what_waits_outlives_a_cancel_and_comes_with_the_next_prompt() {
+async fn pending_messages_survive_a_cancel_and_reach_the_next_prompt() {
     let mut stage = Stage::new().await;
     let (turn, _leg) = stage.go().await;
     let steer = stage.inject(STEER, "s").await;
@@ -35,7 +35,7 @@ async fn what_waits_outlives_a_cancel_and_comes_with_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn a_cancel_reaches_the_second_call_of_its_turn() {
+async fn cancel_reaches_the_second_call_of_its_turn() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q1").await;
@@ -53,7 +53,7 @@ async fn a_cancel_reaches_the_second_call_of_its_turn() {
 }
 
 #[tokio::test]
-async fn a_late_cancel_reaches_nothing() {
+async fn late_cancel_has_no_effect() {
     let mut stage = Stage::new().await;
     let (first, leg) = stage.go().await;
     let late = stage.session.cancel_target();
@@ -68,7 +68,7 @@ async fn a_late_cancel_reaches_nothing() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_waits_is_cancelled_alone() {
+async fn cancel_of_a_waiting_prompt_affects_only_that_prompt() {
     let mut stage = Stage::new().await;
     let (first, leg) = stage.go().await;
     let second = prompt(&stage.session, "second").await;
@@ -95,7 +95,7 @@ async fn a_prompt_that_waits_is_cancelled_alone() {
 }
 
 #[tokio::test]
-async fn a_second_cancel_changes_nothing() {
+async fn second_cancel_has_no_effect() {
     let (agent, mut legs) = stubborn();
     let stage = Stage::with(|config| config.agent = agent).await;
     let turn = prompt(&stage.session, "go").await;
@@ -131,7 +131,7 @@ pub fn stubborn() -> (Arc<dyn Agent>, mpsc::Receiver<TurnContext>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_runs() {
+async fn agent_that_ignores_a_cancel_is_given_up_and_the_next_prompt_runs() {
     let (agent, mut legs) = stubborn();
     let stage = Stage::with(|config| config.agent = agent).await;
     let turn = prompt(&stage.session, "go").await;
@@ -158,7 +158,7 @@ async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_run
 }
 
 #[tokio::test]
-async fn a_cancel_withdraws_what_was_asked_in_whichever_call() {
+async fn cancel_withdraws_the_questions_of_a_later_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q").await;
@@ -194,7 +194,7 @@ async fn a_cancel_withdraws_what_was_asked_in_whichever_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_who_stops_an_agent_that_was_being_stopped_has_stopped_it() {
+async fn cancel_after_the_watchdog_is_accepted_once() {
     let (agent, mut legs) = stubborn();
     let stage = Stage::with(|config| {
         config.agent = agent;

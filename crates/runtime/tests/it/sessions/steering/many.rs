@@ -5,7 +5,7 @@ use harn_model::{Seam, StopReason};
 use super::*;
 
 #[tokio::test]
-async fn ten_thousand_are_listed_changed_taken_back_and_delivered_in_order() {
+async fn ten_thousand_messages_are_listed_changed_and_delivered_in_order() {
     const MANY: usize = 10_000;
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;

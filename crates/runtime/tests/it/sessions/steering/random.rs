@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_queue_is_a_plain_list(ops in vec(op(), 1..80)) {
+    fn queue_matches_the_model(ops in vec(op(), 1..80)) {
         let world = World::new();
         let (ids, clock) = (Arc::<CountedIds>::default(), Arc::<TickingClock>::default());
         let (mut model, mut session) = (Model::default(), None);

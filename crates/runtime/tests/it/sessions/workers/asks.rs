@@ -73,7 +73,7 @@ fn nested(depth: usize, deepest: fn() -> Arc<dyn Agent>) -> Arc<dyn Agent> {
 }
 
 #[tokio::test]
-async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
+async fn worker_question_is_asked_in_the_session_and_answered() {
     for (decision, said) in [
         (allow(), "written"),
         (reject(), "not written: permission was not granted"),
@@ -117,7 +117,7 @@ async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
 }
 
 #[tokio::test]
-async fn from_two_levels_down_it_comes_with_the_whole_way() {
+async fn question_from_two_levels_down_has_the_whole_lineage() {
     let world = World::new();
     let hub = world.hub(nested(2, writer));
     let session = world.session(&hub).await;
@@ -141,7 +141,7 @@ async fn from_two_levels_down_it_comes_with_the_whole_way() {
 }
 
 #[tokio::test]
-async fn a_question_is_withdrawn_when_nobody_waits_for_it_any_more() {
+async fn question_of_a_cancelled_worker_is_withdrawn() {
     let world = World::new();
     let give_up = Arc::new(Notify::new());
     let gave_up = give_up.clone();
@@ -176,7 +176,7 @@ async fn a_question_is_withdrawn_when_nobody_waits_for_it_any_more() {
 }
 
 #[tokio::test]
-async fn an_answer_given_in_the_workers_own_session_withdraws_the_question_above() {
+async fn answer_in_the_worker_session_withdraws_the_question_above() {
     let world = World::new();
     let hub = world.hub(nested(1, writer));
     let session = world.session(&hub).await;
@@ -192,7 +192,7 @@ async fn an_answer_given_in_the_workers_own_session_withdraws_the_question_above
 }
 
 #[tokio::test]
-async fn a_question_nobody_answers_delays_nobody_else() {
+async fn open_question_does_not_delay_other_workers() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         let parked = cx
@@ -230,7 +230,7 @@ async fn a_question_nobody_answers_delays_nobody_else() {
 }
 
 #[tokio::test]
-async fn several_questions_of_one_worker_are_open_at_once() {
+async fn one_worker_can_have_several_open_questions() {
     let both = || {
         agent(async |cx: TurnContext| {
             let (one, two) = tokio::join!(write(&cx), write(&cx));
@@ -263,7 +263,7 @@ async fn several_questions_of_one_worker_are_open_at_once() {
 }
 
 #[tokio::test]
-async fn a_read_only_session_has_read_only_workers_also_when_it_becomes_one() {
+async fn read_only_mode_of_a_session_applies_to_its_workers() {
     let world = World::new();
     let (ready, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (is_ready, may_go) = (ready.clone(), go.clone());

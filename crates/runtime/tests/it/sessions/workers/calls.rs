@@ -108,7 +108,7 @@ async fn worker_calls_are_announced_above_before_they_are_asked_about() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_cancelled_leaves_no_call_open_above() {
+async fn cancelled_worker_leaves_no_call_open_above() {
     let seen = Arc::new(Notify::new());
     let cancel = seen.clone();
     let world = World::new();
@@ -143,7 +143,7 @@ async fn a_worker_that_is_cancelled_leaves_no_call_open_above() {
 }
 
 #[tokio::test]
-async fn a_worker_call_cut_short_by_a_crash_is_settled() {
+async fn recovery_fails_an_interrupted_worker_call() {
     let world = World::new();
     let lineage = LineageEntry {
         worker_id: "w".into(),

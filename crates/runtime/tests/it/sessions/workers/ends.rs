@@ -40,7 +40,7 @@ fn outcome_of(world: &World, session: &SessionId) -> Option<TurnOutcome> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_turn_stops_workers_that_never_return() {
+async fn cancelled_turn_stops_workers_that_never_return() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         let worker = cx.worker("w").task("t").agent(stuck()).start().await?;
@@ -68,7 +68,7 @@ async fn a_cancelled_turn_stops_workers_that_never_return() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_ends_or_is_given_up_takes_its_workers_along() {
+async fn ended_turn_cancels_its_workers() {
     for given_up in [false, true] {
         let world = World::new();
         let hub = world.hub(agent(move |cx: TurnContext| async move {
@@ -94,7 +94,7 @@ async fn a_turn_that_ends_or_is_given_up_takes_its_workers_along() {
 }
 
 #[tokio::test]
-async fn a_handle_that_outlives_its_turn_is_refused() {
+async fn worker_handle_is_rejected_after_its_turn() {
     let kept = Arc::new(std::sync::Mutex::new(None));
     let keep = kept.clone();
     let (_world, _hub, session, _) = one_turn(move |cx: TurnContext| {
@@ -117,7 +117,7 @@ async fn a_handle_that_outlives_its_turn_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_and_shutting_down_end_workers_at_every_depth_in_time() {
+async fn close_and_shutdown_end_workers_at_every_depth_in_time() {
     for shutdown in [false, true] {
         let deep = Arc::new(Notify::new());
         let reached = deep.clone();
@@ -160,7 +160,7 @@ async fn closing_and_shutting_down_end_workers_at_every_depth_in_time() {
 }
 
 #[tokio::test]
-async fn a_worker_cut_short_by_a_crash_has_failed_and_one_that_waited_still_waits() {
+async fn recovery_fails_a_running_worker_and_keeps_a_waiting_one() {
     let world = World::new();
     let ran = Arc::new(AtomicUsize::new(0));
     let meta = SessionMeta {

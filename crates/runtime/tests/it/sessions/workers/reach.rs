@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::*;
 
 #[tokio::test]
-async fn a_worker_works_within_the_directories_of_the_session() {
+async fn worker_must_stay_within_the_directories_of_the_session() {
     let world = World::new();
     let outside = tempfile::tempdir().unwrap();
     let further = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ async fn claims(cx: &TurnContext, worker: &str, session: &str) -> Result<(), Age
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_the_workers_is_not_touched() {
+async fn claimed_worker_cannot_use_a_foreign_session() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         if cx.prompt_text() == "go" {
@@ -147,7 +147,7 @@ async fn a_session_that_is_not_the_workers_is_not_touched() {
 }
 
 #[tokio::test]
-async fn ending_a_worker_that_waits_takes_no_place() {
+async fn ending_a_waiting_worker_needs_no_free_slot() {
     let world = World::new();
     let lead = agent(async |cx: TurnContext| {
         let one = waiting(&cx, sayer("ok")).await?;
@@ -172,7 +172,7 @@ async fn ending_a_worker_that_waits_takes_no_place() {
 }
 
 #[tokio::test]
-async fn all_below_one_session_share_its_places() {
+async fn all_workers_below_a_session_share_its_limit() {
     let world = World::new();
     let lead = agent(async |cx: TurnContext| {
         let worker = |task: &str| -> WorkerBuilder { cx.worker("w").task(task) };
@@ -205,7 +205,7 @@ async fn all_below_one_session_share_its_places() {
 }
 
 #[tokio::test]
-async fn a_handle_reports_the_last_cycle_also_when_another_started_it() {
+async fn handle_reports_the_last_cycle_of_another_handle() {
     one_turn(async |cx: TurnContext| {
         let one = waiting(&cx, sayer("ok")).await?;
         assert_eq!(one.finished().await.text, "ok: first");
@@ -224,7 +224,7 @@ async fn a_handle_reports_the_last_cycle_also_when_another_started_it() {
 }
 
 #[tokio::test]
-async fn the_right_to_change_things_is_lent_down_as_it_is_now() {
+async fn audit_of_a_worker_follows_the_current_mode_above() {
     let world = World::new();
     let (ready, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let audits = Arc::new(Mutex::new(Vec::new()));

@@ -64,7 +64,7 @@ fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_a_turn_has_ended_nobody_works_for_it_at_any_depth() {
+async fn ended_turn_has_no_running_worker_at_any_depth() {
     for cancelled in [false, true] {
         let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
         let (below, rung) = (at_work.clone(), reached.clone());
@@ -109,7 +109,7 @@ async fn when_a_turn_has_ended_nobody_works_for_it_at_any_depth() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_was_cancelled_has_stopped_with_everyone_below_it() {
+async fn cancelled_worker_has_stopped_with_all_workers_below_it() {
     let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
     one_turn(move |cx: TurnContext| {
         let (at_work, reached) = (at_work.clone(), reached.clone());
@@ -128,7 +128,7 @@ async fn a_worker_that_was_cancelled_has_stopped_with_everyone_below_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_is_served_while_its_workers_are_stopped() {
+async fn session_accepts_requests_while_its_workers_stop() {
     let world = World::new();
     let returning = Arc::new(Notify::new());
     let returns = returning.clone();
@@ -196,7 +196,7 @@ impl Store for Slow {
 }
 
 #[tokio::test]
-async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
+async fn worker_start_that_outlives_its_turn_fails_and_leaves_nothing() {
     let world = World::new();
     let (entered, open) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
     let store = Slow {
@@ -235,7 +235,7 @@ async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_stopped_before_it_begins_never_begins() {
+async fn worker_cancelled_before_it_starts_never_runs() {
     let world = World::new();
     let (entered, open) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
     let store = Slow {
