@@ -24,7 +24,7 @@ fn left() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_dropped_watch_leaves_nothing() {
+async fn dropped_watch_leaves_no_threads_or_handles() {
     assert_eq!(left(), [""; 0]);
     let dir = tempfile::tempdir().unwrap();
     let watches: Vec<_> = (0..3)

@@ -80,7 +80,7 @@ async fn gone(pids: &[Pid]) {
 }
 
 #[tokio::test]
-async fn a_process_gets_the_session_and_nothing_of_ours() {
+async fn mcp_process_gets_the_session_environment_without_the_token() {
     if skip_without("python3") {
         return;
     }
@@ -103,7 +103,7 @@ async fn a_process_gets_the_session_and_nothing_of_ours() {
 }
 
 #[tokio::test]
-async fn closing_ends_the_process_and_what_it_started() {
+async fn close_ends_the_server_process_and_its_child() {
     if skip_without("python3") {
         return;
     }
@@ -123,7 +123,7 @@ async fn closing_ends_the_process_and_what_it_started() {
 }
 
 #[tokio::test]
-async fn the_host_ends_them_too() {
+async fn host_end_all_ends_server_processes() {
     if skip_without("python3") {
         return;
     }
@@ -137,7 +137,7 @@ async fn the_host_ends_them_too() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_is_started_again() {
+async fn dead_server_process_is_restarted() {
     if skip_without("python3") {
         return;
     }
@@ -288,7 +288,7 @@ fn web(url: String) -> McpServerSpec {
 }
 
 #[tokio::test]
-async fn a_server_behind_http_gets_its_headers_with_each_request() {
+async fn http_server_receives_its_headers_with_each_request() {
     for path in ["/mcp", "/moved", "/events"] {
         let heard = Heard::default();
         let servers = session(&LocalHost::new(), Path::new("/"));
@@ -312,7 +312,7 @@ async fn a_server_behind_http_gets_its_headers_with_each_request() {
 }
 
 #[tokio::test]
-async fn a_session_that_a_server_forgot_is_begun_again() {
+async fn client_starts_a_new_session_when_the_server_forgot_it() {
     let heard = Heard::default();
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(serve(&heard).await + "/forgetful")]);
@@ -325,7 +325,7 @@ async fn a_session_that_a_server_forgot_is_begun_again() {
 }
 
 #[tokio::test]
-async fn an_error_without_an_id_is_an_answer() {
+async fn error_without_an_id_counts_as_an_answer() {
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(serve(&Heard::default()).await + "/nameless")]);
     let error = stands(&servers, McpState::Failed).await.error.unwrap();
@@ -333,7 +333,7 @@ async fn an_error_without_an_id_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
+async fn error_of_an_http_server_is_reported_without_the_key() {
     let url = serve(&Heard::default()).await;
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(format!("{url}/echo"))]);
@@ -350,7 +350,7 @@ async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_somebody_else_is_not_followed() {
+async fn redirect_to_another_origin_is_not_followed() {
     let (heard, elsewhere) = (Heard::default(), Heard::default());
     let other = serve(&elsewhere).await;
     let url = serve(&heard).await;
@@ -363,7 +363,7 @@ async fn a_redirect_to_somebody_else_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_not_read_to_it() {
+async fn endless_answer_fails_at_the_size_limit() {
     let url = serve(&Heard::default()).await;
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(format!("{url}/endless"))]);
@@ -373,7 +373,7 @@ async fn an_answer_without_an_end_is_not_read_to_it() {
 }
 
 #[tokio::test]
-async fn nobody_behind_http_is_told_as_such() {
+async fn unreachable_http_server_is_reported_without_the_key() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -89,7 +89,7 @@ fn write(path: &Path, text: &str) {
 const NONE: [String; 0] = [];
 
 #[tokio::test]
-async fn matching_files_are_told_and_others_are_not() {
+async fn only_matching_files_are_reported() {
     let files = [
         (".gitignore", "*.log.rs\ntarget\n"),
         ("a.rs", ""),
@@ -120,7 +120,7 @@ async fn matching_files_are_told_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn files_in_new_folders_are_told() {
+async fn files_in_new_directories_are_reported() {
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
     // All at once, before the directories can be watched.
     write(&scene.path("n/m/deep/1.rs"), "one");
@@ -136,7 +136,7 @@ async fn files_in_new_folders_are_told() {
 }
 
 #[tokio::test]
-async fn removed_files_and_folders_are_told() {
+async fn removed_files_and_directories_are_reported() {
     let files = [
         ("a.rs", ""),
         ("d/b.rs", ""),
@@ -157,7 +157,7 @@ async fn removed_files_and_folders_are_told() {
 }
 
 #[tokio::test]
-async fn a_rename_is_one_event_with_both_names() {
+async fn rename_is_one_event_with_both_names() {
     let mut scene = Scene::new(&[("0.rs", "")], "*.rs").await;
     // A burst may end between the two halves, but not every time.
     for number in 0..100 {
@@ -177,7 +177,7 @@ async fn a_rename_is_one_event_with_both_names() {
 }
 
 #[tokio::test]
-async fn a_moved_folder_is_watched_at_its_new_place() {
+async fn moved_directory_is_watched_at_its_new_path() {
     let mut scene = Scene::new(&[("d/a.rs", ""), ("d/e/b.rs", "")], "**/*.rs").await;
     fs::rename(scene.path("d"), scene.path("f")).unwrap();
     while !scene.told.iter().any(|told| told.ends_with("f/e/b.rs")) {
@@ -188,7 +188,7 @@ async fn a_moved_folder_is_watched_at_its_new_place() {
 }
 
 #[tokio::test]
-async fn a_file_that_an_editor_replaced_is_modified() {
+async fn replaced_file_is_reported_as_modified() {
     let mut scene = Scene::new(&[("a.rs", "old"), ("b.rs", "old")], "*.rs").await;
     write(&scene.path("a.rs.tmp"), "new");
     fs::rename(scene.path("a.rs.tmp"), scene.path("a.rs")).unwrap();
@@ -196,7 +196,7 @@ async fn a_file_that_an_editor_replaced_is_modified() {
 }
 
 #[tokio::test]
-async fn a_burst_is_told_as_one() {
+async fn burst_reports_each_path_once() {
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
     for round in 0..50 {
         write(&scene.path("a.rs"), &round.to_string());
@@ -216,7 +216,7 @@ async fn a_burst_is_told_as_one() {
 }
 
 #[tokio::test]
-async fn a_call_cut_short_loses_nothing() {
+async fn dropped_call_loses_no_event() {
     let mut scene = Scene::new(&[("a.rs", "")], "*.rs").await;
     write(&scene.path("b.rs"), "");
     for _ in 0..10 {
@@ -230,7 +230,7 @@ async fn a_call_cut_short_loses_nothing() {
 }
 
 #[tokio::test]
-async fn links_lead_nowhere() {
+async fn links_are_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     write(&outside.path().join("secret.rs"), "");
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
@@ -246,7 +246,7 @@ async fn links_lead_nowhere() {
 
 /// A root that was given as a link is reported under that name.
 #[tokio::test]
-async fn paths_are_told_as_the_root_was_named() {
+async fn paths_start_with_the_root_as_given() {
     let real = tempfile::tempdir().unwrap();
     let names = tempfile::tempdir().unwrap();
     let named = names.path().join("workspace");
@@ -261,7 +261,7 @@ async fn paths_are_told_as_the_root_was_named() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused() {
+fn invalid_watch_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     write(&dir.path().join("file"), "");
     let start = |glob: &str| FileWatch::start(dir.path(), glob).unwrap_err();

@@ -170,7 +170,7 @@ fn calls(events: &[AgentEvent]) -> Vec<(&str, bool)> {
 }
 
 #[tokio::test]
-async fn without_a_host_this_machine_has_them() {
+async fn shells_of_this_machine_are_used_without_a_host() {
     let events = play(Arc::new(NoHost), false, |cx| async move {
         let shells = shells();
         let list = shells.list(&cx).await;
@@ -206,7 +206,7 @@ async fn without_a_host_this_machine_has_them() {
 }
 
 #[tokio::test]
-async fn a_host_that_has_shells_is_asked() {
+async fn host_with_shells_is_asked_for_them() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()
@@ -253,7 +253,7 @@ async fn a_host_that_has_shells_is_asked() {
 }
 
 #[tokio::test]
-async fn a_choice_that_was_not_allowed_is_none() {
+async fn denied_choice_does_not_change_the_default_shell() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()
@@ -277,7 +277,7 @@ async fn a_choice_that_was_not_allowed_is_none() {
 }
 
 #[tokio::test]
-async fn a_host_with_a_list_alone_leaves_the_rest_to_us() {
+async fn local_code_completes_a_host_that_only_lists_shells() {
     let host = Arc::new(Lender {
         has: &["list_shells"],
         ..Lender::default()
@@ -311,7 +311,7 @@ async fn a_host_with_a_list_alone_leaves_the_rest_to_us() {
 }
 
 #[tokio::test]
-async fn a_host_that_fails_is_asked_once_a_turn() {
+async fn failing_host_is_asked_once_per_turn() {
     let broken = || Lender {
         has: ALL,
         fails: &["list_shells"],
@@ -341,7 +341,7 @@ async fn a_host_that_fails_is_asked_once_a_turn() {
 }
 
 #[tokio::test]
-async fn a_rule_may_forbid_to_look() {
+async fn deny_rule_blocks_the_shell_list_of_the_host() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()
@@ -357,7 +357,7 @@ async fn a_rule_may_forbid_to_look() {
 }
 
 #[tokio::test]
-async fn what_changes_something_is_no_inquiry() {
+async fn inquiry_rejects_operations_that_change_something() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()

@@ -54,7 +54,7 @@ fn told(events: &[AgentEvent]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_found_can_be_called_from_the_next_boundary_on() {
+async fn found_tool_is_loaded_at_the_next_boundary() {
     let search = search(json!("hybrid"));
     let shared = search.clone();
     let events = play(Arc::new(NoHost), false, move |cx| {
@@ -100,7 +100,7 @@ async fn what_is_found_can_be_called_from_the_next_boundary_on() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_the_budget_is_told() {
+async fn tool_above_the_budget_is_reported() {
     let one = tool_tokens(&catalogue()[2]);
     let search = search(json!({"budget_tokens": one}));
     let events = play(Arc::new(NoHost), false, move |cx| {
@@ -124,7 +124,7 @@ async fn what_does_not_fit_the_budget_is_told() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_refused_without_a_trace() {
+async fn invalid_search_arguments_are_rejected_without_an_event() {
     let search = search(json!(true));
     let events = play(Arc::new(NoHost), false, move |cx| {
         let search = search.clone();

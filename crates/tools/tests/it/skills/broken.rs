@@ -10,7 +10,7 @@ fn logs(told: &[String]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_told_once() {
+async fn unusable_skill_is_reported_once() {
     let disk = Disk::new();
     disk.put(SHIP, "---\nshort: Ship\npaths: 1\n---\nText\n");
     // This skill has an unknown key but is usable.
@@ -42,7 +42,7 @@ async fn what_cannot_be_used_is_told_once() {
 }
 
 #[tokio::test]
-async fn an_active_skill_that_breaks_says_why_it_ends() {
+async fn active_skill_that_breaks_is_reported_and_deactivated() {
     let disk = Disk::new();
     disk.skill("home/ws/.harn/skills/ship", "");
     let mut rig = Rig::new(disk).await;

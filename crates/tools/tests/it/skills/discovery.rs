@@ -55,7 +55,7 @@ const LAYERS: [&str; 8] = [
 ];
 
 #[test]
-fn the_strongest_layer_counts() {
+fn strongest_layer_takes_precedence() {
     let disk = Disk::new();
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for (rank, layer) in LAYERS.iter().enumerate() {
@@ -87,7 +87,7 @@ fn the_strongest_layer_counts() {
 }
 
 #[test]
-fn a_manifest_reorders_disables_and_names() {
+fn manifest_reorders_disables_and_names_layers() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -123,7 +123,7 @@ fn a_manifest_reorders_disables_and_names() {
 }
 
 #[test]
-fn a_nearer_folder_counts_and_a_home_is_no_project() {
+fn nearer_directory_takes_precedence_and_home_is_no_project() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -150,7 +150,7 @@ fn a_nearer_folder_counts_and_a_home_is_no_project() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_the_rest_counts() {
+fn faulty_skills_are_reported_and_the_rest_is_used() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("env")).unwrap();
     disk.skill("home/ws/.harn/skills/good", "");
@@ -184,7 +184,7 @@ fn what_is_wrong_is_told_and_the_rest_counts() {
 }
 
 #[test]
-fn no_link_leads_out_of_a_workspace() {
+fn links_out_of_a_workspace_are_rejected() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -233,7 +233,7 @@ fn no_link_leads_out_of_a_workspace() {
 }
 
 #[test]
-fn a_second_look_reads_what_changed() {
+fn refresh_reads_only_what_changed() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -300,7 +300,7 @@ fn one_file_or_folder_can_be_checked_alone() {
 }
 
 #[test]
-fn a_thousand_skills_are_read_once() {
+fn thousand_skills_are_read_once() {
     let disk = Disk::new();
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for number in 0..1000 {
@@ -313,7 +313,7 @@ fn a_thousand_skills_are_read_once() {
 }
 
 #[test]
-fn what_is_new_is_read_once_more() {
+fn just_written_file_is_read_again() {
     struct Now;
     impl harn_runtime::Clock for Now {
         fn now(&self) -> u64 {

@@ -13,7 +13,7 @@ fn acts() -> Vec<Act> {
 }
 
 #[tokio::test]
-async fn a_workspace_that_nobody_trusts_runs_nothing() {
+async fn untrusted_workspace_runs_no_hook_or_server() {
     for folder in [
         "home/ws/.harn/skills/tool",
         "home/ws/own/tool",
@@ -47,7 +47,7 @@ async fn a_workspace_that_nobody_trusts_runs_nothing() {
 }
 
 #[tokio::test]
-async fn others_ask_first() {
+async fn trusted_hooks_ask_before_they_run() {
     for (folder, trusted) in [
         ("home/ws/.harn/skills/tool", true),
         ("home/.harn/skills/tool", false),
@@ -81,7 +81,7 @@ async fn others_ask_first() {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_lets_go() {
+async fn closed_session_unbinds_skill_servers() {
     let disk = Disk::new();
     disk.skill(
         "home/.harn/skills/tool",
@@ -96,7 +96,7 @@ async fn a_session_that_ends_lets_go() {
 }
 
 #[tokio::test]
-async fn servers_come_and_go_with_the_trust_in_the_workspace() {
+async fn skill_servers_follow_the_trust_in_the_workspace() {
     let disk = Disk::new();
     disk.skill(
         "home/ws/.harn/skills/tool",

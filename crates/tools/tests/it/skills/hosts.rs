@@ -165,7 +165,7 @@ fn commands(rig: &Rig) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
+async fn host_skills_are_the_weakest_layer_and_fetched_on_use() {
     let host = FakeHost::with(&["acme/ops/review", "local"]);
     let (mut rig, host) = rig(host, SkillMatchStrategy::Metadata).await;
     assert_eq!(
@@ -190,7 +190,7 @@ async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
 }
 
 #[tokio::test]
-async fn an_update_asks_once_more() {
+async fn update_notification_requests_the_list_again() {
     let (mut rig, host) = rig(FakeHost::with(&["one"]), SkillMatchStrategy::Metadata).await;
     rig.play("x", vec![]).await;
     host.list(&["two"]);
@@ -206,7 +206,7 @@ async fn an_update_asks_once_more() {
 }
 
 #[tokio::test]
-async fn a_list_that_fails_leaves_the_rest() {
+async fn failed_host_list_leaves_the_other_skills() {
     let host = FakeHost {
         broken: true,
         ..FakeHost::default()
@@ -227,7 +227,7 @@ async fn a_list_that_fails_leaves_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_never_answers_costs_its_deadline() {
+async fn silent_host_delays_a_turn_by_its_deadlines() {
     let host = FakeHost {
         silent: true,
         ..FakeHost::default()
@@ -248,7 +248,7 @@ async fn a_host_that_never_answers_costs_its_deadline() {
 }
 
 #[tokio::test]
-async fn odd_ids_are_no_commands() {
+async fn invalid_ids_are_not_slash_commands() {
     let (mut rig, _) = rig(
         FakeHost::with(&["two words", ""]),
         SkillMatchStrategy::Metadata,
@@ -276,7 +276,7 @@ async fn odd_ids_are_no_commands() {
 }
 
 #[tokio::test]
-async fn what_only_people_may_use_shows_when_it_is_fetched() {
+async fn fetch_reveals_that_a_skill_is_for_people_only() {
     let (mut rig, _) = rig(
         FakeHost::with(&["closed", "odd"]),
         SkillMatchStrategy::Metadata,
@@ -294,7 +294,7 @@ async fn what_only_people_may_use_shows_when_it_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_host_ranks() {
+async fn host_can_rank_skills() {
     let mut host = FakeHost::with(&["acme/review"]);
     host.matches = vec![
         candidate("nobody", 9.0),
@@ -331,7 +331,7 @@ fn to_match(name: &str, description: &str, when_to_use: &str, paths: &[&str]) ->
 }
 
 #[tokio::test]
-async fn a_host_ranks_names_with_what_it_said_of_them() {
+async fn host_ranking_request_has_the_listed_or_fetched_fields() {
     // The name of `acme/local` is another skill's id, so its own id is sent as its name.
     let mut host = FakeHost::with(&["acme/listed", "acme/local", "acme/ship", "odd"]);
     host.matches = vec![candidate("ship", 1.0)];
@@ -381,7 +381,7 @@ async fn a_host_ranks_names_with_what_it_said_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
+async fn missing_cards_delay_one_turn_by_one_deadline() {
     let host = FakeHost {
         fetches_nothing: true,
         ..FakeHost::with(&["one", "two"])
@@ -400,7 +400,7 @@ async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
 }
 
 #[tokio::test]
-async fn a_skill_leaves_under_the_name_it_came_with() {
+async fn skill_is_deactivated_under_its_activation_name() {
     let mut host = FakeHost::with(&["acme/review"]);
     host.matches = vec![candidate("review", 1.0)];
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
@@ -421,7 +421,7 @@ async fn a_skill_leaves_under_the_name_it_came_with() {
 }
 
 #[tokio::test]
-async fn a_host_that_cannot_rank_is_told_of() {
+async fn failed_ranking_is_reported_and_replaced() {
     let host = FakeHost {
         broken: true,
         ..FakeHost::default()
@@ -440,7 +440,7 @@ async fn a_host_that_cannot_rank_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_host_that_refuses_to_rank_is_quoted() {
+async fn refused_ranking_is_reported_with_the_reason() {
     let host = FakeHost {
         refuses_to_rank: true,
         ..FakeHost::default()
@@ -457,7 +457,7 @@ async fn a_host_that_refuses_to_rank_is_quoted() {
 }
 
 #[tokio::test]
-async fn a_host_is_not_asked_about_a_slash_command() {
+async fn host_is_not_asked_to_rank_a_slash_command() {
     let host = FakeHost {
         matches: vec![candidate("local", 1.0)],
         ..FakeHost::default()
@@ -468,7 +468,7 @@ async fn a_host_is_not_asked_about_a_slash_command() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_is_told_of() {
+async fn ranking_without_a_host_is_reported() {
     let disk = Disk::new();
     disk.skill("home/ws/.harn/skills/local", "");
     let matching = SkillMatching {

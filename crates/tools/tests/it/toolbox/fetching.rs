@@ -55,7 +55,7 @@ async fn fetch(rig: &mut Rig, url: String) -> Turn {
 }
 
 #[tokio::test]
-async fn a_fetch_asks_and_shows_the_text() {
+async fn fetch_asks_and_shows_the_text() {
     let (server, asked) = server().await;
     let mut rig = Rig::new(&[]).await;
     let turn = fetch(&mut rig, format!("{server}/text#part")).await;
@@ -89,7 +89,7 @@ async fn a_fetch_asks_and_shows_the_text() {
 }
 
 #[tokio::test]
-async fn answers_are_bounded_and_text() {
+async fn fetch_bounds_answers_and_rejects_binary_ones() {
     let (server, _) = server().await;
     let mut rig = Rig::new(&[]).await;
     let turn = fetch(&mut rig, format!("{server}/long")).await;
@@ -126,7 +126,7 @@ async fn answers_are_bounded_and_text() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_asks_nobody() {
+async fn invalid_url_fails_without_a_question() {
     let mut rig = Rig::new(&[]).await;
     let unfit = ErrorCategory::SchemaValidation;
     for (url, words) in [

@@ -80,7 +80,7 @@ async fn gone(pids: &str) {
 }
 
 #[tokio::test]
-async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
+async fn client_server_is_awaited_reported_and_called() {
     if skip_without("python3") {
         return;
     }
@@ -125,7 +125,7 @@ async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
 }
 
 #[tokio::test]
-async fn a_server_ends_with_its_session() {
+async fn server_ends_with_its_session() {
     if skip_without("python3") {
         return;
     }
@@ -138,7 +138,7 @@ async fn a_server_ends_with_its_session() {
 }
 
 #[tokio::test]
-async fn a_worker_has_the_servers_of_its_session_and_tells_of_none() {
+async fn worker_uses_the_servers_of_its_session_without_reporting_them() {
     if skip_without("python3") {
         return;
     }
@@ -217,7 +217,7 @@ async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
 }
 
 #[tokio::test]
-async fn a_skills_servers_are_there_while_it_is_active() {
+async fn skill_servers_are_connected_while_the_skill_is_active() {
     if skip_without("python3") {
         return;
     }

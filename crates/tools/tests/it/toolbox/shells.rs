@@ -44,7 +44,7 @@ async fn rig() -> Rig {
 const WHICH: &str = "echo \"in ${BASH_VERSION:+bash}.\"";
 
 #[tokio::test]
-async fn a_command_runs_in_the_shell_that_its_call_names() {
+async fn command_runs_in_the_shell_that_its_call_names() {
     let mut rig = rig().await;
     let call = json!({"command": WHICH, "shell": "bash"});
     let turn = rig.call_allowed("run_command", call.clone()).await;
@@ -67,7 +67,7 @@ async fn a_command_runs_in_the_shell_that_its_call_names() {
 }
 
 #[tokio::test]
-async fn a_shell_that_cannot_be_used_fails_before_anybody_is_asked() {
+async fn unusable_shell_fails_without_a_question() {
     let mut rig = rig().await;
     for (shell, words) in [
         ("fish", "there is no shell \"fish\"; there are "),
@@ -81,7 +81,7 @@ async fn a_shell_that_cannot_be_used_fails_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn the_shell_that_somebody_chose_holds_for_the_session() {
+async fn chosen_shell_applies_to_the_session() {
     let mut rig = rig().await;
     let call = json!({"command": WHICH});
     // No shell was chosen: bash may be the default, but is not used.
