@@ -1,4 +1,4 @@
-# A small MCP server on stdio for the tests of this crate. Behaviour is asked for by its tools.
+# A small MCP server on stdio for the tests of this crate. A test selects its behaviour by the tool it calls.
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-//! That a dropped watch leaves nothing behind. Alone in its process, because it counts threads.
+//! A dropped watch leaves no threads and no handles. Alone in its process, because it counts threads.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@ use std::{fs, path::Path, time::Duration};
 
 use harn_tools::FileWatch;
 
-/// Names of this process's threads that belong to a watch, and its open handles of the system's watcher.
+/// Returns the names of this process's watch threads, and its open handles of the system's watcher.
 fn left() -> Vec<String> {
     let entries = |dir: &str| fs::read_dir(dir).unwrap().flatten();
     let threads = entries("/proc/self/task")
@@ -24,21 +24,21 @@ fn left() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_dropped_watch_leaves_nothing() {
+async fn dropped_watch_leaves_no_threads_or_handles() {
     assert_eq!(left(), [""; 0]);
     let dir = tempfile::tempdir().unwrap();
     let watches: Vec<_> = (0..3)
         .map(|_| FileWatch::start(dir.path(), "**").unwrap())
         .collect();
-    // A thread takes its name only when it runs.
+    // A thread sets its name only when it runs.
     until(9).await;
-    // With something to look at.
+    // A change for the watches to report.
     fs::write(dir.path().join("a"), "").unwrap();
     drop(watches);
     until(0).await;
 }
 
-/// Waits until there are so many; only a test that fails waits it out.
+/// Waits until there are `count` of them; only a failing test reaches the time limit.
 async fn until(count: usize) {
     let reached = async {
         while left().len() != count {

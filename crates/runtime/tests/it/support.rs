@@ -1,4 +1,4 @@
-//! A hub over a journal in a temporary folder, with an agent made of a closure, a fake clock and counted
+//! A hub over a journal in a temporary directory, with an agent made from a closure, a fake clock and counted
 //! ids.
 
 use std::{
@@ -59,7 +59,7 @@ fn choice(value: &str) -> ConfigChoice {
     }
 }
 
-/// An agent that runs this for every turn.
+/// Returns an agent that runs `turn` for every turn.
 pub fn agent<F, Fut>(turn: F) -> Arc<dyn Agent>
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
@@ -154,7 +154,7 @@ pub async fn prompt(session: &Controller, text: &str) -> TurnId {
     session.prompt(blocks, |_| ()).await.unwrap()
 }
 
-/// The next event that `wanted` accepts. Every wait is bounded.
+/// Collects events up to the first batch with one that `wanted` accepts; panics after a minute.
 pub async fn until(from: &mut Subscription, wanted: impl Fn(&Envelope) -> bool) -> Vec<Envelope> {
     let mut seen = Vec::new();
     let wait = async {
@@ -178,24 +178,24 @@ pub fn ends(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     move |e| matches!(e.event, AgentEvent::TurnEnded(_)) && e.turn.as_ref() == Some(&turn)
 }
 
-/// Whether this says that a prompt waits for its turn.
+/// Matches the event that queues the prompt of this turn.
 pub fn queued(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     let turn = turn.clone();
     move |e| matches!(e.event, AgentEvent::PromptQueued(_)) && e.turn.as_ref() == Some(&turn)
 }
 
-/// Whether this is the end of a prompt that was cancelled while it waited.
+/// Matches the event that withdraws the waiting prompt of this turn.
 pub fn withdrawn(turn: &TurnId) -> impl Fn(&Envelope) -> bool {
     let turn = turn.clone();
     move |e| matches!(e.event, AgentEvent::PromptWithdrawn(_)) && e.turn.as_ref() == Some(&turn)
 }
 
-/// Everything from the beginning to the end of this turn.
+/// Returns all events of the session up to the end of this turn.
 pub async fn whole_turn(session: &Controller, turn: &TurnId) -> Vec<Envelope> {
     until(&mut session.subscribe(Seq::ZERO), ends(turn)).await
 }
 
-/// Events as short lines: `seq type detail`.
+/// Formats events as short lines: `seq type detail`.
 pub fn short(events: &[Envelope]) -> String {
     let line = |e: &Envelope| {
         let value = serde_json::to_value(&e.event).unwrap();

@@ -1,4 +1,4 @@
-//! Commands of this machine: what they print, how they end, and that none is left behind.
+//! Commands on this machine: their output, how they end, and that no process remains.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use harn_tools::LocalHost;
 use rustix::process::{Pid, test_kill_process};
 use tokio::sync::Notify;
 
-/// Collects what a command prints and tells when there is something.
+/// Collects a command's output and notifies the test.
 #[derive(Clone, Default)]
 struct Heard {
     text: Arc<std::sync::Mutex<String>>,
@@ -27,7 +27,7 @@ impl CommandSink for Heard {
 }
 
 impl Heard {
-    /// Waits for `count` numbers, one on a line.
+    /// Waits for `count` process ids, one per line.
     async fn pids(&self, count: usize) -> Vec<Pid> {
         loop {
             let pids: Vec<_> = {
@@ -63,7 +63,7 @@ async fn run(spec: CommandSpec) -> Result<CommandExit, HostError> {
         .await
 }
 
-/// Whether a process runs. One that ended and was not collected by its new parent does not.
+/// Returns whether a process is running. A zombie is not.
 fn runs(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let ended = stat.is_ok_and(|stat| {
@@ -73,7 +73,7 @@ fn runs(pid: Pid) -> bool {
     !ended && test_kill_process(pid).is_ok()
 }
 
-/// Waits until none of them runs; the test's own time limit is the only bound.
+/// Waits until none of them is running; only the test's own time limit bounds the wait.
 async fn gone(pids: &[Pid]) {
     while pids.iter().any(|pid| runs(*pid)) {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -81,7 +81,7 @@ async fn gone(pids: &[Pid]) {
 }
 
 #[tokio::test]
-async fn output_comes_in_order_from_both_streams() {
+async fn output_of_both_streams_is_in_order() {
     let mut heard = Heard::default();
     let spec = shell("echo one; echo two >&2; echo three; exit 3");
     let session = SessionId::new("s");
@@ -94,7 +94,7 @@ async fn output_comes_in_order_from_both_streams() {
 }
 
 #[tokio::test]
-async fn only_the_end_of_much_output_is_kept() {
+async fn only_the_end_of_long_output_is_kept() {
     let spec = CommandSpec {
         output_limit: 8,
         ..shell("i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done; printf 'ende→'")
@@ -105,7 +105,7 @@ async fn only_the_end_of_much_output_is_kept() {
 }
 
 #[tokio::test]
-async fn a_signal_is_named_and_stdin_is_empty() {
+async fn signal_is_named_and_stdin_is_empty() {
     let exit = run(shell("kill -KILL $$")).await.unwrap();
     assert_eq!((exit.code, exit.signal.as_deref()), (None, Some("SIGKILL")));
     let exit = run(shell("cat; echo end")).await.unwrap();
@@ -113,7 +113,7 @@ async fn a_signal_is_named_and_stdin_is_empty() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_says_why() {
+async fn failed_start_returns_the_reason() {
     let spec = CommandSpec {
         program: "/no/such/program".to_owned(),
         ..shell("")
@@ -128,12 +128,12 @@ async fn what_cannot_start_says_why() {
     assert!(error.contains("no such directory"), "{error}");
 }
 
-/// A process, its child, and one that will not listen to SIGTERM.
+/// A process, its child, and one that ignores SIGTERM.
 const FAMILY: &str = "echo $$; sleep 600 & echo $!; \
      sh -c 'trap \"\" TERM; echo $$; while :; do sleep 600; done' & wait";
 
 #[tokio::test]
-async fn dropping_the_future_ends_the_whole_family() {
+async fn dropping_the_future_ends_all_processes() {
     let (host, heard, session) = (LocalHost::new(), Heard::default(), SessionId::new("s"));
     let mut sink = heard.clone();
     let pids = tokio::select! {
@@ -144,7 +144,7 @@ async fn dropping_the_future_ends_the_whole_family() {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_ends_with_it() {
+async fn background_process_ends_with_its_command() {
     let heard = Heard::default();
     let spec = shell("sleep 600 & echo $!");
     let session = SessionId::new("s");
@@ -157,7 +157,7 @@ async fn what_a_command_leaves_running_ends_with_it() {
 }
 
 #[tokio::test]
-async fn end_all_kills_at_once_and_for_good() {
+async fn end_all_kills_commands_and_rejects_new_ones() {
     let (host, heard, session) = (LocalHost::new(), Heard::default(), SessionId::new("s"));
     let task = tokio::spawn({
         let (host, mut sink, session) = (host.clone(), heard.clone(), session.clone());
@@ -174,7 +174,7 @@ async fn end_all_kills_at_once_and_for_good() {
 }
 
 #[test]
-fn a_runtime_that_goes_down_takes_its_commands_along() {
+fn dropped_runtime_ends_its_commands() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let pids = runtime.block_on(async {
         let heard = Heard::default();
@@ -194,7 +194,7 @@ fn a_runtime_that_goes_down_takes_its_commands_along() {
 }
 
 #[tokio::test]
-async fn many_at_once_all_end() {
+async fn many_concurrent_commands_all_end() {
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..20 {
         tasks.spawn(run(shell(&format!("echo {n}; exit {n}"))));

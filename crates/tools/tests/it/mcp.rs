@@ -1,4 +1,4 @@
-//! MCP servers that are there: a process of its own, which must not outlive its session, and one behind HTTP.
+//! Real MCP servers: a process, which must not outlive its session, and a server behind HTTP.
 
 use std::{
     path::Path,
@@ -60,17 +60,17 @@ async fn text(servers: &SessionMcpServers, tool: &str, args: Value) -> String {
     output.unwrap().raw.unwrap().as_str().unwrap().to_owned()
 }
 
-/// The server and the process that it started.
+/// Returns the process ids of the server and of its child.
 async fn pids(servers: &SessionMcpServers) -> Vec<Pid> {
     let pids = text(servers, "pids", json!({})).await;
     let pids = pids.split(' ').map(|pid| pid.parse().unwrap());
     pids.filter_map(Pid::from_raw).collect()
 }
 
-/// Waits until none of them runs; the test's own time limit is the only bound.
+/// Waits until none of them is running; only the test's own time limit bounds the wait.
 async fn gone(pids: &[Pid]) {
     let runs = |pid: &Pid| {
-        // One that was not reaped yet by its parent, which is not us, runs no more.
+        // A zombie, which its parent (not this process) has not reaped yet, is not running.
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
         test_kill_process(*pid).is_ok() && !stat.is_ok_and(|stat| stat.contains(") Z "))
     };
@@ -80,7 +80,7 @@ async fn gone(pids: &[Pid]) {
 }
 
 #[tokio::test]
-async fn a_process_gets_the_session_and_nothing_of_ours() {
+async fn mcp_process_gets_the_session_environment_without_the_token() {
     if skip_without("python3") {
         return;
     }
@@ -103,7 +103,7 @@ async fn a_process_gets_the_session_and_nothing_of_ours() {
 }
 
 #[tokio::test]
-async fn closing_ends_the_process_and_what_it_started() {
+async fn close_ends_the_server_process_and_its_child() {
     if skip_without("python3") {
         return;
     }
@@ -111,7 +111,7 @@ async fn closing_ends_the_process_and_what_it_started() {
     servers.add(vec![small()]);
     servers.settled().await;
     let family = pids(&servers).await;
-    // Also in the middle of a call, to which it does not listen.
+    // Also during a call that the server does not answer.
     let call = servers.call("mcp__small__sleep", json!({}));
     let close = async {
         tokio::task::yield_now().await;
@@ -123,7 +123,7 @@ async fn closing_ends_the_process_and_what_it_started() {
 }
 
 #[tokio::test]
-async fn the_host_ends_them_too() {
+async fn host_end_all_ends_server_processes() {
     if skip_without("python3") {
         return;
     }
@@ -137,7 +137,7 @@ async fn the_host_ends_them_too() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_is_started_again() {
+async fn dead_server_process_is_restarted() {
     if skip_without("python3") {
         return;
     }
@@ -149,18 +149,18 @@ async fn a_process_that_dies_is_started_again() {
     let error = error.unwrap_err().message;
     assert!(error.contains("went away during the call"), "{error}");
     let status = stands(&servers, McpState::Failed).await;
-    // What it started still holds the pipe.
+    // The server's child process still has the pipe open.
     let told = "its process ended (exit code 7)";
     assert_eq!(status.error.as_deref(), Some(told));
     gone(&first).await;
-    // The call waits for the new one.
+    // The call waits for the restarted server.
     let second = pids(&servers).await;
     assert_ne!(first, second);
     servers.remove("small");
     gone(&second).await;
 }
 
-/// What came in over HTTP: each method, and the key that came with it.
+/// The requests received over HTTP: each method with its key.
 #[derive(Clone, Default)]
 struct Heard {
     keys: Arc<Mutex<Vec<Keyed>>>,
@@ -168,7 +168,7 @@ struct Heard {
 
 type Keyed = (String, Option<String>);
 
-/// The answer to a message, if there is one.
+/// Returns the response to a message, if it has one.
 fn answer(heard: &Heard, headers: &HeaderMap, body: &Bytes) -> Option<Value> {
     let request: Value = serde_json::from_slice(body).unwrap();
     let method = request["method"].as_str().unwrap_or_default();
@@ -206,7 +206,7 @@ async fn as_events(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) 
     (kind, events).into_response()
 }
 
-/// Forgets its first session, and says so the way many do.
+/// Forgets its first session and returns the error that many servers return for that.
 async fn forgetful(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(answer) = answer(&heard, &headers, &body) else {
         return StatusCode::ACCEPTED.into_response();
@@ -228,7 +228,7 @@ async fn forgetful(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) 
     (JSON, session, answer.to_string()).into_response()
 }
 
-/// Greets, and has more to say about its tools than anybody wants to hear.
+/// Answers the handshake, then sends a tool list without an end.
 async fn endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) -> Response {
     match answer(&heard, &headers, &body) {
         Some(answer) if answer["result"]["tools"].is_array() => {
@@ -243,7 +243,7 @@ async fn endlessly(State(heard): State<Heard>, headers: HeaderMap, body: Bytes) 
 
 const JSON: [(header::HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
 
-/// Serves until the test ends; gives the address.
+/// Starts an HTTP server that runs until the test ends, and returns its address.
 async fn serve(heard: &Heard) -> String {
     let echo = async |headers: HeaderMap| {
         let key = headers
@@ -288,7 +288,7 @@ fn web(url: String) -> McpServerSpec {
 }
 
 #[tokio::test]
-async fn a_server_behind_http_gets_its_headers_with_each_request() {
+async fn http_server_receives_its_headers_with_each_request() {
     for path in ["/mcp", "/moved", "/events"] {
         let heard = Heard::default();
         let servers = session(&LocalHost::new(), Path::new("/"));
@@ -312,7 +312,7 @@ async fn a_server_behind_http_gets_its_headers_with_each_request() {
 }
 
 #[tokio::test]
-async fn a_session_that_a_server_forgot_is_begun_again() {
+async fn client_starts_a_new_session_when_the_server_forgot_it() {
     let heard = Heard::default();
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(serve(&heard).await + "/forgetful")]);
@@ -325,7 +325,7 @@ async fn a_session_that_a_server_forgot_is_begun_again() {
 }
 
 #[tokio::test]
-async fn an_error_without_an_id_is_an_answer() {
+async fn error_without_an_id_counts_as_an_answer() {
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(serve(&Heard::default()).await + "/nameless")]);
     let error = stands(&servers, McpState::Failed).await.error.unwrap();
@@ -333,7 +333,7 @@ async fn an_error_without_an_id_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
+async fn error_of_an_http_server_is_reported_without_the_key() {
     let url = serve(&Heard::default()).await;
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(format!("{url}/echo"))]);
@@ -350,7 +350,7 @@ async fn a_server_behind_http_that_refuses_is_told_without_the_key() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_somebody_else_is_not_followed() {
+async fn redirect_to_another_origin_is_not_followed() {
     let (heard, elsewhere) = (Heard::default(), Heard::default());
     let other = serve(&elsewhere).await;
     let url = serve(&heard).await;
@@ -363,7 +363,7 @@ async fn a_redirect_to_somebody_else_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_not_read_to_it() {
+async fn endless_answer_fails_at_the_size_limit() {
     let url = serve(&Heard::default()).await;
     let servers = session(&LocalHost::new(), Path::new("/"));
     servers.add(vec![web(format!("{url}/endless"))]);
@@ -373,7 +373,7 @@ async fn an_answer_without_an_end_is_not_read_to_it() {
 }
 
 #[tokio::test]
-async fn nobody_behind_http_is_told_as_such() {
+async fn unreachable_http_server_is_reported_without_the_key() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -1,5 +1,4 @@
-//! Somebody swaps links into the way while files are written: nothing outside the directory changes, and
-//! nothing outside is read.
+//! Symlinks are swapped into a path while files are written: nothing outside the directory is changed or read.
 
 use std::{
     collections::BTreeMap,
@@ -19,12 +18,12 @@ use harn_runtime::{HostError, HostPort};
 use harn_tools::{DiskProbe, LocalHost};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-/// How long it goes on; the requirement names it.
+/// How long the test swaps links; the requirement names this time.
 const LONG: Duration = Duration::from_secs(10);
 
 const SECRET: &str = "what is outside";
 
-/// Everything below a folder: what stands there, its text, and when it was last changed in any way.
+/// All entries below a directory: path, text, inode and timestamps.
 type Tree = BTreeMap<PathBuf, (Option<String>, u64, [i64; 4])>;
 
 fn tree(folder: &Path, into: &mut Tree) {
@@ -44,7 +43,7 @@ fn tree(folder: &Path, into: &mut Tree) {
     }
 }
 
-/// Swaps until told to stop; says how often it did.
+/// Swaps links until `stop` is set, and returns the number of swaps.
 fn swap(root: &Path, outside: &Path, stop: &AtomicBool) -> u64 {
     let exchange = |a: &Path, b: &Path| {
         renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
@@ -53,15 +52,15 @@ fn swap(root: &Path, outside: &Path, stop: &AtomicBool) -> u64 {
     let git = root.join("git");
     let mut swaps = 0;
     while !stop.load(Ordering::Relaxed) {
-        // The folder becomes a link out, and back.
+        // The directory becomes a link to the outside, and back.
         exchange(&work, &aside);
         std::thread::yield_now();
         exchange(&work, &aside);
-        // The folder becomes a link to what is inside but never written, and back.
+        // The directory becomes a link to one that is inside but never written, and back.
         exchange(&work, &git);
         std::thread::yield_now();
         exchange(&work, &git);
-        // The file becomes a link out, and back.
+        // The file becomes a link to the outside, and back.
         symlink(outside.join("file.txt"), work.join("swap")).unwrap();
         fs::rename(work.join("swap"), work.join("file.txt")).unwrap();
         std::thread::yield_now();
@@ -120,7 +119,7 @@ async fn nothing_outside_changes_while_links_are_swapped() {
     fs::write(root.join("work/file.txt"), "first").unwrap();
     symlink(&outside, root.join("aside")).unwrap();
     symlink(".git", root.join("git")).unwrap();
-    // Located while all was well, as a permission is given.
+    // The paths are located before the swaps, as when a permission is given.
     let file = place(&root, "work/file.txt");
     let new: Vec<_> = (0..64)
         .map(|n| place(&root, &format!("work/made/{n}/file.txt")))

@@ -1,4 +1,4 @@
-//! Watching real files: the system's own watcher, real folders, and waiting only for what must come.
+//! Watching real files with the system's own watcher; a test waits only for events that must arrive.
 
 use std::{
     fs,
@@ -9,16 +9,16 @@ use std::{
 use harn_model::FsWatchEvent;
 use harn_tools::{FileWatch, WatchError};
 
-/// Only ever waited out by a test that fails.
+/// The time limit of a wait, which only a failing test reaches.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Scene {
     _dir: tempfile::TempDir,
     root: PathBuf,
     watch: FileWatch,
-    /// What was told so far: kind and paths.
+    /// The reported events so far: kind and paths.
     told: Vec<String>,
-    /// Writes that were waited for.
+    /// Writes that the test waited for.
     written: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Scene {
         }
     }
 
-    /// Waits until all of these were told; says which others were.
+    /// Waits until all of these were reported and returns the others.
     async fn until(&mut self, expected: &[&str]) -> Vec<String> {
         while !expected
             .iter()
@@ -70,7 +70,7 @@ impl Scene {
         {
             self.next().await;
         }
-        // A slow machine may let a burst end in the middle of a write: the rest is one more change.
+        // On a slow machine a burst may end in the middle of a write; the rest is one more change.
         let written = expected
             .iter()
             .map(|one| one.replacen("create", "modify", 1));
@@ -89,7 +89,7 @@ fn write(path: &Path, text: &str) {
 const NONE: [String; 0] = [];
 
 #[tokio::test]
-async fn matching_files_are_told_and_others_are_not() {
+async fn only_matching_files_are_reported() {
     let files = [
         (".gitignore", "*.log.rs\ntarget\n"),
         ("a.rs", ""),
@@ -110,7 +110,7 @@ async fn matching_files_are_told_and_others_are_not() {
     write(&scene.path(".hidden.rs"), "hidden");
     write(&scene.path("src/b.rs"), "changed");
     write(&scene.path("src/new.rs"), "new");
-    // The system tells in order, so what came before this one and was to be told is told with it.
+    // The system reports in order, so every earlier event has arrived when this one does.
     write(&scene.path("a.rs"), "last");
     let others = scene
         .until(&["modify src/b.rs", "create src/new.rs", "modify a.rs"])
@@ -120,13 +120,13 @@ async fn matching_files_are_told_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn files_in_new_folders_are_told() {
+async fn files_in_new_directories_are_reported() {
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
-    // Written at once, before anybody can watch the folders.
+    // All at once, before the directories can be watched.
     write(&scene.path("n/m/deep/1.rs"), "one");
     let others = scene.until(&["create n/m/deep/1.rs"]).await;
     assert_eq!(others, NONE);
-    // And those are watched from now on.
+    // The new directories are watched from now on.
     write(&scene.path("n/m/2.rs"), "two");
     write(&scene.path("n/m/deep/1.rs"), "one, again");
     scene
@@ -136,7 +136,7 @@ async fn files_in_new_folders_are_told() {
 }
 
 #[tokio::test]
-async fn removed_files_and_folders_are_told() {
+async fn removed_files_and_directories_are_reported() {
     let files = [
         ("a.rs", ""),
         ("d/b.rs", ""),
@@ -149,7 +149,7 @@ async fn removed_files_and_folders_are_told() {
     let gone = ["remove a.rs", "remove d/b.rs", "remove d/e/c.rs"];
     assert_eq!(scene.until(&gone).await, NONE);
     assert_eq!(scene.watch.files().len(), 0);
-    // The same folder again.
+    // The same directory is created again.
     write(&scene.path("d/e/c.rs"), "back");
     assert_eq!(scene.until(&["create d/e/c.rs"]).await, NONE);
     write(&scene.path("d/e/c.rs"), "and watched");
@@ -157,9 +157,9 @@ async fn removed_files_and_folders_are_told() {
 }
 
 #[tokio::test]
-async fn a_rename_is_one_event_with_both_names() {
+async fn rename_is_one_event_with_both_names() {
     let mut scene = Scene::new(&[("0.rs", "")], "*.rs").await;
-    // A burst may end between the two halves, by bad luck; not every time.
+    // A burst may end between the two halves, but not every time.
     for number in 0..100 {
         let (from, to) = (format!("{number}.rs"), format!("{}.rs", number + 1));
         fs::rename(scene.path(&from), scene.path(&to)).unwrap();
@@ -177,7 +177,7 @@ async fn a_rename_is_one_event_with_both_names() {
 }
 
 #[tokio::test]
-async fn a_moved_folder_is_watched_at_its_new_place() {
+async fn moved_directory_is_watched_at_its_new_path() {
     let mut scene = Scene::new(&[("d/a.rs", ""), ("d/e/b.rs", "")], "**/*.rs").await;
     fs::rename(scene.path("d"), scene.path("f")).unwrap();
     while !scene.told.iter().any(|told| told.ends_with("f/e/b.rs")) {
@@ -188,7 +188,7 @@ async fn a_moved_folder_is_watched_at_its_new_place() {
 }
 
 #[tokio::test]
-async fn a_file_that_an_editor_replaced_is_modified() {
+async fn replaced_file_is_reported_as_modified() {
     let mut scene = Scene::new(&[("a.rs", "old"), ("b.rs", "old")], "*.rs").await;
     write(&scene.path("a.rs.tmp"), "new");
     fs::rename(scene.path("a.rs.tmp"), scene.path("a.rs")).unwrap();
@@ -196,7 +196,7 @@ async fn a_file_that_an_editor_replaced_is_modified() {
 }
 
 #[tokio::test]
-async fn a_burst_is_told_as_one() {
+async fn burst_reports_each_path_once() {
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
     for round in 0..50 {
         write(&scene.path("a.rs"), &round.to_string());
@@ -205,7 +205,7 @@ async fn a_burst_is_told_as_one() {
     }
     write(&scene.path("z.rs"), "");
     scene.until(&["modify a.rs", "create z.rs"]).await;
-    // How many bursts it takes is the machine's luck; that one has a path once is not.
+    // The number of bursts depends on the machine; that a burst has each path once does not.
     write(&scene.path("a.rs"), "1");
     write(&scene.path("a.rs"), "2");
     let events = scene.next().await;
@@ -216,7 +216,7 @@ async fn a_burst_is_told_as_one() {
 }
 
 #[tokio::test]
-async fn a_call_cut_short_loses_nothing() {
+async fn dropped_call_loses_no_event() {
     let mut scene = Scene::new(&[("a.rs", "")], "*.rs").await;
     write(&scene.path("b.rs"), "");
     for _ in 0..10 {
@@ -230,7 +230,7 @@ async fn a_call_cut_short_loses_nothing() {
 }
 
 #[tokio::test]
-async fn links_lead_nowhere() {
+async fn links_are_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     write(&outside.path().join("secret.rs"), "");
     let mut scene = Scene::new(&[("a.rs", "")], "**/*.rs").await;
@@ -244,9 +244,9 @@ async fn links_lead_nowhere() {
     assert_eq!(scene.watch.files().len(), 2);
 }
 
-/// A root that is named through a link is told as it was named.
+/// A root that was given as a link is reported under that name.
 #[tokio::test]
-async fn paths_are_told_as_the_root_was_named() {
+async fn paths_start_with_the_root_as_given() {
     let real = tempfile::tempdir().unwrap();
     let names = tempfile::tempdir().unwrap();
     let named = names.path().join("workspace");
@@ -261,7 +261,7 @@ async fn paths_are_told_as_the_root_was_named() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused() {
+fn invalid_watch_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     write(&dir.path().join("file"), "");
     let start = |glob: &str| FileWatch::start(dir.path(), glob).unwrap_err();

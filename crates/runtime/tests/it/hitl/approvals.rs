@@ -1,4 +1,4 @@
-//! Approvals and dual control: who counts, and when it is enough.
+//! Approvals and dual control: which votes count, and when the quorum is reached.
 
 use expect_test::expect;
 use harn_model::HitlResponse;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::hitl::*;
 
 #[tokio::test]
-async fn an_approval_carries_the_record_that_hosts_show() {
+async fn approval_request_has_the_record_that_hosts_show() {
     let world = World::new();
     let hub = world.hub(asking(async |cx: TurnContext| {
         let approval = cx.approval("deploy").args(json!({"to": "production"}));
@@ -64,7 +64,7 @@ async fn an_approval_carries_the_record_that_hosts_show() {
     .assert_eq(&log);
 }
 
-/// A turn that wants a launch under dual control, and the request.
+/// Starts a turn that asks for a launch under dual control; returns the session, the turn and the request id.
 async fn launch(world: &World) -> (Controller, harn_model::TurnId, String) {
     let hub = world.hub(asking(async |cx: TurnContext| {
         let launch = cx.dual_control("launch");
@@ -77,7 +77,7 @@ async fn launch(world: &World) -> (Controller, harn_model::TurnId, String) {
 }
 
 #[tokio::test]
-async fn dual_control_needs_two_different_people() {
+async fn dual_control_needs_two_different_reviewers() {
     let world = World::new();
     let (session, turn, id) = launch(&world).await;
     session.hitl_respond(vote(&id, "ada", true)).await.unwrap();
@@ -108,7 +108,7 @@ async fn dual_control_needs_two_different_people() {
 }
 
 #[tokio::test]
-async fn a_name_in_other_letters_is_the_same_person() {
+async fn reviewer_names_ignore_case_and_blanks() {
     let world = World::new();
     let hub = world.hub(asking(async |cx: TurnContext| {
         let launch = cx.dual_control("launch");
@@ -131,7 +131,7 @@ async fn a_name_in_other_letters_is_the_same_person() {
 }
 
 #[tokio::test]
-async fn named_reviewers_are_known_in_any_letters_and_counted_once() {
+async fn named_reviewers_match_in_any_case_and_count_once() {
     let world = World::new();
     let (session, turn, id) = launch(&world).await;
     session.hitl_respond(vote(&id, "Ada", true)).await.unwrap();
@@ -154,7 +154,7 @@ async fn named_reviewers_are_known_in_any_letters_and_counted_once() {
 }
 
 #[tokio::test]
-async fn one_refusal_refuses() {
+async fn one_rejection_ends_the_request() {
     let world = World::new();
     let (session, turn, id) = launch(&world).await;
     session.hitl_respond(vote(&id, "ada", true)).await.unwrap();
@@ -169,7 +169,7 @@ async fn one_refusal_refuses() {
 }
 
 #[tokio::test]
-async fn of_two_answers_at_once_one_wins() {
+async fn one_of_two_concurrent_answers_wins() {
     for _ in 0..20 {
         let world = World::new();
         let hub = world.hub(asking(async |cx: TurnContext| {
@@ -194,7 +194,7 @@ async fn of_two_answers_at_once_one_wins() {
 }
 
 #[tokio::test]
-async fn what_was_refused_can_end_the_turn() {
+async fn rejected_approval_can_end_the_turn() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let _verdict = cx.approval("deploy").ask().await?.granted()?;

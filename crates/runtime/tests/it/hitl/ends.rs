@@ -1,4 +1,4 @@
-//! Ends without an answer: nobody came in time, nobody could be asked, the turn or the process is over.
+//! Requests without an answer: the deadline passes, no person can be asked, or the turn or the process ends.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn next(cx: TurnContext) -> Result<String, AgentError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_answers_in_time() {
+async fn question_times_out_without_an_answer() {
     let world = World::new();
     let hub = world.hub(asking(next));
     let session = world.session(&hub).await;
@@ -36,7 +36,7 @@ async fn nobody_answers_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_waits_a_day_and_no_longer() {
+async fn requests_time_out_after_a_day_by_default() {
     let world = World::new();
     let hub = world.hub(asking(async |cx: TurnContext| {
         let (question, approval, control, escalation) = tokio::join!(
@@ -65,7 +65,7 @@ async fn everything_waits_a_day_and_no_longer() {
 }
 
 #[tokio::test]
-async fn nobody_can_be_asked() {
+async fn unavailable_question_is_cancelled_and_shown_as_text() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         cx.say("Let me see. ").await?;
@@ -77,7 +77,7 @@ async fn nobody_can_be_asked() {
     let turn = prompt(&session, "go").await;
     let id = asked(&session).await.request_id.clone();
     session.hitl_unavailable(&id, "there is nobody").await;
-    // Once is enough.
+    // The second report has no effect.
     session.hitl_unavailable(&id, "there is nobody").await;
     let events = whole_turn(&session, &turn).await;
     expect![[r#"
@@ -100,7 +100,7 @@ async fn nobody_can_be_asked() {
 }
 
 #[tokio::test]
-async fn with_a_default_the_agent_goes_on_by_itself() {
+async fn unavailable_question_returns_its_default() {
     let world = World::new();
     let hub = world.hub(asking(async |cx: TurnContext| {
         let answer = cx.question("Go on?").default("yes").ask().await?;
@@ -121,7 +121,7 @@ async fn with_a_default_the_agent_goes_on_by_itself() {
 }
 
 #[tokio::test]
-async fn whoever_is_asked_may_decline() {
+async fn declined_question_is_cancelled() {
     let world = World::new();
     let hub = world.hub(asking(next));
     let session = world.session(&hub).await;
@@ -137,7 +137,7 @@ async fn whoever_is_asked_may_decline() {
 }
 
 #[tokio::test]
-async fn a_cancelled_turn_takes_its_questions_with_it() {
+async fn cancelled_turn_cancels_its_questions() {
     let world = World::new();
     let hub = world.hub(asking(next));
     let session = world.session(&hub).await;
@@ -157,7 +157,7 @@ async fn a_cancelled_turn_takes_its_questions_with_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_does_not_wait_leaves_nothing_open() {
+async fn ended_turn_cancels_a_question_it_does_not_await() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let mut asking = std::pin::pin!(cx.question("What next?").ask());
@@ -179,7 +179,7 @@ async fn a_turn_that_does_not_wait_leaves_nothing_open() {
 }
 
 #[tokio::test]
-async fn a_crash_settles_what_was_open() {
+async fn recovery_cancels_open_requests() {
     let world = World::new();
     let hub = world.hub(asking(next));
     let session = world.session(&hub).await;
@@ -215,7 +215,7 @@ async fn a_crash_settles_what_was_open() {
 }
 
 #[tokio::test]
-async fn what_an_agent_only_tells_of_cannot_be_answered_here() {
+async fn request_that_an_agent_emits_itself_cannot_be_answered() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let told = AgentEvent::HitlRequested {
@@ -226,7 +226,7 @@ async fn what_an_agent_only_tells_of_cannot_be_answered_here() {
         cx.emit(told).await?;
         let own = cx.question("What next?");
         let ask = own.ask();
-        // Nor can it settle what it asks: the id is easy to guess.
+        // The agent cannot resolve its own request either, although the id is easy to guess.
         let settle = async {
             let resolved = |id: &str| AgentEvent::HitlResolved {
                 request_id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! What an agent asks a person: every kind, who may answer, and that each ends exactly once.
+//! Human in the loop: every kind of request, who may answer, and that each request is resolved exactly once.
 
 mod approvals;
 mod ends;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::support::*;
 
-/// An agent that asks something and says what it got.
+/// Returns an agent that runs `ask` and sends the result as its message.
 fn asking<F, Fut, T>(ask: F) -> Arc<dyn Agent>
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
@@ -34,7 +34,7 @@ where
     })
 }
 
-/// Waits until the session asks a person something.
+/// Waits until the session has an open request to a person and returns it.
 async fn asked(session: &Controller) -> Arc<HitlRequest> {
     let is = |e: &Envelope| matches!(e.event, AgentEvent::HitlRequested { .. });
     until(&mut session.subscribe(Seq::ZERO), is).await;
@@ -63,7 +63,7 @@ fn vote(request_id: &str, reviewer: &str, approved: bool) -> HitlResponse {
     }
 }
 
-/// What the agent said, and how what it asked went on.
+/// Formats the agent's messages and the events of its requests, one per line.
 fn told(events: &[Envelope]) -> String {
     let mut lines = Vec::new();
     for envelope in events {
@@ -93,5 +93,5 @@ fn told(events: &[Envelope]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// An hour, which is less than anything waits by itself.
+/// An hour, which is shorter than the default deadline.
 const HOUR: Duration = Duration::from_secs(60 * 60);

@@ -1,4 +1,4 @@
-//! Questions and escalations: what may be answered, and what the agent gets.
+//! Questions and escalations: which answers are accepted, and what the agent receives.
 
 use expect_test::expect;
 use harn_model::{HitlKind, HitlResponse};
@@ -14,7 +14,7 @@ async fn which_port(cx: TurnContext) -> Result<String, AgentError> {
 }
 
 #[tokio::test]
-async fn a_question_is_asked_answered_and_settled() {
+async fn question_is_asked_answered_and_resolved() {
     let world = World::new();
     let hub = world.hub(asking(which_port));
     let session = world.session(&hub).await;
@@ -36,7 +36,7 @@ async fn a_question_is_asked_answered_and_settled() {
 
     let id = &request.request_id;
     let seq = session.hitl_respond(answer(id, "9090")).await.unwrap();
-    // Written and published when it returns.
+    // The response is written and published when the call returns.
     assert!(session.last_seq() >= seq);
     let twice = session.hitl_respond(answer(id, "8080")).await;
     assert_eq!(twice, Err(HitlError::Unknown(id.clone())));
@@ -53,7 +53,7 @@ async fn a_question_is_asked_answered_and_settled() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_says_what_would_be_one_and_changes_nothing() {
+async fn unfit_answer_is_rejected_with_the_reason() {
     let world = World::new();
     let hub = world.hub(asking(which_port));
     let session = world.session(&hub).await;
@@ -94,7 +94,7 @@ async fn what_is_no_answer_says_what_would_be_one_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn without_choices_anything_is_an_answer() {
+async fn question_without_choices_accepts_any_value() {
     let world = World::new();
     let hub = world.hub(asking(async |cx: TurnContext| {
         let answer = cx.question("What next?").ask().await?;
@@ -117,7 +117,7 @@ async fn without_choices_anything_is_an_answer() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_refused_before_anyone_hears_of_it() {
+async fn invalid_request_is_rejected_before_it_is_published() {
     let world = World::new();
     let hub = world.hub(asking(async |cx: TurnContext| {
         let blank = cx.question(" ").ask().await.unwrap_err();
@@ -148,7 +148,7 @@ async fn what_cannot_be_asked_is_refused_before_anyone_hears_of_it() {
 }
 
 #[tokio::test]
-async fn an_escalation_is_accepted_by_somebody() {
+async fn escalation_returns_the_reviewer_who_accepted_or_declined() {
     for accepted in [true, false] {
         let world = World::new();
         let hub = world.hub(asking(async |cx: TurnContext| {

@@ -1,4 +1,4 @@
-//! A worker's question goes to the session at the top, with the way it came, and its end goes back.
+//! A worker's request is sent to the top session with its lineage, and the outcome is returned to the worker.
 
 use expect_test::expect;
 use harn_model::{Seq, WorkerStatus};
@@ -6,7 +6,7 @@ use harn_runtime::{HitlError, TurnContext};
 
 use crate::hitl::*;
 
-/// An agent whose worker, this deep, asks for an approval.
+/// Returns an agent whose worker `depth` levels down asks for an approval.
 fn nested(depth: usize) -> Arc<dyn Agent> {
     agent(move |cx: TurnContext| async move {
         if depth == 0 {
@@ -24,7 +24,7 @@ fn nested(depth: usize) -> Arc<dyn Agent> {
 }
 
 #[tokio::test]
-async fn it_is_put_to_the_session_at_the_top() {
+async fn worker_request_is_sent_to_the_top_session() {
     let world = World::new();
     let hub = world.hub(nested(2));
     let session = world.session(&hub).await;
@@ -55,7 +55,7 @@ async fn it_is_put_to_the_session_at_the_top() {
         ended Stopped { stop_reason: EndTurn }
     "#]]
     .assert_eq(&log);
-    // The worker's own journal tells the same, under its own id.
+    // The worker's own journal has the same events under its own request id.
     let resolved = |e: &Envelope| matches!(e.event, AgentEvent::TurnEnded(_));
     let events = until(&mut child.subscribe(Seq::ZERO), resolved).await;
     expect![[r#"
@@ -69,7 +69,7 @@ async fn it_is_put_to_the_session_at_the_top() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_answers_it_in_time() {
+async fn worker_request_times_out_once() {
     let world = World::new();
     let hub = world.hub(nested(1));
     let session = world.session(&hub).await;
@@ -82,7 +82,7 @@ async fn nobody_answers_it_in_time() {
 }
 
 #[tokio::test]
-async fn it_is_withdrawn_when_the_worker_is_cancelled() {
+async fn cancelled_worker_withdraws_its_request() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let worker = cx.worker("w").task("deploy").agent(nested(0));

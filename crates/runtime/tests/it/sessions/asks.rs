@@ -1,4 +1,4 @@
-//! Questions: one answer wins, and only an offered option that allows is a grant.
+//! Permission questions: the first answer wins, and only an offered option that allows grants the call.
 
 use expect_test::expect;
 use harn_model::{
@@ -59,7 +59,7 @@ fn allowed(option: &str) -> Decision {
 }
 
 #[tokio::test]
-async fn allowed_once_runs() {
+async fn call_allowed_once_runs() {
     expect![[r#"
         1 turn_started msg-1
         2 tool_call call-1 pending
@@ -99,7 +99,7 @@ async fn the_first_answer_wins() {
 }
 
 #[tokio::test]
-async fn a_reject_option_or_one_never_offered_is_no_grant() {
+async fn reject_option_or_unknown_option_does_not_grant() {
     for option in ["reject_once", "allow_always", ""] {
         let log = answered(&[allowed(option)]).await;
         assert!(
@@ -111,7 +111,7 @@ async fn a_reject_option_or_one_never_offered_is_no_grant() {
 }
 
 #[tokio::test]
-async fn a_denial_passed_on_ends_the_turn_without_failing_it() {
+async fn denied_error_ends_the_turn_without_failing_it() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         cx.tool("write_file").kind(ToolKind::Edit).ask().await?;
@@ -134,7 +134,7 @@ async fn a_denial_passed_on_ends_the_turn_without_failing_it() {
 }
 
 #[tokio::test]
-async fn read_only_mode_refuses_without_asking_and_is_remembered() {
+async fn read_only_mode_denies_without_asking_and_survives_a_restart() {
     let world = World::new();
     let hub = world.hub(writer());
     let session = world.session(&hub).await;
@@ -155,10 +155,10 @@ async fn read_only_mode_refuses_without_asking_and_is_remembered() {
 }
 
 #[tokio::test]
-async fn an_answer_goes_to_the_question_it_was_given_to() {
+async fn answer_settles_only_its_own_question() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
-        // The same call twice: nothing the agent says tells the two apart.
+        // The same call twice: the two questions have the same content.
         let option = PermissionOption {
             option_id: "yes".to_owned(),
             name: "Yes".to_owned(),
@@ -201,9 +201,9 @@ async fn an_answer_goes_to_the_question_it_was_given_to() {
     assert!(log.contains("true false"), "{log}");
 }
 
-/// Also if the agent did not announce it; the call ends with the turn.
+/// The runtime announces the call if the agent did not; the call ends with the turn.
 #[tokio::test]
-async fn a_call_is_announced_before_a_question_about_it() {
+async fn call_is_announced_before_its_question() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let question = Question {

@@ -1,4 +1,4 @@
-//! Cancellation reaches one turn and no other, and ends it whatever the agent does.
+//! A cancel ends exactly its own turn, whatever the agent does.
 
 use std::{
     sync::{
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use crate::support::*;
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_never_listens_is_settled_at_the_deadline() {
+async fn cancelled_turn_ends_at_the_deadline_when_the_agent_ignores_it() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         if cx.prompt_text() == "stuck" {
@@ -50,7 +50,7 @@ async fn an_agent_that_never_listens_is_settled_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn a_cancel_withdraws_the_question_and_whatever_the_agent_returns_is_cancelled() {
+async fn cancel_withdraws_the_question_and_overrides_the_stop_reason() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let asked = cx.tool("write_file").kind(ToolKind::Edit).ask().await;
@@ -79,7 +79,7 @@ async fn a_cancel_withdraws_the_question_and_whatever_the_agent_returns_is_cance
 }
 
 #[tokio::test]
-async fn a_cancel_binds_to_its_turn() {
+async fn cancel_ends_only_its_own_turn() {
     let release = Arc::new(Notify::new());
     let held = release.clone();
     let world = World::new();
@@ -99,7 +99,7 @@ async fn a_cancel_binds_to_its_turn() {
     let second = prompt(&session, "second").await;
     let third = prompt(&session, "third").await;
     assert_eq!(session.cancel_target(), Some(first.clone()));
-    // Read while the first runs, it must not reach what comes after it.
+    // The target is read while the first turn runs; it must not cancel a later turn.
     let late = session.cancel_target().unwrap();
     session.cancel(second.clone()).await;
     release.notify_one();
@@ -123,7 +123,7 @@ async fn a_cancel_binds_to_its_turn() {
 }
 
 #[tokio::test]
-async fn work_inside_a_tool_is_dropped_when_the_turn_is_cancelled() {
+async fn cancel_drops_the_work_inside_a_tool() {
     struct OnDrop(Arc<AtomicBool>);
     impl Drop for OnDrop {
         fn drop(&mut self) {
@@ -157,7 +157,7 @@ async fn work_inside_a_tool_is_dropped_when_the_turn_is_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_that_talks_on_from_many_tasks_is_settled_at_the_deadline() {
+async fn cancelled_turn_ends_at_the_deadline_while_many_tasks_send_text() {
     let world = World::new();
     let babbler = agent(async |cx| {
         for _ in 0..8 {
@@ -178,7 +178,7 @@ async fn an_agent_that_talks_on_from_many_tasks_is_settled_at_the_deadline() {
     })
     .await;
     session.cancel(turn.clone()).await;
-    // A bound that only a turn which is never settled exceeds.
+    // Only a turn that is never settled exceeds the time limit of `until`.
     until(&mut from, ends(&turn)).await;
     let outcome = session.view().last_outcome;
     assert_eq!(

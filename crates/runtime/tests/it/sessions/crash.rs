@@ -1,4 +1,4 @@
-//! A process that dies and a disk that is full: nothing that was published is lost.
+//! A killed process and a full disk: no published event is lost.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ use harn_runtime::SessionEnd;
 
 use crate::support::*;
 
-/// A journal as a process leaves it that was killed in the middle of a turn.
+/// Writes the journal of a process that was killed during a turn; returns the session id.
 fn killed(world: &World) -> SessionId {
     let meta = SessionMeta {
         v: 1,
@@ -65,7 +65,7 @@ fn killed(world: &World) -> SessionId {
 }
 
 #[tokio::test]
-async fn a_turn_cut_short_is_closed_once_and_nothing_is_run_again() {
+async fn recovery_closes_an_interrupted_turn_once_and_runs_nothing() {
     let world = World::new();
     let id = killed(&world);
     let ran = Arc::new(AtomicBool::new(false));
@@ -100,7 +100,7 @@ async fn a_turn_cut_short_is_closed_once_and_nothing_is_run_again() {
     assert!(!ran.load(Ordering::SeqCst));
 }
 
-/// A store whose disk can be filled.
+/// A store that rejects writes while `full` is set.
 pub struct Filling {
     pub inner: Arc<dyn Store>,
     pub full: Arc<AtomicBool>,
@@ -162,7 +162,7 @@ impl SessionLog for FillingLog {
 }
 
 #[tokio::test]
-async fn a_full_disk_ends_the_session_and_loses_nothing_that_was_published() {
+async fn full_disk_ends_the_session_and_loses_no_published_event() {
     let world = World::new();
     let full = Arc::new(AtomicBool::new(false));
     let (store, flag) = (
@@ -178,7 +178,7 @@ async fn a_full_disk_ends_the_session_and_loses_nothing_that_was_published() {
             cx.say("before").await?;
             cx.flush().await?;
             full.store(true, Ordering::SeqCst);
-            // Either refused or swallowed with the session; never published.
+            // Both calls are rejected or dropped with the session; the text is never published.
             let _ = cx.say("after").await;
             let _ = cx.flush().await;
             Ok(StopReason::EndTurn)
@@ -201,7 +201,7 @@ async fn a_full_disk_ends_the_session_and_loses_nothing_that_was_published() {
     };
     assert!(reason.contains("events.jsonl"), "{reason}");
     assert_eq!(published.len(), 2, "{}", short(&published));
-    // With room again, it opens with all of that and a settled turn.
+    // With free space again, the session opens with the published events and a settled turn.
     full.store(false, Ordering::SeqCst);
     let session = hub.open(&id, None).await.unwrap();
     assert!(session.view().open_turn.is_none());

@@ -1,5 +1,5 @@
-//! What a session is equipped with: where it may look again, what it adds to the commands, what is told of its
-//! changes, and its end.
+//! A session's equipment: when it is refreshed, which commands it adds, how its changes are reported, and when it
+//! closes.
 
 use std::sync::{
     Arc, Mutex,
@@ -18,7 +18,7 @@ use harn_runtime::{
 
 use crate::support::*;
 
-/// Equipment that notes what it is told.
+/// Equipment that records its calls.
 #[derive(Default)]
 struct Noting {
     link: Mutex<Option<EquipmentLink>>,
@@ -36,7 +36,7 @@ impl Noting {
     }
 }
 
-/// Equips every session with the same.
+/// Equips every session with the same `Noting`.
 struct With(Arc<Noting>);
 
 impl EquipmentProvider for With {
@@ -87,7 +87,7 @@ impl Equipment for Noting {
     }
 }
 
-/// Hands its agent another prompt.
+/// Calls its agent with another prompt.
 struct Deploy(String, Arc<dyn Agent>);
 
 #[async_trait]
@@ -122,7 +122,7 @@ fn hub(world: &World) -> (Hub, Arc<Noting>) {
 }
 
 #[tokio::test]
-async fn it_may_look_again_where_a_turn_and_an_iteration_begin() {
+async fn equipment_is_refreshed_at_each_turn_and_iteration() {
     let world = World::new();
     let (hub, _) = hub(&world);
     let session = world.session(&hub).await;
@@ -141,7 +141,7 @@ async fn it_may_look_again_where_a_turn_and_an_iteration_begin() {
 }
 
 #[tokio::test]
-async fn a_command_of_its_own_is_answered_by_it_and_the_agent_gets_its_prompt() {
+async fn equipment_command_replaces_the_prompt_of_the_agent() {
     let world = World::new();
     let (hub, noting) = hub(&world);
     let session = world.session(&hub).await;
@@ -154,7 +154,7 @@ async fn a_command_of_its_own_is_answered_by_it_and_the_agent_gets_its_prompt() 
     let turn = prompt(&session, "/deploy to staging").await;
     let events = whole_turn(&session, &turn).await;
     let said = short(&events);
-    // The prompt is as it was typed; only the agent gets the other.
+    // The event has the prompt as typed; only the agent receives the other one.
     assert!(said.contains("Deploy to staging, step by step."), "{said}");
     let AgentEvent::TurnStarted(started) = &events[0].event else {
         panic!("{said}");
@@ -163,12 +163,12 @@ async fn a_command_of_its_own_is_answered_by_it_and_the_agent_gets_its_prompt() 
 }
 
 #[tokio::test]
-async fn changes_are_told_as_events_and_its_commands_are_not_the_agents() {
+async fn equipment_changes_are_events_and_its_commands_are_not_stored() {
     let world = World::new();
     let (hub, noting) = hub(&world);
     let session = world.session(&hub).await;
     let mut events = session.subscribe_from_now();
-    // Nothing changed, so nothing is told.
+    // Nothing changed, so no event is written.
     noting.tell(EquipmentChange::Commands).await;
     *noting.commands.lock().unwrap() = vec![command("deploy")];
     noting.tell(EquipmentChange::Commands).await;
@@ -203,12 +203,12 @@ async fn changes_are_told_as_events_and_its_commands_are_not_the_agents() {
     let names: Vec<_> = commands.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["deploy", "permissions"]);
     assert_eq!(equipped, &["deploy"]);
-    // Another process may be equipped otherwise.
+    // The view has no commands, because another process may have other equipment.
     assert_eq!(session.view().commands, None);
 }
 
 #[tokio::test]
-async fn servers_and_news_of_the_host_reach_it_and_it_ends_with_its_session() {
+async fn equipment_receives_servers_and_updates_and_closes_with_its_session() {
     let world = World::new();
     let (hub, noting) = hub(&world);
     let session = world.session(&hub).await;
@@ -222,6 +222,6 @@ async fn servers_and_news_of_the_host_reach_it_and_it_ends_with_its_session() {
     assert!(!noting.closed.load(Ordering::Relaxed));
     hub.close(session.id()).await;
     assert!(noting.closed.load(Ordering::Relaxed));
-    // Told to nobody, and nothing fails.
+    // A change after the end is dropped without an error.
     noting.tell(EquipmentChange::Commands).await;
 }

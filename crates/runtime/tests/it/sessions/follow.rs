@@ -1,4 +1,4 @@
-//! Subscriptions: nothing lost, nothing twice, from wherever one starts and however slow one is.
+//! Subscriptions: each event once and none lost, from any position and at any speed.
 
 use harn_model::{AgentEvent, Envelope, Seq, SessionView, StopReason, TurnId};
 use harn_runtime::{Controller, EncodingSlot, SessionEnd};
@@ -34,9 +34,9 @@ async fn all(session: &Controller, after: Seq, turn: &TurnId) -> Vec<Envelope> {
 }
 
 #[tokio::test]
-async fn a_reader_that_fell_out_of_the_ring_reads_on_from_the_journal() {
+async fn reader_behind_the_ring_continues_from_the_journal() {
     let world = World::new();
-    // A ring of next to nothing: everything but the newest batch is gone at once.
+    // The ring is so small that it keeps only the newest batch.
     let (_hub, session, turn) = flood(&world, 1, 20_000).await;
     let mut slow = session.subscribe(Seq::ZERO);
     let first = slow.next().await.unwrap().events().to_vec();
@@ -50,7 +50,7 @@ async fn a_reader_that_fell_out_of_the_ring_reads_on_from_the_journal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_readers_see_the_same_while_it_is_written() {
+async fn many_readers_receive_the_same_events_during_writes() {
     let world = World::new();
     let (_hub, session, turn) = flood(&world, 64 * 1024, 50_000).await;
     let mut readers = tokio::task::JoinSet::new();
@@ -65,7 +65,7 @@ async fn many_readers_see_the_same_while_it_is_written() {
 }
 
 #[tokio::test]
-async fn an_encoding_is_made_once_and_shared() {
+async fn encoding_is_made_once_and_shared() {
     let world = World::new();
     let (_hub, session, turn) = flood(&world, 1 << 20, 10).await;
     all(&session, Seq::ZERO, &turn).await;
@@ -78,7 +78,7 @@ async fn an_encoding_is_made_once_and_shared() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_is_told() {
+async fn reader_receives_the_end_of_the_session() {
     let world = World::new();
     let (hub, session, turn) = flood(&world, 1 << 20, 3).await;
     let mut from = session.subscribe(Seq::ZERO);
@@ -97,9 +97,9 @@ async fn the_end_of_a_session_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Replay from any place is the suffix, and the live view is the fold of the journal.
+    /// A replay from any position is the suffix, and the live view equals the fold of the journal.
     #[test]
-    fn replay_from_any_place_is_the_suffix(words in 0usize..400, ring in prop::sample::select(vec![1usize, 4096, 1 << 20]), at in 0.0f64..1.0) {
+    fn replay_from_any_position_is_the_suffix(words in 0usize..400, ring in prop::sample::select(vec![1usize, 4096, 1 << 20]), at in 0.0f64..1.0) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
             let world = World::new();

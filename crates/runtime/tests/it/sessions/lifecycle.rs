@@ -19,7 +19,7 @@ fn echo() -> Arc<dyn harn_runtime::Agent> {
 }
 
 #[tokio::test]
-async fn a_session_reopens_as_it_was() {
+async fn session_reopens_with_the_same_state() {
     let world = World::new();
     let hub = world.hub(echo());
     let session = world.session(&hub).await;
@@ -36,7 +36,7 @@ async fn a_session_reopens_as_it_was() {
     let session = hub.open(&id, Some(world.state())).await.unwrap();
     assert_eq!(session.view(), view);
     assert_eq!(whole_turn(&session, &turn).await, live);
-    // Opened again while open, it is the same session.
+    // Opening an open session returns the same session.
     let same = hub.open(&id, None).await.unwrap();
     prompt(&same, "more").await;
     until(&mut session.subscribe(Seq(view.last_seq.0)), |e| {
@@ -46,7 +46,7 @@ async fn a_session_reopens_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_opened_says_why() {
+async fn failed_open_returns_the_reason() {
     let world = World::new();
     let hub = world.hub(echo());
     let unknown = hub.open(&SessionId::new("nope"), None).await.err().unwrap();
@@ -78,14 +78,14 @@ async fn what_cannot_be_opened_says_why() {
         assert!(matches!(hub.create(new).await, Err(SessionError::BadCwd)));
     }
     hub.close(&id).await;
-    // A refused opening leaves no lock behind.
+    // A rejected open releases the lock.
     let wrong = hub.open(&id, Some(elsewhere.path())).await.err().unwrap();
     assert!(matches!(wrong, SessionError::WrongCwd { .. }), "{wrong}");
     assert!(world.hub(echo()).open(&id, None).await.is_ok());
 }
 
 #[tokio::test]
-async fn closing_settles_what_runs_and_what_waits() {
+async fn close_settles_the_running_turn_and_waiting_prompts() {
     let world = World::new();
     let hub = world.hub(echo());
     let session = world.session(&hub).await;
@@ -114,7 +114,7 @@ async fn closing_settles_what_runs_and_what_waits() {
 }
 
 #[tokio::test]
-async fn a_fork_begins_with_the_history_but_not_with_a_running_turn() {
+async fn fork_has_the_history_without_the_running_turn() {
     let world = World::new();
     let ids = Arc::new(CountedIds::default());
     let hub = world.hub_with(echo(), |config| config.ids = ids);
@@ -145,7 +145,7 @@ async fn a_fork_begins_with_the_history_but_not_with_a_running_turn() {
 }
 
 #[tokio::test]
-async fn a_fork_keeps_what_was_set_during_a_running_turn() {
+async fn fork_keeps_settings_from_a_running_turn() {
     let world = World::new();
     let hub = world.hub(echo());
     let session = world.session(&hub).await;
@@ -164,7 +164,7 @@ async fn a_fork_keeps_what_was_set_during_a_running_turn() {
     assert_eq!(view.mode.as_deref(), Some("read-only"));
     assert_eq!(view.config.get("pace").map(String::as_str), Some("fast"));
     assert!(view.open_turn.is_none());
-    // And they are written, not only remembered.
+    // The settings are in the journal, not only in memory.
     let (_, events) = JsonlStore::new(world.state()).read(fork.id()).unwrap();
     let [mode, option] = &events[..] else {
         panic!("{}", short(&events));
@@ -226,7 +226,7 @@ async fn listing_pages_without_gaps_or_repeats() {
 }
 
 #[tokio::test]
-async fn a_listing_of_prompted_sessions_has_live_ones_and_those_with_a_prompt() {
+async fn prompted_listing_has_live_sessions_and_those_with_a_prompt() {
     let world = World::new();
     let hub = world.hub(echo());
     let [unused, used, live] = [
@@ -260,7 +260,7 @@ async fn a_listing_of_prompted_sessions_has_live_ones_and_those_with_a_prompt() 
 }
 
 #[tokio::test]
-async fn a_damaged_session_keeps_no_other_from_the_list() {
+async fn damaged_session_does_not_hide_others_from_the_list() {
     let world = World::new();
     let hub = world.hub(echo());
     let whole = world.session(&hub).await;
@@ -277,7 +277,7 @@ async fn a_damaged_session_keeps_no_other_from_the_list() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_who_want_one_session_get_one() {
+async fn concurrent_open_or_create_calls_return_one_session() {
     let world = World::new();
     let hub = world.hub(echo());
     for round in 0..20 {

@@ -1,5 +1,5 @@
-//! Sessions by a name of somebody's own, titles, prompts that go behind so many others, and hubs that do not
-//! believe what their journals say was granted.
+//! Sessions with a chosen id, titles, prompts with a limit on the queue before them, and hubs that ignore the
+//! grants in their journals.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ fn silent() -> Arc<dyn Agent> {
 }
 
 #[tokio::test]
-async fn a_session_by_name_is_created_once_and_opened_from_then_on() {
+async fn session_with_a_chosen_id_is_created_once_and_then_opened() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = SessionId::from("mine-1");
-    // At once: whoever comes second finds the first one's.
+    // Both calls run at once: the second returns the session of the first.
     let (one, two) = tokio::join!(
         hub.open_or_create(&id, world.new_session()),
         hub.open_or_create(&id, world.new_session()),
@@ -38,7 +38,7 @@ async fn a_session_by_name_is_created_once_and_opened_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_name_that_somebody_else_has_is_not_theirs() {
+async fn chosen_id_of_another_principal_is_not_found() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = SessionId::from("mine-1");
@@ -50,7 +50,7 @@ async fn a_name_that_somebody_else_has_is_not_theirs() {
 }
 
 #[tokio::test]
-async fn whoever_is_refused_takes_nothing_from_those_who_wait_behind_them() {
+async fn rejected_open_does_not_affect_a_concurrent_open() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = world.session(&hub).await.id().clone();
@@ -63,7 +63,7 @@ async fn whoever_is_refused_takes_nothing_from_those_who_wait_behind_them() {
 }
 
 #[tokio::test]
-async fn a_title_that_was_given_stays() {
+async fn explicit_title_is_kept() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;
@@ -76,7 +76,7 @@ async fn a_title_that_was_given_stays() {
 }
 
 #[tokio::test]
-async fn whoever_opens_a_session_that_is_being_changed_waits() {
+async fn open_waits_for_a_change_of_the_closed_session() {
     let world = World::new();
     let hub = world.hub(silent());
     let id = world.session(&hub).await.id().clone();
@@ -90,7 +90,7 @@ async fn whoever_opens_a_session_that_is_being_changed_waits() {
     listed.unwrap();
     let title = opened.unwrap().title();
     assert_eq!(title.as_deref(), Some("Spring cleaning"));
-    // Others do not learn that it is there.
+    // Other principals do not learn that the session exists.
     let bob = hub.of(Principal::new("bob"));
     for refused in [
         bob.set_title(&id, "Mine").await,
@@ -108,7 +108,7 @@ async fn whoever_opens_a_session_that_is_being_changed_waits() {
 }
 
 #[tokio::test]
-async fn a_title_is_the_first_text_of_a_prompt() {
+async fn title_is_the_first_text_of_a_prompt() {
     let link = || {
         ContentBlock::ResourceLink(ResourceLink {
             uri: "file:///work/src/main.rs".to_owned(),
@@ -136,7 +136,7 @@ async fn a_title_is_the_first_text_of_a_prompt() {
 }
 
 #[tokio::test]
-async fn a_prompt_behind_nobody_runs_or_is_refused() {
+async fn prompt_runs_or_is_rejected_by_its_queue_limit() {
     let world = World::new();
     let go = Arc::new(Notify::new());
     let hub = world.hub(waiting_for(&go));
@@ -159,7 +159,7 @@ async fn a_prompt_behind_nobody_runs_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_prompt_has_the_id_that_was_chosen_for_it() {
+async fn prompt_has_the_chosen_message_id() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;
@@ -173,7 +173,7 @@ async fn a_prompt_has_the_id_that_was_chosen_for_it() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
+async fn remembered_answer_settles_the_same_open_question() {
     for (option, outcome) in [
         ("allow_session", "2 of the same, other false"),
         ("allow_once", "1 of the same, other false"),
@@ -193,7 +193,7 @@ async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
         let turn = prompt(&session, "go").await;
         let asked = three_questions(&session).await;
         session.answer(asked[0].clone(), allowed(option)).await;
-        // Those that it does not settle are refused; for one that is settled this comes too late.
+        // Questions that the first answer does not settle are rejected; for a settled one this is too late.
         for other in &asked[1..] {
             let no = Decision::Rejected {
                 option_id: None,
@@ -207,7 +207,7 @@ async fn an_answer_that_is_remembered_settles_the_same_question_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_forgetful_hub_does_not_believe_what_was_granted() {
+async fn forgetful_hub_revokes_stored_grants() {
     let world = World::new();
     let ids = Arc::new(CountedIds::default());
     let hub = world.hub_with(runner(), |config| config.ids = ids.clone());
@@ -239,13 +239,13 @@ async fn a_forgetful_hub_does_not_believe_what_was_granted() {
     whole_turn(&again, &turn).await;
     forgetful.shutdown().await;
 
-    // It is in the journal that nothing is left, for whoever believes it.
+    // The journal records the revocation, so a hub that trusts it has no grants either.
     let believing = world.hub(runner()).open(&id, None).await.unwrap();
     assert!(believing.view().grants.is_empty());
 }
 
 #[tokio::test]
-async fn a_forgetful_hub_keeps_a_stricter_mode() {
+async fn forgetful_hub_keeps_a_stricter_mode() {
     let world = World::new();
     let hub = world.hub(silent());
     let session = world.session(&hub).await;
@@ -282,7 +282,7 @@ fn runner() -> Arc<dyn Agent> {
     })
 }
 
-/// Whether this command was allowed; nothing runs.
+/// Returns whether this command was allowed; runs nothing.
 async fn ran(cx: &TurnContext, line: &str) -> Result<bool, AgentError> {
     match cx.tool("run_command").command(line).start().await {
         Ok(call) => call.complete(()).await.map(|()| true),
@@ -306,7 +306,7 @@ async fn three_questions(session: &Controller) -> Vec<harn_model::AskId> {
     questions(session, 3).await
 }
 
-/// The first so many questions, those about the same command first.
+/// Returns the ids of the first `count` questions, those about the same command first.
 async fn questions(session: &Controller, count: usize) -> Vec<harn_model::AskId> {
     let mut from = session.subscribe(Seq::ZERO);
     let mut asked = Vec::new();

@@ -1,4 +1,4 @@
-//! Calls under rules: what is allowed, refused, asked and remembered, and that a call does no more than it
+//! Calls under rules: what is allowed, denied, asked about and remembered, and that a call does only what it
 //! declared.
 
 use std::{
@@ -71,7 +71,7 @@ impl RuleBook for Book {
     }
 }
 
-/// Writes what it is told to, and remembers what it did.
+/// A host that records its writes, commands and tool calls.
 #[derive(Default)]
 struct Disk {
     done: Mutex<Vec<String>>,
@@ -135,7 +135,7 @@ impl CommandSink for Unheard {
     fn output(&mut self, _: &str) {}
 }
 
-/// A session whose agent does as prompted: `write PATH`, `run LINE`, `deploy`.
+/// A session whose agent follows its prompt: `write PATH`, `run LINE`, `deploy`.
 struct Rig {
     world: World,
     disk: Arc<Disk>,
@@ -239,7 +239,7 @@ fn allowed(option: &str) -> Decision {
     }
 }
 
-/// Prompts and answers the question, if there is one.
+/// Sends a prompt, answers its question if there is an answer, and returns the events of the turn.
 async fn turn(session: &Controller, text: &str, answer: Option<Decision>) -> Vec<Envelope> {
     let mut from = session.subscribe(session.last_seq());
     let mut watch = session.subscribe(session.last_seq());
@@ -282,7 +282,7 @@ fn has_asked(events: &[Envelope]) -> bool {
 }
 
 #[tokio::test]
-async fn a_rule_that_allows_is_recorded_and_nobody_is_asked() {
+async fn allow_rule_is_recorded_without_a_question() {
     let rig = Rig::new("auto_approve = [\"write_*\"]");
     let session = rig.session().await;
     let events = turn(&session, "write a.txt", None).await;
@@ -300,7 +300,7 @@ async fn a_rule_that_allows_is_recorded_and_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_rule_that_denies_is_recorded_and_nothing_runs() {
+async fn deny_rule_is_recorded_and_nothing_runs() {
     let rig = Rig::new("auto_deny = [\"write_file\"]");
     let session = rig.session().await;
     let events = turn(&session, "write a.txt", None).await;
@@ -318,7 +318,7 @@ async fn a_rule_that_denies_is_recorded_and_nothing_runs() {
 }
 
 #[tokio::test]
-async fn an_answer_is_recorded_with_the_receipt_of_who_asked() {
+async fn answer_is_recorded_with_the_receipt_of_its_question() {
     let rig = Rig::new("");
     let session = rig.session().await;
     let events = turn(&session, "run make", Some(allowed("allow_once"))).await;
@@ -352,7 +352,7 @@ async fn an_answer_is_recorded_with_the_receipt_of_who_asked() {
 }
 
 #[tokio::test]
-async fn what_reads_is_not_worth_a_record() {
+async fn reads_are_allowed_without_a_record() {
     let rig = Rig::new("");
     let hub = rig.hub(agent(async |cx| {
         let read = cx.tool("read_file").kind(ToolKind::Read).path("a.txt");
@@ -371,7 +371,7 @@ async fn what_reads_is_not_worth_a_record() {
 }
 
 #[tokio::test]
-async fn modes_are_policies() {
+async fn modes_decide_which_calls_ask_and_run() {
     for (mode, prompt, asks, runs) in [
         (SessionMode::Ask, "write a.txt", true, false),
         (SessionMode::AcceptEdits, "write a.txt", false, true),
@@ -398,7 +398,7 @@ async fn modes_are_policies() {
 }
 
 #[tokio::test]
-async fn a_session_remembers_exactly_what_was_allowed() {
+async fn session_grant_covers_exactly_the_allowed_command() {
     let rig = Rig::new("");
     let hub = rig.hub(obedient());
     let session = rig.world.session(&hub).await;
@@ -417,7 +417,7 @@ async fn a_session_remembers_exactly_what_was_allowed() {
     }
     assert_eq!(rig.done(), ["run cargo test"]);
 
-    // It outlives the process, not the session.
+    // The grant survives a restart, but belongs to this session only.
     let (id, other) = (
         session.id().clone(),
         rig.world.session(&hub).await.id().clone(),
@@ -435,7 +435,7 @@ async fn a_session_remembers_exactly_what_was_allowed() {
 }
 
 #[tokio::test]
-async fn always_is_kept_before_anyone_is_told_and_can_be_revoked() {
+async fn always_grant_is_stored_before_its_event_and_can_be_revoked() {
     let rig = Rig::new("");
     let session = rig.session().await;
     let events = turn(&session, "write a.txt", Some(allowed("allow_always"))).await;
@@ -459,7 +459,7 @@ async fn always_is_kept_before_anyone_is_told_and_can_be_revoked() {
 }
 
 #[tokio::test]
-async fn what_a_session_remembers_can_be_revoked_and_stays_so() {
+async fn revoked_session_grant_stays_revoked() {
     let rig = Rig::new("");
     let hub = rig.hub(obedient());
     let session = rig.world.session(&hub).await;
@@ -477,7 +477,7 @@ async fn what_a_session_remembers_can_be_revoked_and_stays_so() {
 }
 
 #[tokio::test]
-async fn grants_of_a_session_can_be_kept_for_the_workspace() {
+async fn session_grants_can_be_kept_for_the_workspace() {
     let rig = Rig::new("");
     let hub = rig.hub(obedient());
     let session = rig.world.session(&hub).await;
@@ -508,14 +508,14 @@ async fn grants_of_a_session_can_be_kept_for_the_workspace() {
     let other = rig.world.session(&hub).await;
     assert!(!has_asked(&turn(&other, "run make", None).await));
 
-    // Nothing of it is left in the session once the workspace forgets it.
+    // The session keeps no copy of a grant that the workspace forgets.
     rig.book.grants.lock().unwrap().clear();
     let no = allowed("reject_once");
     assert!(has_asked(&turn(&session, "run make", Some(no)).await));
 }
 
 #[tokio::test]
-async fn a_grant_that_cannot_be_kept_stays_with_the_session() {
+async fn grant_that_cannot_be_stored_stays_with_the_session() {
     let rig = Rig {
         book: Arc::new(Book {
             full: true,
@@ -532,7 +532,7 @@ async fn a_grant_that_cannot_be_kept_stays_with_the_session() {
 }
 
 #[tokio::test]
-async fn rejected_for_good_is_not_asked_again() {
+async fn reject_always_is_not_asked_again() {
     let rig = Rig::new("");
     let session = rig.session().await;
     let never = Decision::Rejected {
@@ -547,7 +547,7 @@ async fn rejected_for_good_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_holds_for_the_session() {
+async fn always_grant_that_cannot_be_stored_counts_for_the_session() {
     let rig = Rig {
         book: Arc::new(Book {
             full: true,
@@ -587,7 +587,7 @@ async fn rewritten_arguments_are_judged_again() {
         assert!(said(&events).starts_with("not done"), "{refused}");
     }
     assert!(rig.done().is_empty());
-    // Nothing of it is remembered, whatever the option says.
+    // Rewritten arguments are not remembered, whatever the option is.
     let always = Decision::Allowed {
         option_id: "allow_always".to_owned(),
         args: Some(json!({"path": "c.txt", "text": "x"})),
@@ -596,7 +596,7 @@ async fn rewritten_arguments_are_judged_again() {
     assert!(rig.book.grants.lock().unwrap().is_empty());
 }
 
-/// What an agent tries beyond what its calls declared.
+/// Tries operations beyond those that its calls declared.
 async fn overreach(cx: TurnContext) -> Result<StopReason, AgentError> {
     let host = cx.host().clone();
     let refused = |what: &str, result: Result<(), HostError>| match result {
@@ -670,7 +670,7 @@ async fn overreach(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn a_call_does_no_more_than_it_declared() {
+async fn call_does_only_what_it_declared() {
     let rig = Rig::new("auto_approve = [\"*\"]");
     let session = rig.world.session(&rig.hub(agent(overreach))).await;
     let events = turn(&session, "go", None).await;
@@ -680,7 +680,7 @@ async fn a_call_does_no_more_than_it_declared() {
 }
 
 #[tokio::test]
-async fn a_rule_about_reading_holds_without_a_call_too() {
+async fn read_rule_applies_without_a_call() {
     let rig = Rig::new("[[rules]]\naction = \"deny\"\nmatch = { path = \"secret/*\" }");
     let hub = rig.hub(agent(async |cx| {
         let open = cx.host().read_text("a.txt").await;
@@ -694,7 +694,7 @@ async fn a_rule_about_reading_holds_without_a_call_too() {
 }
 
 #[tokio::test]
-async fn rules_that_cannot_be_read_deny() {
+async fn unreadable_rules_deny_every_call() {
     let rig = Rig::new("auto_approve = [");
     let session = rig.session().await;
     let events = turn(&session, "write a.txt", None).await;
@@ -704,14 +704,14 @@ async fn rules_that_cannot_be_read_deny() {
         said(&events)
     );
     assert!(rig.done().is_empty());
-    // From the next call on the mended rules count.
+    // The next call uses the corrected rules.
     *rig.book.policy.lock().unwrap() = "auto_approve = [\"write_file\"]".to_owned();
     turn(&session, "write a.txt", None).await;
     assert_eq!(rig.done(), ["write a.txt new"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_waits_for_ever() {
+async fn question_is_denied_after_its_deadline() {
     let rig = Rig::new("");
     let session = rig.session().await;
     let mut from = session.subscribe(Seq::ZERO);
@@ -729,20 +729,20 @@ async fn nothing_waits_for_ever() {
 }
 
 #[tokio::test]
-async fn who_cancels_a_question_cancels_the_turn() {
+async fn cancelled_question_cancels_the_turn() {
     let rig = Rig::new("");
     let session = rig.session().await;
     let events = turn(&session, "run make", Some(Decision::Cancelled)).await;
     let last = short(&events[events.len() - 1..]);
     assert!(last.ends_with("turn_ended stopped cancelled\n"), "{last}");
     assert!(rig.done().is_empty());
-    // Not the next one.
+    // The next turn is not cancelled.
     turn(&session, "run make", Some(allowed("allow_once"))).await;
     assert_eq!(rig.done(), ["run make"]);
 }
 
 #[tokio::test]
-async fn a_cancel_of_a_question_that_is_settled_cancels_nothing() {
+async fn cancel_of_a_settled_question_has_no_effect() {
     let rig = Rig::new("");
     let session = rig.session().await;
     turn(&session, "run make", Some(allowed("allow_once"))).await;
@@ -759,7 +759,7 @@ async fn a_cancel_of_a_question_that_is_settled_cancels_nothing() {
 }
 
 #[tokio::test]
-async fn a_worker_asks_its_session_which_remembers() {
+async fn worker_question_is_remembered_by_its_session() {
     let rig = Rig::new("");
     let hub = rig.hub(agent(async |cx| {
         let worker = cx.worker("builder").task("run make").agent(obedient());
@@ -780,7 +780,7 @@ async fn a_worker_asks_its_session_which_remembers() {
 }
 
 #[tokio::test]
-async fn an_agent_cannot_have_a_worker_forget_what_a_person_remembered() {
+async fn worker_cannot_revoke_a_grant_of_a_person() {
     let rig = Rig::new("");
     let hub = rig.hub(agent(async |cx| match cx.prompt_text().as_str() {
         "run make" => run(&cx, "make").await.map(|()| StopReason::EndTurn),
@@ -808,7 +808,7 @@ async fn an_agent_cannot_have_a_worker_forget_what_a_person_remembered() {
 }
 
 #[tokio::test]
-async fn a_fork_remembers_nothing_that_was_for_the_other_session() {
+async fn fork_has_no_session_grants() {
     let rig = Rig::new("");
     let hub = rig.hub(obedient());
     let session = rig.world.session(&hub).await;
@@ -824,7 +824,7 @@ async fn a_fork_remembers_nothing_that_was_for_the_other_session() {
 }
 
 #[tokio::test]
-async fn nothing_is_done_in_the_name_of_a_call_once_its_turn_is_over() {
+async fn host_of_a_call_rejects_writes_after_its_turn() {
     let rig = Rig::new("auto_approve = [\"*\"]");
     let (keep, kept_host) = tokio::sync::oneshot::channel();
     let keep = Mutex::new(Some(keep));
@@ -834,7 +834,7 @@ async fn nothing_is_done_in_the_name_of_a_call_once_its_turn_is_over() {
             let call = cx.tool("edit").kind(ToolKind::Edit).path("a.txt");
             let call = call.start().await?;
             let host = call.host().clone();
-            // The handle is leaked: nothing tells that the call has ended but the turn's end.
+            // The handle is leaked, so that only the end of the turn ends the call.
             std::mem::forget(call);
             let _ = kept.unwrap().send(host);
             Ok(StopReason::EndTurn)
@@ -848,7 +848,7 @@ async fn nothing_is_done_in_the_name_of_a_call_once_its_turn_is_over() {
 }
 
 #[tokio::test]
-async fn a_worker_in_a_folder_meets_the_rules_of_its_session() {
+async fn worker_in_a_subdirectory_follows_the_rules_of_its_session() {
     let rules = "auto_approve = [\"*\"]\n[[rules]]\naction = \"deny\"\nmatch = { path = \"secrets/*\" }\n\
                  [[rules]]\naction = \"deny\"\nmatch = { command = \"make\" }";
     for (folder, task, runs) in [
@@ -874,7 +874,7 @@ async fn a_worker_in_a_folder_meets_the_rules_of_its_session() {
 }
 
 #[tokio::test]
-async fn what_was_allowed_in_one_folder_is_asked_about_in_another() {
+async fn grant_for_one_directory_does_not_cover_another() {
     let rig = Rig::new("");
     std::fs::create_dir_all(rig.world.state().join("src")).unwrap();
     let hub = rig.hub(agent(async |cx| match cx.prompt_text().as_str() {
@@ -893,7 +893,7 @@ async fn what_was_allowed_in_one_folder_is_asked_about_in_another() {
 }
 
 #[tokio::test]
-async fn other_arguments_take_the_place_of_everything_that_was_declared() {
+async fn rewritten_arguments_replace_the_declared_paths() {
     let rig = Rig::new("");
     let hub = rig.hub(agent(async |cx| {
         let input = json!({"path": "a.txt"});
@@ -921,7 +921,7 @@ async fn other_arguments_take_the_place_of_everything_that_was_declared() {
 }
 
 #[tokio::test]
-async fn a_command_that_cannot_be_read_asks_whatever_approves_its_tool() {
+async fn unreadable_command_asks_even_if_its_tool_is_approved() {
     let rules =
         "auto_approve = [\"*\"]\n[[rules]]\naction = \"deny\"\nmatch = { command = \"rm\" }";
     for (command, asks) in [

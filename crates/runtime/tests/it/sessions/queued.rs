@@ -1,4 +1,4 @@
-//! Prompts that wait behind a turn: told when they begin to wait, and settled whatever comes.
+//! Prompts that wait behind a turn: announced when they start to wait, and always settled.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::support::*;
 
-/// An agent that echoes, and stays in every turn whose prompt is `hold` until it is let go.
+/// Returns an agent that echoes its prompt and, for the prompt `hold`, waits for `release`.
 fn holding(release: &Arc<Notify>) -> Arc<dyn Agent> {
     let held = release.clone();
     agent(move |cx| {
@@ -33,7 +33,7 @@ fn holding(release: &Arc<Notify>) -> Arc<dyn Agent> {
     })
 }
 
-/// A session with a turn that is held, and two prompts behind it.
+/// A session with a turn that waits for `release`, and two queued prompts.
 struct Waiting {
     release: Arc<Notify>,
     hub: Hub,
@@ -63,14 +63,14 @@ impl Waiting {
         }
     }
 
-    /// The last event of all when the turn is let go.
+    /// Releases the turn and returns all events up to the end of the last prompt.
     async fn let_go(&self) -> Vec<Envelope> {
         self.release.notify_one();
         whole_turn(&self.session, &self.turns[2]).await
     }
 }
 
-/// What waits in a view, by what it says.
+/// Returns the queued prompts of a view, by id and text.
 fn words(view: &SessionView) -> Vec<(String, String)> {
     let words = view.queued.iter().map(|queued| {
         let id = queued.id.as_str().to_owned();
@@ -86,7 +86,7 @@ fn fold(events: &[Envelope]) -> SessionView {
 }
 
 #[tokio::test]
-async fn a_prompt_that_waits_is_told_before_its_turn_begins() {
+async fn waiting_prompt_is_published_before_its_turn_starts() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let [_, second, third] = &waiting.turns;
@@ -94,7 +94,7 @@ async fn a_prompt_that_waits_is_told_before_its_turn_begins() {
     let expected = expected.map(|(id, text)| (id.as_str().to_owned(), text.to_owned()));
     assert_eq!(words(&waiting.session.view()), expected);
     let events = waiting.let_go().await;
-    // What the agent was saying when they came is one message all the same.
+    // The agent's text before and after the queueing stays one message.
     expect![[r#"
         1 turn_started msg-1
         2 agent_message_chunk hold msg-2
@@ -122,7 +122,7 @@ async fn a_prompt_that_waits_is_told_before_its_turn_begins() {
 }
 
 #[tokio::test]
-async fn of_prompts_that_come_at_once_all_but_the_first_wait() {
+async fn only_prompts_behind_a_turn_are_queued() {
     let world = World::new();
     let release = Arc::new(Notify::new());
     let hub = world.hub(holding(&release));
@@ -136,14 +136,14 @@ async fn of_prompts_that_come_at_once_all_but_the_first_wait() {
     assert_eq!(log.matches("prompt_queued").count(), 1, "{log}");
     release.notify_one();
     until(&mut from, ends(&last)).await;
-    // Nothing is before it now.
+    // No prompt is before it now.
     let alone = prompt(&session, "alone").await;
     let log = short(&until(&mut from, ends(&alone)).await);
     assert!(!log.contains("prompt_queued"), "{log}");
 }
 
 #[tokio::test]
-async fn one_that_is_cancelled_waits_no_more() {
+async fn cancelled_prompt_is_withdrawn_from_the_queue() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let [_, second, third] = waiting.turns.clone();
@@ -162,7 +162,7 @@ async fn one_that_is_cancelled_waits_no_more() {
 }
 
 #[tokio::test]
-async fn those_that_wait_fold_the_same_live_and_replayed() {
+async fn queued_prompts_fold_the_same_live_and_replayed() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let live = waiting.session.view();
@@ -173,7 +173,7 @@ async fn those_that_wait_fold_the_same_live_and_replayed() {
 }
 
 #[tokio::test]
-async fn a_close_withdraws_those_that_wait() {
+async fn close_withdraws_queued_prompts() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let id = waiting.session.id().clone();
@@ -188,7 +188,7 @@ async fn a_close_withdraws_those_that_wait() {
 }
 
 #[tokio::test]
-async fn a_fork_leaves_out_those_that_wait() {
+async fn fork_leaves_out_queued_prompts() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     let session = &waiting.session;
@@ -200,7 +200,7 @@ async fn a_fork_leaves_out_those_that_wait() {
     let fork = waiting.hub.fork(session.id(), new).await.unwrap();
     assert_eq!(fork.view().queued, []);
     let mut from = fork.subscribe(Seq::ZERO);
-    // What became of one is history; what will become of the other is not.
+    // The withdrawn prompt is part of the history; the waiting one is not.
     let last = fork.view().last_seq;
     let events = until(&mut from, |e| e.seq == last).await;
     assert_eq!(
@@ -211,7 +211,7 @@ async fn a_fork_leaves_out_those_that_wait() {
     assert_eq!(session.view().queued.len(), 1, "it waits where it was");
 }
 
-/// The journal's only session, as its lines.
+/// Returns the path of the only journal.
 fn journal(state: &Path) -> PathBuf {
     let found = walk(state).into_iter();
     let mut found = found.filter(|path| path.ends_with("events.jsonl"));
@@ -230,7 +230,7 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
     within.collect()
 }
 
-/// Another world with a copy of this one's state, whose journal ends after so many bytes.
+/// Copies this world's state and cuts the journal of the copy after `bytes` bytes.
 fn cut(world: &World, bytes: usize) -> World {
     let copy = World::new();
     for from in walk(world.state()) {
@@ -244,9 +244,9 @@ fn cut(world: &World, bytes: usize) -> World {
     copy
 }
 
-/// Whatever a crash left of it: who waited has begun, or hears that nothing comes of it, and once.
+/// After a crash at any point, each queued prompt has started or is withdrawn, and only once.
 #[tokio::test]
-async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
+async fn recovery_leaves_no_prompt_queued_wherever_the_journal_is_cut() {
     let world = World::new();
     let waiting = Waiting::new(&world).await;
     waiting.let_go().await;
@@ -254,7 +254,7 @@ async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
     waiting.hub.close(&id).await;
     let text = fs::read_to_string(journal(world.state())).unwrap();
     let mut ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
-    // In the middle of the line that says that the last one waits.
+    // Also in the middle of the first and the last `prompt_queued` line.
     ends.push(text.find("prompt_queued").unwrap() + 5);
     ends.push(text.rfind("prompt_queued").unwrap() + 5);
     let mut seen = Vec::new();
@@ -267,7 +267,7 @@ async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
             async { Ok(StopReason::EndTurn) }
         });
         let mut first = None;
-        // Once closed it stays so.
+        // A second restart adds nothing.
         for _ in 0..2 {
             let hub = crashed.hub(restarted.clone());
             let session = hub.open(&id, None).await.unwrap();
@@ -325,9 +325,9 @@ async fn wherever_a_crash_cuts_the_journal_nobody_waits_afterwards() {
     .assert_eq(&(seen.join("\n") + "\n"));
 }
 
-/// A prompt is taken before anything is written of it; whoever has to see what came of it can wait for that.
+/// A prompt is accepted before an event about it is written; a caller can wait for that event.
 #[tokio::test]
-async fn what_was_asked_is_dealt_with_before_this_returns() {
+async fn caller_can_wait_until_its_requests_are_processed() {
     let world = World::new();
     let release = Arc::new(Notify::new());
     let hub = world.hub(holding(&release));

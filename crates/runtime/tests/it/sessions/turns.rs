@@ -1,4 +1,4 @@
-//! What a turn writes, and in which order prompts run.
+//! The events of a turn, and the order in which prompts run.
 
 use expect_test::expect;
 use harn_model::{
@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use crate::support::*;
 
 #[tokio::test]
-async fn a_turn_is_written_in_order_with_ids_durations_and_a_title() {
+async fn turn_is_written_in_order_with_ids_durations_and_a_title() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         cx.think("hm").await?;
@@ -87,7 +87,7 @@ async fn prompts_that_arrive_while_a_turn_runs_wait_their_turn() {
 }
 
 #[tokio::test]
-async fn a_full_queue_and_unfit_blocks_are_refused() {
+async fn full_queue_and_unsupported_blocks_are_rejected() {
     static HOLD: Semaphore = Semaphore::const_new(0);
     let world = World::new();
     let hub = world.hub_with(
@@ -135,7 +135,7 @@ async fn failures_panics_and_leftovers_are_settled() {
             Ok(harn_model::StopReason::EndTurn)
         }
         _ => {
-            // Announced and forgotten.
+            // The call is started and never completed.
             cx.tool("t").kind(ToolKind::Read).start().await?;
             Ok(harn_model::StopReason::EndTurn)
         }
@@ -175,7 +175,7 @@ async fn failures_panics_and_leftovers_are_settled() {
 }
 
 #[tokio::test]
-async fn a_title_the_agent_chose_is_listed() {
+async fn title_from_the_agent_is_listed() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let title = Some(cx.prompt_text().to_uppercase());
@@ -196,7 +196,7 @@ async fn a_title_the_agent_chose_is_listed() {
 }
 
 #[tokio::test]
-async fn an_agent_cannot_report_what_is_the_runtimes() {
+async fn agent_cannot_emit_events_of_the_runtime() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         let ended = TurnEnded {

@@ -6,7 +6,7 @@ use harn_model::{AgentEvent, ContentBlock, Decision, Seq, StopReason, TurnOutcom
 use harn_runtime::{AgentError, HostPort, NewSession, TurnContext};
 use harn_testkit::{ScriptedAgent, TestHub};
 
-/// Plays one turn with this host and returns its events. Whatever is asked is allowed or not, as told.
+/// Runs one turn with this host and returns its events. `allow` answers every question.
 pub(crate) async fn play<F, Fut>(host: Arc<dyn HostPort>, allow: bool, turn: F) -> Vec<AgentEvent>
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
@@ -15,7 +15,7 @@ where
     play_under("", host, allow, turn).await
 }
 
-/// The same, under rules in TOML.
+/// Does the same under rules in TOML.
 pub(crate) async fn play_under<F, Fut>(
     rules: &str,
     host: Arc<dyn HostPort>,

@@ -1,4 +1,4 @@
-//! Shells inside a turn: the host's, this machine's, and the one that is chosen.
+//! Shells inside a turn: the host's, this machine's, and the chosen one.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::lent::rig::{play, play_under};
 
-/// A machine with zsh gone, bash and sh.
+/// A machine with bash and sh, whose zsh is missing.
 struct Machine;
 
 impl ShellWorld for Machine {
@@ -43,7 +43,7 @@ impl ShellWorld for Machine {
     }
 }
 
-/// A host that has some operations, and fails at some of those.
+/// A host that has some operations, of which some fail.
 #[derive(Default)]
 struct Lender {
     has: &'static [&'static str],
@@ -156,7 +156,7 @@ fn listing(id: &str) -> ShellCommand {
     }
 }
 
-/// The calls of a turn, with whether each was asked about.
+/// Returns the calls of a turn, and whether each was asked about.
 fn calls(events: &[AgentEvent]) -> Vec<(&str, bool)> {
     let mut calls = Vec::new();
     for event in events {
@@ -170,7 +170,7 @@ fn calls(events: &[AgentEvent]) -> Vec<(&str, bool)> {
 }
 
 #[tokio::test]
-async fn without_a_host_this_machine_has_them() {
+async fn shells_of_this_machine_are_used_without_a_host() {
     let events = play(Arc::new(NoHost), false, |cx| async move {
         let shells = shells();
         let list = shells.list(&cx).await;
@@ -206,7 +206,7 @@ async fn without_a_host_this_machine_has_them() {
 }
 
 #[tokio::test]
-async fn a_host_that_has_shells_is_asked() {
+async fn host_with_shells_is_asked_for_them() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()
@@ -248,12 +248,12 @@ async fn a_host_that_has_shells_is_asked() {
         }
     })
     .await;
-    // Looking takes no call; changing something does, and is asked about.
+    // Reading needs no call; a change does, and asks.
     assert_eq!(calls(&events), [("process.set_default_shell", true)]);
 }
 
 #[tokio::test]
-async fn a_choice_that_was_not_allowed_is_none() {
+async fn denied_choice_does_not_change_the_default_shell() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()
@@ -277,7 +277,7 @@ async fn a_choice_that_was_not_allowed_is_none() {
 }
 
 #[tokio::test]
-async fn a_host_with_a_list_alone_leaves_the_rest_to_us() {
+async fn local_code_completes_a_host_that_only_lists_shells() {
     let host = Arc::new(Lender {
         has: &["list_shells"],
         ..Lender::default()
@@ -311,7 +311,7 @@ async fn a_host_with_a_list_alone_leaves_the_rest_to_us() {
 }
 
 #[tokio::test]
-async fn a_host_that_fails_is_asked_once_a_turn() {
+async fn failing_host_is_asked_once_per_turn() {
     let broken = || Lender {
         has: ALL,
         fails: &["list_shells"],
@@ -341,7 +341,7 @@ async fn a_host_that_fails_is_asked_once_a_turn() {
 }
 
 #[tokio::test]
-async fn a_rule_may_forbid_to_look() {
+async fn deny_rule_blocks_the_shell_list_of_the_host() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()
@@ -357,7 +357,7 @@ async fn a_rule_may_forbid_to_look() {
 }
 
 #[tokio::test]
-async fn what_changes_something_is_no_inquiry() {
+async fn inquiry_rejects_operations_that_change_something() {
     let host = Arc::new(Lender {
         has: ALL,
         ..Lender::default()

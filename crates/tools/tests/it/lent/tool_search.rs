@@ -1,4 +1,4 @@
-//! A search inside a turn.
+//! Tool search inside a turn.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn loaded(search: &ToolSearch) -> Vec<String> {
     loaded.iter().map(|tool| tool.name.clone()).collect()
 }
 
-/// The searches among events, as they are kept.
+/// Returns the search events as they are stored, one per line.
 fn told(events: &[AgentEvent]) -> String {
     let searches = events.iter().filter_map(|event| match event {
         AgentEvent::ToolSearchQuery(query) => Some(serde_json::to_string(query).unwrap()),
@@ -54,7 +54,7 @@ fn told(events: &[AgentEvent]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_found_can_be_called_from_the_next_boundary_on() {
+async fn found_tool_is_loaded_at_the_next_boundary() {
     let search = search(json!("hybrid"));
     let shared = search.clone();
     let events = play(Arc::new(NoHost), false, move |cx| {
@@ -68,7 +68,7 @@ async fn what_is_found_can_be_called_from_the_next_boundary_on() {
             assert_eq!(loaded(&search), ["read_file"]);
             search.boundary();
             assert_eq!(loaded(&search), ["read_file", "open_issue", "close_issue"]);
-            // Found again: told as promoted, and nothing changes.
+            // A tool that is found again is reported as promoted, and nothing changes.
             let again = json!({"query": "close"});
             search.run(&cx, "call-2", again).await.unwrap();
             let nothing = json!({"query": "weather"});
@@ -88,7 +88,7 @@ async fn what_is_found_can_be_called_from_the_next_boundary_on() {
         {"tool_use_id":"call-3","name":"tool_search_tool_hybrid","query":{"query":"weather"},"strategy":"hybrid","mode":"client"}
         {"tool_use_id":"call-3","promoted":[],"strategy":"hybrid","mode":"client"}"#]]
     .assert_eq(&told(&events));
-    // A server that went takes its tools along.
+    // A tool that leaves the catalogue loses its promotion.
     let fewer: Vec<_> = catalogue()
         .into_iter()
         .filter(|tool| tool.name != "close_issue")
@@ -100,7 +100,7 @@ async fn what_is_found_can_be_called_from_the_next_boundary_on() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_the_budget_is_told() {
+async fn tool_above_the_budget_is_reported() {
     let one = tool_tokens(&catalogue()[2]);
     let search = search(json!({"budget_tokens": one}));
     let events = play(Arc::new(NoHost), false, move |cx| {
@@ -124,7 +124,7 @@ async fn what_does_not_fit_the_budget_is_told() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_refused_without_a_trace() {
+async fn invalid_search_arguments_are_rejected_without_an_event() {
     let search = search(json!(true));
     let events = play(Arc::new(NoHost), false, move |cx| {
         let search = search.clone();

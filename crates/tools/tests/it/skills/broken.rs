@@ -1,4 +1,4 @@
-//! Skills that cannot be used: told in the session, with the place to mend.
+//! Unusable skills: each is reported in the session, with the file and line to fix.
 
 use crate::skills::rig::{Act, Disk, Rig};
 
@@ -10,10 +10,10 @@ fn logs(told: &[String]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_told_once() {
+async fn unusable_skill_is_reported_once() {
     let disk = Disk::new();
     disk.put(SHIP, "---\nshort: Ship\npaths: 1\n---\nText\n");
-    // Odd, but of use.
+    // This skill has an unknown key but is usable.
     disk.skill("home/ws/.harn/skills/odd", "colour: red\n");
     let place = disk.at(SHIP);
     let mut rig = Rig::new(disk).await;
@@ -26,7 +26,7 @@ async fn what_cannot_be_used_is_told_once() {
     assert!(log.starts_with(&expected), "{log}");
     assert_eq!(logs(&rig.play("x", vec![]).await), [""; 0]);
 
-    // Another fault is another thing to tell.
+    // Another error is reported again.
     rig.disk.put(SHIP, "---\npaths: []\n---\nText, longer\n");
     let told = rig.play("x", vec![]).await;
     let [log] = logs(&told)[..] else {
@@ -34,7 +34,7 @@ async fn what_cannot_be_used_is_told_once() {
     };
     assert!(log.contains("short is required"), "{log}");
 
-    // Mended, it is forgotten; broken again, it is told again.
+    // A fixed skill is forgotten; broken again, it is reported again.
     rig.disk.skill("home/ws/.harn/skills/ship", "");
     assert_eq!(logs(&rig.play("x", vec![]).await), [""; 0]);
     rig.disk.put(SHIP, "---\npaths: []\n---\nText, longer\n");
@@ -42,7 +42,7 @@ async fn what_cannot_be_used_is_told_once() {
 }
 
 #[tokio::test]
-async fn an_active_skill_that_breaks_says_why_it_ends() {
+async fn active_skill_that_breaks_is_reported_and_deactivated() {
     let disk = Disk::new();
     disk.skill("home/ws/.harn/skills/ship", "");
     let mut rig = Rig::new(disk).await;

@@ -1,4 +1,4 @@
-//! Where skills are found, which one counts, and what a second look costs.
+//! Where skills are found, which one takes precedence, and what a refresh reads.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn find(disk: &Disk, cwd: &str) -> WorkspaceSkills {
     WorkspaceSkills::find(places, &disk.at(cwd), Arc::new(LateClock))
 }
 
-/// What was found, with the folders of the test left out.
+/// Formats the skills that were found, without the test's own directories.
 fn told(disk: &Disk, skills: &WorkspaceSkills) -> String {
     let registry = skills.registry();
     let mut out = String::new();
@@ -55,7 +55,7 @@ const LAYERS: [&str; 8] = [
 ];
 
 #[test]
-fn the_strongest_layer_counts() {
+fn strongest_layer_takes_precedence() {
     let disk = Disk::new();
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for (rank, layer) in LAYERS.iter().enumerate() {
@@ -87,7 +87,7 @@ fn the_strongest_layer_counts() {
 }
 
 #[test]
-fn a_manifest_reorders_disables_and_names() {
+fn manifest_reorders_disables_and_names_layers() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -123,7 +123,7 @@ fn a_manifest_reorders_disables_and_names() {
 }
 
 #[test]
-fn a_nearer_folder_counts_and_a_home_is_no_project() {
+fn nearer_directory_takes_precedence_and_home_is_no_project() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -150,7 +150,7 @@ fn a_nearer_folder_counts_and_a_home_is_no_project() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_the_rest_counts() {
+fn faulty_skills_are_reported_and_the_rest_is_used() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("env")).unwrap();
     disk.skill("home/ws/.harn/skills/good", "");
@@ -184,7 +184,7 @@ fn what_is_wrong_is_told_and_the_rest_counts() {
 }
 
 #[test]
-fn no_link_leads_out_of_a_workspace() {
+fn links_out_of_a_workspace_are_rejected() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -209,7 +209,7 @@ fn no_link_leads_out_of_a_workspace() {
     );
     link("outside", "home/ws/linked");
     link("outside", "home/ws/.harn/packages/skills");
-    // Within the workspace, and in a folder that is the user's own, links are fine.
+    // Links are allowed within the workspace and in the user's own directory.
     symlink("../../lib/inner", disk.at("home/ws/.harn/skills/inner")).unwrap();
     link("outside/secret", "home/.harn/skills/mine");
     let skills = find(&disk, "home/ws");
@@ -224,7 +224,7 @@ fn no_link_leads_out_of_a_workspace() {
     "#]]
     .assert_eq(&told(&disk, &skills));
 
-    // One that is put there after it was found leads nowhere either.
+    // A link that is created after discovery is rejected too.
     let inner = skills.registry().get("inner").unwrap().clone();
     assert!(skills.body(&inner).unwrap().starts_with("Text of inner"));
     fs::remove_file(disk.at("home/ws/.harn/skills/inner")).unwrap();
@@ -233,7 +233,7 @@ fn no_link_leads_out_of_a_workspace() {
 }
 
 #[test]
-fn a_second_look_reads_what_changed() {
+fn refresh_reads_only_what_changed() {
     let disk = Disk::new();
     fs::create_dir_all(disk.at("cli")).unwrap();
     fs::create_dir_all(disk.at("env")).unwrap();
@@ -262,7 +262,7 @@ fn a_second_look_reads_what_changed() {
     disk.skill("home/.harn/skills/new", "");
     assert_eq!(skills.refresh(), looked(true, 1, 1));
 
-    // Same length, and the time of its last change put back: the system's own time tells.
+    // Same length and restored modification time: only the change time differs.
     let path = disk.at("home/.harn/skills/new/SKILL.md");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let text = fs::read_to_string(&path).unwrap();
@@ -300,7 +300,7 @@ fn one_file_or_folder_can_be_checked_alone() {
 }
 
 #[test]
-fn a_thousand_skills_are_read_once() {
+fn thousand_skills_are_read_once() {
     let disk = Disk::new();
     disk.put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");
     for number in 0..1000 {
@@ -313,11 +313,11 @@ fn a_thousand_skills_are_read_once() {
 }
 
 #[test]
-fn what_is_new_is_read_once_more() {
+fn just_written_file_is_read_again() {
     struct Now;
     impl harn_runtime::Clock for Now {
         fn now(&self) -> u64 {
-            // As old as what was just written, for all its stamp can tell.
+            // Not later than the file's timestamp, so the file counts as just written.
             0
         }
 

@@ -1,4 +1,4 @@
-//! Hooks and servers: run through policy and broker, and not for a workspace that nobody trusts.
+//! Hooks and MCP servers of skills: they run through policy and broker, and not in an untrusted workspace.
 
 use harn_tools::skills::SkillMatching;
 
@@ -13,7 +13,7 @@ fn acts() -> Vec<Act> {
 }
 
 #[tokio::test]
-async fn a_workspace_that_nobody_trusts_runs_nothing() {
+async fn untrusted_workspace_runs_no_hook_or_server() {
     for folder in [
         "home/ws/.harn/skills/tool",
         "home/ws/own/tool",
@@ -41,13 +41,13 @@ async fn a_workspace_that_nobody_trusts_runs_nothing() {
             "{folder}"
         );
         assert!(!rig.disk.at(folder).join("ran").exists());
-        // Ending what was not begun does no harm.
+        // Unbinding servers that were never bound is harmless.
         assert_eq!(*rig.servers.0.lock().unwrap(), ["unbind tool"]);
     }
 }
 
 #[tokio::test]
-async fn others_ask_first() {
+async fn trusted_hooks_ask_before_they_run() {
     for (folder, trusted) in [
         ("home/ws/.harn/skills/tool", true),
         ("home/.harn/skills/tool", false),
@@ -81,7 +81,7 @@ async fn others_ask_first() {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_lets_go() {
+async fn closed_session_unbinds_skill_servers() {
     let disk = Disk::new();
     disk.skill(
         "home/.harn/skills/tool",
@@ -96,7 +96,7 @@ async fn a_session_that_ends_lets_go() {
 }
 
 #[tokio::test]
-async fn servers_come_and_go_with_the_trust_in_the_workspace() {
+async fn skill_servers_follow_the_trust_in_the_workspace() {
     let disk = Disk::new();
     disk.skill(
         "home/ws/.harn/skills/tool",
@@ -109,7 +109,7 @@ async fn servers_come_and_go_with_the_trust_in_the_workspace() {
     rig.trust(true);
     rig.play("x", Vec::new()).await;
     assert_eq!(told(&rig), ["bind tool: db"]);
-    // Nothing changed, so nothing is done.
+    // Nothing changed, so nothing is bound or unbound.
     rig.play("x", Vec::new()).await;
     assert_eq!(told(&rig), Vec::<String>::new());
     rig.trust(false);

@@ -1,4 +1,4 @@
-//! A host's skills and a host that ranks them, and hosts that do neither well.
+//! Skills of a host, ranking by a host, and hosts that fail at either.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,9 +19,9 @@ struct FakeHost {
     refuses_to_rank: bool,
     silent: bool,
     asked: Mutex<Vec<String>>,
-    /// What it was last asked to rank.
+    /// The candidates of the last ranking request.
     candidates: Mutex<Vec<SkillToMatch>>,
-    /// Fetching takes for ever.
+    /// Whether a fetch never returns.
     fetches_nothing: bool,
 }
 
@@ -165,7 +165,7 @@ fn commands(rig: &Rig) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
+async fn host_skills_are_the_weakest_layer_and_fetched_on_use() {
     let host = FakeHost::with(&["acme/ops/review", "local"]);
     let (mut rig, host) = rig(host, SkillMatchStrategy::Metadata).await;
     assert_eq!(
@@ -190,7 +190,7 @@ async fn a_hosts_skills_are_the_weakest_layer_and_lazy() {
 }
 
 #[tokio::test]
-async fn an_update_asks_once_more() {
+async fn update_notification_requests_the_list_again() {
     let (mut rig, host) = rig(FakeHost::with(&["one"]), SkillMatchStrategy::Metadata).await;
     rig.play("x", vec![]).await;
     host.list(&["two"]);
@@ -206,7 +206,7 @@ async fn an_update_asks_once_more() {
 }
 
 #[tokio::test]
-async fn a_list_that_fails_leaves_the_rest() {
+async fn failed_host_list_leaves_the_other_skills() {
     let host = FakeHost {
         broken: true,
         ..FakeHost::default()
@@ -220,20 +220,20 @@ async fn a_list_that_fails_leaves_the_rest() {
             "0: matched by metadata: []",
         ]
     );
-    // Told once, and not asked at each turn.
+    // The warning is logged once, and the list is not requested at each turn.
     assert_eq!(rig.play("x", vec![]).await.len(), 1);
     assert_eq!(host.take_asked(), ["list"]);
     assert_eq!(commands(&rig), ["local"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_never_answers_costs_its_deadline() {
+async fn silent_host_delays_a_turn_by_its_deadlines() {
     let host = FakeHost {
         silent: true,
         ..FakeHost::default()
     };
     let (mut rig, _) = rig(host, SkillMatchStrategy::Host).await;
-    // Twice five seconds, by a clock that jumps to whatever is waited for.
+    // Two deadlines of five seconds, on a clock that advances by itself.
     let patience = std::time::Duration::from_secs(11);
     let told = tokio::time::timeout(patience, rig.play("here", vec![])).await;
     let told = told.unwrap();
@@ -248,7 +248,7 @@ async fn a_host_that_never_answers_costs_its_deadline() {
 }
 
 #[tokio::test]
-async fn odd_ids_are_no_commands() {
+async fn invalid_ids_are_not_slash_commands() {
     let (mut rig, _) = rig(
         FakeHost::with(&["two words", ""]),
         SkillMatchStrategy::Metadata,
@@ -260,7 +260,7 @@ async fn odd_ids_are_no_commands() {
         "{told:?}"
     );
     assert!(told[1].contains("without an id"), "{told:?}");
-    // What cannot be used is told once, however often the host lists it.
+    // An unusable skill is reported once, however often the host lists it.
     rig.session.skills_updated();
     let again = rig.play("x", vec![]).await;
     assert!(
@@ -276,7 +276,7 @@ async fn odd_ids_are_no_commands() {
 }
 
 #[tokio::test]
-async fn what_only_people_may_use_shows_when_it_is_fetched() {
+async fn fetch_reveals_that_a_skill_is_for_people_only() {
     let (mut rig, _) = rig(
         FakeHost::with(&["closed", "odd"]),
         SkillMatchStrategy::Metadata,
@@ -284,7 +284,7 @@ async fn what_only_people_may_use_shows_when_it_is_fetched() {
     .await;
     let acts = vec![Act::Load("closed", ""), Act::Load("odd", "")];
     let told = rig.play("closed", acts).await;
-    // It would have been the best, but nothing is activated.
+    // It is the best match, but nothing is activated.
     assert!(
         told[0].starts_with("0: matched by metadata: [closed "),
         "{told:?}"
@@ -294,7 +294,7 @@ async fn what_only_people_may_use_shows_when_it_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_host_ranks() {
+async fn host_can_rank_skills() {
     let mut host = FakeHost::with(&["acme/review"]);
     host.matches = vec![
         candidate("nobody", 9.0),
@@ -303,7 +303,7 @@ async fn a_host_ranks() {
         candidate("review", 0.0),
     ];
     let (mut rig, host) = rig(host, SkillMatchStrategy::Embedding).await;
-    // Without a score at all it may still be chosen; equals stay as the host put them.
+    // A candidate without a usable score may still be chosen; equal scores keep the host's order.
     assert_eq!(
         rig.play("go", vec![]).await,
         [
@@ -331,15 +331,15 @@ fn to_match(name: &str, description: &str, when_to_use: &str, paths: &[&str]) ->
 }
 
 #[tokio::test]
-async fn a_host_ranks_names_with_what_it_said_of_them() {
-    // `acme/local` has the name of another skill's id, so that its own id is its name.
+async fn host_ranking_request_has_the_listed_or_fetched_fields() {
+    // The name of `acme/local` is another skill's id, so its own id is sent as its name.
     let mut host = FakeHost::with(&["acme/listed", "acme/local", "acme/ship", "odd"]);
     host.matches = vec![candidate("ship", 1.0)];
     {
         let mut listed = host.listed.lock().unwrap();
         listed[0].when_to_use = Some("To list".to_owned());
         listed[0].paths = Some(vec!["list/**".to_owned()]);
-        // Half of what a ranking needs.
+        // Only half of the fields that a ranking needs.
         listed[2].when_to_use = Some("To ship".to_owned());
     }
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
@@ -362,7 +362,7 @@ async fn a_host_ranks_names_with_what_it_said_of_them() {
             to_match("odd", "From afar: odd", "", &[]),
         ]
     );
-    // What the list says is not asked for, and what was fetched is not fetched again.
+    // Fields in the list are not fetched, and nothing is fetched twice.
     assert_eq!(
         host.take_asked(),
         [
@@ -381,13 +381,13 @@ async fn a_host_ranks_names_with_what_it_said_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
+async fn missing_cards_delay_one_turn_by_one_deadline() {
     let host = FakeHost {
         fetches_nothing: true,
         ..FakeHost::with(&["one", "two"])
     };
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
-    // Five seconds, by a clock that jumps to whatever is waited for.
+    // One deadline of five seconds, on a clock that advances by itself.
     let patience = std::time::Duration::from_secs(6);
     let played = tokio::time::timeout(patience, rig.play("go", vec![])).await;
     played.unwrap();
@@ -400,13 +400,13 @@ async fn cards_that_do_not_come_hold_up_one_turn_for_one_deadline() {
 }
 
 #[tokio::test]
-async fn a_skill_leaves_under_the_name_it_came_with() {
+async fn skill_is_deactivated_under_its_activation_name() {
     let mut host = FakeHost::with(&["acme/review"]);
     host.matches = vec![candidate("review", 1.0)];
     let (mut rig, host) = rig(host, SkillMatchStrategy::Host).await;
     let told = rig.play("go", vec![]).await;
     assert_eq!(told[1], "0: + review = acme/review (host match)");
-    // Another one takes the name; the session is closed; then both are gone.
+    // Another skill takes the name; the session is reopened; then both are removed.
     host.list(&["acme/review", "other/review"]);
     rig.session.skills_updated();
     rig.play("go", vec![]).await;
@@ -421,7 +421,7 @@ async fn a_skill_leaves_under_the_name_it_came_with() {
 }
 
 #[tokio::test]
-async fn a_host_that_cannot_rank_is_told_of() {
+async fn failed_ranking_is_reported_and_replaced() {
     let host = FakeHost {
         broken: true,
         ..FakeHost::default()
@@ -440,7 +440,7 @@ async fn a_host_that_cannot_rank_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_host_that_refuses_to_rank_is_quoted() {
+async fn refused_ranking_is_reported_with_the_reason() {
     let host = FakeHost {
         refuses_to_rank: true,
         ..FakeHost::default()
@@ -457,7 +457,7 @@ async fn a_host_that_refuses_to_rank_is_quoted() {
 }
 
 #[tokio::test]
-async fn a_host_is_not_asked_about_a_slash_command() {
+async fn host_is_not_asked_to_rank_a_slash_command() {
     let host = FakeHost {
         matches: vec![candidate("local", 1.0)],
         ..FakeHost::default()
@@ -468,7 +468,7 @@ async fn a_host_is_not_asked_about_a_slash_command() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_is_told_of() {
+async fn ranking_without_a_host_is_reported() {
     let disk = Disk::new();
     disk.skill("home/ws/.harn/skills/local", "");
     let matching = SkillMatching {

@@ -1,10 +1,10 @@
-//! Menus that follow the files, while nobody says anything.
+//! Slash commands follow the files without a prompt.
 
 use std::{fs, time::Duration};
 
 use crate::skills::rig::{Disk, Rig};
 
-/// Only ever waited out by a test that fails.
+/// The time limit of a wait, which only a failing test reaches.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn until(rig: &mut Rig, names: &[&str]) {
@@ -18,16 +18,16 @@ async fn commands_follow_the_files() {
     disk.skill("home/.harn/skills/first", "");
     let mut rig = Rig::new(disk).await;
     until(&mut rig, &["first"]).await;
-    // A folder that was not there.
+    // In a directory that did not exist.
     rig.disk.skill("home/ws/.harn/skills/second", "");
     until(&mut rig, &["first", "second"]).await;
     rig.disk.skill("home/ws/.harn/skills/third", "");
     until(&mut rig, &["first", "second", "third"]).await;
-    // What its card says.
+    // The card changes.
     rig.disk
         .skill("home/ws/.harn/skills/second", "user_invocable: false\n");
     until(&mut rig, &["first", "third"]).await;
-    // A manifest that was not there.
+    // With a manifest that did not exist.
     rig.disk.skill("home/ws/own/fourth", "");
     rig.disk
         .put("home/ws/harn.toml", "[skills]\npaths = ['own']\n");

@@ -1,4 +1,4 @@
-//! When skills become active, and in which order that is told.
+//! When skills become active, and the order of their events.
 
 use harn_model::{ToolSource, ToolSpec};
 use harn_tools::skills::{SkillMatchStrategy, SkillMatching};
@@ -31,13 +31,13 @@ fn tool(name: &str, source: ToolSource) -> ToolSpec {
 }
 
 #[tokio::test]
-async fn a_session_without_skills_is_silent() {
+async fn session_without_skills_writes_no_skill_event() {
     let mut rig = Rig::new(Disk::new()).await;
     assert_eq!(rig.play("ship it", vec![]).await, [""; 0]);
 }
 
 #[tokio::test]
-async fn what_fits_becomes_active_and_stays() {
+async fn matching_skill_becomes_active_and_stays() {
     let mut rig = Rig::new(two()).await;
     assert_eq!(
         rig.play("hello", vec![]).await,
@@ -52,7 +52,7 @@ async fn what_fits_becomes_active_and_stays() {
             "scope ship: run_command namespace:git",
         ]
     );
-    // It stays; another joins, and the same set is told once.
+    // It stays active; another joins, and the same set is reported once.
     assert_eq!(
         rig.play("review the code", vec![]).await,
         [
@@ -69,7 +69,7 @@ async fn what_fits_becomes_active_and_stays() {
 }
 
 #[tokio::test]
-async fn without_sticking_each_iteration_matches_again() {
+async fn non_sticky_matching_runs_at_each_iteration() {
     let matching = SkillMatching {
         sticky: false,
         ..SkillMatching::default()
@@ -96,7 +96,7 @@ async fn without_sticking_each_iteration_matches_again() {
             "0: matched again by metadata: [review 0.40 (1 keyword hit)]",
         ]
     );
-    // What somebody wanted does not leave by itself.
+    // A skill that was activated on request does not end by itself.
     assert_eq!(
         rig.play("hello", vec![]).await,
         ["0: matched by metadata: []", "0: - review"]
@@ -104,7 +104,7 @@ async fn without_sticking_each_iteration_matches_again() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_read_brings_its_skill() {
+async fn reading_a_file_activates_its_skill() {
     let mut rig = Rig::new(two()).await;
     let acts = vec![
         Act::Note("src/a.rs"),
@@ -129,12 +129,12 @@ async fn a_file_that_is_read_brings_its_skill() {
 }
 
 #[tokio::test]
-async fn the_words_of_a_slash_command_rank_nothing() {
+async fn slash_command_words_do_not_rank_skills() {
     let mut rig = Rig::new(two()).await;
     let acts = vec![Act::Note("infra/main.tf"), Act::Deactivate("ship")];
     assert_eq!(rig.play("/mode review the release", vec![]).await, [""; 0]);
     rig.play("look around", acts).await;
-    // A file in use does.
+    // A file in use still ranks.
     assert_eq!(
         rig.play(" /mode review", vec![]).await,
         ["0: matched by metadata with infra/main.tf: [ship 1.50 (working files match infra/**)]"]
@@ -142,7 +142,7 @@ async fn the_words_of_a_slash_command_rank_nothing() {
 }
 
 #[tokio::test]
-async fn a_slash_command_that_ranks_nothing_ends_nothing() {
+async fn slash_command_deactivates_no_skill() {
     let matching = SkillMatching {
         sticky: false,
         ..SkillMatching::default()
@@ -155,7 +155,7 @@ async fn a_slash_command_that_ranks_nothing_ends_nothing() {
 }
 
 #[tokio::test]
-async fn a_question_about_something_else_brings_no_skill() {
+async fn unrelated_question_activates_no_skill() {
     let disk = Disk::new();
     disk.skill(
         "home/ws/.harn/skills/ship",
@@ -169,7 +169,7 @@ async fn a_question_about_something_else_brings_no_skill() {
 }
 
 #[tokio::test]
-async fn what_somebody_ended_does_not_come_back_by_itself() {
+async fn deactivated_skill_returns_only_on_request() {
     let mut rig = Rig::new(two()).await;
     let acts = vec![
         Act::Deactivate("ship"),
@@ -192,7 +192,7 @@ async fn what_somebody_ended_does_not_come_back_by_itself() {
 }
 
 #[tokio::test]
-async fn active_skills_narrow_the_tools_in_reach() {
+async fn active_skills_narrow_the_allowed_tools() {
     let mut rig = Rig::new(two()).await;
     let skills = rig.skills();
     let run = tool("run_command", ToolSource::Builtin);
@@ -206,7 +206,7 @@ async fn active_skills_narrow_the_tools_in_reach() {
     assert_eq!(reach(), [true; 6]);
     rig.play("x", vec![Act::Activate("ship")]).await;
     assert_eq!(reach(), [true, false, true, false, true, true]);
-    // One that names no tools adds nothing to those that do.
+    // A skill that names no tools adds nothing to those that do.
     rig.play("x", vec![Act::Activate("review")]).await;
     assert_eq!(reach(), [true, false, true, false, true, true]);
     rig.disk
@@ -229,7 +229,7 @@ async fn active_skills_narrow_the_tools_in_reach() {
 }
 
 #[tokio::test]
-async fn tags_name_where_a_tool_comes_from() {
+async fn namespace_tags_select_tools_by_source() {
     let disk = Disk::new();
     disk.skill(
         "home/ws/.harn/skills/a",
@@ -251,7 +251,7 @@ async fn tags_name_where_a_tool_comes_from() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_opened_again_has_its_skills() {
+async fn reopened_session_has_its_active_skills() {
     let mut rig = Rig::new(two()).await;
     rig.play("x", vec![Act::Activate("ship"), Act::Activate("review")])
         .await;
@@ -266,7 +266,7 @@ async fn a_session_that_is_opened_again_has_its_skills() {
 }
 
 #[test]
-fn a_strategy_nobody_knows_is_the_default() {
+fn unknown_strategy_falls_back_to_the_default() {
     assert_eq!(
         SkillMatchStrategy::named("host"),
         (SkillMatchStrategy::Host, None)

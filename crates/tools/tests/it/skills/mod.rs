@@ -1,4 +1,4 @@
-//! Skills on real disks and in real sessions: where they are found, when they are used, what follows.
+//! Skills on real disks and in real sessions: where they are found, when they are used, and their effects.
 
 mod broken;
 mod discovery;

@@ -1,4 +1,4 @@
-//! A home, a workspace and a session in it, whose agent does what a test tells it.
+//! A home directory, a workspace and a session in it, whose agent performs the acts of a test.
 
 use std::{
     collections::VecDeque,
@@ -29,7 +29,7 @@ use harn_tools::{
 };
 use tempfile::TempDir;
 
-/// A clock that is far ahead of every file, so that their stamps count.
+/// A clock that is far ahead of every file, so that file timestamps count.
 pub(crate) struct LateClock;
 
 impl Clock for LateClock {
@@ -52,7 +52,7 @@ impl IdSource for CountedIds {
     }
 }
 
-/// Folders to find skills in.
+/// A temporary directory tree with skills.
 pub(crate) struct Disk {
     _dir: TempDir,
     pub(crate) top: PathBuf,
@@ -74,14 +74,14 @@ impl Disk {
         self.at("home/ws")
     }
 
-    /// Puts a file somewhere.
+    /// Writes a file and creates its directory.
     pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// Puts a skill into a folder; `more` are further lines of its front matter.
+    /// Writes a skill into a directory; `more` adds lines to its front matter.
     pub(crate) fn skill(&self, folder: &str, more: &str) {
         let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
         let text = format!("---\nshort: The {name}\n{more}---\nText of {name}: $ARGUMENTS\n");
@@ -98,7 +98,7 @@ impl Disk {
     }
 }
 
-/// What the agent is to do in its next turn.
+/// An action of the agent in its next turn.
 pub(crate) enum Act {
     Note(&'static str),
     Activate(&'static str),
@@ -145,7 +145,7 @@ impl Agent for Puppet {
     }
 }
 
-/// What the session is equipped with.
+/// The equipment of the session.
 pub(crate) struct Kit {
     pub(crate) skills: Arc<SessionSkills>,
 }
@@ -173,7 +173,7 @@ impl Equipment for Kit {
     }
 }
 
-/// Notes which servers are wanted.
+/// Records which servers are bound and unbound.
 #[derive(Default)]
 pub(crate) struct Bound(pub(crate) Mutex<Vec<String>>);
 
@@ -192,7 +192,7 @@ impl SkillServers for Bound {
 struct Kits {
     library: SkillLibrary,
     matching: SkillMatching,
-    /// Whether somebody trusts the workspace, which may change.
+    /// Whether the workspace is trusted, which may change.
     trusted: Arc<AtomicBool>,
     servers: Arc<Bound>,
     made: Mutex<Option<Arc<SessionSkills>>>,
@@ -218,7 +218,7 @@ impl EquipmentProvider for Kits {
     }
 }
 
-/// A session.
+/// A session with its disk, agent and events.
 pub(crate) struct Rig {
     pub(crate) disk: Disk,
     pub(crate) session: Controller,
@@ -271,7 +271,7 @@ impl Rig {
         }
     }
 
-    /// Somebody trusts the workspace, or does not any more.
+    /// Grants or revokes the trust in the workspace.
     pub(crate) fn trust(&self, trusted: bool) {
         self.kits.trusted.store(trusted, Ordering::SeqCst);
     }
@@ -288,7 +288,7 @@ impl Rig {
         self.kits.made.lock().unwrap().clone().unwrap()
     }
 
-    /// Plays a turn and tells what happened in it.
+    /// Runs a turn and returns its events as lines.
     pub(crate) async fn play(&mut self, prompt: &str, acts: Vec<Act>) -> Vec<String> {
         self.agent.0.lock().unwrap().extend(acts);
         let blocks = vec![ContentBlock::text(prompt)];
@@ -317,7 +317,7 @@ impl Rig {
         }
     }
 
-    /// Waits until the slash commands that clients are told have these names.
+    /// Waits until the published slash commands have these names.
     pub(crate) async fn until_commands(&mut self, names: &[&str]) {
         loop {
             let Ok(batch) = self.events.next().await else {
@@ -334,7 +334,7 @@ impl Rig {
     }
 }
 
-/// An event, where a test is about it.
+/// Formats an event that the tests check.
 fn line(event: &AgentEvent) -> Option<String> {
     Some(match event {
         AgentEvent::SkillMatched(found) => {
@@ -385,7 +385,7 @@ fn line(event: &AgentEvent) -> Option<String> {
     })
 }
 
-/// The id of a skill, where it is another than its name.
+/// Formats the id of a skill if it differs from its name.
 fn id(skill_id: &Option<String>) -> String {
     skill_id
         .as_ref()

@@ -1,4 +1,4 @@
-//! Skills that somebody asks for: by a slash command, or by the tool.
+//! Skills that are used on request: by a slash command or by the tool.
 
 use harn_tools::skills::SessionSkills;
 
@@ -26,7 +26,7 @@ fn disk() -> Disk {
 }
 
 #[tokio::test]
-async fn each_is_a_slash_command() {
+async fn each_invocable_skill_is_a_slash_command() {
     let mut rig = Rig::new(disk()).await;
     rig.play("x", vec![]).await;
     let commands = rig.skills().commands();
@@ -49,10 +49,10 @@ async fn each_is_a_slash_command() {
 }
 
 #[tokio::test]
-async fn a_command_gives_the_agent_the_text() {
+async fn slash_command_sends_the_skill_text_to_the_agent() {
     let mut rig = Rig::new(disk()).await;
     let folder = rig.disk.at("home/ws/.harn/skills/deploy");
-    // What the workspace says does not get at the environment.
+    // A skill of the workspace cannot read the environment.
     let said = format!(
         "says {:?}",
         format!(
@@ -76,17 +76,17 @@ async fn a_command_gives_the_agent_the_text() {
             "says \"Text of review: now\\n\"",
         ]
     );
-    // One that was only just written.
+    // A skill that was just written.
     rig.disk.skill("home/ws/.harn/skills/fresh", "");
     let told = rig.play("/fresh air", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"Text of fresh: air\\n\"");
-    // No command of ours: an ordinary prompt.
+    // Not a slash command, so an ordinary prompt.
     let told = rig.play("/inner now", vec![Act::SayPrompt]).await;
     assert_eq!(told.last().unwrap(), "says \"/inner now\"");
 }
 
 #[tokio::test]
-async fn a_skill_that_went_is_no_command() {
+async fn removed_skill_is_not_a_slash_command() {
     let mut rig = Rig::new(disk()).await;
     rig.play("x", vec![]).await;
     std::fs::remove_file(rig.disk.at("home/ws/.harn/skills/deploy/SKILL.md")).unwrap();
@@ -95,7 +95,7 @@ async fn a_skill_that_went_is_no_command() {
 }
 
 #[tokio::test]
-async fn a_model_loads_what_it_may() {
+async fn model_can_load_only_permitted_skills() {
     let mut rig = Rig::new(disk()).await;
     let acts = vec![
         Act::Load("review", "it"),

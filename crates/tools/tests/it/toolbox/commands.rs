@@ -1,4 +1,4 @@
-//! `run_command`: in time, with all of its output kept.
+//! `run_command`: its time limit, and its output, which is stored whole.
 
 use std::{path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::toolbox::{
 const MANY_LINES: &str = "i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done";
 
 #[tokio::test]
-async fn a_failed_command_tells_what_it_printed() {
+async fn failed_command_returns_its_output() {
     let mut rig = Rig::new(&[]).await;
     let turn = rig
         .call_allowed("run_command", json!({"command": "echo oh; exit 3"}))
@@ -26,7 +26,7 @@ async fn a_failed_command_tells_what_it_printed() {
 }
 
 #[tokio::test]
-async fn time_that_is_over_ends_the_whole_group_and_keeps_what_was_printed() {
+async fn timeout_ends_the_process_group_and_keeps_the_output() {
     let mut rig = Rig::new(&[]).await;
     let command = "sleep 600 & echo $!; echo $$; sleep 600";
     let turn = rig
@@ -50,7 +50,7 @@ async fn time_that_is_over_ends_the_whole_group_and_keeps_what_was_printed() {
 }
 
 #[tokio::test]
-async fn long_output_is_kept_whole_for_its_own_session() {
+async fn long_output_is_stored_whole_for_its_session_only() {
     let mut rig = Rig::new(&[]).await;
     let turn = rig
         .call_allowed("run_command", json!({"command": MANY_LINES}))
@@ -69,7 +69,7 @@ async fn long_output_is_kept_whole_for_its_own_session() {
     assert!(text.contains(&said) && text.contains("\nline 8999\n"));
     assert!(!text.contains("\nline 0\n"));
 
-    // Nobody is asked whether it may be read, though it is in no directory of the session.
+    // Reading it asks no question, although it is outside the directories of the session.
     let page = json!({"path": file, "line": 2, "lines": 1});
     let turn = rig.call("read_file", page.clone()).await;
     assert!(shown(turn.only_call().1).starts_with("```\nline 1\n```\n"));
@@ -94,7 +94,7 @@ async fn short_and_binary_output_needs_no_file() {
 }
 
 #[tokio::test]
-async fn a_host_without_a_terminal_may_run_it_over_its_bridge() {
+async fn host_without_a_terminal_runs_commands_over_its_bridge() {
     let mut rig = Rig::new(&[]).await;
     let desk = Desk::executing();
     rig.session.set_host(desk.clone());

@@ -1,4 +1,4 @@
-//! A host that lends tools, and can be an editor too.
+//! A host that lends tools and can be an editor.
 
 use std::sync::{
     Arc, Mutex,
@@ -11,7 +11,7 @@ use harn_runtime::{
 };
 use serde_json::{Value, json};
 
-/// How the host answers when it is asked for something.
+/// How the host answers a request.
 #[derive(Clone)]
 pub(crate) enum Answer<T> {
     Says(T),
@@ -29,21 +29,21 @@ impl<T> Answer<T> {
     }
 }
 
-/// The host.
+/// A host with adjustable answers that records its calls.
 pub(crate) struct Desk {
     pub(crate) offers: HostOffers,
     pub(crate) tools: Mutex<Answer<Vec<HostTool>>>,
-    /// Has `process.exec`, which answers with the result.
+    /// Whether the host has `process.exec`, which returns `result`.
     pub(crate) executes: bool,
     pub(crate) result: Mutex<Answer<Value>>,
     pub(crate) listed: AtomicUsize,
     pub(crate) called: Mutex<Vec<(String, Value)>>,
-    /// What the editor has, and formats as it saves.
+    /// The editor's text, which it formats when it saves.
     pub(crate) text: Mutex<String>,
 }
 
 impl Desk {
-    /// One that lends tools of these names, which take a `n`.
+    /// Creates a host that lends tools with these names, which take an `n`.
     pub(crate) fn lending(names: &[&str]) -> Arc<Self> {
         let offers = HostOffers {
             tools: true,
@@ -54,7 +54,7 @@ impl Desk {
         Arc::new(desk)
     }
 
-    /// One that edits files.
+    /// Creates a host that edits files.
     pub(crate) fn editing(text: &str) -> Arc<Self> {
         let offers = HostOffers {
             read_text: true,
@@ -66,7 +66,7 @@ impl Desk {
         Arc::new(desk)
     }
 
-    /// One without a terminal that runs commands over its bridge.
+    /// Creates a host without a terminal that runs commands over its bridge.
     pub(crate) fn executing() -> Arc<Self> {
         let offers = HostOffers {
             tools: true,

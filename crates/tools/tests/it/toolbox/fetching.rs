@@ -1,4 +1,4 @@
-//! `fetch`, from a server of our own.
+//! `fetch` against a local test server.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::toolbox::rig::{Rig, Turn, allowed, assert_failed, shown};
 
-/// A server that knows a few paths. Returns its address and what was asked of it.
+/// Starts a server with a few paths; returns its address and the paths that were requested.
 async fn server() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -43,7 +43,7 @@ async fn server() -> (String, Arc<Mutex<Vec<String>>>) {
             let answer = format!(
                 "HTTP/1.1 {status}\r\n{headers}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
             );
-            // Whoever has read enough may be gone.
+            // The client may have closed the connection already.
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
@@ -55,7 +55,7 @@ async fn fetch(rig: &mut Rig, url: String) -> Turn {
 }
 
 #[tokio::test]
-async fn a_fetch_asks_and_shows_the_text() {
+async fn fetch_asks_and_shows_the_text() {
     let (server, asked) = server().await;
     let mut rig = Rig::new(&[]).await;
     let turn = fetch(&mut rig, format!("{server}/text#part")).await;
@@ -89,7 +89,7 @@ async fn a_fetch_asks_and_shows_the_text() {
 }
 
 #[tokio::test]
-async fn answers_are_bounded_and_text() {
+async fn fetch_bounds_answers_and_rejects_binary_ones() {
     let (server, _) = server().await;
     let mut rig = Rig::new(&[]).await;
     let turn = fetch(&mut rig, format!("{server}/long")).await;
@@ -126,7 +126,7 @@ async fn answers_are_bounded_and_text() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_asks_nobody() {
+async fn invalid_url_fails_without_a_question() {
     let mut rig = Rig::new(&[]).await;
     let unfit = ErrorCategory::SchemaValidation;
     for (url, words) in [

@@ -19,7 +19,7 @@ fn diff(turn: &Turn) -> (Option<String>, String) {
 }
 
 #[tokio::test]
-async fn an_edit_is_shown_asked_about_and_made() {
+async fn edit_is_shown_asked_about_and_made() {
     let mut rig = Rig::new(&[("a.txt", "one\ntwo\nthree\n")]).await;
     let edit = json!({"path": "a.txt", "old_text": "two", "new_text": "2"});
     let turn = rig.call_allowed("edit_file", edit).await;
@@ -43,7 +43,7 @@ async fn an_edit_is_shown_asked_about_and_made() {
 }
 
 #[tokio::test]
-async fn an_edit_that_cannot_be_made_asks_nobody() {
+async fn impossible_edit_fails_without_a_question() {
     let mut rig = Rig::new(&[("a.txt", "one\none\n")]).await;
     let failed = ErrorCategory::ToolError;
     let unfit = ErrorCategory::SchemaValidation;
@@ -101,7 +101,7 @@ async fn an_edit_that_cannot_be_made_asks_nobody() {
 }
 
 #[tokio::test]
-async fn an_edit_goes_by_what_the_answer_and_the_file_say() {
+async fn edit_uses_the_arguments_of_the_answer() {
     let mut rig = Rig::new(&[("a.txt", "one\n"), ("b.txt", "two\n")]).await;
     let edit = json!({"path": "a.txt", "old_text": "one", "new_text": "1"});
     let other = json!({"path": "b.txt", "old_text": "two", "new_text": "2"});
@@ -124,7 +124,7 @@ async fn an_edit_goes_by_what_the_answer_and_the_file_say() {
 }
 
 #[tokio::test]
-async fn what_a_client_saved_is_what_is_told() {
+async fn diff_shows_what_the_client_saved() {
     let mut rig = Rig::new(&[("a.txt", "on disk")]).await;
     let desk = Desk::editing("unsaved\n");
     rig.session.set_host(desk.clone());
@@ -146,7 +146,7 @@ async fn what_a_client_saved_is_what_is_told() {
 }
 
 #[tokio::test]
-async fn a_file_is_read_a_page_at_a_time() {
+async fn file_is_read_one_page_at_a_time() {
     let long: String = (1..=3000).map(|n| format!("line {n}\n")).collect();
     let mut rig = Rig::new(&[("long.txt", &long)]).await;
     std::fs::write(rig.at("binary"), b"a\0b").unwrap();

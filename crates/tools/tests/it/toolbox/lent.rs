@@ -1,4 +1,4 @@
-//! Tools of the host: listed, called through the rules, and gone with it.
+//! Tools of the host: listed, called through the rules, and removed with it.
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ async fn rig(names: &[&str]) -> (Rig, std::sync::Arc<Desk>) {
 }
 
 #[tokio::test]
-async fn a_lent_tool_is_told_of_asked_about_and_called() {
+async fn lent_tool_is_reported_asked_about_and_called() {
     let (mut rig, desk) = rig(&["lint", "build"]).await;
     let turn = rig.call_allowed("lint", json!({"n": 1})).await;
     let [change] = turn.changes()[..] else {
@@ -41,7 +41,7 @@ async fn a_lent_tool_is_told_of_asked_about_and_called() {
         [("lint".to_owned(), json!({"n": 1}))]
     );
 
-    // Nothing changed, so nothing is told.
+    // Nothing changed, so no event is written.
     let turn = rig.call_allowed("build", json!({"n": 2})).await;
     assert!(turn.changes().is_empty());
     assert_eq!(desk.listed.load(Ordering::SeqCst), 2, "once a turn");
@@ -58,7 +58,7 @@ async fn a_lent_tool_is_told_of_asked_about_and_called() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_reach_nobody() {
+async fn invalid_arguments_do_not_reach_the_host() {
     let (mut rig, desk) = rig(&["lint"]).await;
     for (arguments, words) in [
         (json!({}), "`n` is missing"),
@@ -90,7 +90,7 @@ async fn arguments_that_do_not_fit_reach_nobody() {
 }
 
 #[tokio::test]
-async fn a_failure_says_whose_it_is() {
+async fn failed_host_tool_has_the_error_category_of_its_cause() {
     let (mut rig, desk) = rig(&["lint"]).await;
     for (error, category) in [
         (
@@ -112,7 +112,7 @@ async fn a_failure_says_whose_it_is() {
 }
 
 #[tokio::test]
-async fn a_cancelled_turn_does_not_wait_for_the_host() {
+async fn cancelled_turn_does_not_wait_for_the_host() {
     let (mut rig, desk) = rig(&["lint"]).await;
     *desk.result.lock().unwrap() = Answer::Never;
     let turn = rig.begin("lint {\"n\": 1}").await;
@@ -128,7 +128,7 @@ async fn a_cancelled_turn_does_not_wait_for_the_host() {
     let last = *end.updates().last().unwrap();
     assert_eq!(last.error_category, Some(ErrorCategory::Cancelled));
 
-    // Nor while it is asked what it lends.
+    // Nor while the host is asked for its tools.
     *desk.tools.lock().unwrap() = Answer::Never;
     let turn = rig.begin("lint {\"n\": 1}").await;
     rig.until(|event| matches!(event, AgentEvent::TurnStarted(_)))
@@ -139,7 +139,7 @@ async fn a_cancelled_turn_does_not_wait_for_the_host() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_built_in_stays_ours() {
+async fn host_tool_cannot_replace_a_builtin_tool() {
     let (mut rig, desk) = rig(&["glob", "lint"]).await;
     let turn = rig.call("glob", json!({"pattern": "*"})).await;
     assert_eq!(turn.changes()[0].added, ["lint"]);
@@ -152,13 +152,13 @@ async fn a_name_that_is_built_in_stays_ours() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_never_answers_delays_its_own_turn() {
+async fn silent_host_delays_only_its_own_turn() {
     let (mut rig, desk) = rig(&["lint"]).await;
     *desk.tools.lock().unwrap() = Answer::Never;
     #[expect(clippy::disallowed_methods, reason = "a paused clock is ours")]
     let begun = tokio::time::Instant::now();
     rig.begin("glob {\"pattern\": \"*\"}").await;
-    // Another session has no part in it.
+    // Another session is not delayed.
     let first = rig.another().await;
     rig.call("glob", json!({"pattern": "*"})).await;
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
@@ -171,7 +171,7 @@ async fn a_host_that_never_answers_delays_its_own_turn() {
                 host/tools/list in time";
     assert_eq!(turn.warnings(), [said]);
     assert_eq!(turn.only_call().1.status, ToolCallStatus::Completed);
-    // Told once, until it works again.
+    // The warning is logged once until the host answers again.
     let turn = rig.call("glob", json!({"pattern": "*"})).await;
     assert!(turn.warnings().is_empty());
     desk.lend(&["lint"]);
@@ -184,7 +184,7 @@ async fn a_host_that_never_answers_delays_its_own_turn() {
 }
 
 #[tokio::test]
-async fn a_worker_uses_what_its_session_has() {
+async fn worker_uses_the_host_tools_of_its_session() {
     let (mut rig, desk) = rig(&["lint"]).await;
     rig.begin("worker: lint {\"n\": 1}").await;
     let asked = rig

@@ -1,4 +1,4 @@
-//! A session's toolbox: what it lists, whom it asks, and what its tools do.
+//! A session's toolbox: what it lists, which calls ask, and what its tools do.
 
 mod commands;
 mod desk;

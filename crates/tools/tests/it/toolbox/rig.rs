@@ -23,14 +23,14 @@ use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Whether a process runs. A process that only waits to be reaped does not.
+/// Returns whether a process is running. A zombie is not.
 pub(crate) fn is_running(pid: &str) -> bool {
     let pid = pid.trim();
     if cfg!(target_os = "linux") {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
         return stat.is_ok_and(|stat| !stat.contains(") Z "));
     }
-    // Systems without `/proc` come with this program.
+    // Systems without `/proc` have `ps`.
     let state = std::process::Command::new("ps")
         .args(["-o", "stat=", "-p", pid])
         .output();
@@ -38,7 +38,7 @@ pub(crate) fn is_running(pid: &str) -> bool {
     !state.trim().is_empty() && !state.starts_with('Z')
 }
 
-/// Its time stands still.
+/// A clock that does not move.
 pub(crate) struct StillClock;
 
 impl Clock for StillClock {
@@ -61,8 +61,8 @@ impl IdSource for CountedIds {
     }
 }
 
-/// Calls what it is told to, a line each. `worker: NAME {json}` has a worker do it, `visible` says what a model
-/// would be told of, `shell ID` chooses one.
+/// Calls the tools that its prompt names, one per line. `worker: NAME {json}` delegates a call to a worker,
+/// `visible` sends the names of the tools that a model receives, `shell ID` chooses a shell.
 struct Caller;
 
 impl Caller {
@@ -151,14 +151,14 @@ impl Rig {
         }
     }
 
-    /// Goes on in another session of the same workspace.
+    /// Switches to a new session of the same workspace and returns the old one.
     pub(crate) async fn another(&mut self) -> Controller {
         let (session, events) = open(&self.hub, &self.root).await;
         self.events = events;
         std::mem::replace(&mut self.session, session)
     }
 
-    /// Hears the session from its beginning.
+    /// Reads the events of the session from the start.
     pub(crate) fn rewind(&mut self) {
         self.events = self.session.subscribe(Seq::ZERO);
     }
@@ -175,19 +175,18 @@ impl Rig {
         fs::read_to_string(self.at(path)).ok()
     }
 
-    /// Has a turn of which nobody is asked anything.
+    /// Runs a turn that asks no question.
     pub(crate) async fn say(&mut self, prompt: &str) -> Turn {
         self.begin(prompt).await;
         self.finish().await
     }
 
-    /// Begins a turn.
     pub(crate) async fn begin(&mut self, prompt: &str) -> TurnId {
         let prompt = vec![ContentBlock::text(prompt)];
         self.session.prompt(prompt, |_| ()).await.unwrap()
     }
 
-    /// Calls a tool about which nobody is asked.
+    /// Calls a tool and asserts that no question is asked.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Turn {
         self.begin(&format!("{tool} {arguments}")).await;
         let turn = self.finish().await;
@@ -198,12 +197,12 @@ impl Rig {
         turn
     }
 
-    /// Calls a tool, and lets it run when asked.
+    /// Calls a tool and allows it when asked.
     pub(crate) async fn call_allowed(&mut self, tool: &str, arguments: Value) -> Turn {
         self.call_answered(tool, arguments, allowed(None)).await
     }
 
-    /// Calls a tool about which somebody is asked who answers this.
+    /// Calls a tool and answers its question with this decision.
     pub(crate) async fn call_answered(
         &mut self,
         tool: &str,
@@ -225,7 +224,7 @@ impl Rig {
             .await
     }
 
-    /// Collects events until one fits, and the rest of its batch.
+    /// Collects events up to the first batch with one that fits.
     pub(crate) async fn until(&mut self, fits: impl Fn(&AgentEvent) -> bool) -> Turn {
         let mut turn = Turn { events: Vec::new() };
         while !turn.events.iter().any(&fits) {
@@ -254,7 +253,7 @@ async fn open(hub: &Hub, root: &Path) -> (Controller, Subscription) {
     (session, events)
 }
 
-/// Yes, to the arguments as they are or to others.
+/// Allows a call with its own arguments or with others.
 pub(crate) fn allowed(args: Option<Value>) -> Decision {
     Decision::Allowed {
         option_id: "allow_once".to_owned(),
@@ -262,14 +261,14 @@ pub(crate) fn allowed(args: Option<Value>) -> Decision {
     }
 }
 
-/// What happened in a turn.
+/// The events of a turn.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub(crate) events: Vec<AgentEvent>,
 }
 
 impl Turn {
-    /// What the agent said of the result.
+    /// Returns the text of the agent.
     pub(crate) fn said(&self) -> String {
         let pieces = self.events.iter().filter_map(|event| match event {
             AgentEvent::AgentMessageChunk { content, .. } => Some(content.as_str()),
@@ -278,7 +277,7 @@ impl Turn {
         pieces.collect()
     }
 
-    /// The only call, and the update that ended it.
+    /// Returns the only call and the update that ended it.
     pub(crate) fn only_call(&self) -> (&ToolCall, &ToolCallUpdate) {
         let calls = self.events.iter().filter_map(|event| match event {
             AgentEvent::ToolCall(call) => Some(&**call),
@@ -319,7 +318,7 @@ impl Turn {
         changes.collect()
     }
 
-    /// How servers stood, each time that it was told.
+    /// Returns the server states, once for each event that reports them.
     pub(crate) fn servers(&self) -> Vec<&[McpServerStatus]> {
         let told = self.events.iter().filter_map(|event| match event {
             AgentEvent::McpServers { servers } => Some(servers.as_slice()),
@@ -337,7 +336,7 @@ impl Turn {
     }
 }
 
-/// The text an update shows.
+/// Returns the text that an update shows.
 pub(crate) fn shown(update: &ToolCallUpdate) -> String {
     let content = update.content.iter().flatten();
     let texts = content.map(|content| match content {
@@ -348,7 +347,7 @@ pub(crate) fn shown(update: &ToolCallUpdate) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Asserts that a call failed, and with what words.
+/// Asserts that the only call failed with this category and these words.
 pub(crate) fn assert_failed(turn: &Turn, category: harn_model::ErrorCategory, words: &str) {
     let (_, end) = turn.only_call();
     assert_eq!(end.status, ToolCallStatus::Failed, "{end:?}");

@@ -1,4 +1,4 @@
-//! Tool search in a session: on when the catalogue is too large, and what it finds is there from the next step on.
+//! Tool search in a session: on when the catalogue is too large; a found tool is visible from the next step on.
 
 use harn_tools::ToolboxConfig;
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn rig(context_tokens: u64) -> Rig {
 }
 
 #[tokio::test]
-async fn a_large_context_has_room_for_all_of_them() {
+async fn large_context_makes_all_tools_visible() {
     let mut rig = rig(1_000_000).await;
     let said = rig.say("visible").await.said();
     assert!(
@@ -32,7 +32,7 @@ async fn a_large_context_has_room_for_all_of_them() {
 }
 
 #[tokio::test]
-async fn a_small_one_has_them_searched() {
+async fn small_context_turns_tool_search_on() {
     let mut rig = rig(2_000).await;
     let turn = rig.say("visible").await;
     let said = turn.said();

@@ -1,4 +1,4 @@
-//! MCP servers in a session: waited for, told of, called through the rules, and gone with it.
+//! MCP servers in a session: awaited, reported, called through the rules, and closed with it.
 
 use std::{
     ffi::OsString,
@@ -36,7 +36,7 @@ fn server(name: &str) -> McpServerSpec {
     }
 }
 
-/// Somebody may trust the workspace, and no longer.
+/// The trust in the workspace, which a test can change.
 #[derive(Default)]
 struct Somebody(AtomicBool);
 
@@ -72,7 +72,7 @@ fn is_offered(rig: &Rig) -> bool {
     rig.session.commands().iter().any(|it| it.name == "mcp")
 }
 
-/// Waits until none of them runs; the test's own time limit is the only bound.
+/// Waits until none of them is running; only the test's own time limit bounds the wait.
 async fn gone(pids: &str) {
     while pids.split(' ').any(is_running) {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -80,7 +80,7 @@ async fn gone(pids: &str) {
 }
 
 #[tokio::test]
-async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
+async fn client_server_is_awaited_reported_and_called() {
     if skip_without("python3") {
         return;
     }
@@ -88,7 +88,7 @@ async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
     assert!(!is_offered(&rig));
     rig.session.add_servers(vec![server("small")]);
     assert!(is_offered(&rig));
-    // Not there yet, and still the first prompt finds its tools.
+    // The server is still connecting, but the first prompt finds its tools.
     let turn = rig.call_allowed("mcp__small__pids", json!({})).await;
     let (_, end) = turn.only_call();
     assert_eq!(end.status, ToolCallStatus::Completed, "{end:?}");
@@ -125,7 +125,7 @@ async fn a_server_of_the_client_is_waited_for_told_of_and_called() {
 }
 
 #[tokio::test]
-async fn a_server_ends_with_its_session() {
+async fn server_ends_with_its_session() {
     if skip_without("python3") {
         return;
     }
@@ -138,7 +138,7 @@ async fn a_server_ends_with_its_session() {
 }
 
 #[tokio::test]
-async fn a_worker_has_the_servers_of_its_session_and_tells_of_none() {
+async fn worker_uses_the_servers_of_its_session_without_reporting_them() {
     if skip_without("python3") {
         return;
     }
@@ -187,7 +187,7 @@ async fn servers_of_a_workspace_need_trust() {
     assert!(turn.said().contains("mcp__one__where"), "{}", turn.said());
     assert!(turn.said().contains("mcp__two__where"));
 
-    // What the client has under a name is its own, also when the manifest has it no longer.
+    // A server that the client added stays the client's, even when the manifest no longer has its name.
     rig.session.add_servers(vec![server("one")]);
     rig.put("harn.toml", &manifest(&["three"]));
     let turn = rig.say("visible").await;
@@ -207,7 +207,7 @@ async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
     let trust = Arc::new(Somebody(AtomicBool::new(true)));
     let files = [("harn.toml", &*manifest(&["one"]))];
     let mut rig = Rig::with(&files, config(&trust)).await;
-    // Nobody said anything.
+    // No prompt was sent.
     let ready = |event: &AgentEvent| match event {
         AgentEvent::McpServers { servers } => servers.iter().all(|it| it.state == McpState::Ready),
         _ => false,
@@ -217,7 +217,7 @@ async fn servers_of_a_trusted_workspace_connect_when_its_session_opens() {
 }
 
 #[tokio::test]
-async fn a_skills_servers_are_there_while_it_is_active() {
+async fn skill_servers_are_connected_while_the_skill_is_active() {
     if skip_without("python3") {
         return;
     }
@@ -232,7 +232,7 @@ async fn a_skills_servers_are_there_while_it_is_active() {
     assert_eq!(names(&rig), ["own"]);
     let turn = rig.call_allowed("mcp__own__where", json!({})).await;
     assert!(shown(turn.only_call().1).contains("workspace"));
-    // One that is gone is not active.
+    // A removed skill is not active.
     std::fs::remove_dir_all(rig.at(".harn/skills/helper")).unwrap();
     rig.say("visible").await;
     assert_eq!(names(&rig), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! The shell of a command: judged, shown and run as one and the same.
+//! The shell of a command: the same one is judged, shown and run.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::toolbox::rig::{Rig, allowed, assert_failed, shown};
 
-/// A machine with bash and sh, whose user wants a shell that is gone.
+/// A machine with bash and sh, whose user's shell is missing.
 struct Machine;
 
 impl ShellWorld for Machine {
@@ -44,7 +44,7 @@ async fn rig() -> Rig {
 const WHICH: &str = "echo \"in ${BASH_VERSION:+bash}.\"";
 
 #[tokio::test]
-async fn a_command_runs_in_the_shell_that_its_call_names() {
+async fn command_runs_in_the_shell_that_its_call_names() {
     let mut rig = rig().await;
     let call = json!({"command": WHICH, "shell": "bash"});
     let turn = rig.call_allowed("run_command", call.clone()).await;
@@ -57,7 +57,7 @@ async fn a_command_runs_in_the_shell_that_its_call_names() {
     assert!(title.starts_with("/bin/bash -c "), "{title}");
     assert_eq!(shown(end), "```\nin bash.\n```\n\nexit code 0\n");
 
-    // What somebody puts in its place is what runs: a line, in the shell that lines run in.
+    // The arguments of the answer replace those of the call: a line, in the shell in which lines run.
     let other = allowed(Some(json!({"command": "echo other"})));
     let turn = rig.call_answered("run_command", call, other).await;
     assert_eq!(
@@ -67,7 +67,7 @@ async fn a_command_runs_in_the_shell_that_its_call_names() {
 }
 
 #[tokio::test]
-async fn a_shell_that_cannot_be_used_fails_before_anybody_is_asked() {
+async fn unusable_shell_fails_without_a_question() {
     let mut rig = rig().await;
     for (shell, words) in [
         ("fish", "there is no shell \"fish\"; there are "),
@@ -81,16 +81,16 @@ async fn a_shell_that_cannot_be_used_fails_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn the_shell_that_somebody_chose_holds_for_the_session() {
+async fn chosen_shell_applies_to_the_session() {
     let mut rig = rig().await;
     let call = json!({"command": WHICH});
-    // Nobody chose: bash may be the default, and is not used.
+    // No shell was chosen: bash may be the default, but is not used.
     let turn = rig.call_allowed("run_command", call.clone()).await;
     assert_eq!(turn.only_call().0.raw_input, call);
     rig.say("shell bash").await;
     let turn = rig.call_allowed("run_command", call.clone()).await;
     assert!(shown(turn.only_call().1).contains("in bash."));
-    // One name for one thing, so that rules for it hold.
+    // One form for one shell, so that rules match it.
     rig.say("shell sh").await;
     let turn = rig.call_allowed("run_command", call.clone()).await;
     assert_eq!(turn.only_call().0.raw_input, call);

@@ -1,4 +1,5 @@
-//! Skills in a session with tools: one that a file brings, what it leaves in reach, and the tool that loads one.
+//! Skills in a session with tools: a skill that a file activates, the tools it leaves, and the tool that loads
+//! one.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ async fn rig(files: &[(&str, &str)]) -> Rig {
 }
 
 #[tokio::test]
-async fn a_file_that_is_read_brings_a_skill_which_leaves_few_tools_in_reach() {
+async fn reading_a_file_activates_a_skill_that_limits_the_tools() {
     let files = [
         (".harn/skills/docs/SKILL.md", DOCS),
         ("notes.md", "Notes.\n"),
@@ -60,7 +61,7 @@ async fn a_file_that_is_read_brings_a_skill_which_leaves_few_tools_in_reach() {
 }
 
 #[tokio::test]
-async fn a_skill_can_be_loaded_by_its_name() {
+async fn skill_can_be_loaded_by_name() {
     let mut rig = rig(&[(".harn/skills/docs/SKILL.md", DOCS)]).await;
     let turn = rig.call("load_skill", json!({"name": "docs"})).await;
     assert!(shown(turn.only_call().1).contains("Write plainly."));

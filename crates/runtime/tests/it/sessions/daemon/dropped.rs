@@ -1,4 +1,4 @@
-//! Looks that an agent drops, as the branches of a `select!` are: what was delivered to them is not lost.
+//! Seam and idle calls that the agent drops, like the branches of a `select!`: nothing delivered to them is lost.
 
 use std::{
     future::poll_fn,
@@ -10,7 +10,7 @@ use harn_model::{AgentEvent, Envelope, Seam, Seq, StopReason, ToolKind};
 
 use super::*;
 
-/// Has a look go on until it waits for something.
+/// Polls a call once and asserts that it is pending.
 async fn goes_on<F: Future + ?Sized>(mut look: Pin<&mut F>) {
     poll_fn(|cx| {
         assert!(look.as_mut().poll(cx).is_pending());
@@ -19,7 +19,7 @@ async fn goes_on<F: Future + ?Sized>(mut look: Pin<&mut F>) {
     .await;
 }
 
-/// Waits until the session has written this.
+/// Waits until the session has written this line.
 async fn has(stage: &Stage, line: &str) {
     let wanted = line.to_owned() + "\n";
     let is_it = |e: &Envelope| story(std::slice::from_ref(e)) == wanted;
@@ -27,7 +27,7 @@ async fn has(stage: &Stage, line: &str) {
 }
 
 #[tokio::test]
-async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
+async fn next_seam_returns_the_delivery_of_a_dropped_seam_call() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(STEER, "one").await;
@@ -43,9 +43,9 @@ async fn what_a_seam_would_have_returned_is_returned_by_the_next() {
     assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
 }
 
-/// Dropped while the session is busy with what has to be on the disk before the delivery.
+/// The call is dropped while the session writes the events that must be on disk before the delivery.
 #[tokio::test]
-async fn what_is_on_its_way_to_a_seam_is_returned_by_the_next() {
+async fn next_seam_returns_a_delivery_that_was_in_progress() {
     let mut stage = Stage::new().await;
     stage.remind(INTERRUPT, reminder("one")).await;
     let (_, leg) = stage.go().await;
@@ -66,7 +66,7 @@ async fn what_is_on_its_way_to_a_seam_is_returned_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_wait_that_the_session_never_saw_is_not_told() {
+async fn wait_that_the_session_never_saw_writes_no_event() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     {
@@ -85,7 +85,7 @@ async fn a_wait_that_the_session_never_saw_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_wait_that_was_given_something_on_its_way_leaves_it_to_the_next() {
+async fn next_wait_returns_the_delivery_of_a_dropped_wait() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(INTERRUPT, "one").await;
@@ -101,12 +101,12 @@ async fn a_wait_that_was_given_something_on_its_way_leaves_it_to_the_next() {
     assert_eq!(texts(&wake.delivered), ["one"]);
     let told = stage.story(Seq::ZERO).await;
     assert_eq!(told.matches("user: one\n").count(), 1, "{told}");
-    // Nor was the agent told to be waiting in between.
+    // The session wrote no idle state in between either.
     assert!(!told.contains("\nidle "), "{told}");
 }
 
 #[tokio::test]
-async fn an_agent_that_returns_without_it_is_called_again_with_it() {
+async fn agent_that_drops_a_delivery_is_called_again_with_it() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     for text in ["one", "two"] {

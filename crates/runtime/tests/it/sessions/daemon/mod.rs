@@ -1,4 +1,4 @@
-//! Agents that stay and wait for more to do: what wakes them, what they are given, and what ends them.
+//! Agents that become idle instead of returning: what wakes them, what is delivered, and what ends the wait.
 
 mod dropped;
 mod pace;
@@ -19,7 +19,7 @@ use crate::support::*;
 
 pub type Waiting = JoinHandle<Result<IdleOutcome, AgentError>>;
 
-/// The time as the paused clock has it.
+/// A clock that follows tokio's paused clock.
 pub struct PausedClock(Instant);
 
 impl Clock for PausedClock {
@@ -33,13 +33,13 @@ impl Clock for PausedClock {
     }
 }
 
-/// A session whose clock stands still with the test's.
+/// Creates a session whose clock follows tokio's paused clock.
 pub async fn timed() -> Stage {
     Stage::with(|config| config.clock = Arc::new(PausedClock(Instant::now()))).await
 }
 
 impl Leg {
-    /// Begins to wait, with whatever else is to wake it.
+    /// Starts a wait; `adjust` may add wake-up conditions.
     pub fn waits<F>(&self, adjust: F) -> Waiting
     where
         F: for<'a> FnOnce(IdleWait<'a>) -> IdleWait<'a> + Send + 'static,
@@ -48,7 +48,7 @@ impl Leg {
         tokio::spawn(async move { adjust(cx.idle()).await })
     }
 
-    /// Begins to wait, and does when this returns.
+    /// Starts a wait and returns once the agent is idle.
     pub async fn is_idle(&self, stage: &Stage) -> Waiting {
         let waiting = self.waits(|idle| idle);
         stage.idles().await;
@@ -57,7 +57,7 @@ impl Leg {
 }
 
 impl Stage {
-    /// Resolves when the agent waits.
+    /// Returns once the agent is idle.
     pub async fn idles(&self) {
         let mut from = self.session.subscribe(harn_model::Seq::ZERO);
         while self.session.view().idle.is_none() {
@@ -67,7 +67,7 @@ impl Stage {
     }
 }
 
-/// Why it woke, and with what. Every wait is bounded: by days, since some tests have hours pass.
+/// Returns the reason and the deliveries of a wake-up. The time limit is days, since some tests let hours pass.
 pub async fn woke(waiting: Waiting) -> (WakeReason, Vec<String>) {
     let bound = Duration::from_secs(7 * 24 * 3600);
     let wake = tokio::time::timeout(bound, waiting).await;

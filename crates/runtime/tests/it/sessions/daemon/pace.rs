@@ -1,4 +1,4 @@
-//! The pace of signs of life as waits tell it, and what waiting costs.
+//! The backoff that idle events report, and the cost of waiting.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use harn_model::{AgentEvent, DaemonChange, Seq};
 
 use super::*;
 
-/// The paces of the waits so far.
+/// Returns the backoff of every wait so far.
 async fn paces(stage: &Stage) -> Vec<u64> {
     let events = written(&stage.session, Seq::ZERO).await;
     let paces = events.iter().filter_map(|e| match e.event {
@@ -27,10 +27,10 @@ fn every(ms: u64) -> impl for<'a> FnOnce(IdleWait<'a>) -> IdleWait<'a> + Send + 
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_without_activity_go_on_where_the_last_left_off() {
+async fn wait_without_activity_continues_the_backoff() {
     let mut stage = timed().await;
     let (_, leg) = stage.go().await;
-    // 100, 500, 1000, 2000, …: each wait takes up the pause in which the last one ended.
+    // The steps are 100, 500, 1000, 2000, …: each wait starts with the step in which the last one ended.
     for (ms, pace) in [
         (99, 100),
         (50, 100),
@@ -47,7 +47,7 @@ async fn waits_without_activity_go_on_where_the_last_left_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_wait_counts_not_what_the_agent_does_after_it() {
+async fn time_between_waits_does_not_change_the_backoff() {
     let mut stage = timed().await;
     let (_, leg) = stage.go().await;
     woke(leg.waits(every(10))).await;
@@ -57,7 +57,7 @@ async fn only_the_wait_counts_not_what_the_agent_does_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn any_activity_brings_the_first_pace_back() {
+async fn activity_resets_the_backoff() {
     let mut stage = timed().await;
     let (_, leg) = stage.go().await;
     let slow = async || {
@@ -85,7 +85,7 @@ async fn any_activity_brings_the_first_pace_back() {
     woke(leg.waits(every(60_000))).await;
     expect_first("a message").await;
     slow().await;
-    // Delivered at a seam in between, not by the wake.
+    // A seam delivers the message in between, not the wake-up.
     stage.inject(STEER, "hello").await;
     assert_eq!(leg.seam(harn_model::Seam::TurnStart).await, ["hello"]);
     expect_first("a message at a seam").await;
@@ -94,19 +94,19 @@ async fn any_activity_brings_the_first_pace_back() {
     expect_first("what it watches").await;
 }
 
-/// With nothing scheduled, the clock that moves by itself goes from the beginning of the test's own hour to
-/// its end in one step: the thread goes to sleep as often as it does while nobody waits.
+/// With no timer scheduled, the auto-advancing clock moves to the end of the test's own hour in one step: the
+/// thread parks as often as without a waiting agent.
 #[test]
-fn an_agent_that_waits_costs_nothing() {
+fn waiting_agent_schedules_no_timer() {
     let nobody = sleeps_in_an_hour(|_| None);
     let waiting = sleeps_in_an_hour(|leg| Some(leg.waits(|idle| idle)));
     let ticking = sleeps_in_an_hour(|leg| Some(leg.waits(every(1_000_000))));
     assert_eq!(waiting, nobody);
-    // One that has a clock of its own is seen.
+    // A wait with its own timer changes the count.
     assert!(ticking > nobody, "{ticking} {nobody}");
 }
 
-/// How often the thread goes to sleep in an hour in which this is all that happens.
+/// Counts how often the thread parks in an hour in which only `wait` runs.
 fn sleeps_in_an_hour(wait: impl FnOnce(&Leg) -> Option<Waiting>) -> usize {
     let parked = Arc::new(AtomicUsize::new(0));
     let counted = parked.clone();
@@ -122,7 +122,7 @@ fn sleeps_in_an_hour(wait: impl FnOnce(&Leg) -> Option<Waiting>) -> usize {
         let mut stage = timed().await;
         let (_, leg) = stage.go().await;
         let waiting = wait(&leg);
-        // What led to the wait is done with.
+        // The work before the wait finishes first.
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(stage.session.view().idle.is_some(), waiting.is_some());
         let before = parked.load(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Waits that end otherwise: cancelled, closed, cut by a crash, dropped by the agent itself.
+//! Waits that end without a wake-up: cancelled, closed, cut off by a crash, or dropped by the agent.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn changes(events: &[Envelope]) -> Vec<DaemonChange> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_it_was_not_woken_and_what_comes_then_waits() {
+async fn cancelled_wait_writes_no_wake_up_and_later_waits_work() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -30,16 +30,16 @@ async fn cancelled_it_was_not_woken_and_what_comes_then_waits() {
         panic!("{}", story(&events));
     };
     assert!(stage.session.view().idle.is_none());
-    // Later prompts run, and waits wait.
+    // Later turns run, and their waits block as before.
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
     stage.session.resume().await;
     assert_eq!(woke(waiting).await.0, WakeReason::Resume);
 }
 
-/// An agent that was told to stop and is not gone yet is not woken by what comes: it would be lost.
+/// New messages do not wake a cancelled agent that has not returned yet: they would be lost.
 #[tokio::test(start_paused = true)]
-async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
+async fn messages_between_cancel_and_end_reach_the_next_turn() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         if cx.prompt_text() == "next" {
@@ -49,7 +49,7 @@ async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
         }
         let stopped = cx.idle().await;
         assert_eq!(stopped, Err(AgentError::Cancelled));
-        // Deaf from here on.
+        // From here on the agent ignores everything.
         std::future::pending().await
     }));
     let session = world.session(&hub).await;
@@ -70,7 +70,7 @@ async fn what_comes_between_the_cancel_and_the_end_is_for_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closed_with_the_session_it_ends() {
+async fn closing_the_session_ends_the_wait() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -84,7 +84,7 @@ async fn closed_with_the_session_it_ends() {
 }
 
 #[tokio::test]
-async fn a_crash_ends_it_and_what_waited_still_does() {
+async fn crash_ends_the_wait_and_keeps_pending_reminders() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, lasting("old", 2)).await;
@@ -95,7 +95,7 @@ async fn a_crash_ends_it_and_what_waited_still_does() {
     let view = revived.session.view();
     assert!(view.idle.is_none() && view.open_turn.is_none());
     assert_eq!(view.pending.len(), 1);
-    // A wait, and a turn cut short: its time is over.
+    // The wait and the interrupted turn used up the two turns of the reminder.
     assert!(view.reminders.is_empty());
     revived.session.resume().await;
     let (turn, leg) = revived.go().await;
@@ -107,7 +107,7 @@ async fn a_crash_ends_it_and_what_waited_still_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
+async fn dropped_wait_ends_and_affects_no_later_wait() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();
@@ -116,10 +116,10 @@ async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
             _ = leg.cx.idle() => panic!("nothing came"),
             () = tokio::time::sleep(Duration::from_secs(1)) => {}
         }
-        // The next wait begins before the session has looked.
+        // The next wait starts before the session has processed the drop.
     }
     leg.cx.say("awake").await.unwrap();
-    // Somebody who wants it awake meanwhile has the next wait end.
+    // A resume while the agent is awake ends the next wait.
     stage.session.resume().await;
     let wake = leg.cx.idle().await.unwrap();
     assert_eq!(wake.reason, WakeReason::Resume);
@@ -146,9 +146,9 @@ async fn dropped_by_the_agent_itself_it_is_over_and_leaves_nothing_behind() {
     );
 }
 
-/// Dropped before the session looked at it at all.
+/// The wait is dropped before the session processes it.
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_was_never_seen_is_none() {
+async fn wait_dropped_before_it_is_processed_writes_nothing() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let before = stage.session.last_seq();
@@ -166,7 +166,7 @@ async fn a_wait_that_was_never_seen_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_returns_while_something_of_it_still_waits_is_done() {
+async fn agent_that_returns_cancels_its_open_wait() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;

@@ -1,4 +1,4 @@
-//! What wakes an agent, what is delivered with it, and in which order.
+//! What wakes an agent, what the wake-up delivers, and in which order.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn of(reason: WakeReason, texts: &[&str]) -> (WakeReason, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_wakes_it_once_with_what_came() {
+async fn each_wake_reason_wakes_the_agent_once_with_its_deliveries() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     assert_eq!(leg.seam(Seam::TurnStart).await, [""; 0]);
@@ -105,12 +105,12 @@ async fn each_wakes_it_once_with_what_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_happens_until_something_does() {
+async fn idle_agent_stays_idle_without_a_wake_reason() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
     let before = stage.session.last_seq();
-    // What is only recorded is no reason to wake.
+    // Audit-only reminders and mode changes do not wake the agent.
     stage.remind(QUEUE, reminder("note")).await;
     stage
         .session
@@ -124,7 +124,7 @@ async fn nothing_happens_until_something_does() {
     stage.session.resume().await;
     assert_eq!(woke(waiting).await, of(WakeReason::Resume, &[]));
     assert!(stage.session.view().idle.is_none());
-    // Only the way out of the loop records it, not the next wait.
+    // Only the loop exit records it, not the next wait.
     let _waiting = leg.is_idle(&stage).await;
     assert_eq!(stage.waiting(), ["note"]);
     assert_eq!(leg.seam(Seam::LoopExit).await, [""; 0]);
@@ -132,7 +132,7 @@ async fn nothing_happens_until_something_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_something_to_do_it_does_not_wait_and_is_told_why() {
+async fn pending_delivery_ends_a_wait_at_once_with_its_reason() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     type Something = (WakeReason, &'static str);
@@ -161,7 +161,7 @@ async fn with_something_to_do_it_does_not_wait_and_is_told_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_interrupts_comes_first_and_messages_keep_their_order() {
+async fn interrupts_are_delivered_first_and_messages_keep_their_order() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(QUEUE, "queue one").await;
@@ -173,7 +173,7 @@ async fn what_interrupts_comes_first_and_messages_keep_their_order() {
     let first = ["interrupt", "finish", "steer one", "steer two"];
     let given = of(WakeReason::Reminder, &first);
     assert_eq!(woke(leg.waits(|idle| idle)).await, given);
-    // One for each wake: each is what the agent is to do next.
+    // One message per wake-up: each is the agent's next task.
     for text in ["queue one", "queue two"] {
         let given = of(WakeReason::Message, &[text]);
         assert_eq!(woke(leg.waits(|idle| idle)).await, given);
@@ -181,9 +181,9 @@ async fn what_interrupts_comes_first_and_messages_keep_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other() {
+async fn resume_while_awake_ends_only_the_next_wait() {
     let mut stage = Stage::new().await;
-    // Nothing runs: nobody to wake, now or later.
+    // No agent runs, so this resume wakes none, now or later.
     stage.session.resume().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -196,7 +196,7 @@ async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other(
     let waiting = leg.is_idle(&stage).await;
     stage.inject(STEER, "a").await;
     assert_eq!(woke(waiting).await, of(WakeReason::Message, &["a"]));
-    // It waits for the agent's next call in the turn too, but not for the next turn.
+    // A resume also ends a wait in the agent's next call within the turn, but not in the next turn.
     stage.session.resume().await;
     stage.inject(QUEUE, "b").await;
     leg.ends();
@@ -210,7 +210,7 @@ async fn one_that_wanted_it_awake_while_it_was_wakes_the_next_wait_and_no_other(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_is_a_turn_to_reminders() {
+async fn each_wait_ages_reminders_by_one_turn() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -218,11 +218,11 @@ async fn a_wait_is_a_turn_to_reminders() {
     assert_eq!(leg.seam(Seam::TurnStart).await, ["one", "two"]);
     let waiting = leg.is_idle(&stage).await;
     assert_eq!(stage.in_force(), ["two"]);
-    // One that comes with the wake has all its time.
+    // A reminder that arrives with the wake-up keeps all its turns.
     stage.remind(INTERRUPT, lasting("new", 1)).await;
     woke(waiting).await;
     assert_eq!(leg.in_force().await, ["two", "new"]);
-    // Also one that came before the wait.
+    // So does a reminder that arrived before the wait.
     stage.remind(INTERRUPT, lasting("newer", 1)).await;
     woke(leg.waits(|idle| idle)).await;
     assert_eq!(leg.in_force().await, ["two", "new", "newer"]);
@@ -231,11 +231,11 @@ async fn a_wait_is_a_turn_to_reminders() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_takes_anothers_place_during_a_wait_is_the_one_that_is_given() {
+async fn wait_delivers_only_the_replacing_reminder() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
-    // Both before the agent can look.
+    // Both reminders are accepted before the agent can read them.
     let (one, two) = (keyed("one", "k"), keyed("two", "k"));
     let (session, host) = (&stage.session, crate::sessions::steering::host);
     let (one, two) = tokio::join!(
@@ -248,7 +248,7 @@ async fn one_that_takes_anothers_place_during_a_wait_is_the_one_that_is_given() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_waited_and_returned_is_called_again_with_what_comes_then() {
+async fn agent_that_waited_and_returned_is_called_again_with_a_message() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let waiting = leg.is_idle(&stage).await;
@@ -279,14 +279,14 @@ async fn an_agent_that_waited_and_returned_is_called_again_with_what_comes_then(
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_waits_at_once_are_one() {
+async fn concurrent_waits_count_as_one() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();
     let one = leg.is_idle(&stage).await;
     let two = leg.waits(|idle| idle.every(Duration::from_secs(9)));
     leg.cx.flush().await.unwrap();
-    // Whatever ends one ends both; what came is given to one of them.
+    // Both waits end together; the message is delivered to one of them.
     stage.inject(STEER, "a").await;
     let (one, two) = (woke(one).await, woke(two).await);
     assert_eq!((one.0, two.0), (WakeReason::Message, WakeReason::Message));
@@ -295,7 +295,7 @@ async fn several_waits_at_once_are_one() {
     assert_eq!(told.matches("\nidle ").count(), 1, "{told}");
     assert_eq!(told.matches("\nwoke ").count(), 1, "{told}");
 
-    // One that is given up leaves the other waiting; the last one ends the wait.
+    // Dropping one wait leaves the other waiting; dropping the last one ends the idle state.
     let before = stage.session.last_seq();
     let one = leg.is_idle(&stage).await;
     let two = leg.waits(|idle| idle);
@@ -315,7 +315,7 @@ async fn several_waits_at_once_are_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_waits_is_woken_by_what_the_session_above_is_told() {
+async fn reminder_to_the_parent_session_wakes_an_idle_worker() {
     let world = World::new();
     let (waits, mut waiting) = tokio::sync::mpsc::channel(4);
     let below = agent(move |cx: TurnContext| {

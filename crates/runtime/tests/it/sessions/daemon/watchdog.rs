@@ -1,4 +1,4 @@
-//! The watchdog: an agent that is woken again and again and does nothing is ended.
+//! The watchdog ends an agent that wakes again and again without activity.
 
 use std::time::Duration;
 
@@ -27,13 +27,13 @@ async fn limited(limit: u64) -> Stage {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Waits a second, again.
+/// Waits for one tick of a second.
 async fn tick(leg: &Leg) -> Result<WakeReason, AgentError> {
     Ok(leg.cx.idle().every(SECOND).await?.reason)
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_ends_a_turn_after_so_many_wakes_for_nothing_and_the_turn_ends_well() {
+async fn watchdog_ends_a_turn_after_idle_wakes_with_end_turn() {
     let mut stage = limited(3).await;
     let (turn, leg) = stage.go().await;
     leg.cx.say("hello").await.unwrap();
@@ -44,7 +44,7 @@ async fn it_ends_a_turn_after_so_many_wakes_for_nothing_and_the_turn_ends_well()
     assert_eq!(tick(&leg).await, Err(AgentError::Cancelled));
     stage.stopped(&turn, StopReason::EndTurn).await;
     let events = whole_turn(&stage.session, &turn).await;
-    // Three seconds since it began to wait, not since the turn began.
+    // Three seconds since the first wait, not since the start of the turn.
     assert_eq!(tripped(&events), Some((3, 3000)));
     assert!(stage.session.view().idle.is_none());
     let (turn, leg) = stage.go().await;
@@ -54,7 +54,7 @@ async fn it_ends_a_turn_after_so_many_wakes_for_nothing_and_the_turn_ends_well()
 }
 
 #[tokio::test(start_paused = true)]
-async fn being_wanted_awake_is_nothing_either() {
+async fn resume_does_not_count_as_activity() {
     let mut stage = limited(3).await;
     let (turn, leg) = stage.go().await;
     for _ in 0..3 {
@@ -72,7 +72,7 @@ async fn being_wanted_awake_is_nothing_either() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_may_say_how_often_itself() {
+async fn agent_can_set_its_own_watchdog_limit() {
     for (own, ticks) in [(1, 1), (5, 5)] {
         let mut stage = limited(3).await;
         let (turn, leg) = stage.go().await;
@@ -88,7 +88,7 @@ async fn an_agent_may_say_how_often_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn anything_that_is_done_or_given_begins_the_count_again() {
+async fn activity_or_a_delivery_resets_the_watchdog() {
     let mut stage = limited(2).await;
     let (turn, leg) = stage.go().await;
     let (cx, session) = (&leg.cx, &stage.session);
@@ -110,15 +110,15 @@ async fn anything_that_is_done_or_given_begins_the_count_again() {
         .unwrap();
     tool.complete(()).await.unwrap();
     nearly().await;
-    // Given at a seam, and nothing said to it.
+    // A seam delivers the message, and the agent sends nothing.
     stage.inject(STEER, "a").await;
     assert_eq!(leg.seam(Seam::TurnStart).await, ["a"]);
     nearly().await;
-    // Given by the wake itself.
+    // The wake-up delivers the reminder.
     stage.remind(STEER, reminder("b")).await;
     assert_eq!(tick(&leg).await, Ok(WakeReason::Reminder));
     nearly().await;
-    // What waits when the count is full is delivered, whatever its mode.
+    // A pending message or reminder is delivered when the count is full, whatever its mode.
     stage.inject(QUEUE, "c").await;
     assert_eq!(tick(&leg).await, Ok(WakeReason::Message));
     nearly().await;
@@ -131,7 +131,7 @@ async fn anything_that_is_done_or_given_begins_the_count_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_it_watches_is_not_nothing() {
+async fn watch_that_blocks_resets_the_watchdog() {
     let mut stage = limited(2).await;
     let (_, leg) = stage.go().await;
     for _ in 0..9 {
@@ -142,7 +142,7 @@ async fn what_it_watches_is_not_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_makes_it_wait_is_nothing() {
+async fn watch_that_never_blocks_trips_the_watchdog() {
     let mut stage = limited(2).await;
     let (turn, leg) = stage.go().await;
     for _ in 0..2 {
@@ -157,7 +157,7 @@ async fn what_never_makes_it_wait_is_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_listen_is_settled_in_time_and_its_turn_still_ends_well() {
+async fn watchdog_ends_the_turn_of_an_agent_that_does_not_return() {
     let world = World::new();
     let deaf = agent(async |cx: TurnContext| {
         if cx.prompt_text() == "next" {
@@ -172,7 +172,7 @@ async fn an_agent_that_does_not_listen_is_settled_in_time_and_its_turn_still_end
     let turn = prompt(&session, "go").await;
     let told = story(&whole_turn(&session, &turn).await);
     assert!(told.ends_with("ended stopped end_turn\n"), "{told}");
-    // Nobody cancelled it.
+    // The error names the end of the turn, because no client cancelled it.
     assert!(
         told.contains("the turn ended before this tool did"),
         "{told}"
@@ -182,7 +182,7 @@ async fn an_agent_that_does_not_listen_is_settled_in_time_and_its_turn_still_end
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_on_its_way_out_it_is_cancelled() {
+async fn cancel_after_the_watchdog_tripped_cancels_the_turn() {
     let world = World::new();
     let deaf = agent(async |cx: TurnContext| {
         while cx.idle().every(SECOND).watchdog(1).await.is_ok() {}
@@ -199,9 +199,9 @@ async fn cancelled_on_its_way_out_it_is_cancelled() {
     assert!(told.ends_with("ended stopped cancelled\n"), "{told}");
 }
 
-/// Accepted while the turn was on its way out, a message is still the turn's to answer.
+/// A turn must still answer a message that was accepted while it was ending.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_too_late_to_save_it_is_delivered_all_the_same() {
+async fn message_after_the_watchdog_tripped_is_still_delivered() {
     let world = World::new();
     let deaf = agent(async |cx: TurnContext| {
         if cx.prompt_text() == "more" {
@@ -228,9 +228,9 @@ async fn a_message_that_comes_too_late_to_save_it_is_delivered_all_the_same() {
     );
 }
 
-/// An agent that has not waited yet has not waited in vain.
+/// The limit 0 counts as 1: an agent that has not waited yet has not waited in vain.
 #[tokio::test(start_paused = true)]
-async fn none_at_all_is_one() {
+async fn watchdog_limit_of_zero_counts_as_one() {
     let mut stage = limited(0).await;
     let (turn, leg) = stage.go().await;
     let tick = async || leg.cx.idle().every(SECOND).watchdog(0).await;

@@ -1,4 +1,4 @@
-//! What clients do is written and told before it is answered.
+//! Client changes are written and published before they are answered.
 
 use expect_test::expect;
 use harn_model::{AgentEvent, Envelope, LiveClientMode};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Events of clients in short.
+/// Formats the client events, one per line.
 fn told(events: &[Envelope]) -> String {
     let lines = events.iter().filter_map(|e| match &e.event {
         AgentEvent::LiveSessionClient {
@@ -39,7 +39,7 @@ fn told(events: &[Envelope]) -> String {
 }
 
 #[tokio::test]
-async fn each_step_is_in_the_journal_when_it_is_answered() {
+async fn client_change_is_in_the_journal_when_it_is_answered() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -84,7 +84,7 @@ async fn each_step_is_in_the_journal_when_it_is_answered() {
 }
 
 #[tokio::test]
-async fn a_broker_has_several_clients_which_go_with_it() {
+async fn closed_connection_detaches_all_its_clients() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -94,7 +94,7 @@ async fn a_broker_has_several_clients_which_go_with_it() {
         broker.attach(AttachClient::observer(name)).await.unwrap();
     }
     broker.attach(AttachClient::controller("b")).await.unwrap();
-    // Who did not come through a connection is not there for it.
+    // A connection can only address clients that attached through it.
     let client_id = "a".to_owned();
     let gone = other.detach("a", "client_detached", Value::Null).await;
     assert_eq!(
@@ -120,7 +120,7 @@ async fn a_broker_has_several_clients_which_go_with_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_attaches_over_another_connection_replaces_the_older_one() {
+async fn client_that_attaches_over_another_connection_replaces_the_older_one() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -140,7 +140,7 @@ async fn a_client_that_attaches_over_another_connection_replaces_the_older_one()
     assert_eq!(again.metadata, first.metadata);
     assert_eq!(session.clients().len(), 1);
     assert_eq!(session.epoch(), epoch + 1);
-    // The connection it came over first is only one that looks on; its end is nobody's.
+    // The first connection only observes now; its end detaches no client.
     assert_eq!(refused(&before), controlled_by("laptop"));
     assert_eq!(refused(&after), None);
     before.leave().await;
@@ -148,7 +148,7 @@ async fn a_client_that_attaches_over_another_connection_replaces_the_older_one()
 }
 
 #[tokio::test]
-async fn a_session_that_is_closed_has_no_clients() {
+async fn closed_session_rejects_clients() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(harn_model::StopReason::EndTurn)));
     let session = world.session(&hub).await;

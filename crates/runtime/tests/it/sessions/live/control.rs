@@ -1,4 +1,4 @@
-//! Driving: who may, who may not, and whose name is on what is said.
+//! Control of a session: who has it, who is rejected, and which author a prompt is recorded with.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::*;
 use crate::sessions::steering::{STEER, Stage, person};
 
 #[tokio::test]
-async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
+async fn opening_connection_has_control_while_it_is_free() {
     let stage = Stage::new().await;
     let session = &stage.session;
     let first = opened(session, "zed-1");
@@ -24,7 +24,7 @@ async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
     assert_eq!(refused(&second), controlled_by("zed-1"));
     assert_eq!(refused(&looks), controlled_by("zed-1"));
     assert!(first.has_control() && !second.has_control());
-    // Without a word: nothing is written, nobody is listed.
+    // Implicit control writes no event and lists no client.
     assert_eq!(
         (session.last_seq(), session.clients()),
         (Seq::ZERO, Vec::new())
@@ -33,14 +33,14 @@ async fn whoever_opened_a_session_drives_it_while_nobody_else_does() {
     assert_eq!(session.live_state().controller, None);
     let nobody = Some(NotInControl::NotController { controller: None });
     assert_eq!(refused(&looks), nobody);
-    // The next thing it does.
+    // The second connection gets control with its next action.
     assert_eq!(refused(&second), None);
     assert_eq!(session.live_state().controller.unwrap().client_id, "zed-2");
     assert_eq!(session.epoch(), 3);
 }
 
 #[tokio::test]
-async fn naming_itself_a_connection_keeps_control_or_gives_it_up() {
+async fn attach_keeps_or_releases_the_implicit_control() {
     let stage = Stage::new().await;
     let session = &stage.session;
     let desk = opened(session, "zed-1");
@@ -49,11 +49,11 @@ async fn naming_itself_a_connection_keeps_control_or_gives_it_up() {
     assert_eq!(refused(&desk), None);
     assert_eq!(refused(&other), controlled_by("desk"));
     desk.attach(AttachClient::observer("desk")).await.unwrap();
-    // It has said what it wants; only the other one still goes by having opened the session.
+    // This client chose a mode; only the other connection still has its claim from opening the session.
     let nobody = Some(NotInControl::NotController { controller: None });
     assert_eq!(refused(&desk), nobody);
     assert_eq!(refused(&other), None);
-    // Opened anew with nobody on it, it goes by that again.
+    // After its client detached and the other connection left, a new claim gives control again.
     desk.detach("desk", "client_detached", Value::Null)
         .await
         .unwrap();
@@ -68,7 +68,7 @@ fn nobody_in_control() -> Option<NotInControl> {
 }
 
 #[tokio::test]
-async fn what_is_said_has_the_name_of_who_said_it() {
+async fn prompts_and_messages_have_their_author() {
     let mut stage = Stage::new().await;
     let desk = opened(&stage.session, "zed-1");
     say(&desk, "nameless").await;
@@ -100,7 +100,7 @@ async fn what_is_said_has_the_name_of_who_said_it() {
 }
 
 #[tokio::test]
-async fn a_client_may_drive_without_saying_anything_or_without_answering() {
+async fn controller_can_turn_off_prompts_or_answers() {
     let stage = Stage::new().await;
     let seat = came(&stage.session, "broker-1");
     let quiet = AttachClient {
@@ -124,15 +124,15 @@ async fn a_client_may_drive_without_saying_anything_or_without_answering() {
     assert_eq!(seat.drive(DriverAction::Answer, None).err(), Some(off));
     assert!(seat.drive(DriverAction::Speak, None).is_ok());
     assert_eq!(seat.asked().0, None);
-    // One that came through the same connection and only looks on.
+    // Another client of the same connection, which only observes.
     seat.attach(AttachClient::observer("looks")).await.unwrap();
     let refused = seat.drive(DriverAction::Steer, Some("looks")).err();
     assert_eq!(refused, controlled_by("quiet"));
-    // Any other name is only a label.
+    // A name that is not attached is only a label.
     assert!(seat.drive(DriverAction::Steer, Some("ann")).is_ok());
 }
 
-/// A host that says who it is.
+/// A host whose tools return its name.
 struct Named(&'static str);
 
 #[async_trait]
@@ -167,7 +167,7 @@ impl HostPort for Named {
 }
 
 #[tokio::test]
-async fn what_a_host_offers_is_the_controllers_also_in_the_middle_of_a_turn() {
+async fn host_offers_follow_the_controller_during_a_turn() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
     let first = session.sit("one-1", Arc::new(Named("one")), SeatClaim::IfFree);
@@ -183,7 +183,7 @@ async fn what_a_host_offers_is_the_controllers_also_in_the_middle_of_a_turn() {
 }
 
 #[tokio::test]
-async fn a_listing_says_what_is_live_and_who_is_in_control() {
+async fn listing_has_the_live_state_and_the_controller() {
     let mut stage = Stage::new().await;
     let closed = stage.world.session(&stage.hub).await;
     stage.hub.close(closed.id()).await;

@@ -1,4 +1,4 @@
-//! Clients that promise to be heard of, on a clock the test moves.
+//! Clients that promise heartbeats, on a clock that the test moves.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn missed(session: &Controller, name: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
+async fn client_that_misses_heartbeats_is_detached() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let session = world.session(&hub).await;
@@ -36,7 +36,7 @@ async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
         sleep(Duration::from_secs(29)).await;
         seat.heartbeat("kept", None).await.unwrap();
     }
-    // That another one is heard of does not help.
+    // A heartbeat of another client does not count.
     sleep(Duration::from_secs(20)).await;
     seat.heartbeat("never", None).await.unwrap();
     assert!(!missed(&session, "kept").await);
@@ -53,13 +53,13 @@ async fn who_promised_to_be_heard_of_and_is_not_is_detached() {
     assert!(missed(&session, "kept").await);
     assert_eq!(session.live_state().controller, None);
     assert_eq!(session.clients().len(), 1);
-    // Whoever promised nothing stays.
+    // A client without a heartbeat promise stays attached.
     sleep(Duration::from_secs(86_400)).await;
     assert_eq!(session.clients().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn also_while_an_agent_talks_without_a_pause() {
+async fn missed_heartbeat_detaches_while_the_agent_sends_text() {
     let world = World::new();
     let hub = world.hub(agent(async |cx| {
         while !cx.is_cancelled() {
@@ -81,12 +81,12 @@ async fn also_while_an_agent_talks_without_a_pause() {
     })
     .await;
     assert!(missed(&session, "tab").await);
-    // What it had asked for goes on.
+    // The turn that it started continues.
     assert!(session.live_state().active_prompt);
 }
 
 #[tokio::test(start_paused = true)]
-async fn coming_again_renews_or_ends_the_promise() {
+async fn new_attach_renews_or_ends_the_heartbeat_promise() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let session = world.session(&hub).await;

@@ -1,4 +1,4 @@
-//! Clients on a live session: who is there, who is in control, and what that decides.
+//! Clients of a live session: who is attached, who has control, and what that permits.
 
 mod clients;
 mod control;
@@ -13,17 +13,17 @@ use harn_runtime::{Controller, DriverAction, NoHost, NotInControl, Seat, SeatCla
 
 use crate::support::*;
 
-/// A connection that opened the session.
+/// Adds a connection that opens the session and takes control if it is free.
 pub fn opened(session: &Controller, name: &str) -> Seat {
     session.sit(name, Arc::new(NoHost), SeatClaim::IfFree)
 }
 
-/// A connection that came to look.
+/// Adds a connection that does not claim control.
 pub fn came(session: &Controller, name: &str) -> Seat {
     session.sit(name, Arc::new(NoHost), SeatClaim::Never)
 }
 
-/// Everything written so far.
+/// Returns all events written so far.
 pub async fn written(session: &Controller) -> Vec<Envelope> {
     let last = session.last_seq();
     if last == Seq::ZERO {
@@ -32,7 +32,7 @@ pub async fn written(session: &Controller) -> Vec<Envelope> {
     until(&mut session.subscribe(Seq::ZERO), |e| e.seq == last).await
 }
 
-/// Who may not do something, and who may.
+/// Returns the error if this connection may not send a prompt.
 pub fn refused(seat: &Seat) -> Option<NotInControl> {
     seat.drive(DriverAction::Speak, None).err()
 }
@@ -49,7 +49,7 @@ pub async fn say(seat: &Seat, text: &str) {
     driver.prompt(blocks, |_| ()).await.unwrap();
 }
 
-/// What users said, and under which name.
+/// Returns the users' messages with their authors.
 pub async fn authors(session: &Controller) -> Vec<(String, Option<LiveAuthor>)> {
     let said = written(session).await.into_iter();
     let said = said.filter_map(|e| match e.event {

@@ -1,4 +1,4 @@
-//! A principal sees its own sessions; those of others look as if there were none.
+//! A principal sees only its own sessions; those of others are not found.
 
 use harn_model::{Principal, StopReason};
 use harn_runtime::{SessionError, SessionFilter};
@@ -6,7 +6,7 @@ use harn_runtime::{SessionError, SessionFilter};
 use super::*;
 
 #[tokio::test]
-async fn sessions_of_others_are_unknown() {
+async fn sessions_of_other_principals_are_not_found() {
     let world = World::new();
     let hub = world.hub(agent(async |_| Ok(StopReason::EndTurn)));
     let ann = hub.of(Principal::new("ann"));
@@ -33,7 +33,7 @@ async fn sessions_of_others_are_unknown() {
         who.close(theirs.id()).await;
     }
     assert!(hub.live(own.id()).is_some() && ann.live(hers.id()).is_some());
-    // Also when they are not open.
+    // Closed sessions are hidden too.
     hub.close(own.id()).await;
     ann.close(hers.id()).await;
     for (who, mine, theirs) in [(&hub, &own, &hers), (&ann, &hers, &own)] {

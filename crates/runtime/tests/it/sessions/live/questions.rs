@@ -1,4 +1,4 @@
-//! Questions are put to whoever is in control, and only their answer counts.
+//! Permission questions are sent to the controller, and only its answer counts.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ fn term(seat: &harn_runtime::Seat) -> SeatTerm {
 }
 
 #[tokio::test]
-async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
+async fn answer_from_an_earlier_controller_term_is_dropped() {
     let world = World::new();
     let hub = world.hub(asker());
     let session = world.session(&hub).await;
@@ -79,13 +79,13 @@ async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
     assert_eq!(desk.asked(), (None, at));
     assert_eq!(pad.asked_client().unwrap().client_id, "pad");
     desk.answer(ask.clone(), reject(), early).await;
-    // Taken back, it is asked anew: what it was asked before is not what it is asked now.
+    // After a takeover back, the client is asked again; its answer from the earlier term does not count.
     desk.attach(AttachClient::takeover("desk")).await.unwrap();
     desk.answer(ask.clone(), reject(), early).await;
     assert_eq!(decisions(&session).await, []);
     let now = term(&desk);
     assert_ne!(now, early);
-    // Its own name and its promises change nothing about who is asked.
+    // A heartbeat or a repeated attach does not start a new term.
     desk.heartbeat("desk", None).await.unwrap();
     desk.attach(AttachClient::controller("desk")).await.unwrap();
     assert_eq!(term(&desk), now);
@@ -98,7 +98,7 @@ async fn an_answer_of_whoever_was_in_control_before_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_nobody_there_to_ask_a_question_waits_for_the_next_or_its_deadline() {
+async fn question_without_a_controller_waits_for_one_or_its_deadline() {
     let world = World::new();
     let hub = world.hub_with(asker(), |config| {
         config.ask_deadline = Duration::from_secs(30);
@@ -144,7 +144,7 @@ async fn with_nobody_there_to_ask_a_question_waits_for_the_next_or_its_deadline(
 }
 
 #[tokio::test]
-async fn with_nobody_in_control_who_opened_the_session_last_is_asked() {
+async fn question_without_a_controller_is_sent_to_the_last_opener() {
     let world = World::new();
     let session = world.session(&world.hub(asker())).await;
     let [first, second] = ["zed-1", "vim-2"].map(|name| opened(&session, name));
@@ -156,7 +156,7 @@ async fn with_nobody_in_control_who_opened_the_session_last_is_asked() {
     pad.attach(AttachClient::observer("pad")).await.unwrap();
     assert_eq!((first.asked().0, pad.asked().0), (None, None));
     assert_eq!(second.asked_client().unwrap().client_id, "vim-2");
-    // Nobody is in control by being asked: whoever does something first is.
+    // Being asked does not give control; the first client that acts gets it.
     let early = term(&second);
     say(&first, "later").await;
     assert_eq!((second.asked().0, first.has_control()), (None, true));

@@ -1,4 +1,4 @@
-//! What interrupts: open questions about calls are taken back, and calls that have not begun do not run.
+//! Interrupts: open questions about calls are withdrawn, and calls that have not started are skipped.
 
 use expect_test::expect;
 use harn_model::{
@@ -13,14 +13,14 @@ fn is_ask(e: &Envelope) -> bool {
     matches!(e.event, AgentEvent::PermissionAsked(_))
 }
 
-/// Writes a file, if it may; what came of it.
+/// Asks to write a file and completes the call if it is allowed.
 async fn write(cx: TurnContext) -> Result<(), AgentError> {
     let tool = cx.tool("write_file").kind(ToolKind::Edit).path("a.txt");
     tool.ask().await?.complete(()).await
 }
 
 #[tokio::test]
-async fn open_questions_are_taken_back_and_the_turn_goes_on() {
+async fn interrupt_withdraws_open_questions_and_the_turn_continues() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
@@ -30,7 +30,7 @@ async fn open_questions_are_taken_back_and_the_turn_goes_on() {
         AgentEvent::PermissionAsked(ask) => Some(ask.ask_id.clone()),
         _ => None,
     });
-    // What does not interrupt leaves the question alone.
+    // Reminders and messages in other modes leave the question open.
     stage.remind(STEER, reminder("patient")).await;
     stage.remind(QUEUE, reminder("note")).await;
     stage.inject(STEER, "hello").await;
@@ -38,7 +38,7 @@ async fn open_questions_are_taken_back_and_the_turn_goes_on() {
     stage.remind(INTERRUPT, reminder("stop")).await;
     let reason = "a reminder interrupted before anybody answered".to_owned();
     assert_eq!(asking.await.unwrap(), Err(AgentError::Denied { reason }));
-    // Too late.
+    // This answer is too late.
     let option_id = "allow_once".to_owned();
     let allowed = Decision::Allowed {
         option_id,
@@ -77,11 +77,11 @@ async fn open_questions_are_taken_back_and_the_turn_goes_on() {
     stage.stopped(&turn, StopReason::EndTurn).await;
 }
 
-/// A question that comes a moment later is no different: nobody is asked until the agent has looked.
+/// A later question is denied too: no client is asked until the agent passes a seam.
 #[tokio::test]
-async fn questions_that_come_before_the_agent_looks_are_put_to_nobody() {
+async fn questions_before_the_next_seam_are_denied_after_an_interrupt() {
     let mut stage = Stage::new().await;
-    // One from before is no interruption of this turn.
+    // A reminder from before the turn does not interrupt it.
     stage.remind(INTERRUPT, reminder("before")).await;
     let (_turn, leg) = stage.go().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
@@ -102,7 +102,7 @@ async fn questions_that_come_before_the_agent_looks_are_put_to_nobody() {
     let asking = tokio::spawn(write(leg.cx.clone()));
     until(&mut from, is_ask).await;
     assert_eq!(stage.session.view().open_turn.unwrap().asks.len(), 1);
-    // What is taken back interrupts no more.
+    // A revoked reminder no longer interrupts.
     let id = stage.remind(INTERRUPT, reminder("again")).await;
     assert_eq!(asking.await.unwrap(), denied());
     let revoked = stage.session.revoke_reminder(&id, host()).await;
@@ -114,7 +114,7 @@ async fn questions_that_come_before_the_agent_looks_are_put_to_nobody() {
 }
 
 #[tokio::test]
-async fn calls_that_were_announced_are_skipped_and_none_that_began() {
+async fn interrupt_skips_announced_calls_but_no_running_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let cx = &leg.cx;
@@ -128,7 +128,7 @@ async fn calls_that_were_announced_are_skipped_and_none_that_began() {
         let call = harn_model::ToolCall::new(id, "later");
         cx.emit(AgentEvent::ToolCall(Box::new(call))).await.unwrap();
     }
-    // What does not interrupt skips nothing.
+    // A reminder in another mode skips nothing.
     stage.remind(STEER, reminder("patient")).await;
     let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
     assert!(passed.is_empty() && !passed.dispatch_skipped());
@@ -137,7 +137,7 @@ async fn calls_that_were_announced_are_skipped_and_none_that_began() {
     let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
     assert_eq!(texts(&passed), ["stop"]);
     assert!(passed.dispatch_skipped());
-    // Once: the next batch runs.
+    // Only once: the next batch runs.
     let passed = cx.seam(Seam::PreToolDispatch).await.unwrap();
     assert!(passed.is_empty() && !passed.dispatch_skipped());
     running.complete(()).await.unwrap();
@@ -159,7 +159,7 @@ async fn calls_that_were_announced_are_skipped_and_none_that_began() {
 }
 
 #[tokio::test]
-async fn only_where_tools_are_about_to_run() {
+async fn only_the_seam_before_tool_dispatch_skips_calls() {
     for seam in [Seam::TurnStart, Seam::PostToolDispatch, Seam::TurnEnd] {
         let mut stage = Stage::new().await;
         let (_, leg) = stage.go().await;
@@ -173,10 +173,10 @@ async fn only_where_tools_are_about_to_run() {
     }
 }
 
-/// A question that was put after the reminder was accepted, of a call that is now skipped, must not be
-/// answered with leave to run it.
+/// A question that was sent after the reminder was accepted, about a call that is now skipped, must not be
+/// answered with a permission to run it.
 #[tokio::test]
-async fn a_skipped_call_is_not_asked_about_any_more() {
+async fn question_about_a_skipped_call_is_denied() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(INTERRUPT, reminder("stop")).await;
@@ -194,7 +194,7 @@ async fn a_skipped_call_is_not_asked_about_any_more() {
     );
 }
 
-/// A session whose workers, this deep, want to write a file; what became of it is what they say.
+/// Returns an agent whose worker `depth` levels down asks to write a file; each level reports the result as text.
 fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
     agent(move |cx: TurnContext| async move {
         let text = match depth {
@@ -209,7 +209,7 @@ fn nested(depth: usize) -> std::sync::Arc<dyn harn_runtime::Agent> {
     })
 }
 
-/// How a session whose worker, this deep, asks something hears of the question and of its end.
+/// Interrupts a session while its worker `depth` levels down has an open question.
 async fn interrupted(depth: usize, propagate: ReminderPropagation) -> (World, Controller, TurnId) {
     let world = World::new();
     let hub = world.hub(nested(depth));
@@ -225,7 +225,7 @@ async fn interrupted(depth: usize, propagate: ReminderPropagation) -> (World, Co
 }
 
 #[tokio::test]
-async fn workers_that_hear_of_it_take_their_questions_back() {
+async fn workers_that_receive_the_interrupt_withdraw_their_questions() {
     for (depth, propagate) in [
         (1, ReminderPropagation::Session),
         (1, ReminderPropagation::All),
@@ -245,7 +245,7 @@ async fn workers_that_hear_of_it_take_their_questions_back() {
 }
 
 #[tokio::test]
-async fn what_workers_ask_stays_open_where_they_are_not_to_hear_of_it() {
+async fn questions_of_workers_without_the_interrupt_stay_open() {
     for (depth, propagate) in [
         (1, ReminderPropagation::None),
         (2, ReminderPropagation::None),
@@ -268,7 +268,7 @@ async fn what_workers_ask_stays_open_where_they_are_not_to_hear_of_it() {
 }
 
 #[tokio::test]
-async fn a_message_that_interrupts_takes_questions_back_too() {
+async fn interrupting_message_withdraws_questions() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let asking = tokio::spawn(write(leg.cx.clone()));
@@ -282,9 +282,9 @@ async fn a_message_that_interrupts_takes_questions_back_too() {
     assert_eq!(told.matches("resolved cancelled\n").count(), 1, "{told}");
 }
 
-/// One task of the agent was allowed a call and has not begun; another looks whether something came.
+/// One task of the agent has an allowed call that has not started; another task passes a seam.
 #[tokio::test]
-async fn a_call_that_was_allowed_is_not_skipped() {
+async fn allowed_call_is_not_skipped() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let cx = leg.cx.clone();

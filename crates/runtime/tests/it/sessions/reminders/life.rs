@@ -1,4 +1,4 @@
-//! How long a reminder lasts: keys, turns, compactions, restarts; and whose id is whose.
+//! The lifetime of a reminder: keys, turns, compactions and restarts; and which ids are taken.
 
 use expect_test::expect;
 use harn_model::{
@@ -31,20 +31,20 @@ fn compaction() -> AgentEvent {
 }
 
 #[tokio::test]
-async fn of_those_with_one_key_the_last_is_in_force_and_rendered() {
+async fn last_reminder_with_a_key_is_in_force_and_rendered() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
-    // Among those that wait, whatever their mode; what is recorded only takes nobody's place.
+    // It replaces a pending reminder in any mode; an audit-only reminder replaces none.
     stage.remind(STEER, keyed("one", "k")).await;
     stage.remind(STEER, keyed("other", "other")).await;
     stage.remind(INTERRUPT, keyed("two", "k")).await;
     stage.remind(QUEUE, keyed("note", "k")).await;
     assert_eq!(leg.seam(Seam::TurnStart).await, ["other", "two"]);
-    // Of one that was rendered.
+    // It replaces a rendered reminder.
     stage.remind(STEER, keyed("three", "k")).await;
     assert_eq!(leg.seam(Seam::TurnStart).await, ["three"]);
     assert_eq!(leg.in_force().await, ["other", "three"]);
-    // Of one that the agent missed.
+    // It replaces a reminder that the agent missed.
     stage.remind(STEER, keyed("four", "k")).await;
     leg.ends();
     whole_turn(&stage.session, &turn).await;
@@ -52,7 +52,7 @@ async fn of_those_with_one_key_the_last_is_in_force_and_rendered() {
     let (_, leg) = stage.go().await;
     stage.remind(STEER, keyed("five", "k")).await;
     assert_eq!(leg.seam(Seam::TurnStart).await, ["five"]);
-    // Of a host's by the agent's own.
+    // The agent's own reminder replaces one of a host.
     leg.cx.remind(keyed("six", "k")).await.unwrap();
     assert_eq!(leg.in_force().await, ["other", "six"]);
     let events = written(&stage.session, Seq::ZERO).await;
@@ -70,7 +70,7 @@ async fn of_those_with_one_key_the_last_is_in_force_and_rendered() {
 }
 
 #[tokio::test]
-async fn one_that_was_taken_back_before_it_was_delivered_is_never_rendered() {
+async fn revoked_pending_reminder_is_never_rendered() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
@@ -89,7 +89,7 @@ async fn one_that_was_taken_back_before_it_was_delivered_is_never_rendered() {
 }
 
 #[tokio::test]
-async fn a_name_is_taken_while_its_reminder_waits_or_is_in_force() {
+async fn reminder_id_is_taken_while_pending_or_in_force() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -99,7 +99,7 @@ async fn a_name_is_taken_while_its_reminder_waits_or_is_in_force() {
     assert_eq!(refused(same().await), ControlResult::IdInUse);
     leg.ends();
     whole_turn(&stage.session, &turn).await;
-    // It has had its time; another may have its name, be delivered, and be taken back.
+    // Its turns are over; another reminder may take its id, be delivered and be revoked.
     assert_eq!(same().await.unwrap().0, "one");
     let revoke = || stage.session.revoke_reminder("one", host());
     assert_eq!(revoke().await.unwrap().result, ControlResult::Revoked);
@@ -113,7 +113,7 @@ async fn a_name_is_taken_while_its_reminder_waits_or_is_in_force() {
 }
 
 #[tokio::test]
-async fn one_that_is_delivered_after_another_of_its_name_was_taken_back_cannot_be_taken_back() {
+async fn delivered_reminder_with_a_reused_id_cannot_be_revoked() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
@@ -125,7 +125,7 @@ async fn one_that_is_delivered_after_another_of_its_name_was_taken_back_cannot_b
 }
 
 #[tokio::test]
-async fn names_are_minted_where_none_is_given() {
+async fn reminder_without_an_id_gets_one() {
     let stage = Stage::new().await;
     let nameless = || SystemReminder::new("", "a body");
     let one = stage.remind(STEER, nameless()).await;
@@ -134,7 +134,7 @@ async fn names_are_minted_where_none_is_given() {
 }
 
 #[tokio::test]
-async fn an_agents_own_is_in_force_at_once_under_a_name_of_its_own() {
+async fn reminder_of_the_agent_is_in_force_at_once_with_its_own_id() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("waiting")).await;
@@ -143,7 +143,7 @@ async fn an_agents_own_is_in_force_at_once_under_a_name_of_its_own() {
         .remind(SystemReminder::new("", "nameless"))
         .await
         .unwrap();
-    // One of this name is in force, one of that waits: both stay what they are.
+    // `mine` is in force and `waiting` is pending: both keep their ids.
     leg.cx
         .remind(SystemReminder::new("mine", "more"))
         .await
@@ -168,7 +168,7 @@ async fn an_agents_own_is_in_force_at_once_under_a_name_of_its_own() {
 }
 
 #[tokio::test]
-async fn it_lasts_as_many_turns_as_it_says() {
+async fn reminder_lasts_for_its_ttl_turns() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     for (id, turns) in [("one", Some(1)), ("two", Some(2)), ("ever", None)] {
@@ -211,7 +211,7 @@ async fn it_lasts_as_many_turns_as_it_says() {
 }
 
 #[tokio::test]
-async fn one_that_the_agent_missed_has_not_begun_to_pass() {
+async fn missed_reminder_does_not_age() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -226,7 +226,7 @@ async fn one_that_the_agent_missed_has_not_begun_to_pass() {
 }
 
 #[tokio::test]
-async fn each_call_of_the_agent_is_a_turn_to_it() {
+async fn each_agent_call_ages_a_reminder() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, lasting("two", 2)).await;
@@ -245,7 +245,7 @@ async fn each_call_of_the_agent_is_a_turn_to_it() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_cancelled_or_failed_is_one_too() {
+async fn cancelled_or_failed_turn_ages_a_reminder() {
     for cancelled in [true, false] {
         let mut stage = Stage::new().await;
         let (turn, leg) = stage.go().await;
@@ -261,7 +261,7 @@ async fn a_turn_that_was_cancelled_or_failed_is_one_too() {
         }
         whole_turn(&stage.session, &turn).await;
         assert_eq!(stage.in_force(), ["two"]);
-        // What waits belongs to the session, and goes on waiting.
+        // Pending reminders belong to the session and stay pending.
         assert_eq!(stage.waiting(), ["waits", "note"]);
         let (turn, leg) = stage.go().await;
         assert_eq!(leg.seam(Seam::TurnStart).await, ["waits"]);
@@ -273,7 +273,7 @@ async fn a_turn_that_was_cancelled_or_failed_is_one_too() {
 }
 
 #[tokio::test]
-async fn one_that_ended_with_the_process_is_one_too_and_everything_else_stays() {
+async fn interrupted_turn_ages_reminders_and_keeps_everything_else() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, lasting("one", 1)).await;
@@ -290,7 +290,7 @@ async fn one_that_ended_with_the_process_is_one_too_and_everything_else_stays() 
     let session = revived.session.clone();
     assert_eq!(in_force(&session), ["two", "ever"]);
     assert_eq!(session.view().pending.len(), 2);
-    // Nothing that was said before is forgotten.
+    // The reopened session knows the earlier outcomes and ids.
     let again = session.revoke_reminder("gone", host()).await;
     assert_eq!(again.unwrap().result, ControlResult::AlreadyRevoked);
     let late = session.revoke_reminder("one", host()).await;
@@ -305,13 +305,13 @@ async fn one_that_ended_with_the_process_is_one_too_and_everything_else_stays() 
     let told = story(&events);
     assert!(told.contains("injected note audit_only\n"), "{told}");
     assert_eq!(emitted(&events), ["one", "two", "ever", "waits"]);
-    // Opened again it is the same.
+    // A second restart changes nothing.
     let view = session.view();
     assert_eq!(revived.again().await.session.view(), view);
 }
 
 #[tokio::test]
-async fn a_compaction_ages_what_is_kept_and_ends_the_rest() {
+async fn compaction_ages_preserved_reminders_and_expires_the_rest() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("gone")).await;
@@ -335,15 +335,15 @@ async fn a_compaction_ages_what_is_kept_and_ends_the_rest() {
         compacted
     "#]]
     .assert_eq(&stage.story(before).await);
-    // What waits was in no transcript.
+    // A pending reminder is in no transcript, so the compaction does not end it.
     assert_eq!(leg.seam(Seam::PostToolDispatch).await, ["waits"]);
 }
 
 #[tokio::test]
-async fn what_an_agent_does_at_once_is_folded_in_its_order() {
+async fn reminders_and_compactions_in_one_batch_keep_their_order() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
-    // Handed over in one go: the session sees all of it together.
+    // Sent without a wait in between: the session processes all of it together.
     let before = stage.session.last_seq();
     leg.cx.remind(reminder("before")).await.unwrap();
     leg.cx.emit(compaction()).await.unwrap();
@@ -365,7 +365,7 @@ async fn what_an_agent_does_at_once_is_folded_in_its_order() {
 }
 
 #[tokio::test]
-async fn those_in_force_count_with_those_that_wait() {
+async fn reminders_in_force_count_towards_the_limit() {
     let mut stage = Stage::with(|config| config.max_pending = 3).await;
     let (_, leg) = stage.go().await;
     for id in ["a", "b"] {
@@ -378,7 +378,7 @@ async fn those_in_force_count_with_those_that_wait() {
     let full = leg.cx.remind(reminder("c")).await;
     let why = "too many reminders are in force or wait already; let some expire";
     assert_eq!(full, Err(AgentError::Failed(why.to_owned())));
-    // Messages have their room; the agent goes on.
+    // Messages have their own limit; the agent continues.
     stage.inject(STEER, "hello").await;
     assert_eq!(leg.in_force().await, ["a", "b", "own"]);
     leg.cx.emit(compaction()).await.unwrap();
@@ -387,7 +387,7 @@ async fn those_in_force_count_with_those_that_wait() {
 }
 
 #[tokio::test]
-async fn the_bytes_of_those_in_force_count_too() {
+async fn bytes_of_reminders_in_force_count_towards_the_limit() {
     let mut stage = Stage::with(|config| config.max_pending_bytes = 10_000).await;
     let (_, leg) = stage.go().await;
     let long = |id: &str| SystemReminder::new(id, "x".repeat(6_000));
@@ -401,12 +401,12 @@ async fn the_bytes_of_those_in_force_count_too() {
 }
 
 #[tokio::test]
-async fn ten_thousand_at_one_seam() {
+async fn one_seam_delivers_ten_thousand_reminders() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let ids: Vec<_> = (0..10_000).map(|i| format!("r-{i}")).collect();
     for (i, id) in ids.iter().enumerate() {
-        // Each tenth takes the place of the tenth before it.
+        // Each tenth reminder replaces the tenth before it.
         let key = (i % 10 == 0).then(|| "k".to_owned());
         let reminder = SystemReminder {
             dedupe_key: key,
@@ -423,7 +423,7 @@ async fn ten_thousand_at_one_seam() {
     let given: Vec<_> = given.reminders().map(|it| it.id.clone()).collect();
     assert_eq!(given, expected);
     assert_eq!(stage.in_force(), expected);
-    // Once.
+    // Each is delivered once.
     for _ in 0..100 {
         assert!(leg.cx.seam(Seam::TurnStart).await.unwrap().is_empty());
     }
@@ -433,7 +433,7 @@ async fn ten_thousand_at_one_seam() {
 }
 
 #[tokio::test]
-async fn on_the_way_out_messages_and_reminders_keep_their_order() {
+async fn messages_and_reminders_keep_their_order_at_the_turn_end() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();

@@ -1,4 +1,4 @@
-//! Reminders: when they reach an agent, how long they last, and which workers hear of them.
+//! Reminders: when they reach an agent, how long they last, and which workers receive them.
 
 mod interrupts;
 mod life;
@@ -25,27 +25,27 @@ impl Stage {
         remind(&self.session, mode, reminder).await
     }
 
-    /// What was written after this place that has to do with steering, one a line.
+    /// Formats the steering events after this event id, one per line.
     pub async fn story(&self, after: Seq) -> String {
         story(&written(&self.session, after).await)
     }
 
-    /// The ids that are in force.
+    /// Returns the ids of the reminders in force.
     pub fn in_force(&self) -> Vec<String> {
         in_force(&self.session)
     }
 }
 
 impl Leg {
-    /// What the agent is told is in force, by id.
+    /// Returns the ids of the reminders in force, as the agent receives them.
     pub async fn in_force(&self) -> Vec<String> {
         let in_force = self.cx.reminders().await.unwrap();
         in_force.into_iter().map(|it| it.id).collect()
     }
 }
 
-/// A session as another process finds it: on a copy of the disk as it is at this moment, as if the process
-/// that serves it had been killed.
+/// A session as another process finds it: on a copy of the current disk state, as if the serving process had been
+/// killed.
 pub struct Revived {
     pub session: Controller,
     pub hub: Hub,
@@ -68,7 +68,7 @@ impl Revived {
         }
     }
 
-    /// The same once more, after the process ended well.
+    /// Shuts the process down cleanly and reopens the session.
     pub async fn again(self) -> Self {
         self.hub.shutdown().await;
         let (agent, legs) = played();
@@ -82,7 +82,7 @@ impl Revived {
         }
     }
 
-    /// Prompts; the turn and the agent's call.
+    /// Sends a prompt and returns its turn and the agent's call.
     pub async fn go(&mut self) -> (TurnId, Leg) {
         let turn = prompt(&self.session, "go").await;
         (turn, self.legs.recv().await.unwrap())
@@ -104,7 +104,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Everything that was written after this place.
+/// Returns all events after this event id.
 pub async fn written(session: &Controller, after: Seq) -> Vec<Envelope> {
     let last = session.last_seq();
     if last <= after {
@@ -116,7 +116,7 @@ pub async fn written(session: &Controller, after: Seq) -> Vec<Envelope> {
     seen
 }
 
-/// A reminder that says its own name.
+/// Returns a reminder whose body is its id.
 pub fn reminder(id: &str) -> SystemReminder {
     SystemReminder::new(id, id)
 }
@@ -139,14 +139,14 @@ pub async fn remind(session: &Controller, mode: DeliveryMode, reminder: SystemRe
     session.remind(mode, reminder, host()).await.unwrap().0
 }
 
-/// The ids that are in force, by the session's own account.
+/// Returns the ids of the reminders in force, by the session's view.
 pub fn in_force(session: &Controller) -> Vec<String> {
     let view = session.view();
     let ids = view.reminders.iter().map(|it| it.reminder.id.clone());
     ids.collect()
 }
 
-/// The reminders that were told to have been rendered, in order.
+/// Returns the ids of the rendered reminders, in order.
 pub fn emitted(events: &[Envelope]) -> Vec<String> {
     let emitted = events.iter().filter_map(|e| match &e.event {
         AgentEvent::ReminderEmitted(reminder) => Some(reminder.reminder_id.clone()),
@@ -155,7 +155,7 @@ pub fn emitted(events: &[Envelope]) -> Vec<String> {
     emitted.collect()
 }
 
-/// The events that have to do with steering, one a line.
+/// Formats the steering events, one per line.
 pub fn story(events: &[Envelope]) -> String {
     let lines = events.iter().filter_map(|e| line(&e.event));
     lines.map(|line| line + "\n").collect()
@@ -218,7 +218,7 @@ fn line(event: &AgentEvent) -> Option<String> {
     })
 }
 
-/// The words of a fact, as the journal has them.
+/// Returns the strings of a serialized value, as the journal has them.
 fn word(of: serde_json::Result<Value>) -> String {
     match of.unwrap() {
         Value::String(word) => word,

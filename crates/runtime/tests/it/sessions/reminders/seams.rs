@@ -1,4 +1,4 @@
-//! Where a reminder reaches an agent: every seam with every mode, what was missed, and what is recorded only.
+//! Where a reminder reaches an agent: every seam with every mode, missed reminders, and audit-only ones.
 
 use expect_test::expect;
 use harn_model::{Seam, StopReason};
@@ -6,7 +6,7 @@ use harn_runtime::AgentError;
 
 use super::*;
 
-/// What the contract has drained at each seam.
+/// The modes that each seam drains, by the contract.
 const TABLE: [(Seam, &[DeliveryMode]); 9] = [
     (Seam::TurnStart, &[INTERRUPT, STEER]),
     (Seam::PreCompact, &[]),
@@ -20,7 +20,7 @@ const TABLE: [(Seam, &[DeliveryMode]); 9] = [
 ];
 
 #[tokio::test]
-async fn each_seam_drains_its_modes_and_renders_all_but_what_is_recorded_only() {
+async fn each_seam_drains_its_modes_and_renders_all_but_audit_only() {
     for (seam, drained) in TABLE {
         let mut stage = Stage::new().await;
         let (_, leg) = stage.go().await;
@@ -48,13 +48,13 @@ async fn each_seam_drains_its_modes_and_renders_all_but_what_is_recorded_only() 
         );
         assert_eq!(stage.in_force(), rendered, "{seam:?}");
         assert_eq!(stage.waiting(), of(&|mode| !is_drained(&mode)), "{seam:?}");
-        // Given once.
+        // Each is delivered once.
         assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
     }
 }
 
 #[tokio::test]
-async fn the_steps_of_a_reminder_are_written_in_order() {
+async fn reminder_events_are_written_in_order() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let before = stage.session.last_seq();
@@ -84,7 +84,7 @@ async fn the_steps_of_a_reminder_are_written_in_order() {
 }
 
 #[tokio::test]
-async fn what_is_recorded_only_is_in_the_transcript_at_the_end_and_never_in_a_prompt() {
+async fn audit_only_reminder_is_recorded_at_the_end_and_never_rendered() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(QUEUE, reminder("note")).await;
@@ -92,7 +92,7 @@ async fn what_is_recorded_only_is_in_the_transcript_at_the_end_and_never_in_a_pr
         assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
         assert_eq!(leg.in_force().await, [""; 0], "{seam:?}");
     }
-    // The agent passed the last seam; another comes when it did.
+    // This reminder arrives after the agent passed the last seam.
     stage.remind(QUEUE, reminder("later")).await;
     leg.ends();
     let events = whole_turn(&stage.session, &turn).await;
@@ -116,7 +116,7 @@ async fn what_is_recorded_only_is_in_the_transcript_at_the_end_and_never_in_a_pr
 }
 
 #[tokio::test]
-async fn what_an_agent_missed_is_in_force_and_handed_out_at_the_next_seam_for_it() {
+async fn missed_reminder_is_delivered_at_the_next_matching_seam() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     for mode in [INTERRUPT, STEER] {
@@ -129,7 +129,7 @@ async fn what_an_agent_missed_is_in_force_and_handed_out_at_the_next_seam_for_it
     assert_eq!(stage.in_force(), missed);
     let before = stage.session.last_seq();
     let (_, leg) = stage.go().await;
-    // Nothing is drained here, and something recorded only is no reason to hand out the rest.
+    // These seams render nothing, and an audit-only reminder does not cause it.
     stage.remind(QUEUE, reminder("note")).await;
     for seam in [Seam::PreToolDispatch, Seam::PreCompact, Seam::LoopExit] {
         assert_eq!(leg.seam(seam).await, [""; 0], "{seam:?}");
@@ -142,7 +142,7 @@ async fn what_an_agent_missed_is_in_force_and_handed_out_at_the_next_seam_for_it
 }
 
 #[tokio::test]
-async fn asking_what_is_in_force_renders_it_once_and_takes_nothing_that_waits() {
+async fn reading_reminders_renders_them_once_and_delivers_nothing_pending() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
@@ -158,7 +158,7 @@ async fn asking_what_is_in_force_renders_it_once_and_takes_nothing_that_waits() 
 }
 
 #[tokio::test]
-async fn nothing_is_rendered_to_an_agent_that_was_told_to_stop() {
+async fn cancelled_agent_receives_no_reminder() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
@@ -166,7 +166,7 @@ async fn nothing_is_rendered_to_an_agent_that_was_told_to_stop() {
     whole_turn(&stage.session, &turn).await;
     let (turn, leg) = stage.go().await;
     stage.remind(STEER, reminder("two")).await;
-    // The played agent returns at once; its context is still here.
+    // The test's agent returns at once, but its context still exists.
     stage.session.cancel(turn.clone()).await;
     let cancelled = Err(AgentError::Cancelled);
     assert_eq!(leg.cx.seam(Seam::TurnStart).await.map(|_| ()), cancelled);
@@ -179,7 +179,7 @@ async fn nothing_is_rendered_to_an_agent_that_was_told_to_stop() {
 }
 
 #[tokio::test]
-async fn what_comes_while_nothing_runs_waits_for_the_next_turn() {
+async fn reminder_between_turns_waits_for_the_next_turn() {
     let mut stage = Stage::new().await;
     for mode in [QUEUE, STEER, INTERRUPT] {
         stage.remind(mode, reminder(mode.as_str())).await;
@@ -195,7 +195,7 @@ async fn what_comes_while_nothing_runs_waits_for_the_next_turn() {
 }
 
 #[tokio::test]
-async fn a_reminder_is_no_reason_to_call_an_agent_again() {
+async fn reminder_does_not_cause_another_agent_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.remind(INTERRUPT, reminder("one")).await;
@@ -205,12 +205,12 @@ async fn a_reminder_is_no_reason_to_call_an_agent_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_dropped_took_nothing() {
+async fn dropped_call_takes_no_reminder() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, reminder("one")).await;
     {
-        // Handed over and dropped before the session could look.
+        // Both calls are sent and dropped before the session processes them.
         let mut passing = std::pin::pin!(leg.cx.seam(Seam::TurnStart));
         let mut asking = std::pin::pin!(leg.cx.reminders());
         std::future::poll_fn(|cx| {

@@ -1,4 +1,4 @@
-//! Which workers hear of a reminder: those that begin while it is in force or waits, and those at work.
+//! Which workers receive a reminder: those that start while it is in force or pending, and running ones.
 
 use harn_model::{ReminderPropagation, ReminderSource, Seam, StopReason};
 use harn_runtime::{Agent, TurnContext, Worker};
@@ -19,7 +19,7 @@ const EVERY: [(&str, ReminderPropagation); 3] = [
     ("all", ReminderPropagation::All),
 ];
 
-/// A worker of a call that the test plays, and the calls of its own agent.
+/// A worker whose agent the test plays, with the calls of that agent.
 struct Crew {
     worker: Worker,
     legs: mpsc::Receiver<Leg>,
@@ -27,7 +27,7 @@ struct Crew {
 }
 
 impl Crew {
-    /// Starts a worker, whose agent the test plays too.
+    /// Starts a worker whose agent the test plays, and returns its first call.
     async fn of(hub: &Hub, leg: &Leg) -> (Self, Leg) {
         let (agent, mut legs) = played();
         let worker = start(&leg.cx, agent).await;
@@ -47,7 +47,7 @@ async fn start(cx: &TurnContext, agent: std::sync::Arc<dyn Agent>) -> Worker {
     worker.start().await.unwrap()
 }
 
-/// Waits until the session has written this.
+/// Waits until the session has written this line.
 async fn has(session: &Controller, line: &str) {
     let wanted = line.to_owned() + "\n";
     let is_it = |e: &Envelope| story(std::slice::from_ref(e)) == wanted;
@@ -55,7 +55,7 @@ async fn has(session: &Controller, line: &str) {
 }
 
 #[tokio::test]
-async fn a_worker_begins_with_what_is_in_force_and_what_waits() {
+async fn worker_starts_with_reminders_in_force_and_pending() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     for (id, propagate) in EVERY {
@@ -76,13 +76,13 @@ async fn a_worker_begins_with_what_is_in_force_and_what_waits() {
         let origin = it.originating_agent_id.as_deref();
         assert_eq!(origin, Some(stage.session.id().as_str()));
     }
-    // One deeper only what is for everyone, with the name of the session it comes from.
+    // The next level receives only reminders for all, with the id of the session they come from.
     let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
     assert_eq!(deepest.seam(Seam::TurnStart).await, ["all"]);
     let inherited = deepest.cx.reminders().await.unwrap();
     let origin = inherited[0].originating_agent_id.as_deref();
     assert_eq!(origin, Some(stage.session.id().as_str()));
-    // Told once in each, and no control was needed for it.
+    // Each was rendered once per session, without a control operation.
     let events = written(&child.session, Seq::ZERO).await;
     assert_eq!(emitted(&events), mine);
     assert!(!story(&events).contains("queued"));
@@ -93,7 +93,7 @@ async fn a_worker_begins_with_what_is_in_force_and_what_waits() {
 }
 
 #[tokio::test]
-async fn a_worker_at_work_hears_of_it_with_its_mode() {
+async fn running_worker_receives_a_reminder_with_its_mode() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -119,7 +119,7 @@ async fn a_worker_at_work_hears_of_it_with_its_mode() {
             assert_eq!(origin, Some(stage.session.id().as_str()));
         }
     }
-    // Those above had it all the while.
+    // The session above still has all of them.
     assert_eq!(
         leg.seam(Seam::TurnStart).await,
         ["none", "session", "all", "later"]
@@ -127,7 +127,7 @@ async fn a_worker_at_work_hears_of_it_with_its_mode() {
 }
 
 #[tokio::test]
-async fn an_agents_own_reaches_those_who_work_for_it() {
+async fn reminder_of_the_agent_reaches_its_workers() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -139,19 +139,19 @@ async fn an_agents_own_reaches_those_who_work_for_it() {
 }
 
 #[tokio::test]
-async fn taken_back_it_is_taken_back_below() {
+async fn revoked_reminder_is_revoked_in_workers() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
     let (grandchild, deepest) = Crew::of(&stage.hub, &below).await;
-    // One of the same name that does not come from above is nobody else's business.
+    // A reminder with the same id that does not come from above stays.
     remind(&grandchild.session, STEER, reminder("none")).await;
     for (id, propagate) in EVERY {
         stage.remind(STEER, spread(id, propagate)).await;
     }
     has(&child.session, "queued all").await;
     has(&grandchild.session, "queued all").await;
-    // Wherever it is: in force in between, and waiting below.
+    // `all` is in force in the middle session and pending below it.
     assert_eq!(below.seam(Seam::TurnStart).await, ["session", "all"]);
     for (id, _) in EVERY {
         stage.session.revoke_reminder(id, host()).await.unwrap();
@@ -160,7 +160,7 @@ async fn taken_back_it_is_taken_back_below() {
     assert_eq!(deepest.seam(Seam::TurnStart).await, ["none"]);
     has(&child.session, "expired all cleared").await;
     assert_eq!(below.in_force().await, [""; 0]);
-    // Nobody was asked in vain.
+    // No control operation failed.
     let events = written(&child.session, Seq::ZERO).await;
     let outcomes = events.iter().filter_map(|e| match &e.event {
         AgentEvent::ControlOutcome(outcome) => Some(outcome.result),
@@ -169,9 +169,9 @@ async fn taken_back_it_is_taken_back_below() {
     assert!(outcomes.into_iter().all(|it| it.as_str() == "accepted"));
 }
 
-/// Many threads, many reminders, each taken back at once: none is left behind below.
+/// Many reminders on several threads, each revoked at once: none remains below.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_for_a_worker_stays_in_order() {
+async fn worker_receives_reminder_changes_in_order() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
@@ -186,7 +186,7 @@ async fn what_is_for_a_worker_stays_in_order() {
 }
 
 #[tokio::test]
-async fn a_second_cycle_hears_of_what_is_new_and_of_nothing_twice() {
+async fn second_cycle_receives_only_new_reminders() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.remind(STEER, keyed("one", "k")).await;
@@ -198,7 +198,7 @@ async fn a_second_cycle_hears_of_what_is_new_and_of_nothing_twice() {
     has(&child.session, "queued live").await;
     below.ends();
     child.worker.finished().await;
-    // Takes the place of one the worker has had.
+    // It replaces a reminder that the worker had.
     stage.remind(STEER, keyed("two", "k")).await;
     stage.remind(QUEUE, reminder("note")).await;
     leg.seam(Seam::TurnStart).await;
@@ -216,9 +216,9 @@ async fn a_second_cycle_hears_of_what_is_new_and_of_nothing_twice() {
     );
 }
 
-/// Opened by somebody who looks at it, a worker's session is not at work.
+/// A worker's session that a client only opened is not running.
 #[tokio::test]
-async fn a_worker_that_waits_is_told_when_it_works_again() {
+async fn waiting_worker_receives_reminders_with_its_next_trigger() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (mut child, below) = Crew::of(&stage.hub, &leg).await;
@@ -230,7 +230,7 @@ async fn a_worker_that_waits_is_told_when_it_works_again() {
         .await
         .unwrap();
     stage.remind(STEER, reminder("one")).await;
-    // Anything that had been sent there would be there after this.
+    // A reminder that had been sent there would be visible after this change.
     looked_at
         .set_mode(harn_runtime::READ_ONLY_MODE)
         .await
@@ -247,11 +247,11 @@ async fn a_worker_that_waits_is_told_when_it_works_again() {
 }
 
 #[tokio::test]
-async fn only_what_came_from_there_is_taken_back_below() {
+async fn revoke_reaches_only_reminders_that_came_from_the_session() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let (child, below) = Crew::of(&stage.hub, &leg).await;
-    // The worker's own, and one that came from elsewhere, of the same names.
+    // The worker's own reminder, and one from elsewhere, with the same ids.
     below.cx.remind(reminder("own")).await.unwrap();
     let elsewhere = SystemReminder {
         source: ReminderSource::Inherited,

@@ -1,4 +1,4 @@
-//! What is accepted and what is refused: written before it is answered, and each with its outcome.
+//! Accepted and refused controls: each is written with its outcome before it is answered.
 
 use std::sync::{
     Arc,
@@ -18,7 +18,7 @@ use super::*;
 use crate::sessions::crash::Filling;
 
 #[tokio::test]
-async fn what_is_accepted_is_in_the_journal_when_it_is_answered() {
+async fn accepted_message_is_in_the_journal_when_it_is_answered() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let mut named = None;
@@ -59,7 +59,7 @@ async fn what_is_accepted_is_in_the_journal_when_it_is_answered() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused_and_not_delivered() {
+async fn message_that_cannot_be_written_is_rejected_and_not_delivered() {
     let full = Arc::new(AtomicBool::new(false));
     let flag = full.clone();
     let mut stage = Stage::with(|config| {
@@ -87,7 +87,7 @@ async fn what_cannot_be_written_is_refused_and_not_delivered() {
 }
 
 #[tokio::test]
-async fn a_message_needs_a_prompt_that_runs_or_waits() {
+async fn message_is_rejected_without_an_active_prompt() {
     let mut stage = Stage::new().await;
     let none = inject(&stage.session, QUEUE, "early").await;
     assert_eq!(refused(none), ControlResult::NoActivePrompt);
@@ -100,7 +100,7 @@ async fn a_message_needs_a_prompt_that_runs_or_waits() {
     assert_eq!(refused(none), ControlResult::NoActivePrompt);
     assert!(stage.waiting().is_empty());
 
-    // One that was sent and has not begun counts.
+    // A prompt that was sent and has not started counts.
     let turn = prompt(&stage.session, "go").await;
     stage.inject(STEER, "just").await;
     let leg = stage.leg().await;
@@ -110,7 +110,7 @@ async fn a_message_needs_a_prompt_that_runs_or_waits() {
 }
 
 #[tokio::test]
-async fn only_so_many_may_wait() {
+async fn queue_rejects_a_message_when_full() {
     let mut stage = Stage::with(|config| config.max_pending = 2).await;
     let (_, leg) = stage.go().await;
     stage.inject(QUEUE, "1").await;
@@ -128,7 +128,7 @@ async fn only_so_many_may_wait() {
 }
 
 #[tokio::test]
-async fn only_so_many_bytes_may_wait() {
+async fn queue_rejects_a_message_above_its_byte_limit() {
     let mut stage = Stage::with(|config| config.max_pending_bytes = 100).await;
     let (_turn, _leg) = stage.go().await;
     let first = stage.inject(QUEUE, &"x".repeat(60)).await;
@@ -140,7 +140,7 @@ async fn only_so_many_bytes_may_wait() {
         let replaced = stage.session.replace_inject(first.clone(), content, host());
         replaced.await
     };
-    // Nor by saying it differently.
+    // A replacement must fit too.
     assert_eq!(refused(replace(61).await), ControlResult::QueueFull);
     assert_eq!(stage.waiting()[0], "x".repeat(60));
     assert_eq!(replace(60).await.unwrap().result, ControlResult::Replaced);
@@ -149,7 +149,7 @@ async fn only_so_many_bytes_may_wait() {
 }
 
 #[tokio::test]
-async fn what_the_agent_does_not_take_is_refused() {
+async fn content_that_the_agent_does_not_support_is_rejected() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let image = ContentBlock::Image {
@@ -176,7 +176,7 @@ async fn what_the_agent_does_not_take_is_refused() {
 }
 
 #[tokio::test]
-async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
+async fn only_the_sender_or_a_host_owner_can_change_a_pending_message() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let session = &stage.session;
@@ -190,13 +190,13 @@ async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
     };
     let revoked = session.revoke_inject(id.clone(), person("bob")).await;
     assert_eq!(revoked, Err(theirs.clone()));
-    // Before anybody looks at what was said.
+    // The owner is checked before the content.
     let unread = Err("unreadable".to_owned());
     let replaced = session.replace_inject(id.clone(), unread, person("bob"));
     assert_eq!(replaced.await, Err(theirs));
     let replaced = session.replace_inject(id.clone(), Ok(anns), person("ann"));
     assert_eq!(replaced.await.unwrap().result, ControlResult::Replaced);
-    // Spelled as it is here; other spellings are a wire's business.
+    // Only this spelling counts here; a wire translates its own.
     for (role, may) in [("host_owner", true), ("hostOwner", false), ("owner", false)] {
         let owner = Actor {
             role: role.to_owned(),
@@ -212,7 +212,7 @@ async fn what_waits_belongs_to_who_sent_it_and_to_host_owners() {
 }
 
 #[tokio::test]
-async fn what_an_agent_tells_of_clients_decides_nothing() {
+async fn client_events_of_an_agent_do_not_change_control() {
     let mut stage = Stage::new().await;
     let seat = crate::sessions::live::opened(&stage.session, "zed-1");
     let (_, leg) = stage.go().await;
@@ -224,7 +224,7 @@ async fn what_an_agent_tells_of_clients_decides_nothing() {
     assert_eq!(stage.waiting(), ["still"]);
 }
 
-/// What an agent may write about who is in control.
+/// Returns an event in which the agent claims that this client has control.
 fn told_controller(name: &str) -> AgentEvent {
     let client = LiveClient {
         client_id: name.to_owned(),
@@ -248,7 +248,7 @@ fn told_controller(name: &str) -> AgentEvent {
 }
 
 #[tokio::test]
-async fn nobody_is_in_control_of_a_session_that_is_opened_again() {
+async fn reopened_session_has_no_controller() {
     let stage = Stage::new().await;
     let seat = crate::sessions::live::opened(&stage.session, "zed-1");
     let ann = harn_runtime::AttachClient::controller("ann");
@@ -263,7 +263,7 @@ async fn nobody_is_in_control_of_a_session_that_is_opened_again() {
 }
 
 #[tokio::test]
-async fn steering_what_does_not_run_leaves_no_trace() {
+async fn rejected_steer_writes_no_event() {
     let (agent, mut legs) = super::cancel::stubborn();
     let stage = Stage::with(|config| config.agent = agent).await;
     let session = &stage.session;
@@ -282,19 +282,19 @@ async fn steering_what_does_not_run_leaves_no_trace() {
     let turn = prompt(session, "go").await;
     legs.recv().await.unwrap();
     assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
-    // Told to stop, it reads nothing more; its agent takes its time.
+    // A cancelled turn reads no more messages; its agent has not returned yet.
     session.cancel_for(Some(turn), host()).await.unwrap();
     let before = session.last_seq();
     assert_eq!(steer().await, idle);
     assert_eq!(session.last_seq(), before);
-    // A prompt that waits behind it will.
+    // A prompt that waits behind it will read the message.
     prompt(session, "next").await;
     assert_eq!(steer().await.unwrap().1.result, ControlResult::Accepted);
     assert_eq!(stage.waiting(), ["more", "more"]);
 }
 
 #[tokio::test]
-async fn every_control_leaves_its_outcome() {
+async fn every_control_writes_its_outcome() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
     let none = inject(&session, STEER, "early").await;
@@ -360,20 +360,20 @@ async fn every_control_leaves_its_outcome() {
     .assert_eq(&outcomes.collect::<String>());
 }
 
-/// A reader that is about to lose its place, which the session waits for when this returns.
+/// Returns a reader that is about to fall out of the ring and that the session waits for.
 async fn fall_behind(stage: &Stage, leg: &Leg) -> Subscription {
     let mut late = stage.session.subscribe_from_now();
     leg.cx.say("here").await.unwrap();
     late.next().await.unwrap();
-    // Nothing else fits into the ring beside it.
+    // This chunk fills the ring.
     leg.cx.say("x".repeat(4 * 1024)).await.unwrap();
     leg.cx.flush().await.unwrap();
     late
 }
 
-/// Whoever wants something of a session does not wait for a reader that is late; the agent does.
+/// Controls do not wait for a late reader; the agent does.
 #[tokio::test(start_paused = true)]
-async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
+async fn late_reader_delays_only_the_agent() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
     let (_, leg) = stage.go().await;
     let _late = fall_behind(&stage, &leg).await;
@@ -382,7 +382,7 @@ async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
     let id = stage.inject(QUEUE, "soon").await;
     stage.session.revoke_inject(id, host()).await.unwrap();
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    // The reader had its moment all the same, and no more than one.
+    // The session waited for the reader all the same, but only once.
     leg.cx.flush().await.unwrap();
     assert_eq!(begun.elapsed(), Duration::from_millis(5));
     leg.cx.say("y".repeat(1024)).await.unwrap();
@@ -392,9 +392,9 @@ async fn a_late_reader_holds_up_the_agent_and_nobody_else() {
     assert_eq!(stage.waiting(), ["now"]);
 }
 
-/// One that moves lets the agent go on at once, also when somebody interrupted the wait for it.
+/// A reader that moves ends the agent's wait at once, even if a control interrupted that wait.
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_moves_is_seen_though_somebody_came_between() {
+async fn moving_reader_ends_the_wait_after_a_control() {
     let mut stage = Stage::with(|config| config.ring_bytes = 4 * 1024).await;
     let (_, leg) = stage.go().await;
     let mut late = fall_behind(&stage, &leg).await;

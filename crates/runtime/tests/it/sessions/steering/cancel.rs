@@ -1,5 +1,4 @@
-//! A stop reaches the turn it was meant for, in whichever of its calls that is, and nothing that waits is
-//! lost by it.
+//! A cancel reaches its own turn, in any call of the agent, and loses no pending message.
 
 use harn_model::{AgentEvent, Decision, Seam, StopReason, ToolKind};
 use harn_runtime::AgentError;
@@ -8,7 +7,7 @@ use tokio::time::Instant;
 use super::*;
 
 #[tokio::test]
-async fn what_waits_outlives_a_cancel_and_comes_with_the_next_prompt() {
+async fn pending_messages_survive_a_cancel_and_reach_the_next_prompt() {
     let mut stage = Stage::new().await;
     let (turn, _leg) = stage.go().await;
     let steer = stage.inject(STEER, "s").await;
@@ -17,7 +16,7 @@ async fn what_waits_outlives_a_cancel_and_comes_with_the_next_prompt() {
     assert_eq!(cancelled.unwrap().result, ControlResult::Cancelled);
     stage.stopped(&turn, StopReason::Cancelled).await;
     assert_eq!(stage.waiting(), ["s", "q"]);
-    // Nothing begins by itself, and what waits can still be changed.
+    // No turn starts by itself, and pending messages can still be changed.
     assert!(!stage.is_called());
     let said = Ok(vec![ContentBlock::text("s, rather")]);
     let replaced = stage.session.replace_inject(steer.clone(), said, host());
@@ -36,7 +35,7 @@ async fn what_waits_outlives_a_cancel_and_comes_with_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn a_cancel_reaches_the_second_call_of_its_turn() {
+async fn cancel_reaches_the_second_call_of_its_turn() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q1").await;
@@ -54,7 +53,7 @@ async fn a_cancel_reaches_the_second_call_of_its_turn() {
 }
 
 #[tokio::test]
-async fn a_late_cancel_reaches_nothing() {
+async fn late_cancel_has_no_effect() {
     let mut stage = Stage::new().await;
     let (first, leg) = stage.go().await;
     let late = stage.session.cancel_target();
@@ -69,14 +68,14 @@ async fn a_late_cancel_reaches_nothing() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_waits_is_cancelled_alone() {
+async fn cancel_of_a_waiting_prompt_affects_only_that_prompt() {
     let mut stage = Stage::new().await;
     let (first, leg) = stage.go().await;
     let second = prompt(&stage.session, "second").await;
     let third = prompt(&stage.session, "third").await;
     let cancel = async || stage.session.cancel_for(Some(second.clone()), host()).await;
     assert_eq!(cancel().await.unwrap().result, ControlResult::Cancelled);
-    // At once, while the turn before it goes on: nobody knows how long that takes.
+    // At once, while the turn before it continues, which may take any time.
     let mut from = stage.session.subscribe(Seq::ZERO);
     let events = until(&mut from, withdrawn(&second)).await;
     assert!(!events.iter().any(ends(&second)), "{}", told(&events));
@@ -84,7 +83,7 @@ async fn a_prompt_that_waits_is_cancelled_alone() {
     assert!(!leg.cx.is_cancelled());
     stage.inject(QUEUE, "q").await;
     leg.ends();
-    // What waits goes with the turn that runs, not with the one that was cancelled.
+    // The pending message belongs to the running turn, not to the cancelled prompt.
     let leg = stage.leg().await;
     assert_eq!((leg.prompt().as_str(), leg.cx.turn_id()), ("q", &first));
     leg.ends();
@@ -96,7 +95,7 @@ async fn a_prompt_that_waits_is_cancelled_alone() {
 }
 
 #[tokio::test]
-async fn a_second_cancel_changes_nothing() {
+async fn second_cancel_has_no_effect() {
     let (agent, mut legs) = stubborn();
     let stage = Stage::with(|config| config.agent = agent).await;
     let turn = prompt(&stage.session, "go").await;
@@ -117,13 +116,13 @@ async fn a_second_cancel_changes_nothing() {
     assert_eq!(stage.session.cancel_target(), Some(turn));
 }
 
-/// An agent that hands out its contexts and never returns.
+/// Returns an agent that passes its contexts to the test and never returns.
 pub fn stubborn() -> (Arc<dyn Agent>, mpsc::Receiver<TurnContext>) {
     let (calls, contexts) = mpsc::channel(4);
     let stubborn = agent(move |cx: TurnContext| {
         let calls = calls.clone();
         async move {
-            // The test may have seen enough.
+            // The test may have dropped the receiver.
             let _ = calls.send(cx).await;
             std::future::pending().await
         }
@@ -132,7 +131,7 @@ pub fn stubborn() -> (Arc<dyn Agent>, mpsc::Receiver<TurnContext>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_runs() {
+async fn agent_that_ignores_a_cancel_is_given_up_and_the_next_prompt_runs() {
     let (agent, mut legs) = stubborn();
     let stage = Stage::with(|config| config.agent = agent).await;
     let turn = prompt(&stage.session, "go").await;
@@ -145,7 +144,7 @@ async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_run
     assert!(inject(&stage.session, QUEUE, "late").await.is_ok());
     stage.stopped(&turn, StopReason::Cancelled).await;
     let taken = begun.elapsed();
-    // The deadline, and what those who work for it have to be gone.
+    // The deadline of the agent, plus the time for its workers to stop.
     assert!(taken >= Duration::from_secs(5), "{taken:?}");
     assert!(taken < Duration::from_secs(7), "{taken:?}");
     assert!(call.complete(()).await.is_err());
@@ -159,7 +158,7 @@ async fn an_agent_that_does_not_stop_is_given_up_in_time_and_the_next_prompt_run
 }
 
 #[tokio::test]
-async fn a_cancel_withdraws_what_was_asked_in_whichever_call() {
+async fn cancel_withdraws_the_questions_of_a_later_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q").await;
@@ -195,7 +194,7 @@ async fn a_cancel_withdraws_what_was_asked_in_whichever_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_who_stops_an_agent_that_was_being_stopped_has_stopped_it() {
+async fn cancel_after_the_watchdog_is_accepted_once() {
     let (agent, mut legs) = stubborn();
     let stage = Stage::with(|config| {
         config.agent = agent;
@@ -204,7 +203,7 @@ async fn a_person_who_stops_an_agent_that_was_being_stopped_has_stopped_it() {
     .await;
     let turn = prompt(&stage.session, "go").await;
     let cx = legs.recv().await.unwrap();
-    // It waits again though nothing came of it: the watchdog has it stop.
+    // The agent waits again after a wait without activity, so the watchdog stops it.
     let tick = Duration::from_millis(1);
     cx.idle().every(tick).await.unwrap();
     assert!(cx.idle().every(tick).await.is_err());

@@ -1,11 +1,11 @@
-//! What becomes of what waits when a session is closed, copied, reopened or deserted.
+//! Pending messages when a session is closed, shut down, forked or reopened.
 
 use harn_model::{Seam, StopReason};
 
 use super::*;
 
 #[tokio::test]
-async fn a_session_that_is_closed_forgets_what_waits() {
+async fn closed_session_drops_pending_messages() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let id = stage.inject(QUEUE, "q").await;
@@ -24,7 +24,7 @@ async fn a_session_that_is_closed_forgets_what_waits() {
 }
 
 #[tokio::test]
-async fn a_process_that_ends_well_keeps_what_waits() {
+async fn shutdown_keeps_pending_messages() {
     let mut stage = Stage::new().await;
     let (turn, _leg) = stage.go().await;
     let kept = stage.inject(QUEUE, "q").await;
@@ -45,14 +45,14 @@ async fn a_process_that_ends_well_keeps_what_waits() {
 }
 
 #[tokio::test]
-async fn a_copy_has_nothing_waiting_and_the_original_keeps_it() {
+async fn fork_has_no_pending_messages_and_the_original_keeps_them() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "before").await;
     stage.session.cancel(turn.clone()).await;
     drop(leg);
     stage.stopped(&turn, StopReason::Cancelled).await;
-    // Once with a turn under way that took it, and once without.
+    // Once without a running turn, and once with a turn that took the message.
     for running in [false, true] {
         if running {
             let (_, leg) = stage.go().await;
@@ -76,12 +76,12 @@ async fn a_copy_has_nothing_waiting_and_the_original_keeps_it() {
 }
 
 #[tokio::test]
-async fn nobody_is_kept_waiting_by_a_session_that_closes() {
+async fn closing_session_answers_every_message() {
     let mut stage = Stage::new().await;
     let (_turn, _leg) = stage.go().await;
     let (hub, session) = (stage.hub.clone(), stage.session.clone());
     let closing = tokio::spawn(async move { hub.close(session.id()).await });
-    // Accepted before the close was read, or refused; never left without an answer.
+    // The message is accepted before the close, or rejected; it never stays unanswered.
     let answer = inject(&stage.session, QUEUE, "q").await;
     assert!(matches!(answer, Ok(_) | Err(ControlError::Closed)));
     closing.await.unwrap();

@@ -1,4 +1,4 @@
-//! What still waits when an agent returns is the prompt of another call of it, within the same turn.
+//! Messages that are pending when an agent returns become prompts of further calls within the same turn.
 
 use expect_test::expect;
 use harn_model::{
@@ -9,7 +9,7 @@ use super::*;
 use crate::sessions::workers::stuck;
 
 #[tokio::test]
-async fn a_message_for_the_end_is_the_next_prompt_of_the_same_turn() {
+async fn queued_message_is_the_next_prompt_of_the_same_turn() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     leg.cx.say("first").await.unwrap();
@@ -38,7 +38,7 @@ async fn a_message_for_the_end_is_the_next_prompt_of_the_same_turn() {
 }
 
 #[tokio::test]
-async fn an_agent_that_never_looks_gets_steers_first_and_then_what_was_for_the_end() {
+async fn agent_that_passes_no_seam_gets_steers_before_queued_messages() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     for (mode, text) in [
@@ -57,7 +57,7 @@ async fn an_agent_that_never_looks_gets_steers_first_and_then_what_was_for_the_e
         prompts.push(leg.prompt());
         leg.ends();
     }
-    // One that comes while another is worked on, and is not for the end, is before those that are.
+    // A steer that arrives during a call is delivered before queued messages.
     let leg = stage.leg().await;
     prompts.push(leg.prompt());
     stage.inject(QUEUE, "q3").await;
@@ -76,7 +76,7 @@ async fn an_agent_that_never_looks_gets_steers_first_and_then_what_was_for_the_e
 }
 
 #[tokio::test]
-async fn an_agent_that_looks_is_called_again_only_for_what_it_left() {
+async fn agent_is_called_again_only_for_undelivered_messages() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(STEER, "s1").await;
@@ -97,7 +97,7 @@ async fn an_agent_that_looks_is_called_again_only_for_what_it_left() {
 }
 
 #[tokio::test]
-async fn the_last_stop_reason_counts() {
+async fn turn_ends_with_the_stop_reason_of_its_last_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q").await;
@@ -107,7 +107,7 @@ async fn the_last_stop_reason_counts() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_ends_the_turn_and_what_waits_is_for_the_next_prompt() {
+async fn failed_call_ends_the_turn_and_keeps_pending_messages() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q1").await;
@@ -131,7 +131,7 @@ async fn a_call_that_fails_ends_the_turn_and_what_waits_is_for_the_next_prompt()
 }
 
 #[tokio::test]
-async fn a_call_that_was_denied_something_is_followed_by_the_next() {
+async fn denied_call_is_followed_by_the_next_call() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "q").await;
@@ -144,7 +144,7 @@ async fn a_call_that_was_denied_something_is_followed_by_the_next() {
 }
 
 #[tokio::test]
-async fn an_agent_that_says_it_was_cancelled_is_not_called_again() {
+async fn agent_that_returns_cancelled_is_not_called_again() {
     for said in [Ok(StopReason::Cancelled), Err(AgentError::Cancelled)] {
         let mut stage = Stage::new().await;
         let (turn, leg) = stage.go().await;
@@ -158,7 +158,7 @@ async fn an_agent_that_says_it_was_cancelled_is_not_called_again() {
 }
 
 #[tokio::test]
-async fn what_a_call_left_open_is_settled_before_the_next() {
+async fn open_work_of_a_call_is_settled_before_the_next_call() {
     let mut stage = Stage::with(|config| config.max_worker_depth = 1).await;
     let (turn, leg) = stage.go().await;
     let cx = &leg.cx;
@@ -200,7 +200,7 @@ async fn what_a_call_left_open_is_settled_before_the_next() {
     assert!(stage.session.open_hitl().is_empty());
     assert_eq!(asked.await.unwrap(), Err(AgentError::Cancelled));
     assert!(questioned.await.unwrap().is_err());
-    // Whoever is still at work for the call before is not heard any more.
+    // Tasks of the previous call can no longer send events.
     assert_eq!(straggler.say("late").await, Err(AgentError::Cancelled));
     assert!(running.complete(()).await.is_err());
     stage.inject(STEER, "s").await;
@@ -223,7 +223,7 @@ async fn what_a_call_left_open_is_settled_before_the_next() {
 }
 
 #[tokio::test]
-async fn the_title_is_of_the_prompt_that_was_sent() {
+async fn title_comes_from_the_prompt_and_not_from_a_message() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "another thing").await;
@@ -234,7 +234,7 @@ async fn the_title_is_of_the_prompt_that_was_sent() {
 }
 
 #[tokio::test]
-async fn iterations_are_counted_through_the_calls_of_a_turn() {
+async fn iterations_are_counted_across_the_calls_of_a_turn() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     leg.seam(Seam::TurnStart).await;
@@ -257,7 +257,7 @@ async fn iterations_are_counted_through_the_calls_of_a_turn() {
 }
 
 #[tokio::test]
-async fn a_command_of_ours_is_ours_also_when_it_waited() {
+async fn queued_slash_command_runs_as_a_command() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "/permissions").await;
@@ -272,7 +272,7 @@ async fn a_command_of_ours_is_ours_also_when_it_waited() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_was_sent_waits_for_the_whole_turn_before_it() {
+async fn prompt_waits_for_all_calls_of_the_turn_before_it() {
     let mut stage = Stage::new().await;
     let (first, leg) = stage.go().await;
     let second = prompt(&stage.session, "second").await;
@@ -290,9 +290,9 @@ async fn a_prompt_that_was_sent_waits_for_the_whole_turn_before_it() {
     stage.stopped(&second, StopReason::EndTurn).await;
 }
 
-/// A command of the session is not for everybody to give: from others the agent gets it as text.
+/// Only a host owner may give a command of the session; from others the agent receives it as text.
 #[tokio::test]
-async fn a_message_is_a_command_only_from_a_host_owner() {
+async fn message_is_a_command_only_from_a_host_owner() {
     for mode in [STEER, QUEUE] {
         let mut stage = Stage::new().await;
         let (turn, leg) = stage.go().await;

@@ -1,11 +1,11 @@
-//! Ten thousand that wait.
+//! Ten thousand pending messages.
 
 use harn_model::{Seam, StopReason};
 
 use super::*;
 
 #[tokio::test]
-async fn ten_thousand_are_listed_changed_taken_back_and_delivered_in_order() {
+async fn ten_thousand_messages_are_listed_changed_and_delivered_in_order() {
     const MANY: usize = 10_000;
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
@@ -22,7 +22,7 @@ async fn ten_thousand_are_listed_changed_taken_back_and_delivered_in_order() {
         })
         .collect();
     assert_eq!(listed, ids);
-    // From the back and from the front: each is found wherever it stands.
+    // In reverse order: each message is found at any position.
     for (n, id) in ids.iter().enumerate().rev() {
         let session = &stage.session;
         let done = match n % 2 {

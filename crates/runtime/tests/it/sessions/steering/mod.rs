@@ -1,7 +1,6 @@
-//! Steering from outside: messages for a running turn, the calls of an agent they cause, and the stop.
+//! Steering from outside: messages for a running turn, the agent calls that they cause, and the cancel.
 //!
-//! The agent does nothing by itself: each of its calls is handed to the test, which passes seams and
-//! returns in its place.
+//! The test plays the agent: it receives each call, passes seams and returns in the agent's place.
 
 mod accept;
 mod cancel;
@@ -42,7 +41,7 @@ impl Leg {
         self.cx.prompt_text()
     }
 
-    /// Passes a seam; what came there.
+    /// Passes a seam and returns the delivered texts.
     pub async fn seam(&self, seam: Seam) -> Vec<String> {
         texts(&self.cx.seam(seam).await.unwrap())
     }
@@ -52,7 +51,7 @@ impl Leg {
     }
 
     pub fn returns(self, result: Result<StopReason, AgentError>) {
-        // A call that was given up listens no more.
+        // A dropped call no longer receives.
         let _ = self.done.send(result);
     }
 }
@@ -61,7 +60,7 @@ pub fn texts(delivered: &SteeringDelivery) -> Vec<String> {
     delivered.iter().map(Steering::text).collect()
 }
 
-/// An agent whose calls are played by whoever has the other end. It stops when it is told to.
+/// Returns an agent whose calls the receiver plays. It returns when it is cancelled.
 pub fn played() -> (Arc<dyn Agent>, mpsc::Receiver<Leg>) {
     let (calls, legs) = mpsc::channel(16);
     let played = agent(move |cx: TurnContext| {
@@ -110,19 +109,19 @@ impl Stage {
         }
     }
 
-    /// Prompts; the turn and the agent's first call.
+    /// Sends a prompt and returns its turn and the agent's first call.
     pub async fn go(&mut self) -> (TurnId, Leg) {
         let turn = prompt(&self.session, "go").await;
         (turn, self.leg().await)
     }
 
-    /// The next call of the agent.
+    /// Waits for the next call of the agent.
     pub async fn leg(&mut self) -> Leg {
         let next = tokio::time::timeout(Duration::from_secs(60), self.legs.recv());
         next.await.expect("waited in vain for a call").unwrap()
     }
 
-    /// Whether the agent was called and nobody has looked.
+    /// Returns whether the agent has a call that the test has not taken.
     pub fn is_called(&mut self) -> bool {
         !self.legs.is_empty()
     }
@@ -131,17 +130,17 @@ impl Stage {
         inject(&self.session, mode, text).await.unwrap().0
     }
 
-    /// What waits, as text, in order.
+    /// Returns the texts of the pending messages and reminders, in order.
     pub fn waiting(&self) -> Vec<String> {
         self.session.pending().iter().map(pending_text).collect()
     }
 
-    /// Everything from the beginning to the end of a turn, in short.
+    /// Formats all events up to the end of a turn.
     pub async fn told(&self, turn: &TurnId) -> String {
         told(&whole_turn(&self.session, turn).await)
     }
 
-    /// Waits for the end of a turn; how it ended.
+    /// Waits for the end of a turn and returns its outcome.
     pub async fn outcome(&self, turn: &TurnId) -> TurnOutcome {
         let events = whole_turn(&self.session, turn).await;
         let last = events.into_iter().rev().find_map(|e| match e.event {
@@ -172,7 +171,7 @@ pub fn pending_text(row: &PendingDelivery) -> String {
     }
 }
 
-/// Somebody to whom everything that waits belongs.
+/// Returns a host owner, who may change every pending message.
 pub fn host() -> Actor {
     Actor {
         client_id: "host".to_owned(),
@@ -181,7 +180,7 @@ pub fn host() -> Actor {
     }
 }
 
-/// Somebody to whom only what they sent belongs.
+/// Returns a member, who may change only their own messages.
 pub fn person(name: &str) -> Actor {
     Actor {
         client_id: name.to_owned(),
@@ -190,7 +189,7 @@ pub fn person(name: &str) -> Actor {
     }
 }
 
-/// The word of a refusal.
+/// Returns the result of a refused control.
 pub fn refused<T: std::fmt::Debug>(result: Result<T, ControlError>) -> ControlResult {
     match result {
         Err(ControlError::Refused { result, .. }) => result,
@@ -198,7 +197,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, ControlError>) -> ControlRe
     }
 }
 
-/// The events of steering in short: one line each, others by their name alone.
+/// Formats events, one per line; those that are not about steering only by type.
 pub fn told(events: &[Envelope]) -> String {
     let lines = events.iter().map(|e| match &e.event {
         AgentEvent::TurnStarted(turn) => format!("started: {}", plain_text(&turn.prompt)),
@@ -229,7 +228,7 @@ pub fn told(events: &[Envelope]) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// What was delivered, by id and text, in order, of everything written so far.
+/// Returns the messages delivered so far, by id and text, in order.
 pub async fn deliveries(session: &Controller) -> Vec<(MessageId, String)> {
     let last = session.last_seq();
     if last == Seq::ZERO {

@@ -1,4 +1,4 @@
-//! A session's queue as a plain list, written from the rules alone: what the real one must agree with.
+//! A session's queue as a plain list, written from the rules alone: the reference for the real queue.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use harn_model::{ControlResult, DeliveryMode, Seam};
 
 use super::{INTERRUPT, QUEUE, STEER};
 
-/// One that was ever sent.
+/// A message or reminder that was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub id: String,
     pub message: bool,
     pub mode: DeliveryMode,
     pub text: String,
-    /// Who may change it, beside host owners.
+    /// The client that may change it, besides host owners.
     pub owner: String,
     pub state: State,
 }
@@ -32,20 +32,20 @@ pub struct Sent {
     pub text: String,
 }
 
-/// See the module.
+/// The expected state of a session's queue.
 #[derive(Debug, Default)]
 pub struct Model {
     /// Everything that was sent, in that order.
     pub rows: Vec<Row>,
     /// Messages as they were delivered, by id and text.
     pub delivered: Vec<(String, String)>,
-    /// Reminders in force, and whether the agent was given them.
+    /// Reminders in force, and whether each was rendered.
     in_force: Vec<(String, bool)>,
-    /// The first of them runs.
+    /// The sent prompts; the first one is running.
     pub sent: VecDeque<Sent>,
 }
 
-/// The modes drained at a seam, as the contract has them.
+/// Returns the modes that a seam drains, by the contract.
 fn drained(seam: Seam) -> &'static [DeliveryMode] {
     match seam {
         Seam::TurnStart | Seam::TurnEnd | Seam::PostToolDispatch => &[INTERRUPT, STEER],
@@ -56,14 +56,14 @@ fn drained(seam: Seam) -> &'static [DeliveryMode] {
 }
 
 impl Model {
-    /// What waits: whether it is a message, its id, its mode and its text.
+    /// Returns the pending rows: whether each is a message, its id, mode and text.
     pub fn waiting(&self) -> Vec<(bool, String, DeliveryMode, String)> {
         let waiting = self.rows.iter().filter(|row| row.state == State::Waits);
         let told = waiting.map(|row| (row.message, row.id.clone(), row.mode, row.text.clone()));
         told.collect()
     }
 
-    /// The answer to a message, apart from its id.
+    /// Returns the expected result of an inject.
     pub fn inject(&self) -> ControlResult {
         match self.sent.is_empty() {
             true => ControlResult::NoActivePrompt,
@@ -124,7 +124,7 @@ impl Model {
         }
     }
 
-    /// What an agent is given at a seam, by text.
+    /// Passes a seam and returns the delivered texts.
     pub fn pass(&mut self, seam: Seam) -> Vec<String> {
         let modes = drained(seam);
         let mut given = Vec::new();
@@ -143,7 +143,7 @@ impl Model {
             if row.state != State::Waits || !modes.contains(&row.mode) {
                 continue;
             }
-            // Messages for the end come after those for an earlier seam.
+            // Queued messages are delivered after those for an earlier seam.
             if row.message && held {
                 continue;
             }
@@ -160,7 +160,7 @@ impl Model {
         given
     }
 
-    /// The agent returned well: the prompt of its next call, or none.
+    /// Ends a successful call of the agent and returns the prompt of its next call, if any.
     pub fn exit(&mut self) -> Option<String> {
         for modes in [&[INTERRUPT, STEER][..], &[QUEUE]] {
             for row in &mut self.rows {
@@ -183,7 +183,7 @@ impl Model {
         None
     }
 
-    /// The process is gone: nothing runs, and everything else stays.
+    /// Ends the process: no prompt is running, and everything else stays.
     pub fn restart(&mut self) {
         self.sent.clear();
     }

@@ -1,4 +1,4 @@
-//! Taking back and saying differently against delivery, in either order, and both at once.
+//! Revoking and replacing against delivery, in either order and at once.
 
 use harn_model::{Seam, StopReason};
 
@@ -9,7 +9,7 @@ fn said(text: &str) -> Result<Vec<ContentBlock>, String> {
 }
 
 #[tokio::test]
-async fn taken_back_before_it_is_delivered() {
+async fn message_revoked_before_delivery_is_not_delivered() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let id = stage.inject(STEER, "s").await;
@@ -28,8 +28,8 @@ async fn taken_back_before_it_is_delivered() {
 }
 
 #[tokio::test]
-async fn delivered_before_it_is_taken_back_or_said_differently() {
-    // At a seam, and as the next prompt.
+async fn delivered_message_cannot_be_revoked_or_replaced() {
+    // Delivered at a seam, and as the next prompt.
     for as_prompt in [false, true] {
         let mut stage = Stage::new().await;
         let (_, mut leg) = stage.go().await;
@@ -45,7 +45,7 @@ async fn delivered_before_it_is_taken_back_or_said_differently() {
         assert_eq!(refused(revoked), ControlResult::AlreadyDelivered);
         let replaced = session.replace_inject(id.clone(), said("u"), host()).await;
         assert_eq!(refused(replaced), ControlResult::AlreadyDelivered);
-        // The agent cannot deliver it once more.
+        // The agent cannot deliver it again.
         let event = AgentEvent::UserMessage {
             message_id: id.clone(),
             content: vec![ContentBlock::text("s")],
@@ -58,7 +58,7 @@ async fn delivered_before_it_is_taken_back_or_said_differently() {
 }
 
 #[tokio::test]
-async fn said_differently_it_keeps_its_name_and_its_place() {
+async fn replaced_message_keeps_its_id_and_position() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let ids = [
@@ -77,7 +77,7 @@ async fn said_differently_it_keeps_its_name_and_its_place() {
 }
 
 #[tokio::test]
-async fn a_pending_message_is_not_an_agents_to_deliver() {
+async fn agent_cannot_deliver_a_pending_message_itself() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     let id = stage.inject(STEER, "s").await;
@@ -90,9 +90,9 @@ async fn a_pending_message_is_not_an_agents_to_deliver() {
     assert_eq!(leg.seam(Seam::TurnStart).await, ["s"]);
 }
 
-/// Whatever the answer was, the journal agrees with it.
+/// The journal agrees with the answer in either order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_at_once_agree_on_who_was_first() {
+async fn concurrent_revoke_and_delivery_agree_on_the_order() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     let mut revoked_first = 0;

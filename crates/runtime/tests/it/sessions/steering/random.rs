@@ -1,5 +1,5 @@
-//! Random sequences of everything that can be wanted of a session, against the plain list. The agent is
-//! played step by step, and a restart drops everything without a word.
+//! Random sequences of all operations on a session, compared with the plain list. The test plays the agent step
+//! by step, and a restart drops everything, with or without a shutdown.
 
 use harn_journal::{JsonlStore, Store};
 use harn_model::{ReminderSource, Seam, SessionId, SessionView, SystemReminder};
@@ -19,12 +19,12 @@ enum Op {
     Remind(DeliveryMode),
     RevokeReminder(usize),
     Cancel,
-    /// Cancels one of those that wait.
+    /// Cancels one of the waiting prompts.
     CancelWaiting(usize),
     Seam(Seam),
-    /// The agent returns; whether well.
+    /// The agent returns, with success or failure.
     Return(bool),
-    /// The process ends; whether it could say so.
+    /// The process ends, with or without a shutdown.
     Restart(bool),
 }
 
@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_queue_is_a_plain_list(ops in vec(op(), 1..80)) {
+    fn queue_matches_the_model(ops in vec(op(), 1..80)) {
         let world = World::new();
         let (ids, clock) = (Arc::<CountedIds>::default(), Arc::<TickingClock>::default());
         let (mut model, mut session) = (Model::default(), None);
@@ -70,7 +70,7 @@ proptest! {
             let is_restart = |op: &Op| matches!(op, Op::Restart(_));
             let end = rest.iter().position(is_restart).unwrap_or(rest.len());
             let told = matches!(rest.get(end), Some(Op::Restart(true)));
-            // With the runtime everything is gone at once, tasks and locks, as with a process.
+            // Dropping the runtime drops tasks and locks at once, as the end of a process does.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (agent, legs) = played();
@@ -104,7 +104,7 @@ proptest! {
     }
 }
 
-/// The real session, and what it should be.
+/// The real session and its model.
 struct Play<'a> {
     hub: Hub,
     session: Controller,
@@ -247,7 +247,7 @@ impl Play<'_> {
         }
     }
 
-    /// The turn that runs ends so; then the next begins.
+    /// Checks that the running turn ends with this outcome, and that the next one starts.
     async fn turn_ends(&mut self, outcome: TurnOutcome) {
         let Some(sent) = self.model.sent.pop_front() else {
             return;
@@ -265,7 +265,7 @@ impl Play<'_> {
         }
     }
 
-    /// The agent is called with this prompt, for the turn that runs.
+    /// Checks that the agent is called with this prompt for the running turn.
     async fn called(&mut self, text: &str) {
         let next = tokio::time::timeout(Duration::from_secs(60), self.legs.recv());
         let leg = next.await.expect("waited in vain for a call").unwrap();
@@ -275,7 +275,7 @@ impl Play<'_> {
         self.leg = Some(leg);
     }
 
-    /// An id to try: one that was given out, or none.
+    /// Returns an id to try: a known one, or one that does not exist.
     fn pick(&self, message: bool, at: usize) -> String {
         let mut rows = self.model.rows.iter();
         let of_kind = rows.by_ref().filter(|row| row.message == message);
@@ -308,7 +308,7 @@ fn told_row(row: &PendingDelivery) -> (bool, String, DeliveryMode, String) {
     (message, id, row.mode(), pending_text(row))
 }
 
-/// What is on the disk folds to what waits.
+/// Checks that the journal folds to the pending rows of the model.
 fn compare_journal(world: &World, session: &SessionId, model: &Model) {
     let store = JsonlStore::new(world.state());
     let (_, events) = store.read(session).unwrap();

@@ -1,10 +1,10 @@
-//! What is delivered at which seam: every seam with every mode, against a table of our own.
+//! Which messages and reminders each seam delivers: every seam with every mode, against a table of the test.
 
 use harn_model::{DeliveryMode, Seam, StopReason, SystemReminder};
 
 use super::*;
 
-/// The modes drained at each seam, as the contract has them.
+/// The modes that each seam drains, by the contract.
 const TABLE: [(Seam, &[DeliveryMode]); 9] = [
     (Seam::TurnStart, &[INTERRUPT, STEER]),
     (Seam::PreCompact, &[]),
@@ -20,7 +20,7 @@ const TABLE: [(Seam, &[DeliveryMode]); 9] = [
 const MODES: [DeliveryMode; 3] = [INTERRUPT, STEER, QUEUE];
 
 #[tokio::test]
-async fn a_message_is_delivered_at_the_seams_of_its_mode_and_nowhere_else() {
+async fn message_is_delivered_only_at_the_seams_of_its_mode() {
     for (seam, drained) in TABLE {
         for mode in MODES {
             let what = format!("{mode:?} at {seam:?}");
@@ -44,7 +44,7 @@ async fn a_message_is_delivered_at_the_seams_of_its_mode_and_nowhere_else() {
             let skips = seam == Seam::PreToolDispatch && mode == INTERRUPT;
             assert_eq!(came.dispatch_skipped(), skips, "{what}");
             leg.ends();
-            // What was not delivered there is the next prompt.
+            // A message that was not delivered there is the next prompt.
             if !drained.contains(&mode) {
                 let next = stage.leg().await;
                 assert_eq!(next.prompt(), "more", "{what}");
@@ -58,7 +58,7 @@ async fn a_message_is_delivered_at_the_seams_of_its_mode_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_reminder_leaves_the_queue_at_the_seams_of_its_mode_and_nowhere_else() {
+async fn reminder_leaves_the_queue_only_at_the_seams_of_its_mode() {
     for (seam, drained) in TABLE {
         for mode in MODES {
             let what = format!("{mode:?} at {seam:?}");
@@ -69,7 +69,7 @@ async fn a_reminder_leaves_the_queue_at_the_seams_of_its_mode_and_nowhere_else()
             let came = leg.seam(seam).await;
             let passed = drained.contains(&mode);
             assert_eq!(stage.waiting().is_empty(), passed, "{what}");
-            // One that is only recorded is given to nobody.
+            // An audit-only reminder is not delivered.
             let given = passed && mode != QUEUE;
             assert_eq!(came.len(), usize::from(given), "{what}");
             let in_force = leg.cx.reminders().await.unwrap();
@@ -79,7 +79,7 @@ async fn a_reminder_leaves_the_queue_at_the_seams_of_its_mode_and_nowhere_else()
 }
 
 #[tokio::test]
-async fn what_is_delivered_together_keeps_the_order_it_came_in() {
+async fn messages_and_reminders_of_one_seam_keep_their_order() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(STEER, "1").await;
@@ -97,7 +97,7 @@ async fn what_is_delivered_together_keeps_the_order_it_came_in() {
 }
 
 #[tokio::test]
-async fn a_steer_comes_before_a_queued_message_also_where_the_first_seam_is_the_exit() {
+async fn steer_is_delivered_before_a_queued_message_at_the_loop_exit() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(QUEUE, "later").await;
@@ -115,11 +115,11 @@ async fn a_steer_comes_before_a_queued_message_also_where_the_first_seam_is_the_
 }
 
 #[tokio::test]
-async fn nobody_who_stopped_looking_is_given_anything() {
+async fn dropped_seam_call_receives_nothing() {
     let mut stage = Stage::new().await;
     let (_, leg) = stage.go().await;
     stage.inject(STEER, "kept").await;
-    // Looks, and looks away before anybody could answer.
+    // A seam call that is dropped before the session can answer.
     {
         let mut seam = std::pin::pin!(leg.cx.seam(Seam::TurnStart));
         let polled =
@@ -132,7 +132,7 @@ async fn nobody_who_stopped_looking_is_given_anything() {
 }
 
 #[tokio::test]
-async fn an_agent_that_was_told_to_stop_is_given_nothing() {
+async fn cancelled_agent_receives_nothing_at_a_seam() {
     let mut stage = Stage::new().await;
     let (turn, leg) = stage.go().await;
     stage.inject(STEER, "kept").await;

@@ -1,5 +1,5 @@
-//! Questions of workers reach whoever can be asked, with the way they came; what a session may not do,
-//! its workers may not.
+//! Questions of workers reach the session above with their lineage; a worker may not do what its session may not
+//! do.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// An agent that writes a file, if it may, and says what came of it.
+/// Returns an agent that asks to write a file and reports the result.
 fn writer() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         write(&cx).await?;
@@ -57,7 +57,7 @@ fn reject() -> Decision {
     }
 }
 
-/// A session whose agent passes the task down until it is this deep, where it is done.
+/// Returns an agent that delegates the task `depth` levels down to the agent `deepest`.
 fn nested(depth: usize, deepest: fn() -> Arc<dyn Agent>) -> Arc<dyn Agent> {
     agent(move |cx: TurnContext| async move {
         let worker = cx.worker(format!("w{depth}")).task("write");
@@ -73,7 +73,7 @@ fn nested(depth: usize, deepest: fn() -> Arc<dyn Agent>) -> Arc<dyn Agent> {
 }
 
 #[tokio::test]
-async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
+async fn worker_question_is_asked_in_the_session_and_answered() {
     for (decision, said) in [
         (allow(), "written"),
         (reject(), "not written: permission was not granted"),
@@ -92,18 +92,18 @@ async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
         );
         assert_eq!(way.session_id.as_str(), "session-2");
         assert_eq!(ask.tool_call.tool_name, "write_file");
-        // Told apart from a call of the session's own that has the same id.
+        // The prefix distinguishes it from a call of the session itself with the same id.
         assert_eq!(ask.tool_call.tool_call_id.as_str(), "worker-1/call-1");
         let options: Vec<_> = ask.options.iter().map(|o| &*o.option_id).collect();
         assert_eq!(options, ["allow_once", "allow_session", "reject_once"]);
-        // The call's own record: the worker's, lent by the session.
+        // The audit is the worker's, lent by the session.
         let audit = ask.tool_call.audit.clone().unwrap();
         assert_eq!(audit.session_id, way.session_id);
         assert_eq!(audit.parent_session_id.as_ref(), Some(session.id()));
         assert_eq!(audit.worker_id.as_ref(), Some(&way.worker_id));
         assert_eq!(audit.execution_kind, Some(ExecutionKind::Worker));
         assert_eq!(audit.mutation_scope, MutationScope::ApplyWorkspace);
-        // The same as the worker's own, so that both can be matched.
+        // The worker has the same audit, so that both can be matched.
         let known = session.view().workers[&way.worker_id].clone();
         assert_eq!(known.audit, Some(audit));
 
@@ -117,7 +117,7 @@ async fn a_question_is_put_to_the_session_and_its_answer_goes_back() {
 }
 
 #[tokio::test]
-async fn from_two_levels_down_it_comes_with_the_whole_way() {
+async fn question_from_two_levels_down_has_the_whole_lineage() {
     let world = World::new();
     let hub = world.hub(nested(2, writer));
     let session = world.session(&hub).await;
@@ -141,7 +141,7 @@ async fn from_two_levels_down_it_comes_with_the_whole_way() {
 }
 
 #[tokio::test]
-async fn a_question_is_withdrawn_when_nobody_waits_for_it_any_more() {
+async fn question_of_a_cancelled_worker_is_withdrawn() {
     let world = World::new();
     let give_up = Arc::new(Notify::new());
     let gave_up = give_up.clone();
@@ -176,7 +176,7 @@ async fn a_question_is_withdrawn_when_nobody_waits_for_it_any_more() {
 }
 
 #[tokio::test]
-async fn an_answer_given_in_the_workers_own_session_withdraws_the_question_above() {
+async fn answer_in_the_worker_session_withdraws_the_question_above() {
     let world = World::new();
     let hub = world.hub(nested(1, writer));
     let session = world.session(&hub).await;
@@ -192,7 +192,7 @@ async fn an_answer_given_in_the_workers_own_session_withdraws_the_question_above
 }
 
 #[tokio::test]
-async fn a_question_nobody_answers_delays_nobody_else() {
+async fn open_question_does_not_delay_other_workers() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         let parked = cx
@@ -230,7 +230,7 @@ async fn a_question_nobody_answers_delays_nobody_else() {
 }
 
 #[tokio::test]
-async fn several_questions_of_one_worker_are_open_at_once() {
+async fn one_worker_can_have_several_open_questions() {
     let both = || {
         agent(async |cx: TurnContext| {
             let (one, two) = tokio::join!(write(&cx), write(&cx));
@@ -254,7 +254,7 @@ async fn several_questions_of_one_worker_are_open_at_once() {
             _ => None,
         }));
     }
-    // The later one first.
+    // The later question is answered first.
     session.answer(open[1].clone(), allow()).await;
     session.answer(open[0].clone(), reject()).await;
     let log = lines(&whole_turn(&session, &turn).await);
@@ -263,7 +263,7 @@ async fn several_questions_of_one_worker_are_open_at_once() {
 }
 
 #[tokio::test]
-async fn a_read_only_session_has_read_only_workers_also_when_it_becomes_one() {
+async fn read_only_mode_of_a_session_applies_to_its_workers() {
     let world = World::new();
     let (ready, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (is_ready, may_go) = (ready.clone(), go.clone());
@@ -299,7 +299,7 @@ async fn a_read_only_session_has_read_only_workers_also_when_it_becomes_one() {
         assert_eq!(child.mode(), session.mode());
         session.set_mode(READ_ONLY_MODE).await.unwrap();
         assert_eq!(child.mode(), READ_ONLY_MODE);
-        // Its own choice cannot widen it.
+        // The worker's own mode cannot widen it.
         child.set_mode(ASK_MODE).await.unwrap();
         assert_eq!(child.mode(), READ_ONLY_MODE);
         let mut from = child.subscribe(Seq::ZERO);
@@ -311,7 +311,7 @@ async fn a_read_only_session_has_read_only_workers_also_when_it_becomes_one() {
             "{log}"
         );
         assert!(!log.contains("asked"), "{log}");
-        // No right, no record of one.
+        // A call without the right to change files has no audit.
         let call = until(&mut from, |e| {
             matches!(e.event, AgentEvent::ToolCallUpdate(_))
         })

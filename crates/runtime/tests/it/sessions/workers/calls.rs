@@ -1,4 +1,4 @@
-//! Tool calls of workers are events of the session above too: announced before they are asked about, settled
+//! Tool calls of workers are events of the session above too: announced before a question about them, settled
 //! however the worker ends, and bounded.
 
 use harn_journal::{JsonlStore, SessionMeta, Store};
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// The steps of workers' calls and the questions about them, one a line.
+/// Formats the steps of workers' calls and the questions about them, one per line.
 fn steps_of_calls(events: &[Envelope]) -> Vec<String> {
     let line = |e: &Envelope| match &e.event {
         AgentEvent::WorkerCall(call) => {
@@ -32,7 +32,7 @@ fn steps_of_calls(events: &[Envelope]) -> Vec<String> {
     events.iter().filter_map(line).collect()
 }
 
-/// Reads a file while it shows much, then wants to write.
+/// Returns an agent that reads a file with much output, then asks to write.
 fn busy() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let read = cx.tool("read_file").kind(ToolKind::Read).start().await?;
@@ -108,7 +108,7 @@ async fn worker_calls_are_announced_above_before_they_are_asked_about() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_cancelled_leaves_no_call_open_above() {
+async fn cancelled_worker_leaves_no_call_open_above() {
     let seen = Arc::new(Notify::new());
     let cancel = seen.clone();
     let world = World::new();
@@ -143,7 +143,7 @@ async fn a_worker_that_is_cancelled_leaves_no_call_open_above() {
 }
 
 #[tokio::test]
-async fn a_worker_call_cut_short_by_a_crash_is_settled() {
+async fn recovery_fails_an_interrupted_worker_call() {
     let world = World::new();
     let lineage = LineageEntry {
         worker_id: "w".into(),

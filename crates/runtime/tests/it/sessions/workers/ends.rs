@@ -1,4 +1,4 @@
-//! The end of a turn, of a session and of the process: nobody who works for it outlives it.
+//! The end of a turn, a session or the process: no worker outlives it.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// The id of the session a worker of `session` works in.
+/// Returns the id of the session in which a worker of `session` runs.
 fn child_of(session: &Controller) -> SessionId {
     let workers = session.view().workers;
     let (_, last) = workers.iter().next().unwrap();
@@ -30,7 +30,7 @@ fn spawned(e: &Envelope) -> bool {
     matches!(&e.event, AgentEvent::WorkerUpdate(u) if u.event == WorkerEvent::WorkerSpawned)
 }
 
-/// How the only turn of a session ended.
+/// Returns the outcome of the only turn of a session.
 fn outcome_of(world: &World, session: &SessionId) -> Option<TurnOutcome> {
     let (_, events) = JsonlStore::new(world.state()).read(session).unwrap();
     events.into_iter().find_map(|e| match e.event {
@@ -40,7 +40,7 @@ fn outcome_of(world: &World, session: &SessionId) -> Option<TurnOutcome> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_turn_stops_workers_that_never_return() {
+async fn cancelled_turn_stops_workers_that_never_return() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         let worker = cx.worker("w").task("t").agent(stuck()).start().await?;
@@ -68,7 +68,7 @@ async fn a_cancelled_turn_stops_workers_that_never_return() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_ends_or_is_given_up_takes_its_workers_along() {
+async fn ended_turn_cancels_its_workers() {
     for given_up in [false, true] {
         let world = World::new();
         let hub = world.hub(agent(move |cx: TurnContext| async move {
@@ -94,7 +94,7 @@ async fn a_turn_that_ends_or_is_given_up_takes_its_workers_along() {
 }
 
 #[tokio::test]
-async fn a_handle_that_outlives_its_turn_is_refused() {
+async fn worker_handle_is_rejected_after_its_turn() {
     let kept = Arc::new(std::sync::Mutex::new(None));
     let keep = kept.clone();
     let (_world, _hub, session, _) = one_turn(move |cx: TurnContext| {
@@ -117,7 +117,7 @@ async fn a_handle_that_outlives_its_turn_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_and_shutting_down_end_workers_at_every_depth_in_time() {
+async fn close_and_shutdown_end_workers_at_every_depth_in_time() {
     for shutdown in [false, true] {
         let deep = Arc::new(Notify::new());
         let reached = deep.clone();
@@ -153,14 +153,14 @@ async fn closing_and_shutting_down_end_workers_at_every_depth_in_time() {
         let cancelled = TurnOutcome::stopped(StopReason::Cancelled);
         for id in [session.id(), &middle, &below] {
             assert_eq!(outcome_of(&world, id), Some(cancelled.clone()));
-            // The lock is free.
+            // The journal is unlocked.
             assert!(JsonlStore::new(world.state()).open(id).is_ok());
         }
     }
 }
 
 #[tokio::test]
-async fn a_worker_cut_short_by_a_crash_has_failed_and_one_that_waited_still_waits() {
+async fn recovery_fails_a_running_worker_and_keeps_a_waiting_one() {
     let world = World::new();
     let ran = Arc::new(AtomicUsize::new(0));
     let meta = SessionMeta {
@@ -263,13 +263,13 @@ async fn a_worker_cut_short_by_a_crash_has_failed_and_one_that_waited_still_wait
     .assert_eq(&lines(&recovered));
     let runs = &session.view().workers[&harn_model::WorkerId::from("runs")];
     assert!(runs.metadata.finished_at.is_some());
-    // Nothing was run again.
+    // The restart ran no agent.
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     let turn = prompt(&session, "go").await;
     let events = whole_turn(&session, &turn).await;
     assert!(!lines(&events).contains("Failed {"), "{}", lines(&events));
     assert_eq!(ran.load(Ordering::SeqCst), 2);
-    // The other one's session opens by itself, settled.
+    // The session of the interrupted worker opens with a settled turn.
     let half = hub.open(&"c2".into(), None).await.unwrap();
     assert!(half.view().open_turn.is_none());
 }

@@ -1,4 +1,4 @@
-//! The steps of a life: their order, what they tell, and what is refused without a step.
+//! The lifecycle events of a worker: their order, their fields, and requests that are refused without an event.
 
 use std::sync::{
     Arc,
@@ -13,12 +13,12 @@ use tokio::sync::{Barrier, Notify};
 use super::*;
 
 #[tokio::test]
-async fn a_worker_that_is_done_tells_everything() {
+async fn completed_worker_reports_all_its_fields() {
     let (_world, _hub, session, events) = one_turn(async |cx: TurnContext| {
         cx.say("before").await?;
         let worker = cx.worker("reader").task("read it all").agent(sayer("read"));
         let worker = worker.mode("delegated_stage").start().await?;
-        // Written when the call returns.
+        // The event is written when the call returns.
         let state = cx.workers();
         assert_eq!(state[0].event, WorkerEvent::WorkerSpawned);
         let report = worker.finished().await;
@@ -89,7 +89,7 @@ async fn a_worker_that_is_done_tells_everything() {
 }
 
 #[tokio::test]
-async fn a_retriggerable_worker_waits_works_again_and_hands_over() {
+async fn retriggerable_worker_waits_runs_again_and_hands_over() {
     let (_world, _hub, _session, events) = one_turn(async |cx: TurnContext| {
         let worker = waiting(&cx, sayer("ok")).await?;
         worker.trigger("second").await?;
@@ -130,7 +130,7 @@ async fn a_retriggerable_worker_waits_works_again_and_hands_over() {
 }
 
 #[tokio::test]
-async fn failure_and_cancellation_end_it_even_if_it_could_be_triggered() {
+async fn failure_and_cancellation_end_a_retriggerable_worker() {
     let (_world, _hub, _session, events) = one_turn(async |cx: TurnContext| {
         let failing = agent(async |_| Err(AgentError::failed("no such luck")));
         let panicking = agent(async |_: TurnContext| panic!("a panic of the worker's agent"));
@@ -183,12 +183,12 @@ async fn failure_and_cancellation_end_it_even_if_it_could_be_triggered() {
         .filter(|u| u.event.is_terminal())
         .map(waited)
         .collect();
-    // Only the one that ended while it waited.
+    // Only the worker that ended while it waited has that time.
     assert_eq!(ended, [false, false, false, true, false, false]);
 }
 
 #[tokio::test]
-async fn what_is_refused_says_why_and_writes_nothing() {
+async fn rejected_worker_request_returns_the_reason_and_writes_nothing() {
     let (world, _hub, _session, events) = one_turn(async |cx: TurnContext| {
         let unknown = cx.find_worker(&"nobody".into());
         assert!(matches!(unknown.err(), Some(WorkerError::Unknown(id)) if id.as_str() == "nobody"));
@@ -251,13 +251,13 @@ async fn what_is_refused_says_why_and_writes_nothing() {
         turn Stopped { stop_reason: EndTurn }
     "#]]
     .assert_eq(&lines(&events));
-    // What was refused left no session behind.
+    // A refused start leaves no session behind.
     let kept = std::fs::read_dir(world.state().join("threads")).unwrap();
     assert_eq!(kept.count(), 3);
 }
 
 #[tokio::test]
-async fn a_cancel_that_races_with_the_end_changes_nothing_that_is_written() {
+async fn cancel_that_races_with_the_end_writes_one_end() {
     for round in 0..40 {
         let (_world, _hub, _session, events) = one_turn(move |cx: TurnContext| async move {
             let racing = agent(move |_| async move {
@@ -286,7 +286,7 @@ async fn a_cancel_that_races_with_the_end_changes_nothing_that_is_written() {
 }
 
 #[tokio::test]
-async fn eight_workers_overlap_and_each_life_is_whole() {
+async fn eight_workers_overlap_and_each_lifecycle_is_complete() {
     let meet = Arc::new(Barrier::new(8));
     let (_world, _hub, session, events) = one_turn(move |cx: TurnContext| {
         let meet = meet.clone();
@@ -294,7 +294,7 @@ async fn eight_workers_overlap_and_each_life_is_whole() {
             let mut workers = Vec::new();
             for n in 0..8 {
                 let meet = meet.clone();
-                // Nobody passes before all eight are here.
+                // No worker continues before all eight have started.
                 let meeting = agent(move |cx: TurnContext| {
                     let meet = meet.clone();
                     async move {
@@ -323,7 +323,7 @@ async fn eight_workers_overlap_and_each_life_is_whole() {
 }
 
 #[tokio::test]
-async fn no_more_and_no_deeper_than_allowed() {
+async fn worker_limits_for_number_and_depth_are_enforced() {
     let deepest = Arc::new(AtomicUsize::new(0));
     let seen = deepest.clone();
     let world = World::new();

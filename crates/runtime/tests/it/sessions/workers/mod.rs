@@ -1,4 +1,4 @@
-//! Workers: their lives as events, their sessions, their questions, and how far they may go.
+//! Workers: their lifecycle events, sessions and questions, and the limits of what they may do.
 
 mod asks;
 mod calls;
@@ -16,7 +16,7 @@ use harn_runtime::{Agent, AgentError, Controller, Hub, TurnContext, Worker};
 
 use crate::support::*;
 
-/// An agent that says this and is done.
+/// Returns an agent that sends this text with its prompt.
 pub fn sayer(text: &'static str) -> Arc<dyn Agent> {
     agent(move |cx: TurnContext| async move {
         cx.say(format!("{text}: {}", cx.prompt_text())).await?;
@@ -24,7 +24,7 @@ pub fn sayer(text: &'static str) -> Arc<dyn Agent> {
     })
 }
 
-/// An agent that never returns on its own, nor when it is told to.
+/// Returns an agent that never returns, even when it is cancelled.
 pub fn stuck() -> Arc<dyn Agent> {
     agent(|cx: TurnContext| async move {
         cx.say("stuck").await?;
@@ -33,7 +33,7 @@ pub fn stuck() -> Arc<dyn Agent> {
     })
 }
 
-/// Starts a worker that waits for triggers.
+/// Starts a retriggerable worker and waits for the end of its first cycle.
 pub async fn waiting(cx: &TurnContext, agent: Arc<dyn Agent>) -> Result<Worker, AgentError> {
     let worker = cx.worker("w").task("first").agent(agent).retriggerable();
     let worker = worker.start().await?;
@@ -41,7 +41,7 @@ pub async fn waiting(cx: &TurnContext, agent: Arc<dyn Agent>) -> Result<Worker, 
     Ok(worker)
 }
 
-/// A session whose turns do this, and everything of its first one.
+/// Runs one turn in a new session and returns its events.
 pub async fn one_turn<F, Fut>(turn: F) -> (World, Hub, Controller, Vec<Envelope>)
 where
     F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
@@ -52,7 +52,7 @@ where
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     let events = whole_turn(&session, &turn).await;
-    // An assertion that fails within an agent fails its turn.
+    // A failed assertion within an agent fails the agent's turn.
     let failed = lines(&events).contains("turn Failed");
     assert!(!failed, "{}", lines(&events));
     (world, hub, session, events)
@@ -66,14 +66,14 @@ pub fn updates(events: &[Envelope]) -> Vec<WorkerUpdate> {
     updates.collect()
 }
 
-/// The life of one worker, or of all, as words.
+/// Returns the lifecycle steps of one worker, or of all.
 pub fn steps(events: &[Envelope], of: Option<&WorkerId>) -> Vec<String> {
     let updates = updates(events).into_iter();
     let wanted = updates.filter(|u| of.is_none_or(|id| u.worker_id == *id));
     wanted.map(|u| format!("{:?}", u.event)).collect()
 }
 
-/// The events that matter here, one a line.
+/// Formats the events that these tests check, one per line.
 pub fn lines(events: &[Envelope]) -> String {
     let line = |e: &Envelope| match &e.event {
         AgentEvent::WorkerUpdate(u) => {

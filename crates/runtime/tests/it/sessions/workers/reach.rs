@@ -1,4 +1,4 @@
-//! How far a worker reaches: which directories, whose sessions, how many at once.
+//! The limits of a worker: its directories, its sessions, and the number of workers at once.
 
 use std::{
     path::PathBuf,
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::*;
 
 #[tokio::test]
-async fn a_worker_works_within_the_directories_of_the_session() {
+async fn worker_must_stay_within_the_directories_of_the_session() {
     let world = World::new();
     let outside = tempfile::tempdir().unwrap();
     let further = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ async fn a_worker_works_within_the_directories_of_the_session() {
     assert_eq!(session.view().workers.len(), 4);
 }
 
-/// Says of a worker that it waits in this session.
+/// Emits an event that claims that a worker waits in this session.
 async fn claims(cx: &TurnContext, worker: &str, session: &str) -> Result<(), AgentError> {
     cx.emit(AgentEvent::WorkerUpdate(Box::new(WorkerUpdate {
         worker_id: worker.into(),
@@ -94,11 +94,12 @@ async fn claims(cx: &TurnContext, worker: &str, session: &str) -> Result<(), Age
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_the_workers_is_not_touched() {
+async fn claimed_worker_cannot_use_a_foreign_session() {
     let world = World::new();
     let hub = world.hub(agent(async |cx: TurnContext| {
         if cx.prompt_text() == "go" {
-            // An own worker's, somebody else's, and one of which something else was said before.
+            // Claims about another session, about another worker's session, and about workers with a known
+            // session.
             let own = waiting(&cx, sayer("ok")).await?;
             let own_session = own.session_id().clone();
             claims(&cx, "w-invented", "session-1").await?;
@@ -136,7 +137,7 @@ async fn a_session_that_is_not_the_workers_is_not_touched() {
         let log = lines(&whole_turn(&session, &turn).await);
         assert!(!log.contains("Failed"), "{log}");
         if live {
-            // Still open, and it works.
+            // The other session is still open and works.
             let turn = prompt(&other, "hello").await;
             until(&mut from, ends(&turn)).await;
         } else {
@@ -146,7 +147,7 @@ async fn a_session_that_is_not_the_workers_is_not_touched() {
 }
 
 #[tokio::test]
-async fn ending_a_worker_that_waits_takes_no_place() {
+async fn ending_a_waiting_worker_needs_no_free_slot() {
     let world = World::new();
     let lead = agent(async |cx: TurnContext| {
         let one = waiting(&cx, sayer("ok")).await?;
@@ -171,7 +172,7 @@ async fn ending_a_worker_that_waits_takes_no_place() {
 }
 
 #[tokio::test]
-async fn all_below_one_session_share_its_places() {
+async fn all_workers_below_a_session_share_its_limit() {
     let world = World::new();
     let lead = agent(async |cx: TurnContext| {
         let worker = |task: &str| -> WorkerBuilder { cx.worker("w").task(task) };
@@ -179,7 +180,7 @@ async fn all_below_one_session_share_its_places() {
             "go" => {
                 let below = worker("branch").start().await?;
                 assert_eq!(below.finished().await.status, WorkerStatus::Completed);
-                // All are free again.
+                // All slots are free again.
                 for _ in 0..3 {
                     worker("t").agent(stuck()).start().await?;
                 }
@@ -204,14 +205,14 @@ async fn all_below_one_session_share_its_places() {
 }
 
 #[tokio::test]
-async fn a_handle_reports_the_last_cycle_also_when_another_started_it() {
+async fn handle_reports_the_last_cycle_of_another_handle() {
     one_turn(async |cx: TurnContext| {
         let one = waiting(&cx, sayer("ok")).await?;
         assert_eq!(one.finished().await.text, "ok: first");
         let other = cx.find_worker(one.id())?.agent(sayer("other"));
         other.trigger("second").await?;
         assert_eq!(other.finished().await.text, "other: second");
-        // How it ended is known; what it said, only to the handle that saw it.
+        // Every handle knows the status; only the handle that saw the cycle knows its text.
         assert_eq!(one.finished().await.text, "");
         assert_eq!(one.finished().await.status, WorkerStatus::AwaitingInput);
         let refused = one.trigger(" ").await;
@@ -223,7 +224,7 @@ async fn a_handle_reports_the_last_cycle_also_when_another_started_it() {
 }
 
 #[tokio::test]
-async fn the_right_to_change_things_is_lent_down_as_it_is_now() {
+async fn audit_of_a_worker_follows_the_current_mode_above() {
     let world = World::new();
     let (ready, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let audits = Arc::new(Mutex::new(Vec::new()));
@@ -259,7 +260,7 @@ async fn the_right_to_change_things_is_lent_down_as_it_is_now() {
     ready.notified().await;
     go.notify_one();
     ready.notified().await;
-    // The session between writes nothing meanwhile.
+    // The session in the middle writes no event meanwhile.
     session.set_mode(ASK_MODE).await.unwrap();
     let leaf = hub.live(&"session-3".into()).unwrap();
     let mut from = leaf.subscribe(harn_model::Seq::ZERO);

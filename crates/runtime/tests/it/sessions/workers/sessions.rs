@@ -1,4 +1,4 @@
-//! The sessions workers work in: hidden, opened again for a trigger, gone with the session they belong
+//! The sessions of workers: hidden from listings, reopened for a trigger, deleted with the session they belong
 //! to, and served by its host.
 
 use std::{
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// Starts a waiting worker when told `go`, triggers it with anything else; below, says what it heard.
+/// Starts a retriggerable worker for the prompt `go` and triggers it for any other; the worker repeats its task.
 fn triggering() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let text = cx.prompt_text();
@@ -48,7 +48,7 @@ fn threads(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_worker_is_triggered_in_a_later_turn_and_after_a_restart() {
+async fn worker_is_triggered_in_a_later_turn_and_after_a_restart() {
     let world = World::new();
     let mut hub = world.hub(triggering());
     let session = world.session(&hub).await;
@@ -56,7 +56,7 @@ async fn a_worker_is_triggered_in_a_later_turn_and_after_a_restart() {
     let turn = prompt(&session, "go").await;
     whole_turn(&session, &turn).await;
     let child = SessionId::new("session-2");
-    // Closed between cycles.
+    // The worker's session is closed between cycles.
     assert!(hub.live(&child).is_none());
     let turn = prompt(&session, "later").await;
     whole_turn(&session, &turn).await;
@@ -69,13 +69,13 @@ async fn a_worker_is_triggered_in_a_later_turn_and_after_a_restart() {
         (last.event, last.cycle),
         (WorkerEvent::WorkerWaitingForInput, 2)
     );
-    // Ids count anew in this process: only what comes from now on.
+    // Ids start again in this process, so only new events are read.
     let mut from = session.subscribe(session.last_seq());
     let turn = prompt(&session, "much later").await;
     let log = lines(&until(&mut from, ends(&turn)).await);
     assert!(log.contains("said heard much later\n"), "{log}");
     assert!(log.contains("WorkerWaitingForInput 3\n"), "{log}");
-    // One session, three turns.
+    // One session has all three turns.
     let (meta, events) = JsonlStore::new(world.state()).read(&child).unwrap();
     assert_eq!(meta.parent, Some(id));
     assert_eq!(meta.worker, Some("worker-1".into()));
@@ -87,7 +87,7 @@ async fn a_worker_is_triggered_in_a_later_turn_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_workers_session_is_hidden_can_be_opened_and_goes_with_its_own() {
+async fn worker_session_is_hidden_openable_and_deleted_with_its_parent() {
     let world = World::new();
     let hub = world.hub(triggering());
     let session = world.session(&hub).await;
@@ -114,7 +114,7 @@ async fn a_workers_session_is_hidden_can_be_opened_and_goes_with_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleting_a_session_at_work_removes_everything_below_it() {
+async fn deleting_a_running_session_removes_everything_below_it() {
     let world = World::new();
     let deep = Arc::new(Notify::new());
     let reached = deep.clone();
@@ -140,7 +140,7 @@ async fn deleting_a_session_at_work_removes_everything_below_it() {
 }
 
 #[tokio::test]
-async fn a_session_somebody_works_in_is_not_taken_and_one_somebody_looks_at_is() {
+async fn trigger_needs_a_worker_session_without_a_running_turn() {
     let world = World::new();
     let gate = Arc::new(Notify::new());
     let held = gate.clone();
@@ -182,7 +182,7 @@ async fn a_session_somebody_works_in_is_not_taken_and_one_somebody_looks_at_is()
 }
 
 #[tokio::test]
-async fn a_trigger_of_a_session_that_is_gone_is_refused_and_the_worker_still_waits() {
+async fn trigger_of_a_deleted_session_fails_and_the_worker_still_waits() {
     let (world, hub, session, _) = one_turn(async |cx: TurnContext| {
         if cx.prompt_text() == "go" {
             waiting(&cx, sayer("ok")).await?;
@@ -210,7 +210,7 @@ async fn a_trigger_of_a_session_that_is_gone_is_refused_and_the_worker_still_wai
 }
 
 #[tokio::test]
-async fn a_fork_takes_no_workers_along() {
+async fn fork_marks_workers_as_cancelled() {
     let world = World::new();
     let hub = world.hub(triggering());
     let session = world.session(&hub).await;
@@ -220,14 +220,14 @@ async fn a_fork_takes_no_workers_along() {
     let last = fork.view().workers.into_values().next().unwrap();
     assert_eq!(last.event, WorkerEvent::WorkerCancelled);
     assert!(last.metadata.finished_at.is_some() && last.metadata.error.is_some());
-    // The fork's end does not touch the original's worker.
+    // Deleting the fork does not affect the original's worker.
     hub.delete(fork.id()).await.unwrap();
     let turn = prompt(&session, "later").await;
     let log = lines(&whole_turn(&session, &turn).await);
     assert!(log.contains("said heard later\n"), "{log}");
 }
 
-/// A host that offers to read and remembers who asked for what.
+/// A host that offers to read files and records each request.
 #[derive(Default)]
 struct Remembering(Mutex<Vec<(SessionId, PathBuf)>>);
 
@@ -265,7 +265,7 @@ impl HostPort for Remembering {
 }
 
 #[tokio::test]
-async fn a_workers_files_are_the_clients_under_the_name_it_knows() {
+async fn worker_reads_client_files_under_the_parent_session_id() {
     let world = World::new();
     std::fs::create_dir(world.state().join("sub")).unwrap();
     let hub = world.hub(agent(async |cx: TurnContext| {

@@ -1,4 +1,4 @@
-//! When something is over, everyone who worked for it has stopped: not told to stop, stopped.
+//! When something ends, every worker below it has stopped, not only received a cancel.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::*;
 
-/// Whether somebody is still at it: set while its future is alive.
+/// Counts the agents that are running: one for each live future.
 #[derive(Clone, Default)]
 struct AtWork(Arc<AtomicUsize>);
 
@@ -40,7 +40,7 @@ impl Drop for Busy {
     }
 }
 
-/// Works on, two levels down, whatever it is told; `reached` rings when the deepest is at it.
+/// Returns an agent that starts a worker which ignores a cancel; `reached` is notified when that worker runs.
 fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
     let (at_work, reached) = (at_work.clone(), reached.clone());
     agent(move |cx: TurnContext| {
@@ -56,7 +56,7 @@ fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
                 .task("deep")
                 .agent(deep(&at_work, &reached));
             below.start().await?;
-            // Returns when it is told to, unlike the one below.
+            // Returns when it is cancelled, unlike its worker.
             cx.cancelled().await;
             Ok(StopReason::EndTurn)
         }
@@ -64,7 +64,7 @@ fn deep(at_work: &AtWork, reached: &Arc<Notify>) -> Arc<dyn Agent> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_a_turn_has_ended_nobody_works_for_it_at_any_depth() {
+async fn ended_turn_has_no_running_worker_at_any_depth() {
     for cancelled in [false, true] {
         let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
         let (below, rung) = (at_work.clone(), reached.clone());
@@ -93,7 +93,7 @@ async fn when_a_turn_has_ended_nobody_works_for_it_at_any_depth() {
         }
         let events = whole_turn(&session, &turn).await;
         assert_eq!(at_work.count(), 0);
-        // Nor is any of their sessions open.
+        // Their sessions are closed too.
         assert!(hub.live(&"session-2".into()).is_none());
         assert!(hub.live(&"session-3".into()).is_none());
         let why = match cancelled {
@@ -109,7 +109,7 @@ async fn when_a_turn_has_ended_nobody_works_for_it_at_any_depth() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_was_cancelled_has_stopped_with_everyone_below_it() {
+async fn cancelled_worker_has_stopped_with_all_workers_below_it() {
     let (at_work, reached) = (AtWork::default(), Arc::new(Notify::new()));
     one_turn(move |cx: TurnContext| {
         let (at_work, reached) = (at_work.clone(), reached.clone());
@@ -128,7 +128,7 @@ async fn a_worker_that_was_cancelled_has_stopped_with_everyone_below_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_is_served_while_its_workers_are_stopped() {
+async fn session_accepts_requests_while_its_workers_stop() {
     let world = World::new();
     let returning = Arc::new(Notify::new());
     let returns = returning.clone();
@@ -143,12 +143,12 @@ async fn a_session_is_served_while_its_workers_are_stopped() {
     let session = world.session(&hub).await;
     let turn = prompt(&session, "go").await;
     returning.notified().await;
-    // Long enough for the agent to have returned, not for the worker to have been given up.
+    // Long enough for the agent to return, too short for the worker to be given up.
     tokio::time::sleep(Duration::from_millis(100)).await;
     let set = session.set_mode(READ_ONLY_MODE).await.unwrap();
     let ended = whole_turn(&session, &turn).await;
     assert!(set < ended.last().unwrap().seq);
-    // A cancel that comes now is still one of this turn.
+    // A cancel at this point still cancels this turn.
     let turn = prompt(&session, "again").await;
     returning.notified().await;
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -160,7 +160,7 @@ async fn a_session_is_served_while_its_workers_are_stopped() {
     );
 }
 
-/// A store that keeps whoever creates a worker's session waiting until it is let go.
+/// A store that blocks the creation of a worker's session until `open` is set.
 struct Slow {
     inner: JsonlStore,
     entered: Arc<Notify>,
@@ -196,7 +196,7 @@ impl Store for Slow {
 }
 
 #[tokio::test]
-async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
+async fn worker_start_that_outlives_its_turn_fails_and_leaves_nothing() {
     let world = World::new();
     let (entered, open) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
     let store = Slow {
@@ -222,7 +222,7 @@ async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
     let turn = prompt(&session, "go").await;
     let events = whole_turn(&session, &turn).await;
     assert_eq!(steps(&events, None), [""; 0]);
-    // It comes too late, is told so, and cleans up after itself.
+    // The start is too late: it returns an error and removes its session.
     open.store(true, Ordering::SeqCst);
     let told = late.recv().await.unwrap();
     assert!(matches!(told, Err(WorkerError::TurnOver)), "{told:?}");
@@ -235,7 +235,7 @@ async fn a_worker_that_cannot_be_stopped_is_given_up_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_stopped_before_it_begins_never_begins() {
+async fn worker_cancelled_before_it_starts_never_runs() {
     let world = World::new();
     let (entered, open) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
     let store = Slow {

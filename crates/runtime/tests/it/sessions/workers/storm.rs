@@ -1,4 +1,4 @@
-//! Everything at once, on several threads: nothing hangs, and every life that is written is a legal one.
+//! Everything at once, on several threads: nothing hangs, and every written lifecycle is valid.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,7 +10,7 @@ use harn_runtime::TurnContext;
 
 use super::*;
 
-/// Starts four workers, each of which starts four that ask; ends some of them in some way.
+/// Returns an agent that starts four workers, each of which starts four that ask, and ends some in various ways.
 fn busy() -> Arc<dyn Agent> {
     agent(async |cx: TurnContext| {
         let text = cx.prompt_text();
@@ -31,7 +31,7 @@ fn busy() -> Arc<dyn Agent> {
         let mut ends = tokio::task::JoinSet::new();
         for (n, worker) in workers.into_iter().enumerate() {
             ends.spawn(async move {
-                // Each may lose against the worker's own end, or against the turn's.
+                // Each operation may lose against the end of the worker or of the turn.
                 let _ = match n {
                     0 => worker.cancel().await,
                     1 => worker.stop(HandoffArtifact::default()).await,
@@ -46,7 +46,7 @@ fn busy() -> Arc<dyn Agent> {
     })
 }
 
-/// Allows whatever is asked, until the session ends.
+/// Allows every question until the session ends.
 async fn allow_all(session: Controller) {
     let mut from = session.subscribe(Seq::ZERO);
     while let Ok(delivery) = from.next().await {
@@ -63,7 +63,7 @@ async fn allow_all(session: Controller) {
     }
 }
 
-/// Every worker's steps in order: begun once, waited in between, ended once and last.
+/// Checks each worker's steps: spawned first, only valid transitions, and not running at the end.
 fn check_lives(events: &[Envelope]) {
     let mut lives: BTreeMap<_, Vec<WorkerEvent>> = BTreeMap::new();
     for update in updates(events) {
@@ -117,7 +117,7 @@ async fn many_workers_ask_end_and_are_cancelled_at_once() {
     tokio::time::timeout(Duration::from_secs(120), whole)
         .await
         .expect("something hangs");
-    // Each of them, at every depth, is settled and free.
+    // Every session, at every depth, is settled and unlocked.
     let store = JsonlStore::new(world.state());
     let mut sessions = 0;
     for folder in std::fs::read_dir(world.state().join("threads")).unwrap() {
