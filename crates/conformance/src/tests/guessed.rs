@@ -1,4 +1,4 @@
-//! Recordings without directions, and things that are odd and allowed.
+//! Recordings without directions, and unusual but allowed recordings.
 
 use serde_json::json;
 
@@ -166,7 +166,7 @@ fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
     assert_eq!(found, [(12, ConformanceRule::UpdateBeforeCall)]);
 }
 
-/// What may come after the answer to a prompt, for somebody else's turn may run, or it is no work.
+/// Messages that may follow the answer to a prompt: another client's turn runs, or the message is not work.
 #[test]
 fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
     let text = json!({"type": "text", "text": "theirs"});
@@ -196,7 +196,7 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
         let all: Vec<_> = open.iter().cloned().chain(head).chain(tail).collect();
         lines(&all)
     };
-    // Without any of these, both are found.
+    // Without any of these, the checker reports both.
     let missed = [
         (9, ConformanceRule::WorkOutsideTurn),
         (10, ConformanceRule::RequestOutsideTurn),
@@ -205,10 +205,10 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
     assert_eq!(of_another(vec![theirs()]), []);
     let inject = json!({"sessionId": "s", "mode": "queue", "content": "theirs"});
     assert_eq!(of_another(vec![request(3, "session/inject", inject)]), []);
-    // A prompt that waited for their turn and was given up does not end it.
+    // A cancelled prompt that waited for their turn does not end it.
     let gave_up = answer(4, json!({"stopReason": "cancelled"}));
     assert_eq!(of_another(vec![theirs(), prompt(4), gave_up]), []);
-    // A replay, also of what came before.
+    // A replay may repeat earlier events.
     let spawned = worker("WorkerSpawned", "running", false);
     assert_eq!(
         of_another(vec![request(4, "session/load", load), spawned]),
@@ -274,7 +274,7 @@ fn no_text_of_a_message_is_repeated() {
     }
 }
 
-/// A vendor field beside the discriminator is named, and nothing else is.
+/// The finding names the vendor field beside the discriminator, and nothing else.
 #[test]
 fn a_member_that_does_not_belong_is_the_only_one_named() {
     let mut message: serde_json::Value =

@@ -1,4 +1,4 @@
-//! What cannot be so of live clients.
+//! Inconsistent lists of live clients.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 fn who_can_be_there_breaks_nothing() {
     let desk = client("desk", "controller", true);
     let watching = client("pad", "observer", false);
-    // One in control that is in no list is a connection that opened the session.
+    // A controller that is in no list is a connection that opened the session.
     for (active, clients) in [
         (json!("desk"), vec![desk, watching.clone()]),
         (json!("editor-1"), vec![watching.clone()]),
