@@ -1,4 +1,4 @@
-//! Requests, right and wrong.
+//! Valid and invalid requests.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn read_value(message: &Value) -> Result<ShellRequest, (EchoedIds, OpenHarnessEr
     read(message.to_string().as_bytes())
 }
 
-/// A request with this context.
+/// Returns a request with this context.
 fn with(context: Value) -> Value {
     json!({"protocol_version": "1.0.0", "request": {"context": context}})
 }
@@ -147,7 +147,7 @@ fn decisions_are_understood() {
     assert_eq!(said("request-cancel"), (beginning, Vec::new(), true));
 }
 
-/// What the draft's schema and its prose make of the doubtful cases, and what we do.
+/// The doubtful cases of the draft's schema and prose, and what the parser does.
 #[test]
 fn doubtful_requests_are_judged_as_the_schema_does() {
     let intent = |name: &str, value: Value| {
@@ -285,7 +285,7 @@ fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
     let structured = json!({"user_intent": {"goal": "sum", "args": {"b": 2, "a": 1}}});
     let expected = r#"{"args":{"a":1,"b":2},"goal":"sum"}"#;
     assert_eq!(intent(structured).as_deref(), Some(expected));
-    // Nothing that says of itself that it is secret is passed on.
+    // A part that is marked as secret is not passed on.
     let part = json!({"goal": "sum", "key": {"privacy_tier": "secret", "text": "canary"}});
     let expected = r#"{"goal":"sum"}"#;
     assert_eq!(
@@ -295,10 +295,10 @@ fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
     let hint = json!({"task_hint": {"sop_id": "s"}});
     let expected = r#"{"task_hint":{"sop_id":"s"}}"#;
     assert_eq!(intent(hint).as_deref(), Some(expected));
-    // Words count before a hint.
+    // Text takes precedence over a hint.
     let both = json!({"user_intent": "hi", "task_hint": {"sop_id": "s"}});
     assert_eq!(intent(both).as_deref(), Some("hi"));
-    // Whoever looks at a run says nothing new by sending its hint along.
+    // A poll that repeats its hint asks for nothing new.
     let place = json!({"run_id": "run_oh_1.trn_1", "sop_id": "s"});
     let looks = json!({"task_hint": {"sop_id": "s"}, "continuation": place});
     assert_eq!(intent(looks), None);
@@ -344,7 +344,7 @@ fn what_is_decided_has_to_be_said_rightly() {
         let place = format!("request.context.extensions[\"dev.harn\"]{place}");
         assert_eq!(field(&ours(said.clone())), place, "{said}");
     }
-    // Nothing is decided about no run, and words decide nothing.
+    // A decision needs a run, and text is no decision.
     let nowhere =
         |said: &Value| with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
     let undecided = nowhere(&json!({"approval": once}));
@@ -425,7 +425,7 @@ fn ids_are_found_in_what_is_refused() {
 #[test]
 fn as_deep_as_the_page_says_and_no_deeper() {
     let nested = |levels: usize| {
-        // The message, the request, its context and the hint are four of them.
+        // The message, the request, its context and the hint are four levels.
         let arrays = levels - 4;
         let deep = format!("{}{}", "[".repeat(arrays), "]".repeat(arrays));
         let context = format!(r#"{{"user_intent":"hi","task_hint":{{"a":{deep}}}}}"#);
@@ -455,7 +455,7 @@ fn what_is_not_json_is_told_so() {
     );
 }
 
-/// As many as a body holds: to look at each beside each other would keep a worker busy for seconds.
+/// As many answers as a body can have: comparing each with each would keep a worker busy for seconds.
 #[test]
 fn many_verdicts_are_read_and_none_is_given_twice() {
     let approval = |id: usize| json!({"id": format!("ask_{id}"), "decision": "once"});

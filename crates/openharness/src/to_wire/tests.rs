@@ -1,4 +1,4 @@
-//! Answers, as they are written: each is a file of `fixtures/openharness/messages`.
+//! Responses as they are written: each is a file of `fixtures/openharness/messages`.
 
 mod made;
 
@@ -18,7 +18,7 @@ use crate::{
     wire::directive::RiskTier,
 };
 
-/// Compares with the file, and with the schemas.
+/// Compares a response with its file and with the schemas.
 fn check(name: &str, encoded: &[u8]) {
     let message: Value = serde_json::from_slice(encoded).unwrap();
     let text = serde_json::to_string_pretty(&message).unwrap() + "\n";
@@ -37,7 +37,7 @@ fn check(name: &str, encoded: &[u8]) {
         .flatten()
     {
         fits("directives", directive);
-        // What a Shell does not know, it shows the words of.
+        // A Shell shows this text for a directive that it does not know.
         let words = directive["payload"]["message"].as_str();
         assert!(
             words.is_some_and(|words| !words.is_empty()),
@@ -73,7 +73,7 @@ fn faults_are_those_of_the_fixtures() {
     );
 }
 
-/// Nothing lies in the folder that no test writes or reads, and the page about it says what each shows.
+/// Every file of the folder belongs to a test, and the README describes it.
 #[test]
 fn the_page_names_every_message() {
     let requests = [
@@ -113,7 +113,7 @@ fn the_page_names_every_message() {
     assert_eq!(fixtures::names(), named);
 }
 
-/// What is said comes first, what is asked last, and that there is more to come at the very end.
+/// Messages come first, questions last, and the no-op at the very end.
 #[test]
 fn directives_come_in_their_order() {
     let both = |told: &RunReport, asked: &ShellRequest| -> Vec<_> {
@@ -155,7 +155,7 @@ fn directives_come_in_their_order() {
     assert_eq!(both(&two, &plainly()), in_turn);
 }
 
-/// The doubtful cases of the draft: what is no answer there is none here.
+/// The doubtful cases of the draft: the schema rejects what the draft does not define as a response.
 #[test]
 fn the_schema_refuses_what_is_no_answer() {
     let schema = schema("response");
@@ -248,7 +248,7 @@ fn nothing_that_could_rewrite_a_screen_is_shown() {
     let directives = &answer["response"]["action_directives"];
     assert_eq!(directives[0]["payload"]["text"], "red");
     assert_eq!(directives[1]["payload"]["title"], "lsrm -rf");
-    // What is decided about is told as it is, beside the words for it.
+    // The data to decide about is sent unchanged, beside the text for it.
     assert_eq!(directives[1]["payload"]["command"], "ls\u{1b}[2K");
     let words = directives[1]["payload"]["message"].as_str().unwrap();
     assert!(!words.contains('\u{1b}'), "{words:?}");

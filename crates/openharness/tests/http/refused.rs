@@ -1,4 +1,4 @@
-//! Requests that are not let in, each with an envelope that says why.
+//! Rejected requests, each with an envelope that has the reason.
 
 use std::sync::{
     Arc,
@@ -87,7 +87,7 @@ async fn a_body_that_does_not_come_or_does_not_end() {
     );
 }
 
-/// What was sent of a body when its answer came.
+/// Returns the status, and the number of chunks that were sent before the response.
 async fn sent_before_the_answer(
     shell: &OpenHarnessShell,
     request: axum::http::request::Builder,

@@ -1,4 +1,4 @@
-//! The same words have the same name, and others another.
+//! Equal content has an equal digest, and other content another.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn digest(message: &Value) -> String {
     read_value(message).unwrap().digest
 }
 
-/// The same message with every object's members the other way round.
+/// Returns the message with the members of every object in reverse order.
 fn turned(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! What is told of a run, from any place on.
+//! Reports of a run from any position.
 
 use harn_model::{
     ErrorCategory, HitlKind, HitlOutcome, ToolCallStatus, TurnEnded, TurnRecovered, TurnStarted,
@@ -107,7 +107,7 @@ fn told_in_two_parts_it_is_the_whole() {
     }
     let whole = whole.tell(Seq::ZERO).messages.concat();
     for cut in 0..=story.len() {
-        // As it happens, and from the journal by somebody who has the first part.
+        // Live, and from the journal for a Shell that has the first part.
         let mut live = fold(0);
         let mut first = String::new();
         for (at, envelope) in story.iter().enumerate() {
@@ -146,7 +146,7 @@ fn a_run_is_parked_while_something_is_open() {
         payload: serde_json::Value::Null,
     };
     fold.apply(&at(2, requested("h1")), |id| Some(question(id)));
-    // Only told of: nobody can answer it.
+    // The agent only reports this one: no client can answer it.
     fold.apply(&at(3, requested("h2")), |_| None);
     assert!(fold.asks_for("q1") && fold.asks_for("h1") && !fold.asks_for("h2"));
     let resolved = harn_model::PermissionResolved {

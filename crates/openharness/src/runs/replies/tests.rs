@@ -1,4 +1,4 @@
-//! What is kept of requests, and what is forgotten.
+//! What the reply cache stores and drops.
 
 use harn_model::{Seq, StopReason};
 
@@ -65,7 +65,7 @@ fn a_request_is_known_by_whose_it_is_its_id_and_what_it_says() {
         again("owner", "other"),
         RequestAdmission::Conflict
     ));
-    // Of another time.
+    // The slot of an earlier request with this id.
     replies.forget(&key, &RequestStartSlot::new());
     assert!(matches!(
         again("owner", "digest"),

@@ -1,4 +1,4 @@
-//! Verdicts on every sort of question, as a table.
+//! Answers to every kind of question, as a table.
 
 use expect_test::{Expect, expect};
 use harn_model::{GrantScope, PermissionOption, ToolCall};
@@ -102,7 +102,7 @@ fn a_tool_call() {
         Words("8080"): whether a tool may run is decided with a decision, not with words
     "#]],
     );
-    // What cannot be remembered is allowed once.
+    // An answer that cannot be remembered allows the call once.
     check(
         &[ask(&usual[..1])],
         &[],
