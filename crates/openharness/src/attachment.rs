@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_members_are_ignored_whatever_they_hold() {
+    fn unknown_members_are_ignored() {
         let long = "x".repeat(LONGEST_TEXT + 1);
         for attachment in [
             json!({"ref_id": "r", "data": "aGk="}),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_is_left_out_and_denied() {
+    fn attachment_without_reference_is_left_out_and_denied() {
         let long = "x".repeat(LONGEST_TEXT + 1);
         let (content, nothing) = ("not_supported", "missing_reference");
         for (attachment, code) in [
@@ -242,7 +242,7 @@ mod tests {
 
     /// A body can have hundreds of thousands of attachments.
     #[test]
-    fn a_denial_is_short_however_many_are_left_out() {
+    fn denial_of_many_attachments_is_short() {
         let mut many = vec![json!({}); 10_000];
         many[1] = json!({"data": "x"});
         let denied = attached(Value::Array(many)).unwrap().denied;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_type_than_the_draft_gives_it_is_refused() {
+    fn member_of_the_wrong_type_is_rejected() {
         let table = [
             (json!({"ref_id": 1}), "attachments[0].ref_id"),
             (

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_say_no_asks() {
+    fn value_other_than_no_requests_the_capability() {
         for value in [json!(true), json!(1), json!("v2"), json!({}), json!(["a"])] {
             assert!(wanted(json!({ CARDS: value })).cards, "{value}");
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_and_missing_is_denied() {
+    fn only_known_unsupported_capabilities_are_denied() {
         let denied = |capabilities| -> Vec<_> {
             let denied = wanted(capabilities).denied.into_iter();
             denied.map(|it| (it.capability, it.code)).collect()

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_come_back_as_they_were_handed_out() {
+    fn cursor_survives_a_round_trip() {
         let place = RunCursor {
             session: "oh_1".into(),
             turn: TurnId::new("trn_2"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_handed_out_is_no_place() {
+    fn text_that_was_never_issued_is_no_cursor() {
         let wrong = [
             "",
             "run_",

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_shell_and_environment_are_one_resource() {
+    fn hints_shell_and_environment_become_one_resource() {
         let context = json!({
             "task_hint": {"sop_id": "s", "business_key": "deal_42", "team": 3},
             "shell": {"shell_kind": "im_bot", "locale": "zh-CN", "unknown": 1},
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_with_a_tier_that_is_none_of_ours_is_dropped() {
+    fn part_with_an_unknown_tier_is_dropped() {
         for tier in [
             json!("Secret"),
             json!("confidential"),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_a_hint_or_a_workflow() {
+    fn task_is_read_from_a_hint_or_a_workflow() {
         let text = |context: Value| task(&MessageObject::root(&context).unwrap()).unwrap();
         let hinted = json!({"task_hint": {"sop_id": "onboard", "business_key": "deal_42"}});
         let expected = r#"{"task_hint":{"business_key":"deal_42","sop_id":"onboard"}}"#;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_that_are_secret_are_dropped() {
+    fn secret_hints_are_dropped() {
         let secret = json!({"privacy_tier": "secret", "sop_id": "canary"});
         assert_eq!(text(json!({ "task_hint": secret })), None);
     }

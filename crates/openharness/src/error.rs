@@ -300,7 +300,7 @@ pub(crate) mod tests {
 
     /// The page `docs/openharness.md` has the same table.
     #[test]
-    fn the_page_has_the_table() {
+    fn docs_page_has_a_row_for_every_error() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openharness.md");
         let page = std::fs::read_to_string(page).unwrap();
         for (_, fault, when) in every() {

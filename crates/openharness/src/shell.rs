@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_spoken_to_as_their_family() {
+    fn kinds_of_shells_have_the_text_style_of_their_family() {
         let table = [
             ("im_bot", TextStyle::Markdown),
             ("im_bot_cli", TextStyle::Markdown),

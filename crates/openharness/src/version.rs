@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_major_version_is_told_from_what_has_the_form() {
+    fn major_version_is_parsed_from_a_valid_version() {
         let table = [
             ("1.0.0", Some("1")),
             ("1.12.3", Some("1")),

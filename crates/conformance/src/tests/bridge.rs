@@ -103,7 +103,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 /// `--host-bridge on` calls a host that does not declare the bridge; then the answer to `initialize` names
 /// the methods.
 #[test]
-fn a_method_that_initialize_names_may_be_asked() {
+fn host_may_be_asked_for_methods_that_initialize_names() {
     for forced in [true, false] {
         let ours = harn_acp::ext::capabilities::advertised(Profile::Harn.into(), forced);
         let capabilities = json!({"_meta": ours});
@@ -117,7 +117,7 @@ fn a_method_that_initialize_names_may_be_asked() {
 }
 
 #[test]
-fn what_is_offered_may_be_asked() {
+fn declared_host_bridge_breaks_no_rule() {
     let skills = json!([{"id": "a", "name": "a", "description": "", "source": "host"}]);
     let lines = turn_with(
         json!({"version": 1}),

@@ -11,7 +11,7 @@ use harn_acp::transport::STDIO_LINE_LIMIT;
 pub(super) type BrokenCase = (ConformanceRule, usize, Vec<String>);
 
 #[test]
-fn every_rule_is_broken_by_its_case_alone() {
+fn every_case_breaks_only_its_rule() {
     let mut shown = BTreeSet::new();
     let groups = [
         messages(),

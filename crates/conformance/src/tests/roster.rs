@@ -51,7 +51,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 }
 
 #[test]
-fn who_can_be_there_breaks_nothing() {
+fn consistent_client_lists_break_no_rule() {
     let desk = client("desk", "controller", true);
     let watching = client("pad", "observer", false);
     // A controller that is in no list is a connection that opened the session.

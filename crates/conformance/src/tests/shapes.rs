@@ -30,7 +30,7 @@ macro_rules! definitions {
 }
 
 #[test]
-fn shapes_are_those_of_the_sdk() {
+fn shapes_match_the_sdk() {
     let mut definitions: Vec<_> = definitions! {
         ArchiveSessionRequest ArchiveSessionResponse
         AuthenticateRequest AuthenticateResponse

@@ -46,7 +46,7 @@ const FREE: [&str; 10] = [
 const GOOD: [&str; 4] = ["turn", "permission-allowed", "load-after-restart", "resume"];
 
 #[test]
-fn good_transcripts_break_nothing() {
+fn good_transcripts_break_no_rule() {
     // A session that is loaded while open shows its calls twice, so `fork` is only in this test.
     let back = ["load", "plain", "question"].map(|name| format!("coming-back-{name}"));
     let back = back.iter().map(String::as_str);
@@ -56,7 +56,7 @@ fn good_transcripts_break_nothing() {
 }
 
 #[test]
-fn a_lost_line_is_missed() {
+fn lost_line_is_reported() {
     for name in GOOD {
         let lines = transcript(name);
         for at in 0..lines.len() {
@@ -100,7 +100,7 @@ fn a_lost_line_is_missed() {
 }
 
 #[test]
-fn a_doubled_line_is_noticed() {
+fn doubled_line_is_reported() {
     for name in GOOD {
         let lines = transcript(name);
         for at in 0..lines.len() {
@@ -126,7 +126,7 @@ fn a_doubled_line_is_noticed() {
 }
 
 #[test]
-fn what_comes_after_the_answer_of_its_turn_is_noticed() {
+fn update_after_the_answer_of_its_turn_is_reported() {
     let lines = transcript("turn");
     let last = lines.len() - 1;
     for at in 0..last {
@@ -147,7 +147,7 @@ fn what_comes_after_the_answer_of_its_turn_is_noticed() {
 
 /// Any prefix of a good transcript is a good transcript, and no noise makes the checker panic.
 #[test]
-fn cuts_are_fine_and_noise_is_survived() {
+fn prefixes_break_no_rule_and_noise_does_not_panic() {
     let lines = transcript("turn");
     for end in 0..lines.len() {
         assert_eq!(check(&lines[..end]), []);

@@ -95,7 +95,7 @@ fn steer(id: u64, meta: Value) -> String {
 }
 
 #[test]
-fn a_steered_turn_breaks_nothing() {
+fn steered_turn_breaks_no_rule() {
     let pending = json!({"sessionId": "s"});
     let remind = json!({"sessionId": "s", "body": "Look up.", "mode": "finish_step"});
     let cancel = json!({"sessionId": "s", "_harn": {"actor": actor()}, "_meta": {"trace": "t"}});
@@ -138,7 +138,7 @@ fn a_steered_turn_breaks_nothing() {
 
 /// A replay repeats messages that were delivered.
 #[test]
-fn a_replay_delivers_nothing() {
+fn replay_does_not_count_as_delivery() {
     let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     let mut recording = prompted([inject(3), accepted(3), delivered(), end_turn(2)]);
     recording.extend([

@@ -69,7 +69,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 }
 
 #[test]
-fn ids_that_grow_break_nothing() {
+fn growing_event_ids_break_no_rule() {
     let lines = [
         said("4.0"),
         said("4"),

@@ -30,7 +30,7 @@ fn field(message: &Value) -> String {
 }
 
 #[test]
-fn a_whole_request_is_understood() {
+fn full_request_is_parsed() {
     let asked = read_value(&fixtures::message("request")).unwrap();
     expect![[r#"
         ShellRequest {
@@ -111,7 +111,7 @@ fn a_whole_request_is_understood() {
 }
 
 #[test]
-fn the_least_request_is_understood() {
+fn minimal_request_is_parsed() {
     let asked = read_value(&fixtures::message("request-minimal")).unwrap();
     assert_eq!(asked.echo, EchoedIds::default());
     assert_eq!(asked.line, None);
@@ -123,7 +123,7 @@ fn the_least_request_is_understood() {
 }
 
 #[test]
-fn decisions_are_understood() {
+fn decisions_are_parsed() {
     let said = |name: &str| {
         let asked = read_value(&fixtures::message(name)).unwrap();
         let place = asked.continuation.map(|place| place.token());
@@ -149,7 +149,7 @@ fn decisions_are_understood() {
 
 /// The doubtful cases of the draft's schema and prose, and what the parser does.
 #[test]
-fn doubtful_requests_are_judged_as_the_schema_does() {
+fn doubtful_requests_are_parsed_as_the_schema_requires() {
     let intent = |name: &str, value: Value| {
         let mut message = with(json!({"user_intent": "hi"}));
         message[name] = value;
@@ -280,7 +280,7 @@ fn doubtful_requests_are_judged_as_the_schema_does() {
 }
 
 #[test]
-fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
+fn intent_is_text_an_object_a_hint_or_a_workflow() {
     let intent = |context: Value| read_value(&with(context)).unwrap().intent;
     let structured = json!({"user_intent": {"goal": "sum", "args": {"b": 2, "a": 1}}});
     let expected = r#"{"args":{"a":1,"b":2},"goal":"sum"}"#;
@@ -305,7 +305,7 @@ fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
 }
 
 #[test]
-fn what_is_decided_has_to_be_said_rightly() {
+fn malformed_decisions_are_rejected() {
     let place = json!({"run_id": "run_oh_1.trn_1"});
     let ours = |said: Value| with(json!({"continuation": place, "extensions": {"dev.harn": said}}));
     let once = json!({"id": "ask_1", "decision": "once"});
@@ -362,7 +362,7 @@ fn what_is_decided_has_to_be_said_rightly() {
 }
 
 #[test]
-fn a_continuation_that_was_never_handed_out_is_told_so() {
+fn continuation_that_was_never_issued_is_rejected() {
     for continuation in [
         json!({"run_id": "run_7d2", "continuation_token": "ctok_aq9"}),
         json!({"run_id": "run_a.b", "continuation_token": "ctok_a.c.1"}),
@@ -376,7 +376,7 @@ fn a_continuation_that_was_never_handed_out_is_told_so() {
 }
 
 #[test]
-fn another_major_version_is_told_before_anything_else() {
+fn version_error_precedes_all_others() {
     let message = json!({
         "protocol_version": "2.0.0", "request_id": "r", "correlation_id": 4, "request": "?",
     });
@@ -389,7 +389,7 @@ fn another_major_version_is_told_before_anything_else() {
 }
 
 #[test]
-fn ids_are_found_in_what_is_refused() {
+fn ids_of_a_rejected_body_are_found() {
     let echo = |body: &str| {
         let (echo, _) = read(body.as_bytes()).unwrap_err();
         (
@@ -423,7 +423,7 @@ fn ids_are_found_in_what_is_refused() {
 }
 
 #[test]
-fn as_deep_as_the_page_says_and_no_deeper() {
+fn nesting_is_accepted_up_to_the_documented_depth() {
     let nested = |levels: usize| {
         // The message, the request, its context and the hint are four levels.
         let arrays = levels - 4;
@@ -439,7 +439,7 @@ fn as_deep_as_the_page_says_and_no_deeper() {
 }
 
 #[test]
-fn what_is_not_json_is_told_so() {
+fn body_that_is_not_json_is_rejected() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let deep = format!(r#"{{"protocol_version":"1.0.0","request":{deep}}}"#);
     for body in ["", "{", "nonsense", "{} {}", "{\"a\":1,}", deep.as_str()] {
@@ -457,7 +457,7 @@ fn what_is_not_json_is_told_so() {
 
 /// As many answers as a body can have: comparing each with each would keep a worker busy for seconds.
 #[test]
-fn many_verdicts_are_read_and_none_is_given_twice() {
+fn many_answers_are_parsed_and_duplicates_rejected() {
     let approval = |id: usize| json!({"id": format!("ask_{id}"), "decision": "once"});
     let mut approvals: Vec<_> = (0..20_000).map(approval).collect();
     let decides = |approvals: &[Value]| {

@@ -72,7 +72,7 @@ fn taken<T: JsonSchema>(description: &str) -> Value {
 }
 
 #[test]
-fn the_files_are_those_of_the_types() {
+fn schema_files_match_the_types() {
     let repair = "UPDATE_EXPECT=1 cargo test -p harn-openharness --lib published";
     check_files(&schemas(), repair);
 }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_known_by_its_id_and_by_what_it_said() {
+    fn request_is_found_by_its_id_and_content() {
         let (first, second) = (
             RequestFingerprint::new("r1", "a"),
             RequestFingerprint::new("r2", "a"),

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_that_rest_the_longest_are_closed_whoevers_they_are() {
+    async fn least_recently_used_sessions_of_any_principal_are_closed() {
         let test = TestHub::new(ScriptedAgent::silent());
         let lines = RecentSessions::of(3);
         let open = async |owner: &str, id: &str| {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_of_somebody_else_is_not_found() {
+    async fn session_of_another_principal_is_not_found() {
         let test = TestHub::new(ScriptedAgent::silent());
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
         let (ada, eve) = (test.hub().of(ada), test.hub().of(eve));

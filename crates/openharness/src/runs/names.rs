@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_conversation_has_a_session_of_its_own() {
+    fn every_conversation_has_its_own_session() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
         let names = [
             of_conversation(&ada, &named("s", None)),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_tells_which_request_it_was() {
+    fn message_id_identifies_its_request() {
         let mark = RequestFingerprint::new("req_1", "what it says");
         assert_eq!(RequestFingerprint::of(&mark.message()), Some(mark.clone()));
         let other = RequestFingerprint::new("req_1", "something else");

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_any_width_stay_whole() {
+    fn characters_of_any_width_stay_whole() {
         for letter in ["語", "é", "👩‍🔧", "ب"] {
             let short = shortened(&letter.repeat(400));
             assert!(short.ends_with(" …"), "{short}");

@@ -52,14 +52,14 @@ fn check(name: &str, encoded: &[u8]) {
 }
 
 #[test]
-fn answers_are_those_of_the_fixtures() {
+fn responses_match_the_fixtures() {
     for (name, asked, told, _) in answers() {
         check(name, &answer(&asked, &told, NOW));
     }
 }
 
 #[test]
-fn faults_are_those_of_the_fixtures() {
+fn errors_match_the_fixtures() {
     let echo = EchoedIds {
         request_id: Some("req_1".to_owned()),
         correlation_id: Some("corr_1".to_owned()),
@@ -75,7 +75,7 @@ fn faults_are_those_of_the_fixtures() {
 
 /// Every file of the folder belongs to a test, and the README describes it.
 #[test]
-fn the_page_names_every_message() {
+fn readme_names_every_message() {
     let requests = [
         ("request", "Everything a Shell may say"),
         ("request-minimal", "The least"),
@@ -115,7 +115,7 @@ fn the_page_names_every_message() {
 
 /// Messages come first, questions last, and the no-op at the very end.
 #[test]
-fn directives_come_in_their_order() {
+fn directives_are_in_order() {
     let both = |told: &RunReport, asked: &ShellRequest| -> Vec<_> {
         let answer: Value = serde_json::from_slice(&answer(asked, told, NOW)).unwrap();
         let directives = answer["response"]["action_directives"]
@@ -157,7 +157,7 @@ fn directives_come_in_their_order() {
 
 /// The doubtful cases of the draft: the schema rejects what the draft does not define as a response.
 #[test]
-fn the_schema_refuses_what_is_no_answer() {
+fn schema_rejects_invalid_responses() {
     let schema = schema("response");
     let parked = fixtures::message("response-parked");
     let fault = fixtures::message("fault-invalid");
@@ -197,7 +197,7 @@ fn the_schema_refuses_what_is_no_answer() {
 }
 
 #[test]
-fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
+fn risk_depends_on_the_tool_and_the_policy_labels() {
     use ToolKind as K;
     let tier = |kind: Option<ToolKind>, labels: Vec<RiskLabel>| {
         let mut ask = edit();
@@ -225,7 +225,7 @@ fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
 }
 
 #[test]
-fn what_is_overdue_is_due_now() {
+fn overdue_deadline_is_zero() {
     let told = told(RunPhase::Parked);
     let late = command().deadline.unwrap() + 1;
     assert_eq!(
@@ -236,7 +236,7 @@ fn what_is_overdue_is_due_now() {
 }
 
 #[test]
-fn nothing_that_could_rewrite_a_screen_is_shown() {
+fn control_sequences_are_removed_from_shown_text() {
     let mut ask = command();
     ask.tool_call.title = Some("ls\u{1b}[2K\rrm -rf".to_owned());
     ask.tool_call.raw_input = json!({"command": "ls\u{1b}[2K"});
@@ -255,7 +255,7 @@ fn nothing_that_could_rewrite_a_screen_is_shown() {
 }
 
 #[test]
-fn an_agents_last_words_are_a_line() {
+fn error_of_an_agent_becomes_one_line() {
     let long = format!("it broke:\n\u{1b}[1m{}", "very ".repeat(200));
     let told = told(RunPhase::Failed(long));
     let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();

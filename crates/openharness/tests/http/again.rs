@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::Agent;
 
 #[tokio::test]
-async fn an_answer_is_kept_and_echoes_who_asks_now() {
+async fn repeat_gets_the_stored_response_with_its_own_ids() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -26,7 +26,7 @@ async fn an_answer_is_kept_and_echoes_who_asks_now() {
 }
 
 #[tokio::test]
-async fn a_verdict_counts_once() {
+async fn decision_takes_effect_once() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -49,7 +49,7 @@ async fn a_verdict_counts_once() {
 }
 
 #[tokio::test]
-async fn what_was_refused_may_be_sent_again() {
+async fn rejected_request_may_be_sent_again() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -82,7 +82,7 @@ async fn a_request_without_a_session_is_known_after_a_restart() {
 }
 
 #[tokio::test]
-async fn many_join_one_run_and_some_of_them_leave() {
+async fn many_requests_join_one_run_and_some_disconnect() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -116,7 +116,7 @@ async fn many_join_one_run_and_some_of_them_leave() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_closed_goes_on() {
+async fn closed_session_is_reopened() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -131,7 +131,7 @@ async fn a_session_that_was_closed_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
+async fn cancel_of_a_queued_run_spares_the_running_one() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -151,7 +151,7 @@ async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
 }
 
 #[tokio::test]
-async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
+async fn run_is_cancelled_before_its_shell_knows_its_id() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -174,7 +174,7 @@ async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
+async fn request_to_a_parked_session_gets_the_open_questions() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -193,7 +193,7 @@ async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
 }
 
 #[tokio::test]
-async fn a_question_is_not_answered() {
+async fn rejected_question_ends_the_run() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -209,7 +209,7 @@ async fn a_question_is_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_still_going_on_is_told_again_from_the_same_place() {
+async fn repeat_reports_a_running_run_from_the_same_position() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);

@@ -27,7 +27,7 @@ async fn calm(tasks: usize) {
 }
 
 #[tokio::test]
-async fn runs_are_bounded_also_when_nobody_waits_for_them() {
+async fn runs_without_a_waiting_request_count_against_the_limit() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.runs = 4);
@@ -44,7 +44,7 @@ async fn runs_are_bounded_also_when_nobody_waits_for_them() {
 }
 
 #[tokio::test]
-async fn a_session_that_rests_costs_a_task() {
+async fn idle_session_costs_one_task() {
     const SESSIONS: usize = 50;
     let agent = Agent::new();
     let hub = agent.hub();
@@ -66,7 +66,7 @@ async fn a_session_that_rests_costs_a_task() {
 }
 
 #[tokio::test]
-async fn shells_that_leave_leave_nothing() {
+async fn disconnected_shells_leave_no_task() {
     const SESSIONS: usize = 20;
     let agent = Agent::new();
     let hub = agent.hub();
@@ -175,7 +175,7 @@ async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_shells_do_each_run_is_begun_once_and_ends() {
+async fn every_run_starts_once_and_ends() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| {

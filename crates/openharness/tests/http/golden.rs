@@ -55,7 +55,7 @@ fn every_file_has_its_test() {
 }
 
 #[test]
-fn every_answer_is_as_the_schema_says() {
+fn every_response_matches_the_schema() {
     if golden::updating() {
         return;
     }
@@ -178,7 +178,7 @@ async fn a_tool_is_allowed_once() {
 }
 
 #[tokio::test]
-async fn a_tool_is_allowed_for_good() {
+async fn a_tool_is_allowed_always() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "always").await, "It is in notes.txt.");
@@ -188,7 +188,7 @@ async fn a_tool_is_allowed_for_good() {
 }
 
 #[tokio::test]
-async fn a_tool_is_refused() {
+async fn a_tool_is_rejected() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "reject").await, "Then I leave it.");
@@ -213,7 +213,7 @@ async fn a_yes_as_text_approves_nothing() {
 }
 
 #[tokio::test]
-async fn questions_that_are_put_at_once_come_together() {
+async fn simultaneous_questions_are_in_one_response() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "both of them")).await;
@@ -243,7 +243,7 @@ async fn questions_that_are_put_at_once_come_together() {
 
 /// Parallel calls ask one after another: the first question is not sent without the second.
 #[tokio::test(start_paused = true)]
-async fn questions_that_are_put_one_shortly_after_another_come_together() {
+async fn questions_in_quick_succession_are_in_one_response() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "later")).await;
@@ -256,7 +256,7 @@ async fn questions_that_are_put_one_shortly_after_another_come_together() {
 }
 
 #[tokio::test]
-async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
+async fn attachment_without_reference_is_denied_and_the_run_continues() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -282,7 +282,7 @@ async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn what_to_do_may_be_structured() {
+async fn intent_may_be_structured() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -389,7 +389,7 @@ async fn an_agent_fails() {
 }
 
 #[tokio::test]
-async fn a_shell_goes_away_and_comes_back() {
+async fn repeat_after_a_disconnect_gets_the_response() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -429,7 +429,7 @@ async fn a_request_is_joined_while_it_runs() {
 }
 
 #[tokio::test]
-async fn a_request_id_is_used_twice() {
+async fn reused_request_id_is_a_conflict() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     shell.post(&says("req_1", "hello")).await;
@@ -439,7 +439,7 @@ async fn a_request_id_is_used_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_much_waits_in_a_session() {
+async fn session_rejects_a_prompt_when_its_queue_is_full() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 1);
@@ -464,7 +464,7 @@ async fn too_much_waits_in_a_session() {
 }
 
 #[tokio::test]
-async fn what_was_done_is_known_after_a_restart() {
+async fn repeat_after_a_restart_gets_the_same_response() {
     let agent = Agent::new();
     let mut hub = agent.hub();
     let message = says("req_1", "hello");
@@ -489,7 +489,7 @@ async fn what_was_done_is_known_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crash_cuts_a_run_short() {
+async fn run_is_interrupted_by_a_crash() {
     let agent = Agent::new();
     let dying = agent.hub();
     let hub = Agent::new().hub();
@@ -524,7 +524,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[tokio::test]
-async fn the_engine_ends_while_a_shell_waits() {
+async fn shutdown_answers_a_waiting_request() {
     let agent = Agent::new();
     let hub = agent.hub();
     let ending = CancellationToken::new();

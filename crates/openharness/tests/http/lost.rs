@@ -81,7 +81,7 @@ impl SessionLog for DiskLog {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_the_run_is_not_begun_again() {
+async fn full_disk_is_reported_and_the_run_does_not_start_again() {
     let agent = Agent::new();
     let builder = agent.builder();
     let (state, full) = (

@@ -47,7 +47,7 @@ fn search(folder: &Path, read: &mut usize) {
 }
 
 #[tokio::test]
-async fn nothing_keeps_a_secret() {
+async fn secrets_are_not_stored_logged_or_returned() {
     let log = Log::default();
     let writer = log.clone();
     let logging = tracing_subscriber::fmt()

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::support::{Agent, session};
 
 #[tokio::test]
-async fn the_same_names_of_two_tenants_are_two_sessions() {
+async fn same_names_of_two_tenants_are_two_sessions() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -60,7 +60,7 @@ async fn the_run_of_another_tenant_is_unknown() {
 }
 
 #[tokio::test]
-async fn somebody_else_drives_the_session() {
+async fn session_with_another_controller_is_busy() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -83,7 +83,7 @@ async fn somebody_else_drives_the_session() {
 }
 
 #[tokio::test]
-async fn somebody_takes_the_session_over_while_a_run_waits() {
+async fn takeover_blocks_decisions_until_the_client_leaves() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -107,7 +107,7 @@ async fn somebody_takes_the_session_over_while_a_run_waits() {
 }
 
 #[tokio::test]
-async fn another_process_has_the_session() {
+async fn session_open_in_another_process_is_busy() {
     let agent = Agent::new();
     let hub = agent.hub();
     let beside = hub.beside();

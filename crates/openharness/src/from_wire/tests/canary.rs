@@ -42,7 +42,7 @@ fn outcome(message: &Value) -> String {
 }
 
 #[test]
-fn secrets_and_the_unknown_come_out_nowhere() {
+fn secrets_and_unknown_members_reach_no_output() {
     let places: [(&str, Value); 12] = [
         ("/request/auth/tenant_id", json!(CANARY)),
         ("/request/auth/credential_ref", json!(CANARY)),
@@ -91,7 +91,7 @@ fn secrets_and_the_unknown_come_out_nowhere() {
 
 /// Replaces every value of a request by a wrong one that contains a secret.
 #[test]
-fn what_is_refused_is_not_repeated() {
+fn errors_repeat_no_value_of_the_request() {
     let wrong = [
         json!([CANARY]),
         json!({"data": CANARY, CANARY: [CANARY]}),

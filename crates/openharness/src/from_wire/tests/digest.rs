@@ -27,7 +27,7 @@ fn turned_value(value: &Value) -> Value {
 }
 
 #[test]
-fn order_ids_credentials_secrets_and_the_unknown_do_not_count() {
+fn digest_ignores_order_ids_credentials_secrets_and_unknown_members() {
     let message = fixtures::message("request");
     let name = digest(&message);
     assert_eq!(name.len(), 32);
@@ -57,7 +57,7 @@ fn order_ids_credentials_secrets_and_the_unknown_do_not_count() {
 }
 
 #[test]
-fn every_word_counts() {
+fn digest_depends_on_every_known_member() {
     let mut names = vec![digest(&fixtures::message("request"))];
     let changes: [(&str, Value); 9] = [
         ("/request/context/user_intent", json!("Do something else.")),

@@ -26,7 +26,7 @@ fn every_request_fits_the_schema() {
 
 /// Every value of every request, replaced by another one or removed.
 #[test]
-fn reader_and_schema_agree() {
+fn parser_and_schema_agree() {
     let schema = schema("request");
     let others = [
         json!(null),

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_marks_is_no_work() {
+    fn long_line_of_markup_stays_unchanged() {
         for mark in ["[", "`", "**", "![", "``` "] {
             let data = format!("x{}", mark.repeat(500_000));
             assert_eq!(stripped(&data), data);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_marks_goes_and_what_is_meant_stays() {
+    fn markup_is_removed_and_literal_text_stays() {
         let table = [
             ("plain", "plain"),
             ("## Plan ##\n\ntext", "Plan\n\ntext"),
