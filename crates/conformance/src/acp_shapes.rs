@@ -1,22 +1,22 @@
-//! The shapes of ACP's messages, from `acp-shapes.json`, which a test generates from the types of the SDK.
+//! The schemas of ACP's messages, from `acp-shapes.json`, which a test generates from the types of the SDK.
 //!
-//! They are kept as a file so that no generator is linked into what runs; each definition is on a line.
+//! The file avoids a schema generator in the program. It has one definition per line.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
 
 static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    // It is JSON, or the test that compiles every shape fails.
+    // The test that compiles every schema fails if this is not JSON.
     serde_json::from_str(include_str!("acp-shapes.json")).unwrap_or_default()
 });
 
-/// The definition with this name, which refers to others.
+/// Returns the definition of this name; it may refer to others.
 pub(super) fn definition(name: &str) -> Option<&'static Value> {
     DEFINITIONS.get(name)
 }
 
-/// A schema that stands by itself: the definition and those it needs.
+/// Returns a self-contained schema: the definition and all definitions it refers to.
 pub(super) fn document(name: &'static str) -> Option<Value> {
     let mut needed = BTreeSet::new();
     let mut waiting = vec![name];

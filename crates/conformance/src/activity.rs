@@ -1,4 +1,4 @@
-//! Workers, questions to people and skills: what comes after what.
+//! The order of events about workers, questions to people and skills.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
 
-/// What a session has under way beside its tool calls.
+/// The workers, open questions and active skills of a session.
 #[derive(Default)]
 pub(super) struct SessionActivity {
-    /// Workers, and whether they have ended.
+    /// Maps a worker's id to whether it has ended.
     workers: HashMap<String, bool>,
     questions: HashSet<String>,
     skills: HashSet<String>,
 }
 
 impl SessionActivity {
-    /// Takes an extension update. With `past`, things may have begun before anybody looked.
+    /// Checks an extension update. With `past`, things may have begun before the recording.
     pub(super) fn take(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
         match update.name {
             "worker_update" => self.worker(update, past),
@@ -47,7 +47,7 @@ impl SessionActivity {
         }
     }
 
-    /// Forgets the workers that have ended; a replay may tell of them again.
+    /// Removes the workers that have ended; a replay may send their events again.
     pub(super) fn forget_ended(&mut self) {
         self.workers.retain(|_, ended| !*ended);
     }
@@ -70,7 +70,7 @@ impl SessionActivity {
             None | Some(false) => {}
         }
         let ended = self.workers.entry(id.to_owned()).or_default();
-        // Receivers let events pass that they do not know.
+        // Receivers ignore events they do not know.
         let Some((status, terminal)) = expected(event) else {
             return found;
         };
@@ -91,7 +91,7 @@ impl SessionActivity {
     }
 }
 
-/// The status that belongs to a worker's event, and whether the event is its last.
+/// Returns the status that belongs to a worker's event, and whether the event is its last.
 fn expected(event: &str) -> Option<(&'static str, bool)> {
     Some(match event {
         "WorkerSpawned" | "WorkerResumed" => ("running", false),
@@ -106,7 +106,7 @@ fn expected(event: &str) -> Option<(&'static str, bool)> {
     })
 }
 
-/// What a skill is told apart by: its id, which stands beside the name where the two differ.
+/// Returns the id of a skill. `skillId` is sent only if it differs from the name.
 fn skill<'a>(update: &'a RecordedUpdate<'_>) -> Option<&'a str> {
     update.word("skillId").or_else(|| update.word("skillName"))
 }

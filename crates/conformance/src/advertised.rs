@@ -1,4 +1,4 @@
-//! What the answer to `initialize` said would be sent, and whether a message keeps to it.
+//! The extensions that the answer to `initialize` advertises, and whether a message keeps to them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use harn_acp::ext::VENDOR;
 
-/// The names that were advertised. A client that was told of nothing is sent plain ACP.
+/// The advertised names. Without any, the client receives plain ACP.
 #[derive(Default)]
 pub(super) struct AdvertisedNames {
     updates: BTreeSet<String>,
@@ -21,14 +21,14 @@ pub(super) struct AdvertisedNames {
     methods: BTreeSet<String>,
     tool_fields: BTreeSet<String>,
     content_fields: BTreeSet<String>,
-    /// The client asked for a profile in which extensions keep to `_meta`.
+    /// The client asked for a profile that puts extensions under `_meta`.
     only_meta: bool,
-    /// The client asked for the profile in which they do not.
+    /// The client asked for the profile in which extensions have their own names.
     own_names: bool,
 }
 
 impl AdvertisedNames {
-    /// Reads the result of `initialize`, after `wish`, the profile the client asked for.
+    /// Reads the result of `initialize`; `wish` is the profile that the client asked for.
     pub(super) fn read(result: &Value, wish: Option<&str>) -> Self {
         let harn = &result["agentCapabilities"]["_meta"][VENDOR];
         let words = |list: &Value| {
@@ -46,15 +46,15 @@ impl AdvertisedNames {
             tool_fields: words(&harn["toolLifecycleExtensionFields"]),
             content_fields: words(&harn["contentExtensionFields"]),
             only_meta: wish == Some("meta"),
-            // The profile is called after the vendor.
+            // The profile has the vendor's name.
             own_names: wish == Some(VENDOR),
         }
     }
 
-    /// Where a permission request says what the contract adds.
+    /// Returns where a permission request has the members that the contract adds.
     pub(super) fn approvals(&self) -> MemberPlacement {
         if self.tool_fields.is_empty() {
-            // Not an agent that speaks of the contract.
+            // This agent does not implement the contract.
             MemberPlacement::Anything
         } else if self.only_meta || self.updates.is_empty() {
             MemberPlacement::UnderMeta
@@ -79,7 +79,7 @@ impl AdvertisedNames {
                 ));
             }
         }
-        // Whole user messages are the contract's, and come only to a client that is sent extensions.
+        // Whole user messages belong to the contract; only a client that receives extensions gets them.
         if name == "user_message" && (self.only_meta || self.updates.is_empty()) {
             not("`user_message` is unknown to ACP, and no extensions were advertised".to_owned());
         }
@@ -96,7 +96,7 @@ impl AdvertisedNames {
         found
     }
 
-    /// A notification of ours.
+    /// Checks that a notification of the contract was advertised.
     pub(super) fn method(&self, name: &str) -> MessageFindings {
         if self.methods.contains(name) {
             return MessageFindings::new();
@@ -114,7 +114,7 @@ impl AdvertisedNames {
     }
 }
 
-/// The fields that are not among those, if there are any.
+/// Returns the names of the fields that were not advertised, if any.
 fn unlisted(fields: Option<&Value>, advertised: &BTreeSet<String>) -> Option<String> {
     let names = fields?.as_object()?.keys().map(String::as_str);
     let names = names.filter(|name| *name != REPLAYED && !advertised.contains(*name));

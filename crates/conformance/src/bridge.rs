@@ -1,4 +1,4 @@
-//! The host bridge: what a host is asked, what it answers, and whether it offered to be asked.
+//! The host bridge: the requests to a host, its answers, and whether it declared the bridge.
 
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ fn method(name: &str) -> Option<&'static ContractMethod> {
     METHODS.iter().find(|method| method.name == name)
 }
 
-/// The part of the schema of the operations that is about one of them.
+/// Returns the part of the operations' schema that describes one operation.
 fn exchange(operation: &str, member: &str) -> Value {
     let whole = published("host-shell-discovery");
     let mut part = whole["properties"][operation]["properties"][member].clone();
@@ -55,12 +55,12 @@ fn exchange(operation: &str, member: &str) -> Value {
     part
 }
 
-/// What the answer to a request looks like, if it is of the bridge.
+/// Returns the schema of the answer if the method belongs to the bridge.
 pub(super) fn result(name: &str) -> Option<&'static LazySchema> {
     method(name).map(|method| &method.result)
 }
 
-/// The operation that a request asks for.
+/// Returns the host operation that a request calls.
 pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static ContractMethod> {
     if name != bridge::BridgeMethod::Call.name() {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn operation(name: &str, params: Option<&Value>) -> Option<&'static C
     OPERATIONS.iter().find(|operation| operation.name == name)
 }
 
-/// Whether the params of a request fit; none if it is not of the bridge.
+/// Checks the params of a request; none if the method is not part of the bridge.
 pub(super) fn check_params(name: &str, params: &Value) -> Option<MessageFindings> {
     let mut found = method(name)?.params.check(params, "params");
     if let (Some(operation), Some(args)) = (operation(name, Some(params)), params.get("args")) {
@@ -78,7 +78,7 @@ pub(super) fn check_params(name: &str, params: &Value) -> Option<MessageFindings
     Some(found)
 }
 
-/// Whether a client offered the bridge, from the params of its `initialize`.
+/// Returns whether a client declared the bridge in the params of its `initialize`.
 pub(super) fn is_offered(harn: Option<&Value>) -> bool {
     match harn.map(|harn| &harn["hostBridge"]) {
         Some(Value::Bool(offered)) => *offered,

@@ -1,4 +1,4 @@
-//! The checker: from a line to the rules it breaks.
+//! The checker: reads a line and returns the rules it breaks.
 
 use serde_json::{Value, json};
 
@@ -19,11 +19,11 @@ use super::{
 };
 use harn_acp::ext::{VENDOR, agent_event, idle};
 
-/// Reads a recording, a message at a time, and says what breaks the rules.
+/// Reads a recording message by message and reports what breaks the rules.
 ///
-/// A recording is a transcript as in `fixtures/acp`, where each line says which way it went, or the bare
-/// messages of one or of both sides. Where the way is not told it is taken from the method, or from the
-/// request that an answer is for. Rules that need both sides are not held against a recording of one.
+/// A recording is a transcript as in `fixtures/acp`, where each line has its direction, or the bare messages
+/// of one or both sides. A missing direction is inferred from the method, or from the request that an answer
+/// is for. Rules that need both sides are not applied to a recording of one side.
 #[derive(Default)]
 pub struct Checker {
     lone: bool,
@@ -32,7 +32,7 @@ pub struct Checker {
     heard_client: bool,
     heard_agent: bool,
     wish: Option<String>,
-    /// Whether the client has the bridge; none if it never said what it has.
+    /// Whether the client declared the bridge; none before its `initialize`.
     offered: Option<bool>,
     advertised: Option<AdvertisedNames>,
     requests: RequestTable,
@@ -40,14 +40,13 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// A checker for one recording.
+    /// Creates a checker for one recording.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A checker for messages that have nothing to do with one another: no rule about what comes after
-    /// what, or about what was advertised, is held against them.
+    /// Creates a checker for unrelated messages. It applies no rule about order or about what was advertised.
     #[must_use]
     pub fn lone() -> Self {
         Self {
@@ -56,25 +55,25 @@ impl Checker {
         }
     }
 
-    /// How many messages there were so far, readable or not.
+    /// Returns the number of messages so far, including unreadable ones.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.messages
     }
 
-    /// Takes the next line of a recording, without its end.
+    /// Checks the next line of a recording; `line` has no line break.
     pub fn line(&mut self, line: &str) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.entry(recording::entry(line))
     }
 
-    /// Takes the next line of a recording, already parsed.
+    /// Checks the next line of a recording, already parsed.
     pub fn value(&mut self, line: Value) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.entry(recording::of_value(line))
     }
 
-    /// Takes a message as the next line; without a direction it is guessed.
+    /// Checks a message as the next line; infers the direction if it is none.
     pub fn message(
         &mut self,
         direction: Option<TrafficDirection>,
@@ -84,7 +83,7 @@ impl Checker {
         self.take(direction, message)
     }
 
-    /// Takes a line that could not be read as text: too long, or not UTF-8.
+    /// Counts a line that is not readable as text (too long, or not UTF-8) and reports `rule`.
     pub fn unreadable(&mut self, rule: ConformanceRule, what: &str) -> Vec<ConformanceFinding> {
         self.line += 1;
         self.messages += 1;
@@ -172,7 +171,7 @@ impl Checker {
         }
     }
 
-    /// A method and its params, of a request or a notification.
+    /// Checks the method and params of a request or notification.
     fn asked(
         &mut self,
         direction: Option<TrafficDirection>,
@@ -295,7 +294,7 @@ impl Checker {
         params: Option<&Value>,
     ) -> MessageFindings {
         if method == "initialize" {
-            // Another connection: what was open on the one before is gone.
+            // A new connection: the requests and sessions of the one before are no longer open.
             self.requests = RequestTable::default();
             self.sessions.another_connection();
             self.advertised = None;
@@ -339,7 +338,7 @@ impl Checker {
         if let RpcOutcome::Error(error) = outcome {
             found.extend(methods::error().check(error, "error"));
         }
-        // Answers what could not be read, and so belongs to no request.
+        // This answers a message that the receiver could not read, so it belongs to no request.
         let Some(id) = id else { return found };
         match self.requests.answer(direction, id) {
             AnswerMatch::Open(asked) => {
@@ -371,7 +370,7 @@ impl Checker {
         found
     }
 
-    /// Whether the side that would have asked is in the recording at all.
+    /// Returns whether the recording has messages of the side that would have sent the request.
     fn heard_asker(&self, answer: Option<TrafficDirection>) -> bool {
         match answer {
             Some(TrafficDirection::ToClient) => self.heard_client,
@@ -380,7 +379,8 @@ impl Checker {
         }
     }
 
-    /// An answer in a recording of the agent's side alone; two of them can be told by their looks.
+    /// Checks an answer in a recording of the agent's side alone. Only the answers to `initialize` and
+    /// `session/prompt` are recognisable by their members.
     fn unasked(&mut self, outcome: RpcOutcome<'_>) -> MessageFindings {
         let RpcOutcome::Result(result) = outcome else {
             return MessageFindings::new();
@@ -404,9 +404,9 @@ impl Checker {
     }
 }
 
-/// Whether the result of a method looks as it should.
+/// Checks the result of a method.
 fn fits(method: &str, result: &Value) -> MessageFindings {
-    // ACP takes null for an answer that has nothing to say.
+    // ACP accepts null for an empty result.
     let nothing = json!({});
     let result = if result.is_null() { &nothing } else { result };
     let plain = meta::plain(method, result);

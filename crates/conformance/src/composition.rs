@@ -1,4 +1,4 @@
-//! Composition runs: started once, with children, ended once.
+//! Composition runs: each starts once, has children and ends once.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ConformanceRule, MessageFindings, shown};
 
-/// The runs of a session.
+/// The composition runs of a session.
 #[derive(Default)]
 pub(super) struct CompositionRuns {
     runs: HashMap<String, CompositionRunState>,
@@ -15,17 +15,17 @@ pub(super) struct CompositionRuns {
 #[derive(Default)]
 struct CompositionRunState {
     ended: bool,
-    /// Children, and whether they have a result.
+    /// Maps the id of a child call to whether it has a result.
     children: HashMap<String, bool>,
 }
 
 impl CompositionRuns {
-    /// Forgets the runs that have ended; a replay may tell of them again.
+    /// Removes the runs that have ended; a replay may send their events again.
     pub(super) fn forget_ended(&mut self) {
         self.runs.retain(|_, run| !run.ended);
     }
 
-    /// Takes the params of an agent event; those that are no composition pass.
+    /// Checks the params of an agent event; ignores events that are not about compositions.
     pub(super) fn take(&mut self, params: &Value, past: bool) -> MessageFindings {
         let word = |name: &str| params.get(name).and_then(Value::as_str);
         let (Some(id), Some(kind)) = (word("runId"), word("kind")) else {

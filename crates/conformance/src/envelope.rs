@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: which of its messages a value is.
+//! JSON-RPC 2.0: parses a value into one of its messages.
 
 use serde_json::{Map, Value};
 
@@ -14,21 +14,20 @@ pub(super) enum RecordedMessage<'a> {
         params: Option<&'a Value>,
     },
     Answer {
-        /// None for null, which answers what could not be read.
+        /// None for null: the sender could not read the request.
         id: Option<String>,
         outcome: RpcOutcome<'a>,
     },
 }
 
-/// How a request went.
 #[derive(Clone, Copy)]
 pub(super) enum RpcOutcome<'a> {
     Result(&'a Value),
     Error(&'a Value),
 }
 
-/// The message a value is, or why it is none. Members that JSON-RPC does not know are let pass: some
-/// clients add them to every line.
+/// Returns the message, or why the value is none. Ignores members that JSON-RPC does not define: some clients
+/// add them to every line.
 pub(super) fn read(value: &Value) -> Result<RecordedMessage<'_>, &'static str> {
     let members = match value {
         Value::Object(members) => members,

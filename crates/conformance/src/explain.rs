@@ -1,4 +1,4 @@
-//! From the errors of a validator to words that name a member and never its value.
+//! Turns the errors of a schema validator into messages that name a member and never its value.
 
 use jsonschema::{
     ErrorIterator, ValidationError,
@@ -7,7 +7,7 @@ use jsonschema::{
 
 use super::{ConformanceRule, MessageFindings, listed, shown};
 
-/// Something about the value at a path.
+/// A problem with the value at a path.
 struct PathProblem {
     path: String,
     problem: SchemaProblem,
@@ -15,16 +15,16 @@ struct PathProblem {
 
 #[derive(PartialEq, Eq)]
 enum SchemaProblem {
-    /// It has a member nobody knows.
+    /// The value has a member that its schema does not define.
     Unknown(String),
-    /// It has a member that no part which fits accounts for; says less than `Unknown`.
+    /// The value has a member that no matching subschema covers; less specific than `Unknown`.
     Leftover(String),
-    /// It has not a member it should have.
+    /// The value lacks a required member.
     Lacks(String),
     Other(String),
 }
 
-/// What is wrong, the innermost values only; what is alike is said together.
+/// Returns the problems of the innermost values; merges problems of one kind at one path.
 pub(super) fn errors(
     errors: ErrorIterator<'_>,
     place: &str,
@@ -41,7 +41,8 @@ pub(super) fn errors(
         let here = || leaves.iter().filter(|other| other.path == path);
         let at = shown(&format!("{place}{path}"));
         let finding = match &leaf.problem {
-            // Where a part does not fit, all its members are unknown one level up; that says nothing.
+            // If a subschema does not match, all its members are unknown one level up. That finding adds
+            // nothing.
             SchemaProblem::Unknown(_) | SchemaProblem::Leftover(_)
                 if leaves.iter().any(|other| explains(other, path)) =>
             {
@@ -77,8 +78,8 @@ pub(super) fn errors(
     found
 }
 
-/// Where the members that nobody knows are named, what is merely left over says nothing more; elsewhere it is
-/// all there is to say.
+/// Drops leftover members at paths that have unknown members, because these are more specific; turns the
+/// others into unknown members.
 fn without_leftovers(leaves: Vec<PathProblem>) -> Vec<PathProblem> {
     let is_unknown = |leaf: &&PathProblem| matches!(leaf.problem, SchemaProblem::Unknown(_));
     let named: Vec<_> = leaves
@@ -97,7 +98,8 @@ fn without_leftovers(leaves: Vec<PathProblem>) -> Vec<PathProblem> {
     told.collect()
 }
 
-/// Whether a leaf is the reason for unknown members at `path`: it is something else there, or deeper.
+/// Returns whether a leaf is the cause of unknown members at `path`: another problem there, or any problem
+/// deeper.
 fn explains(leaf: &PathProblem, path: &str) -> bool {
     match (leaf.path.strip_prefix(path), &leaf.problem) {
         (Some(beneath), SchemaProblem::Unknown(_) | SchemaProblem::Leftover(_)) => {
@@ -155,7 +157,7 @@ fn descend(error: &ValidationError<'_>, leaves: &mut Vec<PathProblem>) {
     }
 }
 
-/// The variant that was meant: the one whose tag fits. None if no tag does.
+/// Returns the variant that the sender meant: the one whose tag matches. None if no tag does.
 fn likeliest<'a>(
     branches: &'a [Vec<ValidationError<'static>>],
     path: &str,
@@ -165,7 +167,7 @@ fn likeliest<'a>(
             let here = error.instance_path().as_str();
             let beneath = here.strip_prefix(path).unwrap_or(here);
             match error.kind() {
-                // A tag is a member of the value itself, or the value is a plain word.
+                // A tag is a direct member of the value, or the value is a plain string.
                 ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
                     beneath.matches('/').count() > 1
                 }

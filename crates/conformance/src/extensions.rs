@@ -1,6 +1,6 @@
-//! Session updates and agent events: which one it is, and whether it fits its schema, ACP's or ours.
+//! Session updates and agent events: finds the type of each and checks it against its schema, ACP's or ours.
 //!
-//! Our schemas are looked up by name among those we publish, so that what is added there is known here.
+//! Our schemas are read from the published ones by name, so an addition there is known here.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -16,13 +16,13 @@ use harn_acp::ext::{VENDOR, published::SCHEMAS};
 
 static UPDATES: LazySchema = LazySchema::extension(|| published("session-update-extensions"));
 static EVENTS: LazySchema = LazySchema::extension(|| published("agent-event"));
-/// The contract's whole message of a user, which ACP has from its second version on.
+/// The contract's message for a whole user message, which ACP has from version 2 on.
 static USER_MESSAGE: LazySchema = LazySchema::acp("UserMessage");
 
-/// Says of a replayed message that it is one; the contract lets any have it.
+/// Marks a replayed message; the contract allows it on any message.
 pub(super) const REPLAYED: &str = "replayed";
 
-/// A published schema; anything fits one that is not there.
+/// Returns a published schema. If there is none, a schema that accepts anything.
 pub(super) fn published(name: &str) -> Value {
     let file = format!("{name}.schema.json");
     let text = SCHEMAS.iter().find(|(name, _)| *name == file);
@@ -30,7 +30,7 @@ pub(super) fn published(name: &str) -> Value {
         .unwrap_or(Value::Bool(true))
 }
 
-/// The words that tell messages apart.
+/// The names of ACP's updates, of the extension updates and of the agent events.
 struct MessageNames {
     standard: Vec<String>,
     extensions: Vec<String>,
@@ -44,20 +44,20 @@ static NAMES: LazyLock<MessageNames> = LazyLock::new(|| MessageNames {
     kinds: variants(&published("agent-event"), "kind"),
 });
 
-/// A session update, whichever way it came.
+/// A session update, with its own name or carried by a standard update.
 pub(super) struct RecordedUpdate<'a> {
-    /// Its discriminator, the inner one where an extension is carried by a standard update.
+    /// The discriminator: the inner one if a standard update carries an extension.
     pub(super) name: &'a str,
-    /// Whether it is carried.
+    /// Whether a standard update carries it.
     pub(super) carried: bool,
-    /// All of `params.update`.
+    /// The whole `params.update`.
     pub(super) root: &'a Value,
-    /// `_meta.harn`, or what of it are the carried extension's fields.
+    /// `_meta.harn`; for a carried extension, without the inner discriminator.
     pub(super) harn: Option<Cow<'a, Value>>,
 }
 
 impl<'a> RecordedUpdate<'a> {
-    /// None if it has no discriminator.
+    /// Returns none if the update has no discriminator.
     pub(super) fn read(params: &'a Value) -> Option<Self> {
         let root = params.get("update")?;
         let outer = root.get("sessionUpdate")?.as_str()?;
@@ -92,24 +92,24 @@ impl<'a> RecordedUpdate<'a> {
         !self.carried && NAMES.standard.iter().any(|known| known == self.name)
     }
 
-    /// A field of the extension.
+    /// Returns a field of the extension.
     pub(super) fn field(&self, name: &str) -> Option<&Value> {
         self.harn.as_deref()?.get(name)
     }
 
-    /// A field of the extension that is a string.
+    /// Returns a field of the extension that is a string.
     pub(super) fn word(&self, name: &str) -> Option<&str> {
         self.field(name)?.as_str()
     }
 
-    /// Whether it fits; `method` has ACP's schema of the params.
+    /// Checks the update against its schemas; `method` has ACP's schema of the params.
     pub(super) fn check(&self, params: &Value, method: &AcpMethod) -> MessageFindings {
         let mut found = MessageFindings::new();
         if self.is_standard() || self.carried {
             found.extend(method.params.check(params, "params"));
         }
         if self.is_extension() {
-            // The published schema is of the whole update.
+            // The published schema describes the whole update.
             let update = match (&self.harn, self.carried) {
                 (Some(harn), true) => Cow::Owned(json!({
                     "sessionUpdate": self.name,
@@ -145,7 +145,7 @@ fn unknown(name: &str) -> (ConformanceRule, String) {
     (ConformanceRule::UnknownUpdate, message)
 }
 
-/// What stands beside an update that ACP's own schema cannot be asked about.
+/// Checks the params around an update that ACP's own schema does not cover.
 fn params_around(params: &Value) -> MessageFindings {
     let mut found = MessageFindings::new();
     if !params.get("sessionId").is_some_and(Value::is_string) {
@@ -168,7 +168,7 @@ fn params_around(params: &Value) -> MessageFindings {
     found
 }
 
-/// Whether the params of an agent event fit.
+/// Checks the params of an agent event.
 pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params.get("kind").and_then(Value::as_str) {
         Some(kind) if !NAMES.kinds.iter().any(|known| known == kind) => {
@@ -179,7 +179,7 @@ pub(super) fn check_event(params: &Value) -> MessageFindings {
     }
 }
 
-/// A value but for these members.
+/// Returns the value without these members.
 pub(super) fn without<'a>(value: &'a Value, names: &[&str]) -> Cow<'a, Value> {
     match value {
         Value::Object(members) if names.iter().any(|name| members.contains_key(*name)) => {

@@ -1,17 +1,4 @@
-//! What holds for every conversation over ACP with the extensions, checked on a recording of one.
-//!
-//! A [`Checker`] is handed the lines of a recording in their order and says which breaks which [`ConformanceRule`].
-//! It looks and never serves: nothing of it runs, or is even built, while an agent is served. [`verify`] reads files for it, and
-//! [`fixtures`] are the recordings of `fixtures/acp`.
-//!
-//! ```
-//! use harn_conformance::{Checker, ConformanceRule};
-//!
-//! let mut checker = Checker::new();
-//! let findings = checker.line(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",
-//!     "update":{"sessionUpdate":"tool_call_update","toolCallId":"never-announced"}}}"#);
-//! assert_eq!(findings[0].rule, ConformanceRule::UpdateBeforeCall);
-//! ```
+//! Rules for every ACP conversation with the extensions, checked on a recording.
 
 mod acp_shapes;
 mod activity;
@@ -47,7 +34,7 @@ pub use rule::ConformanceRule;
 use serde::Serialize;
 pub use verify::{FileVerdict, verify};
 
-/// Which way a line went.
+/// The direction of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum TrafficDirection {
     /// From the client to the agent.
@@ -69,17 +56,17 @@ impl TrafficDirection {
 
 /// A line that breaks a rule.
 ///
-/// The message names members, ids and methods and never repeats a text, which may be somebody's secret.
+/// The message names members, ids and methods and never repeats a text, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConformanceFinding {
-    /// The line, counted from one.
+    /// The number of the line, from one.
     pub line: usize,
-    /// Which way it went, if that is known: a line to the agent is the client's mistake.
+    /// The direction, if known: a line to the agent is the client's mistake.
     #[serde(rename = "to", skip_serializing_if = "Option::is_none")]
     pub direction: Option<TrafficDirection>,
-    /// The rule.
+    /// The rule that the line breaks.
     pub rule: ConformanceRule,
-    /// What about the line breaks it.
+    /// The reason why the line breaks the rule.
     pub message: String,
 }
 
@@ -94,10 +81,10 @@ impl fmt::Display for ConformanceFinding {
     }
 }
 
-/// What a check of a single message finds; the line and its direction are added where they are known.
+/// The findings of one message; the caller adds the line and its direction.
 type MessageFindings = Vec<(ConformanceRule, String)>;
 
-/// A name from the wire, short and plain enough to be shown.
+/// Formats a name from a message for display: short, without control characters.
 fn shown(name: &str) -> String {
     const LIMIT: usize = 64;
     let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
@@ -108,7 +95,7 @@ fn shown(name: &str) -> String {
     format!("`{text}`")
 }
 
-/// Some names, and whether there are more.
+/// Formats up to four names and the number of further ones.
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const LIMIT: usize = 4;
     let mut names = names.into_iter();

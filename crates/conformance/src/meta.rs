@@ -1,4 +1,4 @@
-//! What stands under `_meta.harn` of standard messages, held against our schemas.
+//! Checks the content of `_meta.harn` in standard messages against our schemas.
 
 use std::borrow::Cow;
 
@@ -18,15 +18,14 @@ static USER: LazySchema = LazySchema::extension(|| published("user-message-meta"
 static STREAM: LazySchema = LazySchema::extension(|| published("stream-meta"));
 static CLIENT: LazySchema = LazySchema::extension(|| published("client-capabilities-meta"));
 static AGENT: LazySchema = LazySchema::extension(|| published("initialize-meta"));
-/// What the contract says of steering at `initialize`, beside ACP's members.
+/// The contract's steering members in the result of `initialize`, beside ACP's members.
 static SESSION: LazySchema = LazySchema::extension(|| published("session-capabilities"));
 
-/// The MCP servers of a session.
 static MCP: LazySchema = LazySchema::extension(|| published("session-mcp-meta"));
 
 const SESSION_PLACE: &str = "/agentCapabilities/session";
 
-/// The result without what the contract has in the middle of ACP's members.
+/// Returns the result without the member that the contract adds among ACP's.
 pub(super) fn plain<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
     if method != "initialize" || result.pointer(SESSION_PLACE).is_none() {
         return Cow::Borrowed(result);
@@ -38,7 +37,7 @@ pub(super) fn plain<'a>(method: &str, result: &'a Value) -> Cow<'a, Value> {
     Cow::Owned(plain)
 }
 
-/// Where a value has `_meta.harn`, and its schema.
+/// The JSON pointer to a `_meta.harn`, and its schema.
 type MetaSchema = (&'static str, &'static LazySchema);
 
 pub(super) fn in_params(method: &str, params: &Value) -> MessageFindings {
@@ -60,7 +59,7 @@ pub(super) fn in_params(method: &str, params: &Value) -> MessageFindings {
             Some("user_message" | "user_message_chunk") => {
                 &[("/_meta/harn", &STREAM), ("/update/_meta/harn", &USER)]
             }
-            // One that carries an extension is held to that.
+            // An update that carries an extension has that extension's schema.
             Some("session_info_update")
                 if params.pointer("/update/_meta/harn/sessionUpdate").is_none() =>
             {

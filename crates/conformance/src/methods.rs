@@ -1,18 +1,17 @@
-//! The methods: who may send each, and what it and its answer look like.
+//! The methods: which side may send each, and the schemas of its params and result.
 
 use super::{TrafficDirection, bridge, extensions::published, shape::LazySchema, steering};
 
-/// A method of ACP.
 pub(super) struct AcpMethod {
     name: &'static str,
-    /// None where both sides may send it.
+    /// None if both sides may send it.
     pub(super) to: Option<TrafficDirection>,
     pub(super) params: LazySchema,
-    /// None for notifications.
+    /// A notification has none.
     pub(super) result: Option<LazySchema>,
 }
 
-/// The shapes are named as the types of the SDK are.
+/// The schemas have the names of the SDK's types.
 macro_rules! request {
     ($to:ident, $name:literal, $shape:literal) => {
         AcpMethod {
@@ -67,7 +66,7 @@ static METHODS: [AcpMethod; 29] = [
         name: "session/request_permission",
         to: Some(ToClient),
         params: LazySchema::acp("RequestPermissionRequest"),
-        // The contract has forms of its own.
+        // The contract adds forms of its own.
         result: Some(LazySchema::contract(|| published("permission-response"))),
     },
     request!(ToClient, "fs/read_text_file", "ReadTextFile"),
@@ -85,7 +84,8 @@ static METHODS: [AcpMethod; 29] = [
     ),
 ];
 
-/// The contract's own methods. Their params are not ACP's; those that steer a turn and the bridge's have schemas of ours.
+/// The contract's own methods. Their params are not ACP's; the steering methods and the bridge have our
+/// schemas.
 const CONTRACT: [(TrafficDirection, &str); 24] = [
     (ToAgent, "agent/resume"),
     (ToAgent, "harn.hitl.respond"),
@@ -113,11 +113,11 @@ const CONTRACT: [(TrafficDirection, &str); 24] = [
     (ToClient, "skills/list"),
 ];
 
-/// What is known of a method by its name.
+/// The protocol that defines a method.
 pub(super) enum MethodOrigin {
     Acp(&'static AcpMethod),
     Contract(TrafficDirection),
-    /// It begins with `_`, so anybody may have made it up.
+    /// The name begins with `_`, so any party may define it.
     Own,
     Nothing,
 }
@@ -142,13 +142,13 @@ pub(super) fn known(name: &str) -> MethodOrigin {
     }
 }
 
-/// What an error looks like.
+/// Returns the schema of an error.
 pub(super) fn error() -> &'static LazySchema {
     static ERROR: LazySchema = LazySchema::acp("Error");
     &ERROR
 }
 
-/// What the answer to a method looks like, if it is ACP's, steers a turn or is of the bridge.
+/// Returns the schema of a method's result, for methods of ACP, of steering and of the bridge.
 pub(super) fn result(name: &str) -> Option<&'static LazySchema> {
     if let Some(method) = steering::method(name) {
         return Some(&method.result);

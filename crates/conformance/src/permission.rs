@@ -1,4 +1,4 @@
-//! Permission requests: what the contract adds to ACP's stands where the client reads it, and says one thing.
+//! Permission requests: the contract's members are where the client reads them, and both copies agree.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,12 @@ use harn_acp::ext::VENDOR;
 
 pub(super) const METHOD: &str = "session/request_permission";
 
-/// What stands under `_meta.harn`.
+/// The schema of `_meta.harn`.
 pub(super) static META: LazySchema = LazySchema::extension(meta);
-/// What stands beside ACP's members.
+/// The schema of the contract's members beside ACP's.
 static BESIDE: LazySchema = LazySchema::extension(beside);
 
-/// What the contract adds beside ACP's members, in the profile `harn`.
+/// The members that the contract adds beside ACP's in the profile `harn`.
 const NAMES: [&str; 4] = [
     "approvalRequest",
     "declaredPaths",
@@ -27,22 +27,23 @@ const NAMES: [&str; 4] = [
     "policyDecision",
 ];
 
-/// Where a client may expect the contract's members.
+/// Where a client expects the contract's members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MemberPlacement {
-    /// Nothing is known of the agent.
+    /// The agent's answer to `initialize` is unknown, or it does not implement the contract.
     Anything,
     UnderMeta,
-    /// Under `_meta`, and beside ACP's members or not.
+    /// Under `_meta`, and optionally beside ACP's members.
     Either,
     /// Under `_meta` and beside ACP's members.
     Beside,
 }
 
-/// The request in the profile `harn`, of the schema that is published for all.
+/// The pointer to the profile `harn` in the published schema, which has all profiles.
 const REQUEST: &str = "/$defs/HarnPermissionRequest/properties";
 
-/// The published schema is of the whole request; ACP's own is asked about the rest.
+/// Returns the schema of `_meta.harn`. The published schema describes the whole request; ACP's own schema
+/// checks the rest.
 fn meta() -> Value {
     let whole = published("permission-request");
     let schema = whole.pointer(&format!("{REQUEST}/_meta/properties/{VENDOR}"));
@@ -78,7 +79,7 @@ fn is_ours(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// The params without what the contract adds.
+/// Returns the params without the contract's members.
 pub(super) fn canonical(params: &Value) -> Cow<'_, Value> {
     let mut params = without(params, &NAMES);
     let call = params.get("toolCall");
@@ -124,7 +125,7 @@ pub(super) fn check(params: &Value, expected: MemberPlacement) -> MessageFinding
         found.extend(BESIDE.check(beside, "params"));
     }
     if let (Some(beside), Some(harn)) = (&beside, harn) {
-        // What is missing is told by the schemas; the receipt alone may be.
+        // The schemas report missing members; only the receipt is optional.
         let differs = |name: &&&str| match (beside.get(**name), harn.get(**name)) {
             (Some(one), Some(other)) => one != other,
             (one, other) => **name == "policyDecision" && one != other,

@@ -1,23 +1,22 @@
-//! A line of a recording: a message as it was, or one of our transcripts' entries around it.
+//! Parses a line of a recording: a bare message, or an entry of our transcripts around one.
 
 use serde_json::Value;
 
 use super::{ConformanceRule, TrafficDirection};
 use harn_acp::transport::STDIO_LINE_LIMIT;
 
-/// What a line holds.
 pub(super) enum RecordedLine {
     Message {
         direction: Option<TrafficDirection>,
         message: Value,
     },
-    /// Bytes that went over the wire and are no message.
+    /// Bytes from the wire that are not a message.
     Broken {
         direction: Option<TrafficDirection>,
         rule: ConformanceRule,
         what: &'static str,
     },
-    /// A remark, or a blank line.
+    /// A note, or a blank line.
     Nothing,
 }
 
@@ -44,7 +43,8 @@ pub(super) fn entry(line: &str) -> RecordedLine {
     }
 }
 
-/// An entry of a transcript names who a line went to; a message never has that member beside these.
+/// Parses a line. An entry of a transcript has the receiver in `to`; a message never has `to` without
+/// `jsonrpc`.
 pub(super) fn of_value(mut value: Value) -> RecordedLine {
     let Some(members) = value.as_object_mut() else {
         return RecordedLine::Message {
@@ -61,7 +61,7 @@ pub(super) fn of_value(mut value: Value) -> RecordedLine {
         if let Some(message) = members.remove("message") {
             return RecordedLine::Message { direction, message };
         }
-        // The agent answers these itself; blank ones it skips.
+        // The agent answers these itself and skips blank ones.
         if let Some(raw) = members.get("raw").and_then(Value::as_str) {
             return match raw.trim() {
                 "" => RecordedLine::Nothing,

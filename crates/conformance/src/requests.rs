@@ -1,44 +1,44 @@
-//! Which requests are open, and so what an answer answers and which way it went.
+//! The open requests: match answers to requests and infer the direction of an answer.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{TrafficDirection, envelope::RpcOutcome, methods, steering::ContractMethod};
 
-/// A request that was made.
+/// A request of the recording.
 #[derive(Clone)]
 pub(super) struct RecordedRequest {
     pub(super) method: String,
     pub(super) session: Option<String>,
-    /// It goes on after an event.
+    /// The request continues after an event id.
     pub(super) goes_on: bool,
-    /// The operation of the host that it asks for.
+    /// The host operation that it calls.
     pub(super) operation: Option<&'static ContractMethod>,
 }
 
 impl RecordedRequest {
-    /// Whether the session is told of before it is answered.
+    /// Returns whether the server sends the session's events before the answer.
     pub(super) fn is_replayed(&self) -> bool {
         self.method == "session/load" || self.goes_on
     }
 }
 
-/// What an answer belongs to.
+/// The request that an answer belongs to.
 pub(super) enum AnswerMatch {
     Open(RecordedRequest),
-    /// A request that was answered before.
+    /// The request was answered before.
     Answered,
     Nothing,
 }
 
 #[derive(Default)]
 pub(super) struct RequestTable {
-    /// By the way they went, `None` where nobody could tell, and their id.
+    /// By direction (`None` if unknown) and id.
     open: HashMap<(Option<TrafficDirection>, String), RecordedRequest>,
     answered: HashSet<(Option<TrafficDirection>, String)>,
 }
 
 impl RequestTable {
-    /// Keeps a request. False if its id is that of another open one.
+    /// Stores a request. Returns false if another open request has its id.
     pub(super) fn ask(
         &mut self,
         to: Option<TrafficDirection>,
@@ -50,7 +50,7 @@ impl RequestTable {
         self.open.insert(key, asked).is_none()
     }
 
-    /// Which way an answer went, from the requests that have its id.
+    /// Infers the direction of an answer from the requests with its id.
     pub(super) fn way_of_answer(
         &self,
         id: &str,
@@ -68,7 +68,7 @@ impl RequestTable {
         }
         match asked.as_slice() {
             [one] => Some(one.back()),
-            // Both sides may count from one; then the looks of the answer decide.
+            // Both sides may count from one; then the shape of the answer decides.
             [first, second] => {
                 let fits = |to: &TrafficDirection| match (outcome, self.open.get(&key(*to))) {
                     (RpcOutcome::Result(result), Some(asked)) => {
@@ -87,7 +87,7 @@ impl RequestTable {
         }
     }
 
-    /// Takes the request that an answer is for.
+    /// Removes and returns the request that an answer is for.
     pub(super) fn answer(&mut self, way: Option<TrafficDirection>, id: &str) -> AnswerMatch {
         let key = (way.map(TrafficDirection::back), id.to_owned());
         let unsure = (None, id.to_owned());

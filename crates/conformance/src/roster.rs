@@ -1,4 +1,4 @@
-//! Live clients: whether what is told of them can be so.
+//! Live clients: whether the reported list of clients is consistent.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{ConformanceRule, MessageFindings, extensions::RecordedUpdate, shown};
 use harn_acp::ext::steering::contract_name;
 
-/// Takes an update; those about live clients say who is there.
+/// Checks an update; `live_session_client` has a list of clients.
 pub(super) fn check_update(update: &RecordedUpdate<'_>) -> MessageFindings {
     match update.name {
         "live_session_client" => update
@@ -17,7 +17,7 @@ pub(super) fn check_update(update: &RecordedUpdate<'_>) -> MessageFindings {
     }
 }
 
-/// Takes the result of a method; those of live clients say the same.
+/// Checks the result of a method; those about live clients have the same list.
 pub(super) fn check_result(method: &str, result: &Value) -> MessageFindings {
     match contract_name(method) {
         "session/attach" | "session/detach" | "session/heartbeat" | "session/takeover" => {

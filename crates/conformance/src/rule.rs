@@ -1,5 +1,4 @@
-//! The rules by name. What each asks for is the sentence it carries; how it is looked at stands in the
-//! file of its subject.
+//! The rules by name, each with its requirement as a sentence. The file of each subject has the check.
 
 use std::fmt;
 
@@ -7,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 macro_rules! rules {
     ($($variant:ident $name:literal $sentence:literal)*) => {
-        /// Something that holds for every recording of a conversation.
+        /// A rule for every recording of a conversation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum ConformanceRule {
@@ -15,16 +14,16 @@ macro_rules! rules {
         }
 
         impl ConformanceRule {
-            /// All of them, in the order a reader meets them.
+            /// All rules, in reading order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The name it is reported under; it does not change.
+            /// Returns the name that reports use; it is stable.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it asks for, in a sentence.
+            /// Returns the requirement as a sentence.
             #[must_use]
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }

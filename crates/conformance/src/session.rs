@@ -11,34 +11,34 @@ use super::{
     tools::SessionToolCalls,
 };
 
-/// The sessions of a connection that are open.
+/// The open sessions of a connection.
 #[derive(Default)]
 pub(super) struct CheckedSessions {
     open: HashMap<String, CheckedSession>,
-    /// Those that were open on a connection before this one.
+    /// The sessions that were open on an earlier connection.
     earlier: HashMap<String, CheckedSession>,
-    /// Requests of clients that come to a session which is not followed yet, by id.
+    /// The ids of attach and takeover requests for a session that the recording does not follow yet.
     joining: HashSet<String>,
 }
 
-/// What brings a client to a session that is open elsewhere.
+/// The methods that attach a client to a session that is open elsewhere.
 const JOIN: [&str; 2] = ["session/attach", "session/takeover"];
 
 #[derive(Default)]
 struct CheckedSession {
-    /// It has a history nobody has shown: resumed, forked, or loaded while it was open.
+    /// The session has events that the recording does not show: it was resumed, forked, or loaded while open.
     past: bool,
-    /// The client went on after an event, so an earlier connection may have the announcement of a call.
+    /// The client resumed after an event id, so an earlier connection may have the announcement of a call.
     goes_on: bool,
-    /// Requests to load it that have no answer yet; its replay comes before that.
+    /// The number of unanswered requests to load it; the replay precedes their answers.
     loading: usize,
-    /// Whether it was open before it was loaded.
+    /// Whether it was open before the load.
     was_open: bool,
-    /// The ids of its open prompts, the oldest first.
+    /// The ids of its open prompts, oldest first.
     prompts: VecDeque<String>,
-    /// Somebody on this connection has prompted it.
+    /// A client of this connection has prompted it.
     prompted: bool,
-    /// A turn runs that somebody else has asked for.
+    /// A turn runs that another client started.
     others_turn: bool,
     tools: SessionToolCalls,
     activity: SessionActivity,
@@ -56,7 +56,7 @@ impl CheckedSession {
         }
     }
 
-    /// Whether a turn may run now, or be replayed, as far as one can know.
+    /// Returns whether a turn may run or be replayed now, as far as the recording shows.
     fn in_turn(&self) -> bool {
         !self.prompts.is_empty() || self.loading > 0 || self.others_turn || !self.prompted
     }
@@ -76,7 +76,7 @@ impl CheckedSession {
     }
 }
 
-/// What an agent asks of a client while it works. To end a terminal and to give it back is not work.
+/// The requests that an agent sends during a turn. Killing or releasing a terminal is allowed later.
 const OF_A_TURN: [&str; 8] = [
     "fs/read_text_file",
     "fs/write_text_file",
@@ -94,24 +94,25 @@ fn work_outside_turn(who: &str) -> (ConformanceRule, String) {
 }
 
 impl CheckedSessions {
-    /// Begins anew, as a connection does.
+    /// Starts a new connection.
     pub(super) fn another_connection(&mut self) {
         self.earlier.extend(self.open.drain());
     }
 
-    /// Another connection of which only the agent's side is recorded: it may go on with any session, after
-    /// any line.
+    /// Starts a new connection in a recording of the agent's side alone: any session may continue, after any
+    /// line.
     pub(super) fn come_back_to(&mut self) {
         let sessions = self.open.values_mut();
         sessions.for_each(|session| *session = CheckedSession::with_past());
     }
 
-    /// Takes a request of the client.
+    /// Records a request of the client.
     pub(super) fn requested(&mut self, id: &str, asked: &RecordedRequest) {
         let Some(name) = &asked.session else { return };
         let joins = JOIN.contains(&asked.method.as_str());
         let opens = ["session/load", "session/resume", "session/fork"];
-        // Who uses it without opening it goes on with an earlier connection: two are recorded in one file.
+        // A client that uses a session without opening it continues an earlier connection: the file has two
+        // recordings.
         if !opens.contains(&asked.method.as_str())
             && !joins
             && !self.open.contains_key(name)
@@ -119,7 +120,7 @@ impl CheckedSessions {
         {
             self.open.insert(name.clone(), session);
         }
-        // The update that tells of a client comes before the answer, and with it the stream.
+        // The update about the client precedes the answer, and the stream starts with it.
         if joins && (asked.goes_on || !self.open.contains_key(name)) {
             self.joining.insert(id.to_owned());
             let session = self.open.entry(name.clone()).or_default();
@@ -133,7 +134,7 @@ impl CheckedSessions {
                 let session = self.open.entry(name.clone()).or_default();
                 session.loading += 1;
                 session.places.begin_anew();
-                // Its replay takes the place of the stream, some of which may still be on its way.
+                // The replay replaces the stream; some of the stream may still arrive.
                 session.past = session.was_open || asked.goes_on;
                 session.goes_on = asked.goes_on;
                 session.activity = SessionActivity::default();
@@ -145,7 +146,7 @@ impl CheckedSessions {
                     session.prompted = true;
                 }
             }
-            // They may begin a turn, or come into the middle of one.
+            // These may start a turn, or join a running one.
             "_session/steering" | "agent/resume" | "session/attach" | "session/inject"
             | "session/remind" | "session/takeover" => {
                 if let Some(session) = self.open.get_mut(name) {
@@ -156,7 +157,7 @@ impl CheckedSessions {
         }
     }
 
-    /// Takes the answer to a request of the client.
+    /// Records the answer to a request of the client.
     pub(super) fn answered(
         &mut self,
         id: &str,
@@ -221,10 +222,10 @@ impl CheckedSessions {
             return MessageFindings::new();
         };
         session.prompts.remove(place);
-        // A prompt that was refused had no turn, and one that waited has no calls.
+        // A rejected prompt had no turn, and a queued one has no calls.
         let had_turn = match outcome {
             RpcOutcome::Result(result) => {
-                // Turns come one after another. One that was cancelled may have waited for another's.
+                // Turns run one after another. A cancelled prompt may have waited for another client's turn.
                 session.others_turn &= result["stopReason"] == "cancelled";
                 true
             }
@@ -242,7 +243,7 @@ impl CheckedSessions {
         }
     }
 
-    /// Takes the answer to a prompt nobody saw: it ends the turn of the only session there is.
+    /// Records the answer to a prompt that the recording does not have: it ends the turn of the only session.
     pub(super) fn some_turn_ended(&mut self) -> MessageFindings {
         let mut sessions = self.open.values_mut();
         match (sessions.next(), sessions.next()) {
@@ -251,7 +252,7 @@ impl CheckedSessions {
         }
     }
 
-    /// Takes an update. With `strict`, the requests that open sessions were seen too.
+    /// Checks an update. With `strict`, the recording has the requests that open sessions.
     pub(super) fn update(
         &mut self,
         name: &str,
@@ -266,7 +267,8 @@ impl CheckedSessions {
         {
             session.others_turn = true;
         }
-        // Live, a client is not told its own prompts: somebody loads the session, and nobody saw the request.
+        // A client does not receive its own prompts live, so this is a load whose request is not in the
+        // recording.
         if !strict && update.name == "user_message_chunk" {
             session.tools.forget_ended();
             session.activity.forget_ended();
@@ -297,7 +299,7 @@ impl CheckedSessions {
         found
     }
 
-    /// Takes the params of an agent event.
+    /// Checks the params of an agent event.
     pub(super) fn event(&mut self, name: &str, params: &Value, strict: bool) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         let kind = params["kind"].as_str().unwrap_or_default();
@@ -308,7 +310,7 @@ impl CheckedSessions {
             found.push(work_outside_turn("an agent that waits"));
         }
         match kind {
-            // Whoever wanted it.
+            // Whichever client started the turn.
             "turn_started" => session.others_turn |= session.prompts.is_empty(),
             "turn_ended" => session.others_turn = false,
             _ => {}
@@ -319,13 +321,13 @@ impl CheckedSessions {
         found
     }
 
-    /// Takes the place of a message in its session's stream, where it has one.
+    /// Checks the event id of a message, if it has one.
     pub(super) fn place(&mut self, name: &str, params: &Value) -> MessageFindings {
         let session = self.open.get_mut(name);
         session.map_or_else(MessageFindings::new, |session| session.places.take(params))
     }
 
-    /// Takes a sign of life of an agent that waits.
+    /// Checks an `agent/idle` notification.
     pub(super) fn waits(&mut self, name: &str, strict: bool) -> MessageFindings {
         let (session, mut found) = self.find(name, strict);
         if !session.in_turn() {
@@ -334,8 +336,8 @@ impl CheckedSessions {
         found
     }
 
-    /// Takes a request of the agent that names a session. With `strict`, the requests that open sessions were
-    /// seen too.
+    /// Checks a request of the agent that names a session. With `strict`, the recording has the requests that
+    /// open sessions.
     pub(super) fn wanted(
         &mut self,
         name: &str,
@@ -366,7 +368,7 @@ impl CheckedSessions {
             let what = format!("the session {} is not open", shown(name));
             found.push((ConformanceRule::SessionNotOpen, what));
         }
-        // From here on it is taken for open, so that one cause makes one finding.
+        // Treat it as open from here on, so that one cause makes one finding.
         (self.open.entry(name.to_owned()).or_default(), found)
     }
 }

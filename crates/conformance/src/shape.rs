@@ -1,7 +1,7 @@
-//! Schemas, made strict and compiled when they are first needed.
+//! Schemas, made strict and compiled on first use.
 //!
-//! ACP lets receivers ignore members they do not know, so its schemas let them pass. Who checks a
-//! recording wants to hear of them: a misspelt member is one nobody reads.
+//! ACP lets receivers ignore unknown members, so its schemas accept them. The checker reports them, because
+//! no receiver reads a misspelt member.
 
 use std::sync::OnceLock;
 
@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 
 use super::{ConformanceRule, MessageFindings, acp_shapes, explain};
 
-/// A schema that costs nothing until something is held against it.
+/// A schema that is compiled on first use.
 pub(super) struct LazySchema {
     source: SchemaSource,
-    /// The rule that a value breaks which does not fit.
+    /// The rule that a value breaks if it does not match.
     rule: ConformanceRule,
     compiled: OnceLock<Option<Validator>>,
 }
 
 impl LazySchema {
-    /// A schema that is ours.
+    /// Creates one of our schemas.
     pub(super) const fn extension(document: fn() -> Value) -> Self {
         Self::new(
             SchemaSource::Made(document),
@@ -27,12 +27,12 @@ impl LazySchema {
         )
     }
 
-    /// A schema that is ours, of a message that is ACP's.
+    /// Creates one of our schemas for a message of ACP.
     pub(super) const fn contract(document: fn() -> Value) -> Self {
         Self::new(SchemaSource::Made(document), ConformanceRule::WrongShape)
     }
 
-    /// The schema of ACP with this name.
+    /// Creates the ACP schema of this name.
     pub(super) const fn acp(name: &'static str) -> Self {
         Self::new(SchemaSource::Acp(name), ConformanceRule::WrongShape)
     }
@@ -45,9 +45,9 @@ impl LazySchema {
         }
     }
 
-    /// Where `value` does not fit; `place` says what it is in the message.
+    /// Returns where `value` does not match; `place` is its path in the message.
     pub(super) fn check(&self, value: &Value, place: &str) -> MessageFindings {
-        // A schema that does not compile would fail the test that compiles all of them.
+        // The test that compiles all schemas fails for one that does not compile.
         let Some(validator) = self.validator() else {
             return MessageFindings::new();
         };
@@ -73,20 +73,19 @@ impl LazySchema {
         compiled.as_ref()
     }
 
-    /// Whether there is such a schema, it compiles, and not everything fits it.
+    /// Returns whether the schema exists, compiles and rejects some value.
     #[cfg(test)]
     pub(super) fn is_known(&self) -> bool {
         self.validator().is_some() && !self.fits(&Value::from("anything"))
     }
 }
 
-/// Where a schema is from.
 enum SchemaSource {
     Made(fn() -> Value),
     Acp(&'static str),
 }
 
-/// The words of a tag, of a schema that tells its variants apart by one.
+/// Returns the tag values of a schema whose variants have a tag.
 pub(super) fn variants(schema: &Value, tag: &str) -> Vec<String> {
     let variants = schema.get("oneOf").and_then(Value::as_array);
     let words = variants.into_iter().flatten().filter_map(|variant| {
@@ -96,8 +95,8 @@ pub(super) fn variants(schema: &Value, tag: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Forbids members that no part of the schema describes, wherever a value begins. A schema that is only a
-/// part of another's (`$ref`, `oneOf`, …) is left alone: it does not see the members beside its own.
+/// Forbids members that no part of the schema describes, in every complete value. A schema that is part of
+/// another (`$ref`, `oneOf`, …) stays as it is: it does not see the members of the other parts.
 fn tighten(document: &mut Value) {
     let definitions = document.get("$defs").cloned().unwrap_or_default();
     whole(document, &definitions);
@@ -138,18 +137,18 @@ fn part(schema: &mut Value, definitions: &Value) {
     }
 }
 
-/// What a schema says of an object's members.
+/// Which members of an object a schema allows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SchemaMembers {
-    /// It is for strings, numbers and so on.
+    /// The schema is for strings, numbers and other non-objects.
     None,
     Described,
-    /// Whatever somebody likes.
+    /// Any member is allowed.
     Free,
 }
 
 fn members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
-    // Deeper than any chain of references there is: a circle.
+    // No chain of references is this deep, so it is a cycle.
     let (Value::Object(schema), true) = (schema, depth < 16) else {
         return SchemaMembers::Free;
     };
@@ -174,13 +173,13 @@ fn members(schema: &Value, definitions: &Value, depth: usize) -> SchemaMembers {
         .flatten()
         .map(|it| members(it, definitions, depth + 1));
     let all = parts.chain(referred).chain(own);
-    // A bare `type: object` beside a reference describes no member and frees none.
+    // A bare `type: object` beside a reference neither describes nor allows a member.
     let has_more = referred.is_some() || PARTS.iter().any(|word| schema.contains_key(*word));
     let all = all.filter(|it| !(has_more && own == Some(SchemaMembers::Free) && Some(*it) == own));
     all.max().unwrap_or(SchemaMembers::Free)
 }
 
-/// Whether its `type` or its words let an object through; none if it does not say.
+/// Returns whether `type`, `const` or `enum` allow an object; none if the schema has none of them.
 fn allows_objects(schema: &Map<String, Value>) -> Option<bool> {
     match schema.get("type") {
         Some(Value::String(one)) => Some(one == "object"),

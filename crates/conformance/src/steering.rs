@@ -1,5 +1,5 @@
-//! Steering: what the methods take and answer that reach a running turn or the clients of its session, and
-//! what is delivered when.
+//! Steering: the params and results of the methods that reach a running turn or its session's clients, and
+//! the delivery of injected messages.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use harn_acp::ext::steering::contract_name;
 
-/// A method of the contract, or an operation of a host.
+/// A method of the contract, or an operation of a host, with its schemas.
 pub(super) struct ContractMethod {
     pub(super) name: &'static str,
     pub(super) params: LazySchema,
@@ -53,23 +53,23 @@ static METHODS: [ContractMethod; 14] = methods! {
     "live" "session/takeover"
 };
 
-/// The method of this name; all of them are sent by clients.
+/// Returns the method of this name; clients send all of them.
 pub(super) fn method(name: &str) -> Option<&'static ContractMethod> {
     let name = contract_name(name);
     METHODS.iter().find(|method| method.name == name)
 }
 
-/// Which way they go.
+/// The direction of these methods.
 pub(super) const WAY: TrafficDirection = TrafficDirection::ToAgent;
 
 static IDLE: LazySchema = LazySchema::extension(|| published("agent-idle"));
 
-/// Whether the params of `agent/idle` fit.
+/// Checks the params of `agent/idle`.
 pub(super) fn check_idle(params: &Value) -> MessageFindings {
     IDLE.check(params, "params")
 }
 
-/// The part of a published schema that is about one method.
+/// Returns the part of a published schema that describes one method.
 pub(super) fn part(file: &str, method: &str) -> Value {
     let whole = published(file);
     let mut part = whole["properties"][method].clone();
@@ -82,7 +82,7 @@ pub(super) fn part(file: &str, method: &str) -> Value {
     part
 }
 
-/// Lets everybody say what they like under `_meta`: of what a client sends only our own part is described.
+/// Allows any member under `_meta`: the schema describes only our part of what a client sends.
 fn free_meta(schema: &mut Value) {
     let Some(definitions) = schema["$defs"].as_object_mut() else {
         return;
@@ -94,7 +94,7 @@ fn free_meta(schema: &mut Value) {
     }
 }
 
-/// What an agent event says of itself, whatever came before it.
+/// Checks an agent event by itself, without the events before it.
 pub(super) fn check_event(params: &Value) -> MessageFindings {
     match params["kind"].as_str() {
         Some("control_outcome") => outcome(params),
@@ -126,19 +126,19 @@ fn outcome(params: &Value) -> MessageFindings {
     vec![(ConformanceRule::OutcomeWrong, what.to_owned())]
 }
 
-/// The messages of a session that were handed over while a turn ran.
+/// The messages that clients injected into a session.
 #[derive(Default)]
 pub(super) struct InjectedMessages {
-    /// Those that an answer or an outcome spoke of; an agent may tell of others, of its own accord.
+    /// The ids in an answer or outcome; an agent may also report messages of its own.
     accepted: HashSet<String>,
     delivered: HashSet<String>,
     revoked: HashSet<String>,
-    /// The one whose pieces are coming, to a client that gets it in pieces.
+    /// The id of the message whose chunks are arriving.
     coming: Option<String>,
 }
 
 impl InjectedMessages {
-    /// Takes an update. A replay says again what was said.
+    /// Checks an update. A replay repeats earlier messages.
     pub(super) fn update(&mut self, update: &RecordedUpdate<'_>, replay: bool) -> MessageFindings {
         let in_pieces = update.name == "user_message_chunk";
         let id = match update.name {
@@ -163,7 +163,7 @@ impl InjectedMessages {
         found
     }
 
-    /// Takes the result of a method.
+    /// Records the result of a method.
     pub(super) fn answered(&mut self, asked: &RecordedRequest, result: &Value) -> MessageFindings {
         let status = result["status"].as_str();
         match (contract_name(&asked.method), status) {
@@ -176,7 +176,7 @@ impl InjectedMessages {
         }
     }
 
-    /// Takes what an agent event says of a control.
+    /// Records the outcome of a control from an agent event.
     pub(super) fn event(&mut self, params: &Value, replay: bool) -> MessageFindings {
         if params["kind"] != "control_outcome" || params["status"] == "rejected" || replay {
             return MessageFindings::new();
@@ -196,7 +196,7 @@ impl InjectedMessages {
         let Some(id) = id.as_str() else {
             return MessageFindings::new();
         };
-        // The answer and the outcome both say so, in either order.
+        // The answer and the outcome both report it, in either order.
         let news = self.accepted.insert(id.to_owned());
         if news && self.delivered.contains(id) {
             let what = format!("the message {} has been delivered already", shown(id));

@@ -1,4 +1,4 @@
-//! Event ids: whether the lines of a session come in their order.
+//! Event ids: whether the lines of a session are in order.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::{ConformanceRule, MessageFindings, extensions::without, shown};
 use harn_acp::{EventId, ext::event_id};
 
-/// How far the stream of a session has come on a connection.
+/// The last event id of a session on a connection.
 #[derive(Default)]
 pub(super) struct EventIdProgress {
     last: Option<EventId>,
-    /// The session is opened anew: what comes of that may begin anywhere, and the stream before it may still
-    /// be on its way.
+    /// The session is being reopened: its new stream may begin at any id, and lines of the old stream may
+    /// still arrive.
     anew: bool,
 }
 
@@ -21,12 +21,12 @@ impl EventIdProgress {
         self.anew = true;
     }
 
-    /// It is open: from here on its stream has begun anew.
+    /// Records that the session is open: its new stream has begun.
     pub(super) fn opened(&mut self) {
         self.anew = false;
     }
 
-    /// Takes the params of a message.
+    /// Checks the event id of a message.
     pub(super) fn take(&mut self, params: &Value) -> MessageFindings {
         let place = params.as_object().and_then(event_id::of_params);
         let Some(place) = place else {
@@ -46,12 +46,12 @@ impl EventIdProgress {
     }
 }
 
-/// Whether a request goes on after an event.
+/// Returns whether a request continues after an event id.
 pub(super) fn goes_on(params: &Value) -> bool {
     event_id::wanted(params).is_ok_and(|wanted| wanted.is_some())
 }
 
-/// The params without what the contract has beside ACP's members.
+/// Returns the params without the members that the contract adds beside ACP's.
 pub(super) fn plain<'a>(method: &str, params: &'a Value) -> Cow<'a, Value> {
     match method {
         "session/load" | "session/resume" => without(params, &["lastEventId"]),

@@ -28,7 +28,8 @@ enum ArgumentStream {
 }
 
 impl SessionToolCalls {
-    /// Takes a `tool_call` or `tool_call_update`. With `past` there may be calls nobody saw announced.
+    /// Checks a `tool_call` or `tool_call_update`. With `past`, the recording may lack announcements of
+    /// calls.
     pub(super) fn take(&mut self, update: &RecordedUpdate<'_>, past: bool) -> MessageFindings {
         let mut found = fields(update);
         let Some(id) = update.root.get("toolCallId").and_then(Value::as_str) else {
@@ -97,7 +98,7 @@ impl SessionToolCalls {
         found
     }
 
-    /// Takes the call that a permission request names.
+    /// Checks the call that a permission request names.
     pub(super) fn asked(&self, id: &str) -> MessageFindings {
         let what = match self.calls.get(id) {
             Some(call) if call.ended => "has ended",
@@ -108,7 +109,7 @@ impl SessionToolCalls {
         vec![(ConformanceRule::AskBeforeCall, what)]
     }
 
-    /// The calls that have not ended, sorted.
+    /// Returns the ids of the calls that have not ended, sorted.
     pub(super) fn open(&self) -> Vec<&str> {
         let open = self.calls.iter().filter(|(_, call)| !call.ended);
         let mut open: Vec<_> = open.map(|(id, _)| id.as_str()).collect();
@@ -116,17 +117,17 @@ impl SessionToolCalls {
         open
     }
 
-    /// Counts every open call as ended, so that it is complained about once.
+    /// Marks every open call as ended, so that the checker reports it once.
     pub(super) fn settle(&mut self) {
         self.calls.values_mut().for_each(|call| call.ended = true);
     }
 
-    /// Forgets the calls that have ended; a replay may announce them again.
+    /// Removes the calls that have ended; a replay may announce them again.
     pub(super) fn forget_ended(&mut self) {
         self.calls.retain(|_, call| !call.ended);
     }
 
-    /// Forgets a call that is about to be announced again.
+    /// Removes a call that is about to be announced again.
     pub(super) fn forget(&mut self, id: &str) {
         self.calls.remove(id);
     }
@@ -136,7 +137,7 @@ fn is_terminal(update: &RecordedUpdate<'_>) -> bool {
     matches!(update.root["status"].as_str(), Some("completed" | "failed"))
 }
 
-/// What the fields of one message say of each other.
+/// Checks the fields of one message against each other.
 fn fields(update: &RecordedUpdate<'_>) -> MessageFindings {
     let mut found = MessageFindings::new();
     if !is_terminal(update) {

@@ -1,4 +1,4 @@
-//! What a Shell asks for, once its message is understood. From here on there are no field names of the wire.
+//! The parsed request of a Shell. Code after this module uses no field names of the wire.
 
 use std::borrow::Cow;
 
@@ -7,100 +7,94 @@ use serde::Serialize;
 
 use crate::{JsonSchema, continuation::RunCursor};
 
-/// The ids that every answer repeats.
+/// The ids that every response repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EchoedIds {
     pub(crate) request_id: Option<String>,
     pub(crate) correlation_id: Option<String>,
 }
 
-/// A request that makes sense.
+/// A parsed and valid request of a Shell.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShellRequest {
-    /// What the answer repeats.
     pub(crate) echo: EchoedIds,
-    /// What the Shell can do and wants.
     pub(crate) shell: ShellProfile,
-    /// The conversation it belongs to; one of its own where the Shell names none.
+    /// The conversation. Without one, the request gets its own session.
     pub(crate) line: Option<ConversationName>,
-    /// What its user wants, in words or as JSON.
+    /// What the user wants, as text or JSON.
     pub(crate) intent: Option<String>,
-    /// What it refers to.
     pub(crate) attachments: Vec<ResourceLink>,
-    /// Hints, the Shell's identity and its environment, for agents that take a resource along; nothing of
-    /// it that is secret.
+    /// Hints, the Shell's identity and its environment, for agents that accept an embedded resource; without
+    /// secrets.
     pub(crate) background: Option<Resource>,
-    /// The run that it goes on with.
+    /// The run to continue, and the position in it.
     pub(crate) continuation: Option<RunCursor>,
-    /// What it decides about questions of that run.
+    /// The answers to questions of that run.
     pub(crate) verdicts: Vec<DirectiveAnswer>,
-    /// Whether that run is to stop.
+    /// Whether to stop that run, or the current run of the conversation.
     pub(crate) cancel: bool,
-    /// Names everything that the request says but its ids, its credentials and its secrets: the same words
-    /// twice have the same name.
+    /// The digest of the request without its ids, credentials and secrets: equal content has an equal digest.
     pub(crate) digest: String,
 }
 
-/// A conversation, as the Shell calls it.
+/// The Shell's name for a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConversationName {
     pub(crate) session: String,
     pub(crate) conversation: Option<String>,
 }
 
-/// What is known of a Shell that shapes its answer.
+/// The properties of a Shell that shape its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellProfile {
-    /// How it shows text.
     pub(crate) manner: TextStyle,
     /// Whether it renders cards.
     pub(crate) cards: bool,
-    /// Whether it carries out directives side by side.
+    /// Whether it carries out directives in parallel.
     pub(crate) parallel: bool,
-    /// The capabilities it asked for that we know and cannot honour.
+    /// The requested capabilities that we know and cannot provide.
     pub(crate) denied: Vec<CapabilityDenial>,
 }
 
 /// How a Shell shows text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TextStyle {
-    /// All of it, in Markdown.
+    /// The whole text in Markdown.
     #[default]
     Markdown,
-    /// All of it, without markup.
+    /// The whole text without markup.
     Plain,
-    /// A few short lines without markup: it is read from afar, or on the road.
+    /// A few short lines without markup, for a distant display or a vehicle.
     Short,
 }
 
-/// A capability that is not there.
+/// A capability that the server denies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Denial", deny_unknown_fields)]
 pub(crate) struct CapabilityDenial {
-    /// Which.
+    /// The name of the capability.
     pub(crate) capability: &'static str,
-    /// Why, for machines.
+    /// The reason, for programs.
     pub(crate) code: &'static str,
-    /// Why, for people.
+    /// The reason, for people.
     pub(crate) message: Cow<'static, str>,
 }
 
 /// An answer to a question of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DirectiveAnswer {
-    /// The question, by the id its directive has.
+    /// The id of the question's directive.
     pub(crate) id: String,
     pub(crate) given: AnswerValue,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnswerValue {
-    /// It may be done, this time.
+    /// Allow the action once.
     Once,
-    /// It may be done, from now on.
+    /// Allow the action from now on.
     Always,
-    /// It may not be done.
     Reject,
-    /// The answer to a question of the agent, in words.
+    /// The text answer to a question of the agent.
     Words(String),
 }

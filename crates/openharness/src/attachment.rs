@@ -1,5 +1,5 @@
-//! Attachments: references to what lies elsewhere. One that can be no link is left out, and the answer denies
-//! it: a Shell whose user attached something wrong still gets its run.
+//! Attachments: references to content elsewhere. An attachment that is no link is left out, and the response
+//! denies it: a Shell whose user attached something invalid still gets its run.
 
 use harn_model::ResourceLink;
 
@@ -7,22 +7,22 @@ use crate::{
     asked::CapabilityDenial, capabilities, error::OpenHarnessError, from_wire::MessageObject,
 };
 
-/// The longest text of an attachment that is used, in bytes: more is content, not a reference.
+/// The longest text of an attachment, in bytes: a longer one is content, not a reference.
 const LONGEST_TEXT: usize = 4096;
 
-/// Members that hold content. They are ignored like all that are unknown, and tell why there is no reference.
+/// Members for content. They are ignored like all unknown members, but explain a missing reference.
 const INLINE: [&str; 8] = [
     "base64", "binary", "blob", "body", "bytes", "content", "contents", "data",
 ];
 
-/// How many attachments a denial names by their places.
+/// The most attachments that a denial names by index.
 const MOST_NAMED: usize = 8;
 
-/// What a request refers to.
+/// The attachments of a request.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct RequestAttachments {
     pub(crate) links: Vec<ResourceLink>,
-    /// Why others were left out; one for each reason.
+    /// The denials of the attachments that were left out, one for each reason.
     pub(crate) denied: Vec<CapabilityDenial>,
 }
 
@@ -33,7 +33,7 @@ enum AttachmentProblem {
     RefersToNothing,
 }
 
-/// The attachments of a context.
+/// Reads the attachments of a context.
 pub(crate) fn read(context: &MessageObject<'_>) -> Result<RequestAttachments, OpenHarnessError> {
     let mut links = Vec::new();
     let mut left_out = Vec::new();
@@ -94,7 +94,7 @@ fn link(
     }))
 }
 
-/// That the attachments at these places were left out. However many they are, it is short.
+/// Returns the denial of the attachments with these indexes. It is short for any number of them.
 fn denial(why: AttachmentProblem, places: &[usize]) -> Option<CapabilityDenial> {
     if places.is_empty() {
         return None;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_members_are_ignored_whatever_they_hold() {
+    fn unknown_members_are_ignored() {
         let long = "x".repeat(LONGEST_TEXT + 1);
         for attachment in [
             json!({"ref_id": "r", "data": "aGk="}),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_is_left_out_and_denied() {
+    fn attachment_without_reference_is_left_out_and_denied() {
         let long = "x".repeat(LONGEST_TEXT + 1);
         let (content, nothing) = ("not_supported", "missing_reference");
         for (attachment, code) in [
@@ -240,9 +240,9 @@ mod tests {
         }
     }
 
-    /// A body holds hundreds of thousands of them.
+    /// A body can have hundreds of thousands of attachments.
     #[test]
-    fn a_denial_is_short_however_many_are_left_out() {
+    fn denial_of_many_attachments_is_short() {
         let mut many = vec![json!({}); 10_000];
         many[1] = json!({"data": "x"});
         let denied = attached(Value::Array(many)).unwrap().denied;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_type_than_the_draft_gives_it_is_refused() {
+    fn member_of_the_wrong_type_is_rejected() {
         let table = [
             (json!({"ref_id": 1}), "attachments[0].ref_id"),
             (

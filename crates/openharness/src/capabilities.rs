@@ -1,4 +1,4 @@
-//! What a Shell may ask of an answer, and what there is. Keys that are not ours to know are ignored.
+//! The capabilities that a Shell may request, and those that the server supports. Unknown names are ignored.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::{asked::CapabilityDenial, error::OpenHarnessError, from_wire::MessageObject};
 
-/// Directives that do not depend on each other may be carried out side by side.
+/// A Shell may carry out independent directives in parallel.
 pub(crate) const PARALLEL: &str = "openharness.actions.parallel";
-/// Attachments are taken, as references.
+/// The server accepts attachments as references.
 pub(crate) const ATTACHMENTS: &str = "openharness.attachments.upload";
-/// Runs that wait for a decision ask for it.
+/// A run that needs a decision asks for it.
 pub(crate) const APPROVAL: &str = "openharness.ui.approval";
-/// Cards are sent beside text.
+/// The server sends cards beside text.
 pub(crate) const CARDS: &str = "openharness.ui.rich_cards";
 
 pub(crate) const SUPPORTED: [&str; 4] = [PARALLEL, ATTACHMENTS, APPROVAL, CARDS];
 
-/// What is known and not there.
+/// The known capabilities that the server does not support.
 const DENIED: [CapabilityDenial; 1] = [CapabilityDenial {
     capability: "openharness.streaming",
     code: "not_supported",
@@ -26,7 +26,7 @@ const DENIED: [CapabilityDenial; 1] = [CapabilityDenial {
     ),
 }];
 
-/// What a Shell asked for.
+/// The capabilities that a Shell requests.
 #[derive(Default)]
 pub(crate) struct RequestedCapabilities {
     pub(crate) cards: bool,
@@ -34,7 +34,7 @@ pub(crate) struct RequestedCapabilities {
     pub(crate) denied: Vec<CapabilityDenial>,
 }
 
-/// What a message asks for.
+/// Reads the requested capabilities of a message.
 pub(crate) fn read(message: &MessageObject<'_>) -> Result<RequestedCapabilities, OpenHarnessError> {
     let Some(capabilities) = message.object("capabilities")? else {
         return Ok(RequestedCapabilities::default());
@@ -52,8 +52,8 @@ pub(crate) fn read(message: &MessageObject<'_>) -> Result<RequestedCapabilities,
     })
 }
 
-/// Whether a value asks for its capability. What it looks like is each Shell's own choice, so whatever does
-/// not say no does.
+/// Returns whether a value requests its capability. Each Shell chooses the form of the value, so every value
+/// counts that is not a form of "no".
 fn is_wanted(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_say_no_asks() {
+    fn value_other_than_no_requests_the_capability() {
         for value in [json!(true), json!(1), json!("v2"), json!({}), json!(["a"])] {
             assert!(wanted(json!({ CARDS: value })).cards, "{value}");
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_and_missing_is_denied() {
+    fn only_known_unsupported_capabilities_are_denied() {
         let denied = |capabilities| -> Vec<_> {
             let denied = wanted(capabilities).denied.into_iter();
             denied.map(|it| (it.capability, it.code)).collect()

@@ -1,14 +1,14 @@
-//! Names of runs, and of places in them, as they are handed out and come back.
+//! The ids of runs and the tokens for positions in them, which a Shell receives and sends back.
 
 use harn_model::{Seq, SessionId, TurnId};
 
-/// A place in a run: what comes after it is still to be told.
+/// A position in a run: the next report starts after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunCursor {
     pub(crate) session: SessionId,
-    /// The run is a turn of it.
+    /// The turn that is the run.
     pub(crate) turn: TurnId,
-    /// The last event that was told.
+    /// The last event that was reported.
     pub(crate) after: Seq,
 }
 
@@ -16,18 +16,18 @@ const RUN: &str = "run_";
 const TOKEN: &str = "ctok_";
 
 impl RunCursor {
-    /// The name of the run.
+    /// Returns the id of the run.
     pub(crate) fn run_id(&self) -> String {
         format!("{RUN}{}.{}", self.session, self.turn)
     }
 
-    /// The name of the place in it.
+    /// Returns the token for the position.
     pub(crate) fn token(&self) -> String {
         format!("{TOKEN}{}.{}.{}", self.session, self.turn, self.after)
     }
 
-    /// The place that either names; nothing for what was never handed out, or where they name different
-    /// runs. A run alone is told from its beginning.
+    /// Parses the position from either text; none if a text was never issued, or if they name different runs.
+    /// A run id alone is the beginning of the run.
     pub(crate) fn named(run_id: Option<&str>, token: Option<&str>) -> Option<Self> {
         let run = match run_id {
             Some(text) => Some(Self::of_run(text)?),
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_come_back_as_they_were_handed_out() {
+    fn cursor_survives_a_round_trip() {
         let place = RunCursor {
             session: "oh_1".into(),
             turn: TurnId::new("trn_2"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_handed_out_is_no_place() {
+    fn text_that_was_never_issued_is_no_cursor() {
         let wrong = [
             "",
             "run_",

@@ -1,5 +1,4 @@
-//! The name of what a request says: by it a request that comes again is told from one that only has the
-//! same id.
+//! The digest of a request's content: it distinguishes a repeated request from another one with the same id.
 
 use std::fmt::Write;
 
@@ -9,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::asked::{AnswerValue, ShellRequest};
 
-/// What is named, in an order of its own: that of the message does not count. Neither its ids nor what was
-/// dropped on the way in is here.
+/// The content in a fixed order: the order in the message does not count. Ids and dropped members are not
+/// part of it.
 #[derive(Serialize)]
 struct DigestInput<'a> {
     line: Option<(&'a str, Option<&'a str>)>,
@@ -25,12 +24,12 @@ struct DigestInput<'a> {
     denied: Vec<&'static str>,
 }
 
-/// The request with its name.
+/// Sets the digest of the request.
 pub(crate) fn signed(mut asked: ShellRequest) -> ShellRequest {
     let mut hash = Sha256::new();
     hash.update(words(&asked));
     let mut name = String::new();
-    // Half of it tells any two requests apart.
+    // Half of the hash is enough to distinguish any two requests.
     for byte in hash.finalize().iter().take(16) {
         // Writing to a string cannot fail.
         let _ = write!(name, "{byte:02x}");

@@ -1,17 +1,17 @@
-//! What surrounds a request: hints, the Shell and its environment, as one resource for the agent. What is
-//! secret ends here; nothing after this file has seen it.
+//! The surroundings of a request: hints, the Shell and its environment, as one resource for the agent. This
+//! module drops secrets; no later code sees them.
 
 use harn_model::Resource;
 use serde_json::{Map, Value, json};
 
 use crate::{error::OpenHarnessError, from_wire::MessageObject, shell};
 
-/// The address of that resource.
+/// The URI of that resource.
 pub(crate) const URI: &str = "openharness:context";
 
 const TIER: &str = "privacy_tier";
 
-/// Everything around a request that an agent may know.
+/// Returns all surroundings that an agent may receive.
 pub(crate) fn background(
     context: &MessageObject<'_>,
 ) -> Result<Option<Resource>, OpenHarnessError> {
@@ -28,7 +28,7 @@ pub(crate) fn background(
     }))
 }
 
-/// What a request without words is to do, by its hint or the workflow that its continuation names, as JSON.
+/// Returns the task of a request without text as JSON: its hint, or the workflow that its continuation names.
 pub(crate) fn task(context: &MessageObject<'_>) -> Result<Option<String>, OpenHarnessError> {
     let workflow = match context.object("continuation")? {
         Some(continuation) => continuation.text("sop_id")?,
@@ -42,7 +42,7 @@ pub(crate) fn task(context: &MessageObject<'_>) -> Result<Option<String>, OpenHa
     ]))
 }
 
-/// An object as JSON for the agent, without its secrets; nothing where nothing is left.
+/// Returns an object as JSON for the agent, without its secrets; none if nothing is left.
 pub(crate) fn as_text(object: &MessageObject<'_>) -> Option<String> {
     unless_closed(object).map(sorted)
 }
@@ -52,20 +52,20 @@ fn hint(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> 
     Ok(hint.as_ref().and_then(unless_closed))
 }
 
-/// These parts as one JSON text; nothing where all are missing.
+/// Returns these parts as one JSON text; none if all are missing.
 fn joined<const N: usize>(parts: [(&str, Option<Value>); N]) -> Option<String> {
     let parts = parts.into_iter();
     let known = parts.filter_map(|(name, part)| Some((name.to_owned(), part?)));
     filled(known.collect()).map(sorted)
 }
 
-/// The same words are the same text, in whichever order they came.
+/// Sorts the members, so that equal values give equal texts.
 fn sorted(mut value: Value) -> String {
     value.sort_all_objects();
     value.to_string()
 }
 
-/// What an object holds, unless it says of itself that it is secret.
+/// Returns the content of an object, unless its tier makes it secret.
 fn unless_closed(object: &MessageObject<'_>) -> Option<Value> {
     match object.members().any(is_closed) {
         true => None,
@@ -86,8 +86,7 @@ fn state(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError>
     }
 }
 
-/// All members, each for the agent to understand; without the tier, and without parts that say of themselves
-/// that they are secret.
+/// Returns all members, without the tier and without the parts whose tier makes them secret.
 fn open(object: &MessageObject<'_>) -> Map<String, Value> {
     let members = object.members().filter(|(name, _)| *name != TIER);
     members
@@ -95,8 +94,8 @@ fn open(object: &MessageObject<'_>) -> Map<String, Value> {
         .collect()
 }
 
-/// Whether a member says that what it is in is not to be passed on. Of a part, a tier that is none of ours
-/// says so, too: it may well be a secret that is spelt otherwise.
+/// Returns whether a member forbids passing on its object. In a part, an unknown tier does so too: it may be
+/// another spelling of "secret".
 fn is_closed((name, value): (&str, &Value)) -> bool {
     name == TIER && value != "public" && value != "restricted"
 }
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_shell_and_environment_are_one_resource() {
+    fn hints_shell_and_environment_become_one_resource() {
         let context = json!({
             "task_hint": {"sop_id": "s", "business_key": "deal_42", "team": 3},
             "shell": {"shell_kind": "im_bot", "locale": "zh-CN", "unknown": 1},
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_with_a_tier_that_is_none_of_ours_is_dropped() {
+    fn part_with_an_unknown_tier_is_dropped() {
         for tier in [
             json!("Secret"),
             json!("confidential"),
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_a_hint_or_a_workflow() {
+    fn task_is_read_from_a_hint_or_a_workflow() {
         let text = |context: Value| task(&MessageObject::root(&context).unwrap()).unwrap();
         let hinted = json!({"task_hint": {"sop_id": "onboard", "business_key": "deal_42"}});
         let expected = r#"{"task_hint":{"business_key":"deal_42","sop_id":"onboard"}}"#;
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_that_are_secret_are_dropped() {
+    fn secret_hints_are_dropped() {
         let secret = json!({"privacy_tier": "secret", "sop_id": "canary"});
         assert_eq!(text(json!({ "task_hint": secret })), None);
     }

@@ -1,18 +1,18 @@
-//! Why a request is not answered with what it asked for: a table from what went wrong to its status, its code
-//! and whether asking again helps. Nothing of the request is repeated.
+//! The errors of a request: a table with the status, the code and whether a retry helps. No error repeats
+//! content of the request.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// What went wrong, in words for people.
+/// An error, with a message for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OpenHarnessError {
     #[error("The body is no JSON object, or nests too deeply; send one message, encoded as UTF-8.")]
     NotJson,
-    /// A field has no meaning, or the wrong one.
+    /// A field is missing or wrong.
     #[error("`{field}` {problem}.")]
     Invalid {
-        /// Where it is, such as `request.context.user_intent`.
+        /// The path of the field, such as `request.context.user_intent`.
         field: String,
         /// What would be right: the rest of a sentence that begins with the field.
         problem: &'static str,
@@ -29,7 +29,7 @@ pub(crate) enum OpenHarnessError {
     MediaType,
     #[error("The body took too long to arrive.")]
     Slow,
-    /// Refused before it got here.
+    /// Rejected before the body was parsed, with this status.
     #[error("{words}")]
     Refused { status: StatusCode, words: String },
     #[error("This `request_id` was used for another request; use a new one.")]
@@ -47,7 +47,7 @@ pub(crate) enum OpenHarnessError {
     QuestionUnknown,
     #[error("The answer does not fit: {problem}.")]
     AnswerUnfit { problem: String },
-    /// The agent does not take what was sent.
+    /// The agent does not accept the content.
     #[error("{problem}")]
     Unsupported { problem: String },
     #[error("Too much waits in this session already; try again later.")]
@@ -62,7 +62,7 @@ pub(crate) enum OpenHarnessError {
     Ending,
     #[error("The engine cannot reach its journal; try again later.")]
     Unavailable,
-    /// The agent failed, and said this.
+    /// The agent failed with this message.
     #[error("{message}")]
     Failed { message: String },
     #[error("The run was cancelled, by somebody or because the engine was stopped.")]
@@ -74,13 +74,13 @@ pub(crate) enum OpenHarnessError {
     Interrupted,
 }
 
-/// The status of a fault, its code, and whether to ask again helps.
+/// The HTTP status of an error, its code, and whether a retry helps.
 type ErrorRow = (StatusCode, &'static str, bool);
 
 impl OpenHarnessError {
-    /// The table. Whatever is well-formed is answered with 200, as some Shells look no further than the status
-    /// otherwise. To ask again helps where the request itself had no part in it; a run that is over has its
-    /// answer, and the same request would get it once more.
+    /// Returns the row of the table. A well-formed request gets status 200, because some Shells read only the
+    /// status otherwise. A retry helps if the request was not the cause; a finished run has its response, and
+    /// the same request would get it again.
     fn row(&self) -> ErrorRow {
         use StatusCode as S;
         match self {
@@ -106,22 +106,22 @@ impl OpenHarnessError {
         }
     }
 
-    /// The status of HTTP.
+    /// Returns the HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         self.row().0
     }
 
-    /// Its code, for machines.
+    /// Returns the code, for programs.
     pub(crate) fn code(&self) -> &'static str {
         self.row().1
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub(crate) fn retryable(&self) -> bool {
         self.row().2
     }
 
-    /// What a machine can do something with.
+    /// Returns details for programs.
     pub(crate) fn details(&self) -> Option<Map<String, Value>> {
         let (name, value) = if let Self::Invalid { field, .. } = self {
             ("field", json!(field))
@@ -134,7 +134,7 @@ impl OpenHarnessError {
     }
 }
 
-/// What was refused before it got here is told by its status alone.
+/// Returns the row for a request that was rejected early; only its status is known.
 fn refused(status: StatusCode) -> ErrorRow {
     let (code, retryable) = match status {
         StatusCode::UNAUTHORIZED => ("unauthorized", false),
@@ -157,7 +157,7 @@ fn refused(status: StatusCode) -> ErrorRow {
 pub(crate) mod tests {
     use super::*;
 
-    /// Every fault, by the name of its fixture, with when it happens.
+    /// Returns every error with the name of its fixture and when it occurs.
     pub(crate) fn every() -> Vec<(&'static str, OpenHarnessError, &'static str)> {
         let refused = |status: StatusCode, words: &str| OpenHarnessError::Refused {
             status,
@@ -298,9 +298,9 @@ pub(crate) mod tests {
         ]
     }
 
-    /// Whoever reads the page reads the table.
+    /// The page `docs/openharness.md` has the same table.
     #[test]
-    fn the_page_has_the_table() {
+    fn docs_page_has_a_row_for_every_error() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openharness.md");
         let page = std::fs::read_to_string(page).unwrap();
         for (_, fault, when) in every() {

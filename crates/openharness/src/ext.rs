@@ -1,5 +1,5 @@
-//! Our own fields, all under the key [`VENDOR`] of an `extensions` object: what a Shell decides about a run,
-//! and what it is told beyond the draft. No other file reads or writes that key.
+//! Our own fields, all under the key [`VENDOR`] of an `extensions` object: a Shell's decisions about a run,
+//! and the report beyond the draft. No other file reads or writes that key.
 
 use crate::JsonSchema;
 use harn_model::StopReason;
@@ -14,14 +14,14 @@ use crate::{
 
 pub(crate) const VENDOR: &str = "dev.harn";
 
-/// What a request decides.
+/// The decisions in a request.
 #[derive(Default)]
 pub(crate) struct RunDecisions {
     pub(crate) verdicts: Vec<DirectiveAnswer>,
     pub(crate) cancel: bool,
 }
 
-/// What the extension of a context says.
+/// Reads the decisions from the extension of a context.
 pub(crate) fn read(context: &MessageObject<'_>) -> Result<RunDecisions, OpenHarnessError> {
     let Some(extensions) = context.object("extensions")? else {
         return Ok(RunDecisions::default());
@@ -70,7 +70,7 @@ fn decision(approval: &MessageObject<'_>) -> Result<AnswerValue, OpenHarnessErro
     }
 }
 
-/// That a member of ours is wrong.
+/// Returns the error for a wrong member of our extension.
 pub(crate) fn wrong(
     context: &MessageObject<'_>,
     name: &str,
@@ -80,40 +80,39 @@ pub(crate) fn wrong(
     ours.wrong(name, problem)
 }
 
-/// `response.extensions`.
+/// The value of `response.extensions`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Extensions")]
 pub(crate) struct ResponseExtensions<'a> {
-    /// What is told of the run beyond the draft.
+    /// The report of the run beyond the draft.
     #[serde(rename = "dev.harn")]
     pub(crate) run: RunExtension<'a>,
 }
 
-/// A run, beyond what the draft has words for.
+/// The data of a run that the draft does not cover.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Run")]
 pub(crate) struct RunExtension<'a> {
-    /// Where it stands.
+    /// The state of the run.
     pub(crate) state: RunState,
-    /// Why it ended.
+    /// The reason why the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop_reason: Option<StopReason>,
-    /// What the engine did itself since the place the request went on from. None of it is for the Shell to
-    /// do.
+    /// The tool calls of the engine since the position in the request. The Shell must not run them.
     pub(crate) calls: &'a [CallSummary],
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunState {
-    /// It goes on by itself.
+    /// The run continues by itself.
     Running,
-    /// It waits for a decision.
+    /// The run waits for a decision.
     Parked,
-    /// It is over.
+    /// The run is over.
     Ended,
     /// The agent failed.
     Failed,
@@ -121,7 +120,7 @@ pub(crate) enum RunState {
     Interrupted,
 }
 
-/// What is told of a run.
+/// Returns the extension that reports a run.
 pub(crate) fn run(told: &RunReport) -> ResponseExtensions<'_> {
     let (state, stop_reason) = match &told.state {
         RunPhase::Running => (RunState::Running, None),

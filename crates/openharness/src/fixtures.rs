@@ -1,4 +1,4 @@
-//! The messages of `fixtures/openharness/messages`, and the schemas that they are held against.
+//! The messages of `fixtures/openharness/messages`, and the schemas that tests validate them with.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) fn message(name: &str) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// The names of all, sorted.
+/// Returns the names of all messages, sorted.
 pub(crate) fn names() -> Vec<String> {
     let files = std::fs::read_dir(folder()).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -30,7 +30,7 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
-/// A schema of ours by the word in its name.
+/// Returns the schema with this word in its name.
 pub(crate) fn schema(word: &str) -> Validator {
     let file = format!("openharness-{word}.schema.json");
     let (_, text) = SCHEMAS.iter().find(|(name, _)| *name == file).unwrap();

@@ -1,7 +1,7 @@
-//! Front-end 4: OpenHarness. A Shell posts what its user wants and gets directives back.
+//! Front-end 4: OpenHarness. A Shell posts what its user wants and receives directives.
 //!
-//! A run is a turn of a session and outlives the request that began it; what is answered is a projection of
-//! the session's journal. Who may come in is decided before a request gets here, and said by its
+//! A run is a turn of a session and outlives the request that started it; a response is a projection of the
+//! session's journal. The caller authenticates a request before it passes it on, and attaches its
 //! [`Principal`](harn_model::Principal), which is also its tenant.
 
 mod asked;

@@ -1,5 +1,5 @@
-//! The schemas of `spec/schemas` that are about this wire, a part of the program. A test compares them with
-//! what the types say.
+//! The schemas of `spec/schemas` for this wire, compiled into the program. A test compares them with the
+//! types.
 
 macro_rules! published {
     ($($file:literal)*) => {
@@ -7,7 +7,7 @@ macro_rules! published {
     };
 }
 
-/// The texts by file name.
+/// The schemas, as file name and text.
 pub const SCHEMAS: &[(&str, &str)] = published! {
     "openharness-request.schema.json"
     "openharness-response.schema.json"

@@ -1,5 +1,4 @@
-//! The routes, and what every answer of them has in common: whatever comes of a request, its body is an
-//! envelope.
+//! The routes, and the common form of their responses: every body is an envelope.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -21,42 +20,41 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{asked::EchoedIds, error::OpenHarnessError, from_wire, runs::RunRegistry, to_wire};
 
-/// Where requests are taken.
+/// The paths that accept requests.
 pub const PATHS: [&str; 2] = ["/v1/openharness", "/openharness/invoke"];
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const JSON: &str = "application/json";
 
-/// How often the longest body that is taken is read past.
+/// A rejected body is read and dropped up to this many times the limit.
 const TIMES: usize = 16;
 
-/// What is served, and within which bounds.
+/// The sessions to serve, and the limits.
 #[derive(Clone)]
 pub struct OpenHarnessConfig {
-    /// The sessions, as their owner sees them.
+    /// The sessions; each request uses them as its own principal.
     pub hub: Hub,
-    /// Where sessions work; absolute.
+    /// The working directory of sessions; absolute.
     pub directory: PathBuf,
-    /// The longest body that is read.
+    /// The longest accepted body, in bytes.
     pub body_bytes: usize,
-    /// How many requests may be under way at a time; a quarter of them is kept from each principal, for the
-    /// others.
+    /// The most requests at a time; a quarter is reserved from each principal for the others.
     pub requests: usize,
-    /// How many runs may be, whoever waits for them; the same quarter is kept.
+    /// The most runs at a time, with or without a waiting request; the same quarter is reserved.
     pub runs: usize,
-    /// How many sessions are kept open between requests, unless more than that are at work.
+    /// The most sessions to keep open between requests; more stay open while they are in use.
     pub sessions: usize,
-    /// How many prompts of a session may wait behind the one that runs.
+    /// The most prompts of a session that may wait behind the running one.
     pub waiting: usize,
-    /// How long a run is waited for before its request is answered with what there is.
+    /// How long a request waits for its run before it gets the state so far.
     pub patience: Duration,
-    /// Ends what waits, with an answer that says so.
+    /// Ends the waiting requests with a response, and rejects new ones.
     pub ending: CancellationToken,
 }
 
 impl OpenHarnessConfig {
-    /// The usual bounds.
+    /// Creates a configuration with the default limits.
     pub fn new(hub: Hub, directory: PathBuf) -> Self {
         Self {
             hub,
@@ -77,8 +75,8 @@ struct RunService {
     places: ClientQuotas<Principal>,
 }
 
-/// The routes, once for a hub: who comes in elsewhere finds no run that is under way here. Each request must
-/// come with the [`Principal`] it is from, as an extension.
+/// Returns the routes. Call it once for each hub: other routes do not find the runs in progress here. Each
+/// request must have its [`Principal`] as an extension.
 pub fn routes(config: OpenHarnessConfig) -> Router {
     let served = Arc::new(RunService {
         places: ClientQuotas::of(config.requests),
@@ -91,8 +89,8 @@ pub fn routes(config: OpenHarnessConfig) -> Router {
     router.with_state(served)
 }
 
-/// An answer to a request on one of [`PATHS`] that is refused before it gets here: by its status, with an
-/// envelope that says why. Ids that the headers mirror are echoed.
+/// Returns the response to a request on one of [`PATHS`] that the caller rejects: the status, and an envelope
+/// with the reason. Echoes the ids in the headers.
 #[must_use]
 pub fn refusal(status: StatusCode, words: &str, headers: &HeaderMap) -> Response {
     let words = words.to_owned();
@@ -145,7 +143,7 @@ async fn handle_request(State(served): State<Arc<RunService>>, request: Request<
     };
     let asked = match from_wire::read(&body) {
         Ok(asked) => asked,
-        // A body that cannot be read may not say its ids; the headers may.
+        // A broken body may lack its ids; the headers may have them.
         Err((echo, OpenHarnessError::NotJson)) => {
             return faulty(&echo.or(mirrored(headers)), &OpenHarnessError::NotJson);
         }
@@ -159,7 +157,8 @@ async fn handle_request(State(served): State<Arc<RunService>>, request: Request<
     }
 }
 
-/// What says nothing of its kind is taken for JSON, too; it is read either way.
+/// Returns whether the content type is JSON. A body without a content type counts as JSON; it is parsed
+/// anyway.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return true;
@@ -200,7 +199,7 @@ fn enveloped(status: StatusCode, echo: &EchoedIds, envelope: Vec<u8>) -> Respons
     response
 }
 
-/// The ids that headers mirror.
+/// Returns the ids in the headers.
 fn mirrored(headers: &HeaderMap) -> EchoedIds {
     let id = |name: HeaderName| {
         let id = headers.get(name)?.to_str().ok()?;
@@ -221,7 +220,7 @@ impl EchoedIds {
     }
 }
 
-/// Whether an id can be in a header as it is.
+/// Returns whether an id fits into a header unchanged.
 fn is_plain(id: &str) -> bool {
     matches!(id.len(), 1..=256) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }

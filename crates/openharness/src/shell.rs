@@ -1,4 +1,4 @@
-//! What a Shell says it is, and how it is spoken to for that.
+//! The identity of a Shell, and the text style that follows from it.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::{
 
 const MEMBERS: [&str; 4] = ["shell_kind", "shell_version", "locale", "timezone"];
 
-/// Families that are not spoken to in Markdown.
+/// The families of Shells that do not receive Markdown.
 const FAMILIES: &[(&str, TextStyle)] = &[
     ("command_shell", TextStyle::Plain),
     ("cli", TextStyle::Plain),
@@ -21,7 +21,7 @@ const FAMILIES: &[(&str, TextStyle)] = &[
     ("watch", TextStyle::Short),
 ];
 
-/// The Shell of a request that wants this.
+/// Returns the profile of the Shell that sent a request with these capabilities.
 pub(crate) fn read(
     context: &MessageObject<'_>,
     wanted: RequestedCapabilities,
@@ -45,7 +45,7 @@ fn speaks(manner: TextStyle, wanted: RequestedCapabilities) -> ShellProfile {
     }
 }
 
-/// What an agent is told of the Shell.
+/// Returns the identity of the Shell for the agent.
 pub(crate) fn identity(context: &MessageObject<'_>) -> Result<Option<Value>, OpenHarnessError> {
     let Some(shell) = context.texts("shell", &MEMBERS)? else {
         return Ok(None);
@@ -57,8 +57,8 @@ pub(crate) fn identity(context: &MessageObject<'_>) -> Result<Option<Value>, Ope
     Ok((!known.is_empty()).then_some(Value::Object(known)))
 }
 
-/// How a kind of Shell shows text. One that only adds to the name of a family, before it with a dot or after
-/// it with an underscore, is of that family.
+/// Returns the text style of a kind of Shell. A kind belongs to a family if its name only adds a prefix with
+/// a dot or a suffix with an underscore.
 fn manner(kind: &str) -> TextStyle {
     let kind = kind.trim().to_ascii_lowercase().replace('-', "_");
     let own = kind.rsplit(['.', '/', ':']).next().unwrap_or_default();
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_spoken_to_as_their_family() {
+    fn kinds_of_shells_have_the_text_style_of_their_family() {
         let table = [
             ("im_bot", TextStyle::Markdown),
             ("im_bot_cli", TextStyle::Markdown),

@@ -1,4 +1,4 @@
-//! What is told of a run: a fold over the events of its turn, from where the Shell left off. Pure.
+//! The report of a run: a fold over the events of its turn, from the Shell's position on. Pure.
 
 use std::sync::Arc;
 
@@ -10,36 +10,35 @@ use serde::Serialize;
 
 use crate::{JsonSchema, continuation::RunCursor};
 
-/// A run, as far as it has come.
+/// The state of a run, and what happened since a position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunReport {
-    /// The run, and what of it is told with this.
+    /// The run, and the last event that this report covers.
     pub(crate) place: RunCursor,
     pub(crate) state: RunPhase,
-    /// When the run began, and when the last of this happened.
+    /// When the run began, and when its last event happened.
     pub(crate) began_at: Timestamp,
     pub(crate) until: Timestamp,
-    /// What the agent said, a step each.
+    /// The agent's messages, one for each step.
     pub(crate) messages: Vec<String>,
-    /// What it did: told, never to be done by the Shell.
+    /// The tool calls of the engine; the Shell must not run them.
     pub(crate) calls: Vec<CallSummary>,
     pub(crate) artifacts: Vec<Artifact>,
     pub(crate) plan: Option<Plan>,
-    /// What waits for a decision.
+    /// The permission requests that wait for a decision.
     pub(crate) asks: Vec<PermissionAsked>,
     pub(crate) questions: Vec<Arc<HitlRequest>>,
 }
 
-/// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RunPhase {
-    /// It goes on; there is more to come without anybody doing anything.
+    /// The run continues without any action of a person.
     Running,
     /// It waits for a decision.
     Parked,
     Ended(StopReason),
     Failed(String),
-    /// The process ended before it did.
+    /// The process ended before the run did.
     Interrupted,
 }
 
@@ -47,20 +46,20 @@ pub(crate) enum RunPhase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CallSummary", deny_unknown_fields)]
 pub(crate) struct CallSummary {
-    /// Its id.
+    /// The id of the call.
     #[schemars(with = "String")]
     pub(crate) id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub(crate) tool: String,
-    /// What to show a person.
+    /// The title to show to a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
-    /// What sort of tool.
+    /// The kind of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<ToolKind>,
-    /// Where it stands.
+    /// The status of the call.
     pub(crate) status: ToolCallStatus,
-    /// What went wrong.
+    /// The error of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }

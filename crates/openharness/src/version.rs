@@ -1,16 +1,16 @@
-//! Which versions of the protocol are spoken: every one of the first major line, in the words of 1.0.0.
+//! The accepted protocol versions: all of major version 1, treated as 1.0.0.
 
 use crate::{error::OpenHarnessError, from_wire::MessageObject};
 
-/// The version of what is answered.
+/// The version that every response has.
 pub(crate) const OURS: &str = "1.0.0";
-/// What is listed in every answer.
+/// The versions that every response lists.
 pub(crate) const SUPPORTED: [&str; 1] = [OURS];
 
 const FIELD: &str = "protocol_version";
 const PROBLEM: &str = "has to be a semantic version, such as \"1.0.0\"";
 
-/// That a message is of a version that is spoken.
+/// Checks that the version of a message is supported.
 pub(crate) fn check(message: &MessageObject<'_>) -> Result<(), OpenHarnessError> {
     let text = match message.text(FIELD) {
         Ok(Some(text)) => text,
@@ -23,8 +23,8 @@ pub(crate) fn check(message: &MessageObject<'_>) -> Result<(), OpenHarnessError>
     }
 }
 
-/// The major version, of a text that has the form the draft's schema gives it: three numbers, then what it
-/// is a draft of, then its build.
+/// Returns the major version of a text with the form of the draft's schema: three numbers, an optional
+/// pre-release and an optional build.
 fn major(text: &str) -> Option<&str> {
     let (text, build) = text
         .split_once('+')
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_major_version_is_told_from_what_has_the_form() {
+    fn major_version_is_parsed_from_a_valid_version() {
         let table = [
             ("1.0.0", Some("1")),
             ("1.12.3", Some("1")),

@@ -1,11 +1,11 @@
-//! The host bridge: who may be asked, with what, and what may be answered.
+//! The host bridge: when a host may be asked, the params and the answers.
 
 use serde_json::{Value, json};
 
 use super::{ConformanceRule, answer, broken::BrokenCase, findings, prompt, request, update};
 use harn_acp::Profile;
 
-/// A client with or without the bridge, in a turn: four lines.
+/// Starts a turn for a client with or without the bridge: four lines, then `lines`.
 fn turn_with(bridge: Value, lines: Vec<String>) -> Vec<String> {
     let capabilities = json!({"_meta": {"harn": {"hostBridge": bridge}}});
     let hello = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
@@ -65,7 +65,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
             5,
             after(vec![call("process.list_shells", json!({"all": true}))]),
         ),
-        // The host's mistakes.
+        // Mistakes of the host.
         (
             ConformanceRule::WrongExtension,
             6,
@@ -100,9 +100,10 @@ pub(super) fn cases() -> Vec<BrokenCase> {
     ]
 }
 
-/// `--host-bridge on` asks a host that does not declare the bridge, and the answer to `initialize` names the methods.
+/// `--host-bridge on` calls a host that does not declare the bridge; then the answer to `initialize` names
+/// the methods.
 #[test]
-fn a_method_that_initialize_names_may_be_asked() {
+fn host_may_be_asked_for_methods_that_initialize_names() {
     for forced in [true, false] {
         let ours = harn_acp::ext::capabilities::advertised(Profile::Harn.into(), forced);
         let capabilities = json!({"_meta": ours});
@@ -116,7 +117,7 @@ fn a_method_that_initialize_names_may_be_asked() {
 }
 
 #[test]
-fn what_is_offered_may_be_asked() {
+fn declared_host_bridge_breaks_no_rule() {
     let skills = json!([{"id": "a", "name": "a", "description": "", "source": "host"}]);
     let lines = turn_with(
         json!({"version": 1}),

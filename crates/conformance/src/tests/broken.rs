@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::*;
 use harn_acp::transport::STDIO_LINE_LIMIT;
 
-/// The rule, the line that breaks it, and the recording.
+/// The rule, the number of the line that breaks it, and the recording.
 pub(super) type BrokenCase = (ConformanceRule, usize, Vec<String>);
 
 #[test]
-fn every_rule_is_broken_by_its_case_alone() {
+fn every_case_breaks_only_its_rule() {
     let mut shown = BTreeSet::new();
     let groups = [
         messages(),
@@ -46,7 +46,7 @@ fn every_rule_is_broken_by_its_case_alone() {
     );
 }
 
-/// A session that was opened by lines 1 and 2, then these.
+/// Opens a session in lines 1 and 2, then adds `lines`.
 fn opened(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let open = [
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
@@ -603,7 +603,7 @@ fn permissions() -> Vec<BrokenCase> {
                 ask(asked()),
             ]),
         ),
-        // A client that resumes a session in the middle of a call has not seen the announcement.
+        // A client that resumes a session during a call did not receive the announcement.
         (
             ConformanceRule::AskBeforeCall,
             3,

@@ -1,4 +1,4 @@
-//! Recordings without directions, and things that are odd and allowed.
+//! Recordings without directions, and unusual but allowed recordings.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn lines(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
 }
 
 #[test]
-fn the_agents_side_alone_is_checked_as_far_as_it_goes() {
+fn recording_of_the_agent_alone_is_checked() {
     let hello = json!({"protocolVersion": 1, "agentCapabilities": {}});
     let found = lines(&[
         answer(1, hello),
@@ -29,7 +29,7 @@ fn the_agents_side_alone_is_checked_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_replay_nobody_asked_for_may_show_everything_again() {
+fn replay_without_a_request_may_repeat_events() {
     let text = json!({"type": "text", "text": "go on"});
     let asked = || update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
     let turn = || {
@@ -49,7 +49,7 @@ fn a_replay_nobody_asked_for_may_show_everything_again() {
 }
 
 #[test]
-fn ids_of_both_sides_may_be_the_same() {
+fn both_sides_may_use_the_same_ids() {
     let ask = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []});
     let outcome = json!({"outcome": {"outcome": "cancelled"}});
     let found = lines(&[
@@ -66,7 +66,7 @@ fn ids_of_both_sides_may_be_the_same() {
 }
 
 #[test]
-fn a_direction_that_is_told_counts() {
+fn given_direction_takes_precedence() {
     let mut checker = Checker::new();
     let logout = json!({"jsonrpc": "2.0", "id": 1, "method": "logout"});
     assert_eq!(
@@ -80,7 +80,7 @@ fn a_direction_that_is_told_counts() {
 }
 
 #[test]
-fn own_methods_and_members_of_the_envelope_are_let_pass() {
+fn custom_methods_and_extra_envelope_members_are_accepted() {
     let found = lines(&[
         request(1, "_other/thing", json!({"a": 1})),
         answer(1, json!({"b": 2})),
@@ -100,7 +100,7 @@ fn a_carried_extension_counts_like_one_with_its_own_discriminator() {
 }
 
 #[test]
-fn what_the_contract_puts_beside_acp_is_let_pass() {
+fn contract_members_beside_acp_are_accepted() {
     let mut ask = asked();
     ask["toolCall"]["toolName"] = json!("look");
     let mut misspelt = ask.clone();
@@ -119,7 +119,7 @@ fn what_the_contract_puts_beside_acp_is_let_pass() {
 }
 
 #[test]
-fn every_form_of_an_answer_is_let_pass() {
+fn every_form_of_a_permission_answer_is_accepted() {
     let selected = json!({"outcome": "selected", "optionId": "allow_once", "_meta": {"a": 1}});
     let recorded = json!({"permissionDecision": {"schema": "s", "outcome": "approved"}});
     let answers = [
@@ -141,7 +141,7 @@ fn every_form_of_an_answer_is_let_pass() {
 }
 
 #[test]
-fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
+fn turns_of_other_clients_and_unrecorded_history_are_accepted() {
     let text = json!({"type": "text", "text": "theirs"});
     let theirs = update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
     let none = serde_json::Value::Null;
@@ -166,9 +166,9 @@ fn turns_of_others_and_pasts_nobody_saw_are_let_pass() {
     assert_eq!(found, [(12, ConformanceRule::UpdateBeforeCall)]);
 }
 
-/// What may come after the answer to a prompt, for somebody else's turn may run, or it is no work.
+/// Messages that may follow the answer to a prompt: another client's turn runs, or the message is not work.
 #[test]
-fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
+fn work_in_turns_of_other_clients_is_accepted() {
     let text = json!({"type": "text", "text": "theirs"});
     let theirs = || update(json!({"sessionUpdate": "user_message_chunk", "content": text}));
     let read = |id| {
@@ -196,7 +196,7 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
         let all: Vec<_> = open.iter().cloned().chain(head).chain(tail).collect();
         lines(&all)
     };
-    // Without any of these, both are found.
+    // Without any of these, the checker reports both.
     let missed = [
         (9, ConformanceRule::WorkOutsideTurn),
         (10, ConformanceRule::RequestOutsideTurn),
@@ -205,10 +205,10 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
     assert_eq!(of_another(vec![theirs()]), []);
     let inject = json!({"sessionId": "s", "mode": "queue", "content": "theirs"});
     assert_eq!(of_another(vec![request(3, "session/inject", inject)]), []);
-    // A prompt that waited for their turn and was given up does not end it.
+    // A cancelled prompt that waited for their turn does not end it.
     let gave_up = answer(4, json!({"stopReason": "cancelled"}));
     assert_eq!(of_another(vec![theirs(), prompt(4), gave_up]), []);
-    // A replay, also of what came before.
+    // A replay may repeat earlier events.
     let spawned = worker("WorkerSpawned", "running", false);
     assert_eq!(
         of_another(vec![request(4, "session/load", load), spawned]),
@@ -217,7 +217,7 @@ fn what_is_done_in_turns_that_were_not_asked_for_here_is_let_pass() {
 }
 
 #[test]
-fn a_session_is_loaded_again_while_its_turn_runs() {
+fn session_may_be_loaded_again_during_its_turn() {
     let none = serde_json::Value::Null;
     let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     let found = lines(&[
@@ -237,7 +237,7 @@ fn a_session_is_loaded_again_while_its_turn_runs() {
 }
 
 #[test]
-fn lone_messages_are_held_against_schemas_only() {
+fn lone_messages_are_checked_against_schemas_only() {
     let mut checker = Checker::lone();
     let none = serde_json::Value::Null;
     assert_eq!(checker.line(&call_update("c", "completed", none)), []);
@@ -248,7 +248,7 @@ fn lone_messages_are_held_against_schemas_only() {
 }
 
 #[test]
-fn no_text_of_a_message_is_repeated() {
+fn findings_repeat_no_text_of_a_message() {
     let mut checker = Checker::new();
     let secret = "hunter2";
     let odd = [
@@ -274,9 +274,9 @@ fn no_text_of_a_message_is_repeated() {
     }
 }
 
-/// A vendor field beside the discriminator is named, and nothing else is.
+/// The finding names the vendor field beside the discriminator, and nothing else.
 #[test]
-fn a_member_that_does_not_belong_is_the_only_one_named() {
+fn finding_names_only_the_misplaced_member() {
     let mut message: serde_json::Value =
         serde_json::from_str(&worker("WorkerSpawned", "running", false)).unwrap();
     message["params"]["update"]["workerId"] = json!("w");

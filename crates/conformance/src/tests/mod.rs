@@ -1,5 +1,5 @@
-//! A recording for every rule that breaks it and no other; good transcripts, and what is left of them
-//! when a line is lost, doubled or moved.
+//! For every rule a recording that breaks it and no other; good transcripts, and variants of them with a line
+//! lost, doubled or moved.
 
 mod bridge;
 mod broken;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Checker, ConformanceRule};
 
-/// The rules that lines break, with the number of the line.
+/// Returns the rules that the lines break, with the line numbers.
 fn findings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<(usize, ConformanceRule)> {
     let mut checker = Checker::new();
     let findings = lines.into_iter().flat_map(|line| checker.line(line));

@@ -1,4 +1,4 @@
-//! What cannot be so of live clients.
+//! Inconsistent lists of live clients.
 
 use serde_json::{Value, json};
 
@@ -51,10 +51,10 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 }
 
 #[test]
-fn who_can_be_there_breaks_nothing() {
+fn consistent_client_lists_break_no_rule() {
     let desk = client("desk", "controller", true);
     let watching = client("pad", "observer", false);
-    // One in control that is in no list is a connection that opened the session.
+    // A controller that is in no list is a connection that opened the session.
     for (active, clients) in [
         (json!("desk"), vec![desk, watching.clone()]),
         (json!("editor-1"), vec![watching.clone()]),

@@ -1,4 +1,4 @@
-//! `acp-shapes.json` says what the types of the SDK say, without the words of their authors.
+//! `acp-shapes.json` matches the types of the SDK, without their descriptions.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-/// The contract's whole message of a user, which ACP has from its second version on.
+/// The contract's message for a whole user message, which ACP has from version 2 on.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -19,7 +19,7 @@ struct UserMessage {
     meta: Option<Map<String, Value>>,
 }
 
-/// The definitions of these types and of all they need, sorted.
+/// Returns the definitions of these types and of all types they need, sorted.
 macro_rules! definitions {
     ($($ty:ident)*) => {{
         let mut generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
@@ -30,7 +30,7 @@ macro_rules! definitions {
 }
 
 #[test]
-fn shapes_are_those_of_the_sdk() {
+fn shapes_match_the_sdk() {
     let mut definitions: Vec<_> = definitions! {
         ArchiveSessionRequest ArchiveSessionResponse
         AuthenticateRequest AuthenticateResponse
@@ -77,7 +77,7 @@ fn shapes_are_those_of_the_sdk() {
     expect_file!["../acp-shapes.json"].assert_eq(&text);
 }
 
-/// Leaves of a schema what a value is held against.
+/// Reduces a schema to the keywords that validate a value.
 fn bare(schema: &mut Value) {
     let Value::Object(members) = schema else {
         return;

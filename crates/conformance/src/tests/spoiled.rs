@@ -1,5 +1,5 @@
-//! Transcripts of `fixtures/acp` with a line lost, doubled or moved: the checker must object where the
-//! line mattered.
+//! Transcripts of `fixtures/acp` with a line lost, doubled or moved: the checker must report every line that
+//! mattered.
 
 use std::{fs, path::PathBuf};
 
@@ -20,7 +20,7 @@ fn check(lines: &[String]) -> Vec<(usize, ConformanceRule)> {
     findings(lines.iter().map(String::as_str))
 }
 
-/// What a line is: the name of the update, the method, or `answer`.
+/// Returns the kind of a line: the name of the update, the method, or `answer`.
 fn what(line: &str) -> String {
     let entry: Value = serde_json::from_str(line).unwrap();
     let message = &entry["message"];
@@ -29,7 +29,7 @@ fn what(line: &str) -> String {
     name.unwrap_or("answer").to_owned()
 }
 
-/// Nothing but these is missed when it is lost: the conversation makes sense without them.
+/// Only these can be lost without a finding: the conversation makes sense without them.
 const FREE: [&str; 10] = [
     "agent_message_chunk",
     "agent_thought_chunk",
@@ -46,8 +46,8 @@ const FREE: [&str; 10] = [
 const GOOD: [&str; 4] = ["turn", "permission-allowed", "load-after-restart", "resume"];
 
 #[test]
-fn good_transcripts_break_nothing() {
-    // A session that is loaded while it is open shows its calls twice, so `fork` stands here only.
+fn good_transcripts_break_no_rule() {
+    // A session that is loaded while open shows its calls twice, so `fork` is only in this test.
     let back = ["load", "plain", "question"].map(|name| format!("coming-back-{name}"));
     let back = back.iter().map(String::as_str);
     for name in GOOD.into_iter().chain(["fork"]).chain(back) {
@@ -56,7 +56,7 @@ fn good_transcripts_break_nothing() {
 }
 
 #[test]
-fn a_lost_line_is_missed() {
+fn lost_line_is_reported() {
     for name in GOOD {
         let lines = transcript(name);
         for at in 0..lines.len() {
@@ -73,7 +73,7 @@ fn a_lost_line_is_missed() {
                     };
                     assert!(found.iter().any(unheard), "{name} {at}: {found:?}");
                 }
-                // The one that ended the call.
+                // The update that ended the call.
                 "tool_call_update" => {
                     let rules: Vec<_> = found.iter().map(|(_, rule)| *rule).collect();
                     assert!(
@@ -92,7 +92,7 @@ fn a_lost_line_is_missed() {
                     };
                     assert!(found.iter().any(lost_request), "{name} {at}: {found:?}");
                 }
-                // An answer that is never given breaks nothing by itself; a recording may be cut anywhere.
+                // A missing answer breaks no rule: a recording may end anywhere.
                 _ => {}
             }
         }
@@ -100,7 +100,7 @@ fn a_lost_line_is_missed() {
 }
 
 #[test]
-fn a_doubled_line_is_noticed() {
+fn doubled_line_is_reported() {
     for name in GOOD {
         let lines = transcript(name);
         for at in 0..lines.len() {
@@ -126,7 +126,7 @@ fn a_doubled_line_is_noticed() {
 }
 
 #[test]
-fn what_comes_after_the_answer_of_its_turn_is_noticed() {
+fn update_after_the_answer_of_its_turn_is_reported() {
     let lines = transcript("turn");
     let last = lines.len() - 1;
     for at in 0..last {
@@ -145,9 +145,9 @@ fn what_comes_after_the_answer_of_its_turn_is_noticed() {
     }
 }
 
-/// Any cut of a good transcript is a good transcript, and no noise makes the checker stumble.
+/// Any prefix of a good transcript is a good transcript, and no noise makes the checker panic.
 #[test]
-fn cuts_are_fine_and_noise_is_survived() {
+fn prefixes_break_no_rule_and_noise_does_not_panic() {
     let lines = transcript("turn");
     for end in 0..lines.len() {
         assert_eq!(check(&lines[..end]), []);

@@ -1,4 +1,4 @@
-//! Recordings of steered turns: one that breaks nothing, and for each rule those that break it.
+//! Recordings of steered turns: one that breaks no rule, and for each rule those that break it.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn piece(text: &str) -> String {
     update(json!({"sessionUpdate": "user_message_chunk", "messageId": "m", "content": content}))
 }
 
-/// What came of a control, with these members in place of the usual ones.
+/// The outcome of a control; `members` replace the defaults.
 fn outcome(method: &str, members: Value) -> String {
     let mut params = json!({
         "sessionId": "s", "kind": "control_outcome", "controlId": "c-1", "method": method,
@@ -78,7 +78,7 @@ fn tripped() -> String {
     }))
 }
 
-/// A session with a prompt, from line 1 to line 3, then these.
+/// Opens and prompts a session in lines 1 to 3, then adds `lines`.
 fn prompted(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let open = [
         request(1, "session/new", json!({"cwd": "/w", "mcpServers": []})),
@@ -95,7 +95,7 @@ fn steer(id: u64, meta: Value) -> String {
 }
 
 #[test]
-fn a_steered_turn_breaks_nothing() {
+fn steered_turn_breaks_no_rule() {
     let pending = json!({"sessionId": "s"});
     let remind = json!({"sessionId": "s", "body": "Look up.", "mode": "finish_step"});
     let cancel = json!({"sessionId": "s", "_harn": {"actor": actor()}, "_meta": {"trace": "t"}});
@@ -125,7 +125,7 @@ fn a_steered_turn_breaks_nothing() {
         answer(8, cancelled),
         end_turn(2),
     ]);
-    // The pieces are of another message.
+    // The chunks belong to another message.
     let recording: Vec<_> = recording
         .iter()
         .map(|line| match line.contains("user_message_chunk") {
@@ -136,9 +136,9 @@ fn a_steered_turn_breaks_nothing() {
     assert_eq!(findings(recording.iter().map(String::as_str)), []);
 }
 
-/// A replay tells again of what was delivered.
+/// A replay repeats messages that were delivered.
 #[test]
-fn a_replay_delivers_nothing() {
+fn replay_does_not_count_as_delivery() {
     let load = json!({"sessionId": "s", "cwd": "/w", "mcpServers": []});
     let mut recording = prompted([inject(3), accepted(3), delivered(), end_turn(2)]);
     recording.extend([
@@ -207,7 +207,7 @@ fn shapes() -> Vec<BrokenCase> {
         "remind": {"modes": ["audit_only"], "pending": {"list": true, "revoke": true}},
     });
     vec![
-        // A mode that there is not, a member that there is not, and an answer that says too little.
+        // A mode that does not exist, a member that does not exist, and an incomplete answer.
         (
             ConformanceRule::WrongExtension,
             1,
@@ -275,7 +275,7 @@ fn shapes() -> Vec<BrokenCase> {
             1,
             vec![idle_event(json!("soon"))],
         ),
-        // The same method by its other name.
+        // The same method under its other name.
         (
             ConformanceRule::WrongExtension,
             1,

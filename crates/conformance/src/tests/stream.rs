@@ -1,4 +1,4 @@
-//! Recordings of clients that have event ids.
+//! Recordings of clients that receive event ids.
 
 use serde_json::json;
 
@@ -53,7 +53,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
             2,
             vec![said("10"), said("9")],
         ),
-        // Once it is open it does not begin again.
+        // Once the session is open, its ids do not begin again.
         (ConformanceRule::EventIdsOutOfOrder, 7, again("7", "7")),
         (
             ConformanceRule::WrongExtension,
@@ -69,7 +69,7 @@ pub(super) fn cases() -> Vec<BrokenCase> {
 }
 
 #[test]
-fn ids_that_grow_break_nothing() {
+fn growing_event_ids_break_no_rule() {
     let lines = [
         said("4.0"),
         said("4"),

@@ -1,4 +1,4 @@
-//! The ids of a message that is refused: whoever asked gets them back, whatever else is wrong.
+//! Finds the ids of a rejected message: the error response repeats them, whatever else is wrong.
 
 use serde::{
     Deserializer,
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::object::id;
 use crate::asked::EchoedIds;
 
-/// Those of a message that is JSON at least.
+/// Returns the ids of a message that is at least JSON.
 pub(super) fn in_message(message: &Value) -> EchoedIds {
     let found = |name: &str| id(message.get(name)?);
     EchoedIds {
@@ -18,11 +18,11 @@ pub(super) fn in_message(message: &Value) -> EchoedIds {
     }
 }
 
-/// Those of a body up to where it breaks.
+/// Returns the ids of a body up to the point where it breaks.
 pub(super) fn in_broken(body: &[u8]) -> EchoedIds {
     let mut echo = EchoedIds::default();
     let mut json = serde_json::Deserializer::from_slice(body);
-    // That it breaks is known already.
+    // The caller knows already that the body is broken.
     let _ = json.deserialize_map(EchoedIdsVisitor(&mut echo));
     echo
 }

@@ -1,7 +1,8 @@
-//! Requests as they come, read into what is asked. Pure.
+//! Parses requests. Pure.
 //!
-//! What the draft's schema gives a type to has to have it, at every level; what it does not name is ignored.
-//! The few rules beyond it are those of our extension, and that there is something to do.
+//! A member must have the type that the draft's schema gives it, at every level; members that the schema does
+//! not name are ignored. The few further rules are those of our extension, and that the request asks for
+//! something.
 
 mod found;
 mod object;
@@ -23,7 +24,7 @@ use crate::{
     ext, shell, version,
 };
 
-/// What a body asks for; else what is wrong with it, and the ids that were found.
+/// Parses a body. On failure, returns the ids that were found and the error.
 pub(crate) fn read(body: &[u8]) -> Result<ShellRequest, (EchoedIds, OpenHarnessError)> {
     let Ok(message) = serde_json::from_slice::<Value>(body) else {
         return Err((found::in_broken(body), OpenHarnessError::NotJson));
@@ -33,7 +34,7 @@ pub(crate) fn read(body: &[u8]) -> Result<ShellRequest, (EchoedIds, OpenHarnessE
 
 fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     let message = MessageObject::root(message)?;
-    // Before anything else: what another version means by the rest is not ours to judge.
+    // Check this first: another version may give the rest another meaning.
     version::check(&message)?;
     if message.has("response") {
         return Err(message.wrong("response", "has no place in a request"));
@@ -46,7 +47,7 @@ fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     let Some(request) = message.object("request")? else {
         return Err(message.wrong("request", "is missing; what is asked stands there"));
     };
-    // Who asks is the transport's word. That this has its form is all that is looked at.
+    // The transport identifies the sender. Only the form of `auth` is checked.
     request.texts("auth", &["tenant_id", "credential_ref", "session_id"])?;
     request.object("extensions")?;
     let context = request.object("context")?;
@@ -54,7 +55,7 @@ fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     let said = ext::read(&context)?;
     let continuation = continuation(&context)?;
     let intent = match intent(&context)? {
-        // Beside the place of a run a hint would begin another run each time that somebody looks.
+        // Beside a continuation, a hint would start another run with every poll.
         None if continuation.is_none() && !said.cancel && said.verdicts.is_empty() => {
             environment::task(&context)?
         }
@@ -79,8 +80,8 @@ fn asked(message: &Value) -> Result<ShellRequest, OpenHarnessError> {
     Ok(digest::signed(asked))
 }
 
-/// What the user said: words, or an object, which the agent gets as JSON. The draft's prose has both, its schema
-/// only words. Blanks and an object without members say nothing.
+/// Returns what the user wants: text, or an object, which the agent receives as JSON. The draft's prose has
+/// both, its schema only text. Blank text and an empty object count as nothing.
 fn intent(context: &MessageObject<'_>) -> Result<Option<String>, OpenHarnessError> {
     const NAME: &str = "user_intent";
     if let Ok(Some(said)) = context.object(NAME) {
@@ -101,7 +102,7 @@ fn line(context: &MessageObject<'_>) -> Result<Option<ConversationName>, OpenHar
     }))
 }
 
-/// A place that was handed out; one that names nothing is none.
+/// Returns the position in a continuation; none if it names neither run nor token.
 fn continuation(context: &MessageObject<'_>) -> Result<Option<RunCursor>, OpenHarnessError> {
     let Some(given) = context.object("continuation")? else {
         return Ok(None);
@@ -117,7 +118,7 @@ fn continuation(context: &MessageObject<'_>) -> Result<Option<RunCursor>, OpenHa
     Ok(Some(place))
 }
 
-/// That there is something to do, and one thing.
+/// Checks that the request asks for something, and for one thing only.
 fn makes_sense(context: &MessageObject<'_>, asked: &ShellRequest) -> Result<(), OpenHarnessError> {
     if asked.continuation.is_none() && asked.cancel && asked.line.is_none() {
         return Err(ext::wrong(

@@ -1,18 +1,17 @@
-//! An object of a message that knows where it stands, so that every complaint names its place. No complaint
-//! repeats a value.
+//! An object of a message with its path, so that every error names the path. No error repeats a value.
 
 use serde_json::{Map, Value};
 
 use crate::error::OpenHarnessError;
 
-/// The longest name or id that is taken, in letters.
+/// The longest accepted name or id, in characters.
 const LONGEST_NAME: usize = 256;
 
 const TEXT: &str = "has to be a string";
 const OBJECT: &str = "has to be an object";
 const ARRAY: &str = "has to be an array of objects";
 
-/// An object, and its place. One that is left out has no members.
+/// An object and its path. A missing object has no members.
 pub(crate) struct MessageObject<'a> {
     members: Option<&'a Map<String, Value>>,
     path: String,
@@ -33,7 +32,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that is left out, as an object.
+    /// Returns a missing member as an empty object.
     pub(crate) fn empty(&self, name: &str) -> Self {
         Self {
             members: None,
@@ -56,7 +55,7 @@ impl<'a> MessageObject<'a> {
         self.get(name).is_some()
     }
 
-    /// That a member is wrong.
+    /// Returns the error for a wrong member.
     pub(crate) fn wrong(&self, name: &str, problem: &'static str) -> OpenHarnessError {
         invalid(&self.path_of(name), problem)
     }
@@ -70,7 +69,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that is any text.
+    /// Returns a member that is any text.
     pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, OpenHarnessError> {
         match self.get(name) {
             None => Ok(None),
@@ -79,7 +78,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that names something; a blank one names nothing.
+    /// Returns a member that is a name; none if it is blank.
     pub(crate) fn name(&self, name: &str) -> Result<Option<String>, OpenHarnessError> {
         match self.text(name)?.filter(|text| !text.trim().is_empty()) {
             None => Ok(None),
@@ -88,7 +87,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that is an id: left out, or a string that says something.
+    /// Returns a member that is an id: missing, or a string that is not empty.
     pub(crate) fn id(&self, name: &str) -> Result<Option<String>, OpenHarnessError> {
         const ID: &str = "has to be a string of 1 to 256 letters, or left out";
         match self.get(name) {
@@ -100,7 +99,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that is a size.
+    /// Returns a member that is a size.
     pub(crate) fn size(&self, name: &str) -> Result<Option<i64>, OpenHarnessError> {
         const SIZE: &str = "has to be a whole number of bytes";
         let Some(value) = self.get(name) else {
@@ -114,7 +113,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that is `true`, or not.
+    /// Returns a member that is a boolean; false if it is missing.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, OpenHarnessError> {
         match self.get(name) {
             None => Ok(false),
@@ -123,7 +122,7 @@ impl<'a> MessageObject<'a> {
         }
     }
 
-    /// A member that is an object.
+    /// Returns a member that is an object.
     pub(crate) fn object(&self, name: &str) -> Result<Option<Self>, OpenHarnessError> {
         let member = self.get(name);
         member
@@ -131,7 +130,7 @@ impl<'a> MessageObject<'a> {
             .transpose()
     }
 
-    /// A member that is an object in which these are strings.
+    /// Returns a member that is an object in which these members are strings.
     pub(crate) fn texts(
         &self,
         name: &str,
@@ -146,7 +145,7 @@ impl<'a> MessageObject<'a> {
         Ok(object)
     }
 
-    /// A member that is an array of objects.
+    /// Returns a member that is an array of objects.
     pub(crate) fn objects(&self, name: &str) -> Result<Vec<Self>, OpenHarnessError> {
         let items = match self.get(name) {
             None => return Ok(Vec::new()),
@@ -158,7 +157,7 @@ impl<'a> MessageObject<'a> {
         items.iter().enumerate().map(place).collect()
     }
 
-    /// A member that is an object, or an array of them.
+    /// Returns a member that is an object, or an array of objects.
     pub(crate) fn one_or_more(&self, name: &str) -> Result<Vec<Self>, OpenHarnessError> {
         match self.get(name) {
             Some(Value::Array(_)) => self.objects(name),
@@ -167,7 +166,7 @@ impl<'a> MessageObject<'a> {
     }
 }
 
-/// What is an id.
+/// Returns the value if it is a valid id.
 pub(super) fn id(value: &Value) -> Option<String> {
     let text = value.as_str()?;
     let fits = (1..=LONGEST_NAME).contains(&text.chars().count());

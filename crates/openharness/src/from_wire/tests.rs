@@ -1,4 +1,4 @@
-//! Requests, right and wrong.
+//! Valid and invalid requests.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn read_value(message: &Value) -> Result<ShellRequest, (EchoedIds, OpenHarnessEr
     read(message.to_string().as_bytes())
 }
 
-/// A request with this context.
+/// Returns a request with this context.
 fn with(context: Value) -> Value {
     json!({"protocol_version": "1.0.0", "request": {"context": context}})
 }
@@ -30,7 +30,7 @@ fn field(message: &Value) -> String {
 }
 
 #[test]
-fn a_whole_request_is_understood() {
+fn full_request_is_parsed() {
     let asked = read_value(&fixtures::message("request")).unwrap();
     expect![[r#"
         ShellRequest {
@@ -111,7 +111,7 @@ fn a_whole_request_is_understood() {
 }
 
 #[test]
-fn the_least_request_is_understood() {
+fn minimal_request_is_parsed() {
     let asked = read_value(&fixtures::message("request-minimal")).unwrap();
     assert_eq!(asked.echo, EchoedIds::default());
     assert_eq!(asked.line, None);
@@ -123,7 +123,7 @@ fn the_least_request_is_understood() {
 }
 
 #[test]
-fn decisions_are_understood() {
+fn decisions_are_parsed() {
     let said = |name: &str| {
         let asked = read_value(&fixtures::message(name)).unwrap();
         let place = asked.continuation.map(|place| place.token());
@@ -147,9 +147,9 @@ fn decisions_are_understood() {
     assert_eq!(said("request-cancel"), (beginning, Vec::new(), true));
 }
 
-/// What the draft's schema and its prose make of the doubtful cases, and what we do.
+/// The doubtful cases of the draft's schema and prose, and what the parser does.
 #[test]
-fn doubtful_requests_are_judged_as_the_schema_does() {
+fn doubtful_requests_are_parsed_as_the_schema_requires() {
     let intent = |name: &str, value: Value| {
         let mut message = with(json!({"user_intent": "hi"}));
         message[name] = value;
@@ -280,12 +280,12 @@ fn doubtful_requests_are_judged_as_the_schema_does() {
 }
 
 #[test]
-fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
+fn intent_is_text_an_object_a_hint_or_a_workflow() {
     let intent = |context: Value| read_value(&with(context)).unwrap().intent;
     let structured = json!({"user_intent": {"goal": "sum", "args": {"b": 2, "a": 1}}});
     let expected = r#"{"args":{"a":1,"b":2},"goal":"sum"}"#;
     assert_eq!(intent(structured).as_deref(), Some(expected));
-    // Nothing that says of itself that it is secret is passed on.
+    // A part that is marked as secret is not passed on.
     let part = json!({"goal": "sum", "key": {"privacy_tier": "secret", "text": "canary"}});
     let expected = r#"{"goal":"sum"}"#;
     assert_eq!(
@@ -295,17 +295,17 @@ fn what_to_do_is_words_an_object_a_hint_or_a_workflow() {
     let hint = json!({"task_hint": {"sop_id": "s"}});
     let expected = r#"{"task_hint":{"sop_id":"s"}}"#;
     assert_eq!(intent(hint).as_deref(), Some(expected));
-    // Words count before a hint.
+    // Text takes precedence over a hint.
     let both = json!({"user_intent": "hi", "task_hint": {"sop_id": "s"}});
     assert_eq!(intent(both).as_deref(), Some("hi"));
-    // Whoever looks at a run says nothing new by sending its hint along.
+    // A poll that repeats its hint asks for nothing new.
     let place = json!({"run_id": "run_oh_1.trn_1", "sop_id": "s"});
     let looks = json!({"task_hint": {"sop_id": "s"}, "continuation": place});
     assert_eq!(intent(looks), None);
 }
 
 #[test]
-fn what_is_decided_has_to_be_said_rightly() {
+fn malformed_decisions_are_rejected() {
     let place = json!({"run_id": "run_oh_1.trn_1"});
     let ours = |said: Value| with(json!({"continuation": place, "extensions": {"dev.harn": said}}));
     let once = json!({"id": "ask_1", "decision": "once"});
@@ -344,7 +344,7 @@ fn what_is_decided_has_to_be_said_rightly() {
         let place = format!("request.context.extensions[\"dev.harn\"]{place}");
         assert_eq!(field(&ours(said.clone())), place, "{said}");
     }
-    // Nothing is decided about no run, and words decide nothing.
+    // A decision needs a run, and text is no decision.
     let nowhere =
         |said: &Value| with(json!({"user_intent": "yes", "extensions": {"dev.harn": said}}));
     let undecided = nowhere(&json!({"approval": once}));
@@ -362,7 +362,7 @@ fn what_is_decided_has_to_be_said_rightly() {
 }
 
 #[test]
-fn a_continuation_that_was_never_handed_out_is_told_so() {
+fn continuation_that_was_never_issued_is_rejected() {
     for continuation in [
         json!({"run_id": "run_7d2", "continuation_token": "ctok_aq9"}),
         json!({"run_id": "run_a.b", "continuation_token": "ctok_a.c.1"}),
@@ -376,7 +376,7 @@ fn a_continuation_that_was_never_handed_out_is_told_so() {
 }
 
 #[test]
-fn another_major_version_is_told_before_anything_else() {
+fn version_error_precedes_all_others() {
     let message = json!({
         "protocol_version": "2.0.0", "request_id": "r", "correlation_id": 4, "request": "?",
     });
@@ -389,7 +389,7 @@ fn another_major_version_is_told_before_anything_else() {
 }
 
 #[test]
-fn ids_are_found_in_what_is_refused() {
+fn ids_of_a_rejected_body_are_found() {
     let echo = |body: &str| {
         let (echo, _) = read(body.as_bytes()).unwrap_err();
         (
@@ -423,9 +423,9 @@ fn ids_are_found_in_what_is_refused() {
 }
 
 #[test]
-fn as_deep_as_the_page_says_and_no_deeper() {
+fn nesting_is_accepted_up_to_the_documented_depth() {
     let nested = |levels: usize| {
-        // The message, the request, its context and the hint are four of them.
+        // The message, the request, its context and the hint are four levels.
         let arrays = levels - 4;
         let deep = format!("{}{}", "[".repeat(arrays), "]".repeat(arrays));
         let context = format!(r#"{{"user_intent":"hi","task_hint":{{"a":{deep}}}}}"#);
@@ -439,7 +439,7 @@ fn as_deep_as_the_page_says_and_no_deeper() {
 }
 
 #[test]
-fn what_is_not_json_is_told_so() {
+fn body_that_is_not_json_is_rejected() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let deep = format!(r#"{{"protocol_version":"1.0.0","request":{deep}}}"#);
     for body in ["", "{", "nonsense", "{} {}", "{\"a\":1,}", deep.as_str()] {
@@ -455,9 +455,9 @@ fn what_is_not_json_is_told_so() {
     );
 }
 
-/// As many as a body holds: to look at each beside each other would keep a worker busy for seconds.
+/// As many answers as a body can have: comparing each with each would keep a worker busy for seconds.
 #[test]
-fn many_verdicts_are_read_and_none_is_given_twice() {
+fn many_answers_are_parsed_and_duplicates_rejected() {
     let approval = |id: usize| json!({"id": format!("ask_{id}"), "decision": "once"});
     let mut approvals: Vec<_> = (0..20_000).map(approval).collect();
     let decides = |approvals: &[Value]| {

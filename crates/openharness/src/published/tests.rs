@@ -1,4 +1,4 @@
-//! `spec/schemas` says what is taken and written: generated from the types, and compared with them here.
+//! Generates the schemas of requests and responses from the types, and compares them with `spec/schemas`.
 
 mod request;
 
@@ -14,7 +14,7 @@ use crate::{
     wire::{OpenHarnessResponse, directive::Directive},
 };
 
-/// The schemas by file name.
+/// Returns the generated schemas by file name.
 fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -47,7 +47,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What is under `dev.harn`, by where it stands.
+/// The value of `dev.harn` in a request and in a response.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is of use")]
 #[schemars(rename = "Extension")]
@@ -58,7 +58,7 @@ struct HarnExtension<'a> {
     response: ext::RunExtension<'a>,
 }
 
-/// A member is there, or it is left out: it is never null, neither in what is taken nor in what is written.
+/// A member is present or left out, never null, in requests and in responses.
 const NULL: NullRule = NullRule::AllMembers;
 
 fn written<T: JsonSchema>(description: &str) -> Value {
@@ -72,12 +72,12 @@ fn taken<T: JsonSchema>(description: &str) -> Value {
 }
 
 #[test]
-fn the_files_are_those_of_the_types() {
+fn schema_files_match_the_types() {
     let repair = "UPDATE_EXPECT=1 cargo test -p harn-openharness --lib published";
     check_files(&schemas(), repair);
 }
 
-/// The program carries the files, all of them.
+/// The program contains all schema files.
 #[test]
 fn every_schema_is_published() {
     check_carried(&schemas(), SCHEMAS);

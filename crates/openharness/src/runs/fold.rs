@@ -1,4 +1,4 @@
-//! One run, folded from the events of its turn: what is told of it from any place on. Pure.
+//! Folds the events of a turn into the state of its run, which can be reported from any position. Pure.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::{
     told::{CallSummary, RunPhase, RunReport},
 };
 
-/// What a run has come to.
+/// The state of a run.
 pub(super) struct RunFold {
     session: SessionId,
     turn: TurnId,
     began_at: Timestamp,
     until: Timestamp,
     last: Seq,
-    /// Somebody was told up to here: what is said after it is not put together with what was said before.
+    /// The last event of an earlier report; later text is not appended to a part that was reported.
     told: Seq,
-    /// The message under way is tagged with its last event, a decision with the event that asks for it.
+    /// The tag of the open message is its last event, that of a permission request its own event.
     transcript: Transcript<Seq>,
     said: Vec<RunMessagePart>,
     calls: Vec<(Seq, CallSummary)>,
@@ -33,7 +33,6 @@ pub(super) struct RunFold {
     end: Option<RunPhase>,
 }
 
-/// Part of a message.
 struct RunMessagePart {
     seq: Seq,
     message: Option<MessageId>,
@@ -41,7 +40,7 @@ struct RunMessagePart {
 }
 
 impl RunFold {
-    /// A run that nothing is known of but when it was wanted, for somebody who has its past up to `told`.
+    /// Creates the state of a run with only its start time, for a Shell that has the events up to `told`.
     pub(super) fn new(session: SessionId, turn: TurnId, at: Timestamp, told: Seq) -> Self {
         Self {
             session,
@@ -60,12 +59,12 @@ impl RunFold {
         }
     }
 
-    /// Whether nothing more will come.
+    /// Returns whether the run is over.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    /// The decisions it waits for, in the order they were asked for.
+    /// Returns the open permission requests, in the order of their events.
     pub(super) fn asks(&self) -> Vec<PermissionAsked> {
         let mut asks: Vec<_> = self.transcript.open.asks.values().collect();
         asks.sort_by_key(|ask| ask.tag);
@@ -76,23 +75,23 @@ impl RunFold {
         &self.questions
     }
 
-    /// Whether something waits for a decision.
+    /// Returns whether the run waits for a decision.
     pub(super) fn is_parked(&self) -> bool {
         self.open_questions() > 0
     }
 
-    /// How many decisions it waits for.
+    /// Returns the number of decisions it waits for.
     pub(super) fn open_questions(&self) -> usize {
         self.transcript.open.asks.len() + self.questions.len()
     }
 
-    /// Whether this waits for a decision.
+    /// Returns whether the question with this id is open.
     pub(super) fn asks_for(&self, id: &str) -> bool {
         let mut questions = self.questions.iter();
         self.transcript.open.asks.contains_key(id) || questions.any(|it| it.request_id == id)
     }
 
-    /// What there is to tell from just after a place. What comes later begins with passages of its own.
+    /// Returns the report of the events after `after`. Later text starts a new part.
     pub(super) fn tell(&mut self, after: Seq) -> RunReport {
         self.told = self.told.max(self.last);
         let state = match &self.end {
@@ -137,13 +136,14 @@ impl RunFold {
         texts.filter(|text| !text.trim().is_empty()).collect()
     }
 
-    /// Folds an event of this turn in. `question` finds what a person is being asked, while it is open.
+    /// Folds in an event of this turn. `question` returns the question to a person with this id, while it is
+    /// open.
     pub(super) fn apply(
         &mut self,
         envelope: &Envelope,
         question: impl FnOnce(&str) -> Option<Arc<HitlRequest>>,
     ) {
-        // Nothing of the run yet: a Shell that it waits for has no place in it, and no time has passed.
+        // The run has not started: a Shell that waits for it gets no position, and no time has passed.
         if let AgentEvent::PromptQueued(_) = &envelope.event {
             return;
         }
@@ -158,7 +158,7 @@ impl RunFold {
             EventFamily::Tool(ToolEvent::ToolCallUpdate(update)) => self.update(seq, update, closed.call.as_deref()),
             EventFamily::Report(ReportEvent::Artifact(artifact)) => self.artifacts.push((seq, artifact.clone())),
             EventFamily::Report(ReportEvent::Plan { plan }) => self.plan = Some((seq, plan.clone())),
-            // A checklist is a plan, whatever else is reported with it.
+            // A checklist is a plan, whatever else the report has.
             EventFamily::Report(ReportEvent::ProgressReported(report)) => {
                 if !report.entries.is_empty() {
                     self.plan = Some((seq, Plan::Entries(report.entries.clone())));
@@ -169,10 +169,10 @@ impl RunFold {
                     open.tag = seq;
                 }
             }
-            // The transcript waits for it no more.
+            // The transcript has removed the request.
             EventFamily::Permission(PermissionEvent::PermissionResolved(_)) => {}
             EventFamily::Question(QuestionEvent::HitlRequested { request_id, .. }) => {
-                // One that an agent only tells of is nobody's here to answer.
+                // A question that the agent only reports cannot be answered here.
                 self.questions.extend(question(request_id));
             }
             EventFamily::Question(QuestionEvent::HitlResolved { request_id, .. }) => {
@@ -184,10 +184,10 @@ impl RunFold {
             }),
             EventFamily::Turn(TurnEvent::PromptWithdrawn(_)) => self.end(RunPhase::Ended(StopReason::Cancelled)),
             EventFamily::Turn(TurnEvent::Recovered(_)) => self.end(RunPhase::Interrupted),
-            // Left out above.
+            // Handled above.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
-            // A Shell shows what came of a run, not how: neither reasoning nor what is under way, nor what
-            // the user said, which it has from them.
+            // A Shell shows the result of a run, not its course: no reasoning, no progress, and not the
+            // user's message, which the Shell has.
             EventFamily::Message(
                 MessageEvent::AgentThoughtChunk { .. } | MessageEvent::UserMessage { .. },
             )
@@ -197,10 +197,10 @@ impl RunFold {
             | EventFamily::Skill(_)
             | EventFamily::Detail(_)
             | EventFamily::Context(_)
-            // Which answers were given is known to who gave them, and what follows is told.
+            // The sender knows its answers, and the report shows what follows.
             | EventFamily::Question(QuestionEvent::HitlResponded(_))
             | EventFamily::Record(_)
-            // Of the session, its clients and its equipment, not of the run.
+            // These are about the session, its clients and its equipment, not about the run.
             | EventFamily::Steering(_)
             | EventFamily::Setting(_)
             | EventFamily::Session(_) => {}
@@ -242,7 +242,7 @@ impl RunFold {
         let mut calls = self.calls.iter_mut();
         let known = calls.find(|(_, call)| call.id == update.tool_call_id);
         let (Some(shown), Some((at, call))) = (ended.or(open.map(|open| &open.item)), known) else {
-            // Never announced: there is nothing a person could make of it.
+            // The call was never announced, so the update would mean nothing to a person.
             return;
         };
         *at = seq;
@@ -254,7 +254,7 @@ impl RunFold {
     }
 
     fn end(&mut self, how: RunPhase) {
-        // A prompt that is withdrawn ends no turn.
+        // A withdrawn prompt has no event that ends its turn.
         self.transcript.break_off();
         self.questions.clear();
         self.end = Some(how);

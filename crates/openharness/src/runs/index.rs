@@ -1,4 +1,4 @@
-//! What a session's journal says of runs: which turns there were, and which requests they came from. Pure.
+//! The turns in a session's journal, and the requests that started them. Pure.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use harn_model::{AgentEvent, Envelope, MessageId, Seq, TurnId};
 
 use super::names::RequestFingerprint;
 
-/// The turns of a session, up to a place in its journal.
+/// The turns of a session, up to a position in its journal.
 #[derive(Default)]
 pub(super) struct TurnIndex {
     turns: HashMap<TurnId, IndexedTurn>,
-    /// By request: what it said, and its turn.
+    /// Maps the hash of a request's id to the hash of its content and its turn.
     requests: HashMap<String, (String, TurnId)>,
 }
 
-/// Where a turn is in the journal.
+/// The position of a turn in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IndexedTurn {
     /// The event before its first.
@@ -22,12 +22,12 @@ pub(super) struct IndexedTurn {
     pub(super) over: bool,
 }
 
-/// What became of a request.
+/// Whether and how a request ran.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestHistory {
     Never,
     As(TurnId),
-    /// It was another request then.
+    /// The id belonged to another request.
     Otherwise,
 }
 
@@ -60,7 +60,7 @@ impl TurnIndex {
         }
     }
 
-    /// A request is about to become a turn. The first one that it became stays its own.
+    /// Records the turn that a request is about to become. Only its first turn counts.
     pub(super) fn expect(&mut self, mark: &RequestFingerprint, turn: &TurnId) {
         let ran = || (mark.digest.clone(), turn.clone());
         self.requests
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_known_by_its_id_and_by_what_it_said() {
+    fn request_is_found_by_its_id_and_content() {
         let (first, second) = (
             RequestFingerprint::new("r1", "a"),
             RequestFingerprint::new("r2", "a"),

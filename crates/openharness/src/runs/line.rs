@@ -1,8 +1,8 @@
-//! A session that has had runs: its runs under way, what its journal says of earlier ones, and the seat from
-//! which it is driven.
+//! The runs of one session: those in progress, an index of earlier ones from the journal, and the claim on
+//! its control (`Seat`).
 //!
-//! While runs are under way, and only then, a task follows the session and has the seat. No lock is held
-//! while anybody waits.
+//! A task follows the session and keeps the seat only while runs are in progress. No lock is kept across an
+//! `await`.
 
 use std::{
     collections::HashMap,
@@ -28,33 +28,33 @@ use crate::{
     asked::DirectiveAnswer, continuation::RunCursor, error::OpenHarnessError, told::RunReport,
 };
 
-/// A session that has had runs.
+/// The runs of one session.
 pub(super) struct SessionRuns {
     session: Controller,
     state: Mutex<SessionRunsState>,
-    /// How far the journal was folded; nothing once no more of it comes.
+    /// The position up to which the journal was folded; none after the session has ended.
     folded: watch::Sender<Option<Seq>>,
 }
 
 #[derive(Default)]
 struct SessionRunsState {
-    /// Whether somebody follows the session.
+    /// Whether a task follows the session.
     followed: bool,
-    /// As far as somebody wants the journal folded.
+    /// The position up to which a caller needs the journal folded.
     wanted: Seq,
     index: TurnIndex,
     runs: HashMap<TurnId, Arc<ActiveRun>>,
-    /// The seat, for as long as anybody has it.
+    /// The seat, while any caller uses it.
     seat: Weak<Seat>,
-    /// Keeps it while runs are under way.
+    /// Keeps the seat while runs are in progress.
     kept: Option<Arc<Seat>>,
 }
 
-/// What a turn of the session is to a Shell.
+/// The state of a turn for a Shell.
 pub(super) enum TurnLookup {
     UnderWay(Arc<ActiveRun>),
     Over,
-    /// It is none, or nobody was told of it.
+    /// The turn does not exist, or another client started it and it is in progress.
     No,
 }
 
@@ -71,7 +71,7 @@ impl SessionRuns {
         &self.session
     }
 
-    /// Waits until everything is known that the journal says now.
+    /// Waits until the index covers the present end of the journal.
     pub(super) async fn caught_up(self: &Arc<Self>) -> Result<(), OpenHarnessError> {
         let head = self.session.last_seq();
         let mut folded = self.folded.subscribe();
@@ -87,30 +87,30 @@ impl SessionRuns {
         }
     }
 
-    /// What became of a request, as far as the journal was folded.
+    /// Returns whether a request ran, as far as the journal was folded.
     pub(super) fn ran(&self, mark: &RequestFingerprint) -> RequestHistory {
         self.state().index.ran(mark)
     }
 
-    /// What is known of a turn, as far as the journal was folded.
+    /// Returns the state of a turn, as far as the journal was folded.
     pub(super) fn known(&self, turn: &TurnId) -> TurnLookup {
         let state = self.state();
         match (state.runs.get(turn), state.index.turn(turn)) {
             (Some(run), _) => TurnLookup::UnderWay(run.clone()),
             (None, Some(turn)) if turn.over => TurnLookup::Over,
-            // One that is under way here and is not among the runs was begun by somebody else.
+            // A turn in progress that is not among the runs was started by another client.
             (None, _) => TurnLookup::No,
         }
     }
 
-    /// The run that the session is at.
+    /// Returns the run that a cancel of the session would stop.
     pub(super) fn current(&self) -> Option<(TurnId, Arc<ActiveRun>)> {
         let turn = self.session.cancel_target()?;
         let run = self.state().runs.get(&turn).cloned()?;
         Some((turn, run))
     }
 
-    /// Where a run begins.
+    /// Returns the position at the beginning of a run.
     pub(super) fn beginning(&self, turn: TurnId) -> RunCursor {
         RunCursor {
             session: self.session.id().clone(),
@@ -119,7 +119,7 @@ impl SessionRuns {
         }
     }
 
-    /// Begins a run, which is that of a request where it has an id.
+    /// Starts a run; `mark` identifies its request, if that has an id.
     pub(super) async fn begin(
         self: &Arc<Self>,
         prompt: PromptSubmission,
@@ -131,7 +131,7 @@ impl SessionRuns {
             .drive(DriverAction::Speak, None)
             .map_err(|_| OpenHarnessError::Driven)?;
         let mut begun = None;
-        // Before the session can hear of the prompt, so that nothing of the run is missed.
+        // This runs before the session receives the prompt, so that no event of the run is missed.
         let enter = |turn: &TurnId| begun = Some(self.enter(turn, mark, &seat, place));
         let turn = driver.prompt(prompt, enter).await.map_err(refused)?;
         let run = begun.ok_or(OpenHarnessError::Unavailable)?;
@@ -148,7 +148,7 @@ impl SessionRuns {
         let run = Arc::new(ActiveRun::new(self.session.observer(), turn.clone(), place));
         let mut state = self.state();
         state.runs.insert(turn.clone(), run.clone());
-        // The journal says so once its turn has come.
+        // The journal has this only when the turn starts.
         if let Some(mark) = mark {
             state.index.expect(mark, turn);
         }
@@ -157,13 +157,12 @@ impl SessionRuns {
         run
     }
 
-    /// Stops a run. It is its Shell's own, whoever drives the session meanwhile.
+    /// Stops a run. Its Shell may do so even if another client controls the session.
     pub(super) async fn cancel(&self, turn: &TurnId) {
         self.session.cancel(turn.clone()).await;
     }
 
-    /// Does what these verdicts say: all of it, or nothing where one of them makes no sense. What is to be
-    /// waited for then.
+    /// Applies these answers; applies none if the check of one fails. Returns what to wait for.
     pub(super) async fn settle(
         &self,
         run: &ActiveRun,
@@ -171,7 +170,7 @@ impl SessionRuns {
         principal: &Principal,
     ) -> Result<WaitCondition, OpenHarnessError> {
         let deeds = run.deeds(verdicts, principal)?;
-        // A run that has ended meanwhile has no questions.
+        // A run that has ended meanwhile has no open questions.
         let seat = self
             .state()
             .kept
@@ -188,7 +187,7 @@ impl SessionRuns {
                 QuestionAction::Respond(response) => {
                     let responded = seat.hitl_respond(response, term).await;
                     responded.map_err(|error| unanswered(&error))?;
-                    // Others may have to agree, too.
+                    // Further reviewers may have to agree.
                     if self.session.hitl(&id).is_some() {
                         continue;
                     }
@@ -200,7 +199,7 @@ impl SessionRuns {
         Ok(until)
     }
 
-    /// What the journal tells of a run that is over, from just after a place, and when.
+    /// Returns the report of a finished run after a position from the journal, and the time of the report.
     pub(super) async fn recall(
         &self,
         turn: &TurnId,
@@ -225,7 +224,7 @@ impl SessionRuns {
         Ok((fold.tell(after), now))
     }
 
-    /// The seat, taken if nobody has it. Two at a time would be in each other's way.
+    /// Returns the seat, or takes one. Two at a time would compete for control.
     fn seat(&self) -> Arc<Seat> {
         let mut state = self.state();
         if let Some(seat) = state.seat.upgrade() {
@@ -238,7 +237,7 @@ impl SessionRuns {
         seat
     }
 
-    /// Has somebody follow the session from where it was left.
+    /// Starts a task that follows the session from the last position, unless there is one.
     fn have_followed(self: &Arc<Self>, state: &mut SessionRunsState) {
         let Some(folded) = *self.folded.borrow() else {
             return;
@@ -249,7 +248,7 @@ impl SessionRuns {
         }
     }
 
-    /// Folds events in, and lets those who wait hear of it.
+    /// Folds events in and adds the affected runs to `touched`.
     fn take(&self, events: &[Envelope], touched: &mut Vec<Arc<ActiveRun>>) {
         let mut state = self.state();
         let state = &mut *state;
@@ -270,7 +269,7 @@ impl SessionRuns {
         }
     }
 
-    /// Whether there is nothing to follow any more. The seat is given back then.
+    /// Returns whether there is nothing left to follow. If so, gives the seat back.
     fn rests(&self, position: Seq) -> bool {
         let mut state = self.state();
         let rests = state.runs.is_empty() && position >= state.wanted;
@@ -286,7 +285,7 @@ impl SessionRuns {
         rests
     }
 
-    /// The session has ended. What it did not tell of its runs nobody will.
+    /// Marks all runs as lost: the session has ended, so no further events arrive.
     fn lose(&self) {
         let mut state = self.state();
         state.followed = false;
@@ -304,10 +303,10 @@ impl SessionRuns {
     }
 }
 
-/// As many deliveries are folded before those who wait hear of it: an agent may never fall silent.
+/// The most deliveries to fold before waiting requests are notified: an agent may never pause.
 const AT_ONCE: usize = 16;
 
-/// Folds what the session publishes, for as long as runs are under way.
+/// Folds the session's events while runs are in progress.
 async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
     let mut touched = Vec::new();
     loop {
@@ -315,8 +314,8 @@ async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
             return line.lose();
         };
         line.take(delivery.events(), &mut touched);
-        // What is there already comes together with it: questions that were put at once are told at once.
-        // Nobody waits for what is only indexed.
+        // Also fold what has already arrived: questions that were asked at once are reported at once. No
+        // request waits for events that are only indexed.
         let ahead = if touched.is_empty() { 0 } else { AT_ONCE };
         let mut ended = false;
         for _ in 0..ahead {
@@ -344,7 +343,7 @@ async fn follow(line: Arc<SessionRuns>, mut events: Subscription) {
     }
 }
 
-/// What can be had without waiting.
+/// Returns the next delivery if it is available without waiting.
 async fn at_hand(events: &mut Subscription) -> Option<Result<BatchSlice, SessionEnd>> {
     tokio::select! {
         biased;

@@ -1,5 +1,5 @@
-//! The sessions that had runs of late, so that the next one begins without a look at the disk. Those that had
-//! none for longest are let go of, and closed where nobody else is on them.
+//! The sessions with recent runs, so that the next run starts without reading the disk. The least recently
+//! used ones are dropped, and closed if no other client uses them.
 
 use std::{
     collections::HashMap,
@@ -13,9 +13,9 @@ use tokio::sync::watch;
 use super::line::SessionRuns;
 use crate::error::OpenHarnessError;
 
-/// The sessions that had runs of late.
+/// The sessions with recent runs.
 pub(super) struct RecentSessions {
-    /// As many are kept, unless more than that are at work.
+    /// The most sessions to keep; more are kept while they are in use.
     most: usize,
     kept: Arc<Mutex<RecentSessionTable>>,
 }
@@ -24,11 +24,11 @@ pub(super) struct RecentSessions {
 struct RecentSessionTable {
     lines: HashMap<SessionId, (Arc<SessionRuns>, u64)>,
     uses: u64,
-    /// Those that are being closed: who wants one waits, so that nothing is begun in it meanwhile.
+    /// The sessions that are being closed. A request for one waits, so that no run starts in it meanwhile.
     closing: HashMap<SessionId, watch::Receiver<()>>,
 }
 
-/// So much of them is let go of at a time, so that looking for the oldest is rare.
+/// One in this many sessions is dropped at a time, so that the search for the oldest is rare.
 const AT_A_TIME: usize = 16;
 
 impl RecentSessions {
@@ -39,7 +39,7 @@ impl RecentSessions {
         }
     }
 
-    /// The session of this name, created if there is none.
+    /// Opens the session with this id, or creates it.
     pub(super) async fn open_or_create(
         &self,
         hub: &Hub,
@@ -56,7 +56,7 @@ impl RecentSessions {
             .map_err(|error| unopened(&error))
     }
 
-    /// The session of this name, if there is one and it is the principal's own.
+    /// Opens the session with this id, if it exists and belongs to the principal.
     pub(super) async fn open(
         &self,
         hub: &Hub,
@@ -75,7 +75,7 @@ impl RecentSessions {
         }
     }
 
-    /// A session that nothing else belongs to.
+    /// Creates a session for a single request.
     pub(super) async fn create(
         &self,
         hub: &Hub,
@@ -87,7 +87,7 @@ impl RecentSessions {
             .map_err(|error| unopened(&error))
     }
 
-    /// The line, if its session is still open. One of another principal is not found.
+    /// Returns the kept session if it is still open. A session of another principal is not found.
     fn find(&self, hub: &Hub, id: &SessionId) -> Option<Arc<SessionRuns>> {
         let open = hub.live(id)?;
         let mut kept = self.kept();
@@ -98,11 +98,11 @@ impl RecentSessions {
         line.session().is_same(&open).then(|| line.clone())
     }
 
-    /// Waits for the end of a session that is being closed.
+    /// Waits until a session is closed, if it is being closed.
     async fn closed(&self, id: &SessionId) {
         let closing = self.kept().closing.get(id).cloned();
         if let Some(mut closing) = closing {
-            // Nothing is ever sent; the other end is dropped.
+            // Nothing is ever sent; the sender is dropped.
             let _ = closing.changed().await;
         }
     }
@@ -112,7 +112,7 @@ impl RecentSessions {
         let mut kept = self.kept();
         kept.uses += 1;
         let uses = kept.uses;
-        // Somebody else may have been faster.
+        // Another request may have been faster.
         let same = |(line, _): &&mut (Arc<SessionRuns>, u64)| line.session().is_same(&session);
         let line = match kept.lines.get_mut(&id).filter(same) {
             Some((line, used)) => {
@@ -142,16 +142,16 @@ fn lock(kept: &Mutex<RecentSessionTable>) -> MutexGuard<'_, RecentSessionTable> 
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A session that is to be closed, and what is dropped when it is.
+/// A session to close, and the sender to drop when it is closed.
 type ClosingSession = (Controller, watch::Sender<()>);
 
 impl RecentSessionTable {
-    /// Takes out those that were not used for longest, where there are too many.
+    /// Removes the least recently used sessions if there are too many.
     fn crowded_out(&mut self, most: usize) -> Vec<ClosingSession> {
         if self.lines.len() <= most {
             return Vec::new();
         }
-        // Whoever is at work with a line has it.
+        // Every user of a session has a reference to it.
         let idle = self.lines.iter();
         let idle = idle.filter(|(_, (line, _))| Arc::strong_count(line) == 1);
         let mut idle: Vec<_> = idle.map(|(id, (_, used))| (*used, id.clone())).collect();
@@ -167,7 +167,7 @@ impl RecentSessionTable {
     }
 }
 
-/// Closes a session that nobody is on: each holds a file.
+/// Closes a session that no client uses, because each open session has an open file.
 async fn close(hub: Hub, (session, left): ClosingSession, kept: Arc<Mutex<RecentSessionTable>>) {
     let state = session.live_state();
     let used = state.active_prompt || state.controller.is_some() || state.clients > 0;
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_that_rest_the_longest_are_closed_whoevers_they_are() {
+    async fn least_recently_used_sessions_of_any_principal_are_closed() {
         let test = TestHub::new(ScriptedAgent::silent());
         let lines = RecentSessions::of(3);
         let open = async |owner: &str, id: &str| {
@@ -235,7 +235,7 @@ mod tests {
             .unwrap();
         open("bob", "e").await;
         open("bob", "f").await;
-        // What somebody works with stays, and so does what somebody else is on.
+        // A session in use stays open, and so does one that another client uses.
         assert!(is_open("ada", "b") && is_open("ada", "c"));
         assert!(Arc::ptr_eq(&used, &open("ada", "b").await));
         // It can be opened again.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_of_somebody_else_is_not_found() {
+    async fn session_of_another_principal_is_not_found() {
         let test = TestHub::new(ScriptedAgent::silent());
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
         let (ada, eve) = (test.hub().of(ada), test.hub().of(eve));

@@ -1,7 +1,7 @@
-//! Runs: begun, joined, decided about, gone on with and stopped, each request once.
+//! Starts, joins, answers, continues and stops runs; each request takes effect once.
 //!
-//! What a request sets in motion is done by a task of its own: a Shell that goes away in the middle changes
-//! nothing. Its request only waits, and what it is told is worked out from the session's events.
+//! A separate task carries out a request: a Shell that disconnects in the middle changes nothing. The request
+//! itself only waits, and its response is computed from the session's events.
 
 mod fold;
 mod index;
@@ -40,7 +40,7 @@ use crate::{
     told::{RunPhase, RunReport},
 };
 
-/// All runs, of everybody.
+/// All runs of all principals.
 pub(crate) struct RunRegistry {
     config: OpenHarnessConfig,
     lines: RecentSessions,
@@ -48,10 +48,10 @@ pub(crate) struct RunRegistry {
     under_way: ClientQuotas<Principal>,
 }
 
-/// How long runs may take to be settled when the process ends.
+/// The time for runs to settle when the process ends.
 const FAREWELL: Duration = Duration::from_millis(600);
 
-/// A request as it is kept: under its id, where it has one.
+/// The entry of a request in the reply cache, if it has an id.
 type RequestTicket = Option<(RequestKey, Arc<RequestStartSlot>)>;
 
 impl RunRegistry {
@@ -68,8 +68,8 @@ impl RunRegistry {
         &self.config
     }
 
-    /// Does what is asked, unless it is done already, and waits for something to tell of it: the run is over,
-    /// waits for a decision, or takes longer than a Shell will wait.
+    /// Does what the request asks, unless that is done already, and waits until there is something to report:
+    /// the run is over, waits for a decision, or takes longer than a Shell waits.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         principal: &Principal,
@@ -132,7 +132,7 @@ impl RunRegistry {
         self.tell(principal, asked, begun, &ticket).await
     }
 
-    /// Waits for something to tell, and tells it.
+    /// Waits until there is something to report, and returns the response.
     async fn tell(
         &self,
         principal: &Principal,
@@ -158,7 +158,7 @@ impl RunRegistry {
             return Ok(answer);
         }
         match (&told.state, ticket) {
-            // There is more to come: who asks again is told that.
+            // The run continues: a repeat of the request gets the newer state.
             (RunPhase::Running, _) | (_, None) => {}
             (
                 RunPhase::Parked | RunPhase::Ended(_) | RunPhase::Failed(_) | RunPhase::Interrupted,
@@ -180,7 +180,7 @@ impl RunRegistry {
         tokio::select! {
             biased;
             rested = run.rest(&begun.until) => rested?,
-            // It is cancelled with everything else, and that is what it is told as from then on.
+            // The shutdown cancels the run, and all later responses report it as cancelled.
             () = self.config.ending.cancelled() => {
                 let over = tokio::time::timeout(FAREWELL, run.rest(&begun.until)).await;
                 over.map_err(|_| OpenHarnessError::Ending)??;
@@ -190,7 +190,7 @@ impl RunRegistry {
         Ok(run.tell(begun.place.after))
     }
 
-    /// What is told of a run that was over when somebody came back to it.
+    /// Returns the report of a run that was over when its Shell asked again.
     async fn recall(
         &self,
         principal: &Principal,
@@ -208,7 +208,7 @@ impl RunRegistry {
         }
     }
 
-    /// Sets in motion what a request asks for.
+    /// Starts what a request asks for.
     async fn begin(
         &self,
         principal: &Principal,
@@ -245,7 +245,7 @@ impl RunRegistry {
             TurnLookup::UnderWay(run) if !asked.verdicts.is_empty() => {
                 line.settle(run, &asked.verdicts, principal).await?
             }
-            // What else the user said is not kept for later: they see first how the run stands.
+            // Further text of the user is not queued: the user sees the state of the run first.
             TurnLookup::UnderWay(_) => WaitCondition::default(),
         };
         let run = match known {
@@ -255,7 +255,7 @@ impl RunRegistry {
         Ok((RequestStart::at(place.clone(), until, run.as_ref()), run))
     }
 
-    /// Stops what runs in a session, for a Shell that has not heard of the run yet.
+    /// Stops the current run of a session, for a Shell that does not know the run's id yet.
     async fn cancel_in(
         &self,
         hub: &Hub,
@@ -279,7 +279,7 @@ impl RunRegistry {
         ))
     }
 
-    /// Begins a run with what the user said, unless the session had it of this very request.
+    /// Starts a run with the user's input, unless this very request started one in the session before.
     async fn begin_run(
         &self,
         hub: &Hub,
@@ -315,7 +315,7 @@ impl RunRegistry {
                 problem: "say what the user wants, or go on with a run by its continuation",
             });
         }
-        // It would wait for as long as nobody decides. Its user sees first what is to be decided.
+        // The prompt would wait until the decision. Its user sees first what to decide.
         if let Some((turn, run)) = line.current().filter(|(_, run)| run.is_parked()) {
             let (begun, run) = began(turn, Some(run));
             return Ok((
@@ -331,14 +331,14 @@ impl RunRegistry {
             message: mark.as_ref().map(RequestFingerprint::message),
             behind: Some(self.config.waiting),
         };
-        // A run outlives the request that began it, and so its place among those.
+        // A run outlives the request that started it, and so does its slot.
         let place = self.under_way.join(hub.principal());
         let place = place.ok_or(OpenHarnessError::TooMany)?;
         let (turn, run) = line.begin(prompt, mark.as_ref(), place).await?;
         Ok(began(turn, Some(run)))
     }
 
-    /// The session that a request belongs to.
+    /// Opens or creates the session that a request belongs to.
     async fn line_of(
         &self,
         hub: &Hub,
@@ -357,7 +357,7 @@ impl RunRegistry {
         self.lines.open_or_create(hub, &id, new).await
     }
 
-    /// The session of a continuation, with all that its journal says.
+    /// Opens the session of a continuation and folds its whole journal.
     async fn existing(
         &self,
         hub: &Hub,
@@ -382,7 +382,7 @@ impl RequestStart {
     }
 }
 
-/// That those who wait for a request to be done hear of it, whatever happens to who does it.
+/// Reports the start of a request to those that wait for it, whatever happens to the task that does it.
 struct RequestStartGuard {
     runs: Arc<RunRegistry>,
     ticket: RequestTicket,
@@ -393,7 +393,7 @@ impl RequestStartGuard {
         let Some((key, slot)) = self.ticket.take() else {
             return;
         };
-        // Nothing was done; the same request may come again.
+        // Nothing was done, so the same request may be sent again.
         if begun.is_err() {
             self.runs.replies.forget(&key, &slot);
         }
@@ -416,7 +416,7 @@ fn words(asked: &ShellRequest) -> Option<&str> {
     words.filter(|words| !words.trim().is_empty())
 }
 
-/// What an agent is given to read.
+/// Returns the prompt for the agent.
 fn blocks(asked: &ShellRequest, embedded: bool) -> Vec<ContentBlock> {
     let intent = words(asked).into_iter().map(ContentBlock::text);
     let links = asked.attachments.iter().cloned();

@@ -1,4 +1,4 @@
-//! Names that are worked out and not drawn, so that they are the same after a restart: of the session of a
+//! Ids that are computed, not random, so that they are the same after a restart: of the session of a
 //! conversation, and of the message that a request becomes. Pure.
 
 use std::fmt::Write;
@@ -8,14 +8,14 @@ use sha2::{Digest, Sha256};
 
 use crate::asked::ConversationName;
 
-/// The session of a conversation. It is in nobody's power to name one of another principal.
+/// Returns the session of a conversation. No principal can name a session of another one.
 pub(super) fn of_conversation(principal: &Principal, name: &ConversationName) -> SessionId {
     let mut parts = vec!["conversation", principal.as_str(), &name.session];
     parts.extend(name.conversation.as_deref());
     session(&parts)
 }
 
-/// The session of a request that belongs to no conversation: sent again, it finds what it did.
+/// Returns the session of a request without a conversation: a repeat finds the earlier run.
 pub(super) fn of_request(principal: &Principal, request_id: &str) -> SessionId {
     session(&["request", principal.as_str(), request_id])
 }
@@ -24,11 +24,11 @@ fn session(parts: &[&str]) -> SessionId {
     SessionId::new(format!("oh_{}", hex(parts, 20)))
 }
 
-/// A request, as the message it becomes tells of it: by its id and by what it says, neither of which can be
-/// read from it.
+/// The hashes of a request's id and content. The message that the request becomes has them in its id; neither
+/// the id nor the content can be read from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestFingerprint {
-    /// The request, by its id.
+    /// The hash of the request's id.
     pub(super) request: String,
     pub(super) digest: String,
 }
@@ -48,7 +48,7 @@ impl RequestFingerprint {
         MessageId::new(format!("{MESSAGE}{}_{}", self.request, self.digest))
     }
 
-    /// The request that a message comes from, if it is one of ours.
+    /// Returns the fingerprint in a message id, if the message comes from a request.
     pub(super) fn of(message: &MessageId) -> Option<Self> {
         let marks = message.as_str().strip_prefix(MESSAGE)?;
         let (request, digest) = marks.split_once('_')?;
@@ -60,7 +60,7 @@ impl RequestFingerprint {
     }
 }
 
-/// The first bytes of a hash over the parts, each with its length: no two lists of parts are one text.
+/// Returns the first bytes of a hash over the parts, each with its length, so that different lists differ.
 fn hex(parts: &[&str], bytes: usize) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_conversation_has_a_session_of_its_own() {
+    fn every_conversation_has_its_own_session() {
         let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
         let names = [
             of_conversation(&ada, &named("s", None)),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_tells_which_request_it_was() {
+    fn message_id_identifies_its_request() {
         let mark = RequestFingerprint::new("req_1", "what it says");
         assert_eq!(RequestFingerprint::of(&mark.message()), Some(mark.clone()));
         let other = RequestFingerprint::new("req_1", "something else");

@@ -1,6 +1,5 @@
-//! Requests by their ids: one that comes again is answered as the first time, and done once. Bounded, in
-//! number and in bytes; of those that were answered the oldest are forgotten first. What is forgotten here
-//! the journal still knows.
+//! Requests by id: a repeated request is carried out once and gets the same response. The cache is bounded in
+//! number and bytes and drops the oldest answered requests first. The journal still has the dropped ones.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,7 +12,7 @@ use tokio::sync::watch;
 use super::run::{ActiveRun, WaitCondition};
 use crate::{continuation::RunCursor, error::OpenHarnessError, told::RunReport};
 
-/// Requests by whose they are and by their ids.
+/// Requests by principal and id.
 #[derive(Default)]
 pub(super) struct ReplyCache {
     table: Mutex<ReplyTable>,
@@ -22,7 +21,7 @@ pub(super) struct ReplyCache {
 #[derive(Default)]
 struct ReplyTable {
     requests: HashMap<RequestKey, ReplyEntry>,
-    /// Those that have an answer, and those that have none yet, the oldest first.
+    /// The answered requests and the open ones, oldest first.
     answered: BTreeMap<u64, RequestKey>,
     open: BTreeMap<u64, RequestKey>,
     entered: u64,
@@ -48,37 +47,37 @@ pub(super) struct CachedReply {
     pub(super) at: Timestamp,
 }
 
-/// What a request set in motion, once that is known.
+/// What a request started, once that is known.
 pub(super) struct RequestStartSlot {
     begun: watch::Sender<Option<Result<RequestStart, OpenHarnessError>>>,
 }
 
-/// What a request set in motion, and what is waited for.
+/// What a request started, and what to wait for.
 #[derive(Clone)]
 pub(super) struct RequestStart {
     pub(super) place: RunCursor,
     pub(super) until: WaitCondition,
-    /// The run, while it is under way or somebody has it.
+    /// The run, while it is in progress or in use.
     pub(super) run: Weak<ActiveRun>,
-    /// Whether its answer is that of the request from then on; not where nothing was done yet.
+    /// Whether repeats of the request get this response; false if nothing was done yet.
     pub(super) kept: bool,
 }
 
-/// A request that came.
+/// Whether a request is new or a repeat.
 pub(super) enum RequestAdmission {
-    /// For the first time.
+    /// The id is new.
     First(RequestKey, Arc<RequestStartSlot>),
-    /// Again, before it was answered.
+    /// A repeat before the response.
     Again(RequestKey, Arc<RequestStartSlot>),
-    /// Again, after it was answered.
+    /// A repeat after the response.
     Answered(Arc<CachedReply>),
-    /// The id was used for something else.
+    /// The id was used for another request.
     Conflict,
 }
 
 const MOST: usize = 4096;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// What an entry takes besides its answer, about.
+/// The approximate size of an entry without its response.
 const ENTRY: usize = 512;
 
 impl ReplyCache {
@@ -118,7 +117,7 @@ impl ReplyCache {
         RequestAdmission::First(key, slot)
     }
 
-    /// Keeps what was answered. The first answer stays.
+    /// Stores a response. The first one stays.
     pub(super) fn keep(
         &self,
         key: &RequestKey,
@@ -139,7 +138,7 @@ impl ReplyCache {
         }
     }
 
-    /// Forgets a request that nothing came of, so that it may be sent again.
+    /// Removes a request that had no effect, so that it may be sent again.
     pub(super) fn forget(&self, key: &RequestKey, slot: &Arc<RequestStartSlot>) {
         let mut table = self.table();
         let same = |entry: &&ReplyEntry| Arc::ptr_eq(&entry.slot, slot);
@@ -184,7 +183,7 @@ impl RequestStartSlot {
         self.begun.send_replace(Some(begun));
     }
 
-    /// Waits until it is known what was set in motion. Cancel safe.
+    /// Waits until the start of the request is known. Cancel safe.
     pub(super) async fn known(&self) -> Result<RequestStart, OpenHarnessError> {
         let mut begun = self.begun.subscribe();
         match begun.wait_for(Option::is_some).await.as_deref() {

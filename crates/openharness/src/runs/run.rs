@@ -1,4 +1,4 @@
-//! A run under way, shared by those who wait for it and the one who follows its session.
+//! A run in progress, shared by the requests that wait for it and the task that follows its session.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -16,35 +16,34 @@ use super::{
 };
 use crate::{asked::DirectiveAnswer, error::OpenHarnessError, told::RunReport};
 
-/// How long a run that asks something is given to ask more. Calls and workers that go side by side are judged one
-/// after another; a person who decides does not notice the difference.
+/// The time that a run with a question gets to ask more. Parallel calls and workers are checked one after
+/// another; a person does not notice the delay.
 const MOMENT: Duration = Duration::from_millis(100);
-/// How many such moments there may be: an agent may go on asking.
+/// The most such delays: an agent may keep asking.
 const MOST_MOMENTS: usize = 10;
 
-/// A run under way.
 pub(super) struct ActiveRun {
     session: Observer,
     fold: Mutex<RunFold>,
     standing: watch::Sender<RunSignal>,
-    /// Among those under way.
+    /// The slot in the quota of runs.
     _place: ClientSlot,
 }
 
-/// Whether there is more to come, as far as those who wait have to know.
+/// Whether further events of the run arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunSignal {
     UnderWay,
-    /// The session failed; nobody will tell how the run ends.
+    /// The session failed, so the end of the run is unknown.
     Lost,
 }
 
-/// What somebody waits for.
+/// What a request waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WaitCondition {
     /// These questions are settled.
     pub(super) settled: Vec<String>,
-    /// It is over, and not only waiting for a decision.
+    /// The run is over; a pending decision is not enough.
     pub(super) over: bool,
 }
 
@@ -59,35 +58,36 @@ impl ActiveRun {
         }
     }
 
-    /// Folds an event in; whether the run is over with it. Those who wait hear of it by [`ActiveRun::ring`].
+    /// Folds an event in and returns whether the run is over. [`ActiveRun::ring`] notifies the waiting
+    /// requests.
     pub(super) fn apply(&self, envelope: &Envelope) -> bool {
         let mut fold = self.fold();
         fold.apply(envelope, |id| self.session.hitl(id));
         fold.is_over()
     }
 
-    /// Has those who wait look again.
+    /// Makes the waiting requests check again.
     pub(super) fn ring(&self) {
         self.standing.send_modify(|_| ());
     }
 
-    /// Nothing more will be heard of it.
+    /// Marks the run as lost: no further events arrive.
     pub(super) fn lose(&self) {
         self.standing.send_replace(RunSignal::Lost);
     }
 
-    /// What there is to tell from just after a place, and when.
+    /// Returns the report after a position, and its time.
     pub(super) fn tell(&self, after: Seq) -> (RunReport, Timestamp) {
         (self.fold().tell(after), self.session.now())
     }
 
-    /// Whether it waits for a decision.
+    /// Returns whether the run waits for a decision.
     pub(super) fn is_parked(&self) -> bool {
         let fold = self.fold();
         fold.is_parked() && !fold.is_over()
     }
 
-    /// What these verdicts come to.
+    /// Converts answers into actions on the open questions.
     pub(super) fn deeds(
         &self,
         verdicts: &[DirectiveAnswer],
@@ -97,19 +97,19 @@ impl ActiveRun {
         verdict::deeds(verdicts, &fold.asks(), fold.questions(), principal)
     }
 
-    /// Waits until it goes on by itself no more, with all that it asks at once. Cancel safe.
+    /// Waits until the run is over or waits for decisions, including all that it asks at once. Cancel safe.
     pub(super) async fn rest(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
         loop {
             self.stopped(until).await?;
             self.gather().await;
-            // Somebody may have answered meanwhile, on another wire.
+            // Another client may have answered meanwhile.
             if self.rests(until) {
                 return Ok(());
             }
         }
     }
 
-    /// Waits until no further question has come for a moment.
+    /// Waits until no further question arrives for a moment.
     async fn gather(&self) {
         for _ in 0..MOST_MOMENTS {
             let before = self.fold().open_questions();
@@ -123,11 +123,11 @@ impl ActiveRun {
         }
     }
 
-    /// Waits until it is over, or asks something.
+    /// Waits until the run is over or asks something.
     async fn stopped(&self, until: &WaitCondition) -> Result<(), OpenHarnessError> {
         let mut standing = self.standing.subscribe();
         loop {
-            // Before the look, so that what happens in between is not missed.
+            // Read the signal before the check, so that no change in between is missed.
             let lost = *standing.borrow_and_update() == RunSignal::Lost;
             if self.rests(until) {
                 return Ok(());

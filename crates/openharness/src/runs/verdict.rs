@@ -1,5 +1,5 @@
-//! What verdicts of a Shell come to at the questions that are open. All of them are checked before any is
-//! done. Pure.
+//! Converts a Shell's answers into actions on the open questions. Checks all answers before any takes effect.
+//! Pure.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::{
     error::OpenHarnessError,
 };
 
-/// What is done with a question.
+/// An action on a question.
 #[derive(Debug, PartialEq)]
 pub(super) enum QuestionAction {
-    /// A tool call may run or not.
+    /// Allows or rejects a tool call.
     Answer(AskId, Decision),
-    /// A person answers the agent.
+    /// Sends a person's answer to the agent.
     Respond(HitlResponse),
-    /// A person will not answer the agent.
+    /// Declines the agent's question.
     Decline(String),
 }
 
@@ -34,7 +34,7 @@ impl QuestionAction {
     }
 }
 
-/// What these verdicts come to, where each is one on a question that is open.
+/// Converts answers into actions; each answer must be for an open question.
 pub(super) fn deeds(
     verdicts: &[DirectiveAnswer],
     asks: &[PermissionAsked],
@@ -59,7 +59,7 @@ pub(super) fn deeds(
     Ok(deeds)
 }
 
-/// Only what was offered is chosen, and never more than was said.
+/// Chooses an offered option that allows no more than the answer does.
 fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, OpenHarnessError> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let widest = |kind| {
@@ -76,7 +76,7 @@ fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, Open
     };
     match given {
         AnswerValue::Once => allow(widest(AllowOnce)),
-        // What cannot be remembered narrowly enough is allowed this once.
+        // An answer that cannot be remembered narrowly enough allows the call once.
         AnswerValue::Always => allow(widest(AllowAlways).or_else(|| widest(AllowOnce))),
         AnswerValue::Reject => Ok(Decision::Rejected {
             option_id: widest(RejectOnce),
@@ -88,7 +88,7 @@ fn decision(ask: &PermissionAsked, given: &AnswerValue) -> Result<Decision, Open
     }
 }
 
-/// Whoever decides is the principal: a Shell's word for somebody else would prove nothing.
+/// The reviewer is always the principal: a Shell cannot prove that another person decided.
 fn respond(
     question: &HitlRequest,
     given: &AnswerValue,

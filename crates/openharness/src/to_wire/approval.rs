@@ -1,4 +1,4 @@
-//! What a run waits for, put to a person: whether a tool may run, and what the agent itself asks.
+//! The directives for what a run waits for: permission for a tool call, and the agent's own questions.
 
 use harn_model::{
     HitlKind, HitlRequest, PermissionAsked, PermissionOptionKind, RiskLabel, Timestamp, ToolCall,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// A tool call that waits.
+/// Returns the directive for a tool call that waits for permission.
 pub(super) fn of_tool<'a>(
     told: &RunReport,
     ask: &'a PermissionAsked,
@@ -52,7 +52,7 @@ pub(super) fn of_tool<'a>(
     }
 }
 
-/// Something that a person is asked.
+/// Returns the directive for a question to a person.
 pub(super) fn of_person<'a>(
     told: &RunReport,
     asked: &'a HitlRequest,
@@ -102,8 +102,8 @@ fn yes_or_no() -> Vec<DecisionChoice<'static>> {
     ]
 }
 
-/// What a person may decide, by the label of the option it comes to: of those that are remembered, the one
-/// that is so the longest. To reject is always possible.
+/// Returns the possible decisions, each with the label of its option; "always" has the one that is remembered
+/// longest. To reject is always possible.
 fn choices(ask: &PermissionAsked) -> Vec<DecisionChoice<'_>> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let label = |kind: PermissionOptionKind| {
@@ -149,7 +149,7 @@ fn diffs(call: &ToolCall) -> Vec<ApprovalDiff<'_>> {
     diffs.collect()
 }
 
-/// All of it as text.
+/// Returns the whole request as text.
 fn in_words(
     call: &ToolCall,
     worker: Option<&str>,
@@ -175,7 +175,8 @@ fn in_words(
     visible_text(&lines.join("\n")).into_owned()
 }
 
-/// By what the tool does; more where the policy saw that it reaches further, or could not see how far.
+/// Returns the risk of the kind of tool, raised if the policy found that the call reaches further or could
+/// not see how far.
 fn risk(ask: &PermissionAsked) -> RiskTier {
     let kind = match ask.tool_call.kind {
         Some(ToolKind::Read | ToolKind::Search | ToolKind::Think) => RiskTier::Safe,

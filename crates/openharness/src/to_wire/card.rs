@@ -8,7 +8,7 @@ use crate::{
     wire::directive::{ArtifactCard, RunCard, UiComponent, UiPayload},
 };
 
-/// The card; none where there is nothing to show but words.
+/// Returns the card; none if there is only text to show.
 pub(super) fn run(told: &RunReport) -> Option<UiPayload<'_>> {
     let plan = told.plan.as_ref().map(|plan| plan.entries());
     let data = RunCard {
@@ -36,7 +36,7 @@ fn artifact(artifact: &Artifact) -> ArtifactCard<'_> {
     }
 }
 
-/// The card in lines.
+/// Returns the card as lines of text.
 fn fallback(told: &RunReport, card: &RunCard<'_>) -> String {
     let plan = card.plan.iter().map(|entry| {
         let mark = match entry.status {

@@ -1,4 +1,4 @@
-//! What an agent said, as a Shell shows text: in Markdown, without markup, or in a few short lines.
+//! The agent's messages in the style of a Shell: Markdown, plain text, or a few short lines.
 
 mod markup;
 
@@ -12,11 +12,11 @@ use crate::{
     wire::directive::{MessagePayload, TextFormat},
 };
 
-/// The most lines of a short message, and the most letters.
+/// The limits of a short message, in lines and in characters.
 const SHORT_LINES: usize = 3;
 const SHORT_LETTERS: usize = 160;
 
-/// What the agent said; nothing where it said nothing.
+/// Returns the agent's messages as one; none if there is no text.
 pub(super) fn said<'a>(shell: &ShellProfile, told: &RunReport) -> Option<MessagePayload<'a>> {
     let said = told.messages.iter().map(|text| visible_text(text));
     let said: Vec<_> = said.filter(|text| !text.trim().is_empty()).collect();
@@ -26,7 +26,7 @@ pub(super) fn said<'a>(shell: &ShellProfile, told: &RunReport) -> Option<Message
             markup::stripped(&whole(shell, told, &said)),
             TextFormat::Text,
         ),
-        // What an agent says on its way is not what it has to say in the end.
+        // Only the last message has the result; earlier ones are about the course of the run.
         TextStyle::Short => {
             let last = said.last().map(|text| markup::stripped(text));
             (shortened(&last.unwrap_or_default()), TextFormat::Text)
@@ -40,7 +40,7 @@ pub(super) fn said<'a>(shell: &ShellProfile, told: &RunReport) -> Option<Message
     })
 }
 
-/// A line of something that may be of any length and hold anything.
+/// Returns text of any length and content as one short line.
 pub(super) fn line(words: &str) -> String {
     const LONGEST: usize = 500;
     let words = visible_text(words);
@@ -51,7 +51,7 @@ pub(super) fn line(words: &str) -> String {
     }
 }
 
-/// Every step, and of what was made the words for it where there is no card to show it on.
+/// Joins all messages; without cards, adds the fallback text of each artifact.
 fn whole(shell: &ShellProfile, told: &RunReport, said: &[Cow<'_, str>]) -> String {
     let made = told
         .artifacts
@@ -62,7 +62,7 @@ fn whole(shell: &ShellProfile, told: &RunReport, said: &[Cow<'_, str>]) -> Strin
     parts.join("\n\n")
 }
 
-/// The first few lines that say something, cut where a word ends.
+/// Returns the first few lines that are not blank, cut at the end of a word.
 fn shortened(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let few: Vec<_> = lines.by_ref().take(SHORT_LINES).collect();
@@ -74,7 +74,7 @@ fn shortened(text: &str) -> String {
     let (kept, rest) = few.split_at(cut);
     let in_word = !rest.starts_with(char::is_whitespace);
     let word_end = kept.rfind(char::is_whitespace).filter(|_| in_word);
-    // A word of half the length is no word to cut before: scripts without spaces are cut between letters.
+    // Do not cut off a word of half the length: scripts without spaces are cut between characters.
     let kept = match word_end {
         Some(end) if end >= cut / 2 => kept.get(..end).unwrap_or(kept),
         _ => kept,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_any_width_stay_whole() {
+    fn characters_of_any_width_stay_whole() {
         for letter in ["語", "é", "👩‍🔧", "ب"] {
             let short = shortened(&letter.repeat(400));
             assert!(short.ends_with(" …"), "{short}");

@@ -1,6 +1,6 @@
-//! Answers as they go out: what is told of a run, or why there is nothing to tell. Pure.
+//! Writes responses: the report of a run, or an error. Pure.
 //!
-//! Tools that we run ourselves are never directives: a Shell would run them again.
+//! Tools that the engine runs itself are never directives: a Shell would run them again.
 
 mod approval;
 mod card;
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// The envelope that tells of a run.
+/// Returns the envelope that reports a run.
 pub(crate) fn answer(asked: &ShellRequest, told: &RunReport, now: Timestamp) -> Vec<u8> {
     let fault = failure(&told.state);
     let response = ResponsePayload {
@@ -44,7 +44,7 @@ pub(crate) fn answer(asked: &ShellRequest, told: &RunReport, now: Timestamp) -> 
     ))
 }
 
-/// The envelope that says what went wrong.
+/// Returns the envelope for an error.
 pub(crate) fn fault(echo: &EchoedIds, fault: &OpenHarnessError) -> Vec<u8> {
     let response = ResponsePayload {
         status: ResponseStatus::Error,
@@ -58,11 +58,11 @@ pub(crate) fn fault(echo: &EchoedIds, fault: &OpenHarnessError) -> Vec<u8> {
 }
 
 fn encoded(answer: &impl Serialize) -> Vec<u8> {
-    // Everything in it has a form in JSON.
+    // Every value in it has a form in JSON.
     serde_json::to_vec(answer).unwrap_or_default()
 }
 
-/// What a run that went wrong is answered with. What an agent stops for of its own accord is no failure.
+/// Returns the error for a run that failed. A stop that the agent decided on is no failure.
 fn failure(state: &RunPhase) -> Option<OpenHarnessError> {
     match state {
         RunPhase::Running | RunPhase::Parked => None,
@@ -96,7 +96,7 @@ fn continuation(told: &RunReport) -> Continuation {
     }
 }
 
-/// What was said, what was done, what is asked, and whether there is more to come: in this order.
+/// Returns the directives: messages, card, questions, and a no-op if the run continues, in this order.
 fn directives<'a>(asked: &ShellRequest, told: &'a RunReport, now: Timestamp) -> Vec<Directive<'a>> {
     let shell = &asked.shell;
     let mut directives = Vec::new();

@@ -1,4 +1,4 @@
-//! Answers, as they are written: each is a file of `fixtures/openharness/messages`.
+//! Responses as they are written: each is a file of `fixtures/openharness/messages`.
 
 mod made;
 
@@ -18,7 +18,7 @@ use crate::{
     wire::directive::RiskTier,
 };
 
-/// Compares with the file, and with the schemas.
+/// Compares a response with its file and with the schemas.
 fn check(name: &str, encoded: &[u8]) {
     let message: Value = serde_json::from_slice(encoded).unwrap();
     let text = serde_json::to_string_pretty(&message).unwrap() + "\n";
@@ -37,7 +37,7 @@ fn check(name: &str, encoded: &[u8]) {
         .flatten()
     {
         fits("directives", directive);
-        // What a Shell does not know, it shows the words of.
+        // A Shell shows this text for a directive that it does not know.
         let words = directive["payload"]["message"].as_str();
         assert!(
             words.is_some_and(|words| !words.is_empty()),
@@ -52,14 +52,14 @@ fn check(name: &str, encoded: &[u8]) {
 }
 
 #[test]
-fn answers_are_those_of_the_fixtures() {
+fn responses_match_the_fixtures() {
     for (name, asked, told, _) in answers() {
         check(name, &answer(&asked, &told, NOW));
     }
 }
 
 #[test]
-fn faults_are_those_of_the_fixtures() {
+fn errors_match_the_fixtures() {
     let echo = EchoedIds {
         request_id: Some("req_1".to_owned()),
         correlation_id: Some("corr_1".to_owned()),
@@ -73,9 +73,9 @@ fn faults_are_those_of_the_fixtures() {
     );
 }
 
-/// Nothing lies in the folder that no test writes or reads, and the page about it says what each shows.
+/// Every file of the folder belongs to a test, and the README describes it.
 #[test]
-fn the_page_names_every_message() {
+fn readme_names_every_message() {
     let requests = [
         ("request", "Everything a Shell may say"),
         ("request-minimal", "The least"),
@@ -113,9 +113,9 @@ fn the_page_names_every_message() {
     assert_eq!(fixtures::names(), named);
 }
 
-/// What is said comes first, what is asked last, and that there is more to come at the very end.
+/// Messages come first, questions last, and the no-op at the very end.
 #[test]
-fn directives_come_in_their_order() {
+fn directives_are_in_order() {
     let both = |told: &RunReport, asked: &ShellRequest| -> Vec<_> {
         let answer: Value = serde_json::from_slice(&answer(asked, told, NOW)).unwrap();
         let directives = answer["response"]["action_directives"]
@@ -155,9 +155,9 @@ fn directives_come_in_their_order() {
     assert_eq!(both(&two, &plainly()), in_turn);
 }
 
-/// The doubtful cases of the draft: what is no answer there is none here.
+/// The doubtful cases of the draft: the schema rejects what the draft does not define as a response.
 #[test]
-fn the_schema_refuses_what_is_no_answer() {
+fn schema_rejects_invalid_responses() {
     let schema = schema("response");
     let parked = fixtures::message("response-parked");
     let fault = fixtures::message("fault-invalid");
@@ -197,7 +197,7 @@ fn the_schema_refuses_what_is_no_answer() {
 }
 
 #[test]
-fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
+fn risk_depends_on_the_tool_and_the_policy_labels() {
     use ToolKind as K;
     let tier = |kind: Option<ToolKind>, labels: Vec<RiskLabel>| {
         let mut ask = edit();
@@ -225,7 +225,7 @@ fn risk_is_what_the_tool_does_and_no_less_than_the_policy_saw() {
 }
 
 #[test]
-fn what_is_overdue_is_due_now() {
+fn overdue_deadline_is_zero() {
     let told = told(RunPhase::Parked);
     let late = command().deadline.unwrap() + 1;
     assert_eq!(
@@ -236,7 +236,7 @@ fn what_is_overdue_is_due_now() {
 }
 
 #[test]
-fn nothing_that_could_rewrite_a_screen_is_shown() {
+fn control_sequences_are_removed_from_shown_text() {
     let mut ask = command();
     ask.tool_call.title = Some("ls\u{1b}[2K\rrm -rf".to_owned());
     ask.tool_call.raw_input = json!({"command": "ls\u{1b}[2K"});
@@ -248,14 +248,14 @@ fn nothing_that_could_rewrite_a_screen_is_shown() {
     let directives = &answer["response"]["action_directives"];
     assert_eq!(directives[0]["payload"]["text"], "red");
     assert_eq!(directives[1]["payload"]["title"], "lsrm -rf");
-    // What is decided about is told as it is, beside the words for it.
+    // The data to decide about is sent unchanged, beside the text for it.
     assert_eq!(directives[1]["payload"]["command"], "ls\u{1b}[2K");
     let words = directives[1]["payload"]["message"].as_str().unwrap();
     assert!(!words.contains('\u{1b}'), "{words:?}");
 }
 
 #[test]
-fn an_agents_last_words_are_a_line() {
+fn error_of_an_agent_becomes_one_line() {
     let long = format!("it broke:\n\u{1b}[1m{}", "very ".repeat(200));
     let told = told(RunPhase::Failed(long));
     let answer: Value = serde_json::from_slice(&answer(&plainly(), &told, NOW)).unwrap();

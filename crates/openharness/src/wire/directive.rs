@@ -1,5 +1,5 @@
-//! Directives, as they are written: every `action_type` there is, and what its payload holds. Whatever a Shell
-//! may not know has a `message` to show instead.
+//! Directives as they are written: every `action_type` and its payload. Every payload has a `message` to show
+//! if the Shell does not know the directive.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,28 @@ use serde_json::Value;
 use super::Continuation;
 use crate::{ext::RunState, told::CallSummary};
 
-/// Something for the Shell to do.
+/// An instruction for the Shell.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Directive<'a> {
     #[serde(flatten)]
     pub(crate) action: DirectiveAction<'a>,
     pub(crate) priority: DirectivePriority,
-    /// Whether it may be carried out beside the others that say so; left out where they are done in order.
+    /// Whether the Shell may carry it out in parallel with others that have this member; left out if they are
+    /// carried out in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) execution: Option<DirectiveExecution>,
     pub(crate) risk_tier: RiskTier,
     /// Whether a person has to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) requires_user_approval: Option<bool>,
-    /// From the receipt of this: how long a decision is waited for.
+    /// How long the server waits for a decision, from the receipt of this response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deadline_ms: Option<u64>,
 }
 
 impl<'a> Directive<'a> {
-    /// One that shows something.
+    /// Creates a directive that only shows something.
     pub(crate) fn shown(action: DirectiveAction<'a>) -> Self {
         Self {
             action,
@@ -44,137 +45,137 @@ impl<'a> Directive<'a> {
     }
 }
 
-/// What it is, and with what.
+/// The type of a directive, and its payload.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "action_type", content = "payload", rename_all = "snake_case")]
 #[schemars(rename = "Action")]
 pub(crate) enum DirectiveAction<'a> {
-    /// Show what the agent said.
+    /// Show the agent's message.
     RenderMessage(MessagePayload<'a>),
-    /// Show a card; only to a Shell that has `openharness.ui.rich_cards`.
+    /// Show a card; only for a Shell that requested `openharness.ui.rich_cards`.
     RenderUi(UiPayload<'a>),
     /// Ask a person whether a tool may run.
     RequestApproval(Box<ApprovalPayload<'a>>),
-    /// Ask a person something.
+    /// Ask a person a question.
     #[serde(rename = "dev.harn.question")]
     Question(Box<QuestionPayload<'a>>),
-    /// Nothing yet: the run goes on.
+    /// Do nothing yet: the run continues.
     Noop(NoopPayload),
 }
 
-/// What the agent said.
+/// A message of the agent.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MessagePayload", deny_unknown_fields)]
 pub(crate) struct MessagePayload<'a> {
-    /// The text.
+    /// The text of the message.
     pub(crate) text: Cow<'a, str>,
-    /// The same again, for Shells that look here.
+    /// The same text, for Shells that read this member.
     pub(crate) message: Cow<'a, str>,
     pub(crate) format: TextFormat,
 }
 
-/// How a text is written.
+/// The format of a text.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Format")]
 pub(crate) enum TextFormat {
-    /// In Markdown.
+    /// The text is Markdown.
     Markdown,
-    /// Without markup.
+    /// The text has no markup.
     Text,
 }
 
-/// A card.
+/// A card to render.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UiPayload", deny_unknown_fields)]
 pub(crate) struct UiPayload<'a> {
     pub(crate) component: UiComponent,
     pub(crate) data: RunCard<'a>,
-    /// What to show instead.
+    /// The text to show instead.
     pub(crate) message: String,
 }
 
-/// Which card.
+/// The kind of a card.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[schemars(rename = "Component")]
 pub(crate) enum UiComponent {
-    /// What the engine did in a run.
+    /// A card about the engine's work in a run.
     #[serde(rename = "dev.harn.run")]
     Run,
 }
 
-/// What the engine did in a run.
+/// The engine's work in a run.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct RunCard<'a> {
-    /// Where the run stands.
+    /// The state of the run.
     pub(crate) state: RunState,
-    /// The tools it used.
+    /// The tool calls of the run.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) calls: &'a [CallSummary],
-    /// Its plan.
+    /// The plan of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) plan: Vec<PlanEntry>,
-    /// What it made.
+    /// The artifacts of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) artifacts: Vec<ArtifactCard<'a>>,
 }
 
-/// Something the agent made.
+/// An artifact of the agent.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct ArtifactCard<'a> {
-    /// Its id.
+    /// The id of the artifact.
     pub(crate) id: &'a str,
-    /// What sort: `vega-lite`, `file`, …
+    /// The kind of artifact: `vega-lite`, `file`, …
     pub(crate) kind: &'a str,
     /// A title for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'a str>,
-    /// Media type.
+    /// The media type of the artifact.
     pub(crate) mime_type: &'a str,
-    /// What to render; of a file, where it is.
+    /// The content to render; for a file, its location.
     pub(crate) spec: &'a Value,
-    /// What to show where it cannot be rendered.
+    /// The text to show if the artifact cannot be rendered.
     pub(crate) message: &'a str,
 }
 
-/// A tool call that waits for a person.
+/// A tool call that waits for a person's decision.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ApprovalPayload", deny_unknown_fields)]
 pub(crate) struct ApprovalPayload<'a> {
-    /// What an answer names it by.
+    /// The id that an answer refers to.
     pub(crate) id: &'a str,
-    /// What would be done, in a line.
+    /// The action in one line.
     pub(crate) title: Cow<'a, str>,
-    /// All of it as text, for Shells that show nothing else.
+    /// The whole request as text, for Shells that show nothing else.
     pub(crate) message: String,
-    /// The tool.
+    /// The name of the tool.
     pub(crate) tool: &'a str,
-    /// What sort of tool.
+    /// The kind of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<ToolKind>,
-    /// The command it would run, letter by letter.
+    /// The exact command that the tool would run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<&'a str>,
-    /// The files it would touch.
+    /// The files that the tool would touch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) paths: Vec<&'a str>,
-    /// The changes it would make.
+    /// The changes that the tool would make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) diffs: Vec<ApprovalDiff<'a>>,
-    /// Its arguments, as the agent gave them.
+    /// The arguments, as the agent gave them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<&'a Value>,
-    /// Why a person is asked.
+    /// The reason for the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<&'a str>,
-    /// The worker that wants it, where it is not the agent itself.
+    /// The worker that makes the call, if it is not the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) worker: Option<&'a str>,
-    /// What can be answered.
+    /// The decisions that are possible.
     pub(crate) options: Vec<DecisionChoice<'a>>,
-    /// What to send the answer with.
+    /// The continuation to send with the answer.
     pub(crate) continuation: Continuation,
 }
 
@@ -183,118 +184,118 @@ pub(crate) struct ApprovalPayload<'a> {
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Diff")]
 pub(crate) struct ApprovalDiff<'a> {
-    /// The file.
+    /// The path of the file.
     pub(crate) path: &'a str,
-    /// What is there; left out for a new file.
+    /// The present text; left out for a new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old_text: Option<&'a str>,
-    /// What would be there.
+    /// The text after the change.
     pub(crate) new_text: &'a str,
 }
 
-/// Something that can be answered.
+/// A decision that is possible.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Choice")]
 pub(crate) struct DecisionChoice<'a> {
-    /// What to send.
+    /// The decision to send.
     pub(crate) decision: DirectiveDecision,
-    /// What to show a person.
+    /// The label to show to a person.
     pub(crate) label: &'a str,
 }
 
-/// What is decided.
+/// The decision of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Decision")]
 pub(crate) enum DirectiveDecision {
-    /// It may be done, this time.
+    /// Allow the action once.
     Once,
-    /// It may be done, from now on.
+    /// Allow the action from now on.
     Always,
-    /// It may not be done.
+    /// Reject the action.
     Reject,
 }
 
-/// Something that the agent asks a person.
+/// A question of the agent to a person.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "QuestionPayload", deny_unknown_fields)]
 pub(crate) struct QuestionPayload<'a> {
-    /// What an answer names it by.
+    /// The id that an answer refers to.
     pub(crate) id: &'a str,
-    /// What sort of thing is asked.
+    /// The kind of the question.
     pub(crate) kind: HitlKind,
-    /// The question, in a line.
+    /// The question in one line.
     pub(crate) prompt: String,
-    /// What there is to know before answering.
+    /// The information to read before answering.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
-    /// What may be answered in words; anything where there are none.
+    /// The possible answers; if there are none, any text.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) choices: &'a [String],
-    /// What counts where nobody answers.
+    /// The answer that counts if no person answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) default: Option<&'a str>,
-    /// What can be decided, where it is not answered in words.
+    /// The possible decisions, if the answer is not a text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) options: Vec<DecisionChoice<'a>>,
-    /// All of it as text, for Shells that show nothing else.
+    /// The whole question as text, for Shells that show nothing else.
     pub(crate) message: String,
     pub(crate) answered_by: AnsweredBy,
-    /// What to send the answer with.
+    /// The continuation to send with the answer.
     pub(crate) continuation: Continuation,
 }
 
-/// The member of our extension that an answer stands in.
+/// The member of our extension for the answer.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AnsweredBy {
-    /// `answer`, in words.
+    /// `answer`, with a text.
     Answer,
-    /// `approval`, by a decision.
+    /// `approval`, with a decision.
     Approval,
 }
 
-/// Nothing yet.
+/// A directive that does nothing.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "NoopPayload", deny_unknown_fields)]
 pub(crate) struct NoopPayload {
-    /// What to show a person.
+    /// The text to show to a person.
     pub(crate) message: &'static str,
-    /// What to ask again with.
+    /// The continuation to ask again with.
     pub(crate) continuation: Continuation,
 }
 
-/// How much it matters.
+/// The priority of a directive.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Priority")]
 pub(crate) enum DirectivePriority {
-    /// It can wait.
+    /// The directive can wait.
     Low,
-    /// As usual.
+    /// The usual priority.
     Normal,
     /// The run waits for it.
     High,
 }
 
-/// In which order.
+/// The order in which directives are carried out.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Execution")]
 pub(crate) enum DirectiveExecution {
-    /// Beside others that say so.
+    /// In parallel with others that have this value.
     Parallel,
 }
 
-/// What could go wrong.
+/// The risk of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RiskTier {
-    /// Nothing.
+    /// Nothing can go wrong.
     Safe,
-    /// Something that can be mended.
+    /// The damage can be repaired.
     Caution,
-    /// Anything.
+    /// Any damage is possible.
     Dangerous,
 }

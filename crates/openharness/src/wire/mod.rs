@@ -1,5 +1,5 @@
-//! The envelope of an answer, as it is written. The directives in it are in `directive`; requests are read by
-//! `from_wire`.
+//! The envelope of a response, as it is written. `directive` has the directives in it; `from_wire` reads
+//! requests.
 
 pub(crate) mod directive;
 
@@ -14,34 +14,34 @@ use crate::{
 };
 use directive::Directive;
 
-/// An answer.
+/// A response to a request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Answer")]
 pub(crate) struct OpenHarnessResponse<'a> {
-    /// The version it is written in.
+    /// The protocol version of the response.
     #[schemars(extend("const" = "1.0.0"))]
     protocol_version: &'static str,
-    /// That of the request, where it has one.
+    /// The id of the request, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     request_id: Option<&'a str>,
-    /// That of the request, where it has one.
+    /// The correlation id of the request, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     correlation_id: Option<&'a str>,
-    /// The versions that are spoken, every 1.x.y among them.
+    /// The supported versions. The server accepts every 1.x.y.
     supported_protocol_versions: [&'static str; 1],
-    /// What there is; every value is true.
+    /// The supported capabilities; every value is true.
     supported_capabilities: BTreeMap<&'static str, bool>,
-    /// What the Shell asked for and does not get.
+    /// The requested capabilities that the server denies.
     capability_denials: &'a [CapabilityDenial],
-    /// What came of it.
+    /// The result of the request.
     response: ResponsePayload<'a>,
 }
 
 impl<'a> OpenHarnessResponse<'a> {
-    /// An answer to whoever sent these ids.
+    /// Creates a response with these ids.
     pub(crate) fn new(
         echo: &'a EchoedIds,
         denied: &'a [CapabilityDenial],
@@ -60,62 +60,62 @@ impl<'a> OpenHarnessResponse<'a> {
     }
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Response")]
 pub(crate) struct ResponsePayload<'a> {
     pub(crate) status: ResponseStatus,
-    /// How long the run has taken, until the last of what is told here.
+    /// How long the run has taken, up to the last event in this response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) engine_latency_ms: Option<u64>,
-    /// What the Shell is to do, in this order.
+    /// The directives for the Shell, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) action_directives: Option<Vec<Directive<'a>>>,
-    /// What went wrong.
+    /// The error, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<ResponseError>,
-    /// Names the run, and what of it has been told: sent back, it goes on from there.
+    /// The run, and the position up to which it has been reported. A request with it continues from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) continuation: Option<Continuation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extensions: Option<ResponseExtensions<'a>>,
 }
 
-/// Whether it went well.
+/// Whether the request succeeded.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Status")]
 pub(crate) enum ResponseStatus {
-    /// It did, or it does so far.
+    /// The request succeeded, or has no error so far.
     Success,
-    /// `error` says what went wrong.
+    /// The request failed; `error` has the reason.
     Error,
 }
 
-/// What went wrong.
+/// The error of a request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[schemars(rename = "Error")]
 pub(crate) struct ResponseError {
-    /// For machines.
+    /// The code, for programs.
     #[schemars(length(min = 1))]
     pub(crate) code: &'static str,
-    /// For people.
+    /// The text, for people.
     pub(crate) message: String,
     /// Whether the same request may succeed later.
     pub(crate) retryable: bool,
-    /// `field` of what is wrong in a request, `limit_bytes` of a body that is too long.
+    /// `field` names what is wrong in a request, `limit_bytes` is the limit of a body that is too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) details: Option<Map<String, Value>>,
 }
 
-/// A place in a run.
+/// A position in a run.
 #[derive(Clone, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Continuation {
-    /// The run.
+    /// The id of the run.
     pub(crate) run_id: String,
-    /// What of it has been told.
+    /// The position up to which the run has been reported.
     pub(crate) continuation_token: String,
 }

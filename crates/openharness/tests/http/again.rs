@@ -1,4 +1,4 @@
-//! Requests that come again: each is done once, whoever waits for it and whatever happened in between.
+//! Repeated requests: each is carried out once, whichever Shell waits and whatever happened in between.
 
 use harn_testkit::openharness::{OpenHarnessShell, decides, goes_on, says};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::Agent;
 
 #[tokio::test]
-async fn an_answer_is_kept_and_echoes_who_asks_now() {
+async fn repeat_gets_the_stored_response_with_its_own_ids() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -17,7 +17,7 @@ async fn an_answer_is_kept_and_echoes_who_asks_now() {
     let second = shell.post(&message).await;
     assert_eq!(first.response(), second.response());
     assert_eq!(agent.turns(), 1);
-    // Without an id, each is one of its own.
+    // Without an id, each request is a new one.
     for turns in [2, 3] {
         message.as_object_mut().unwrap().remove("request_id");
         assert!(shell.post(&message).await.is_success());
@@ -26,7 +26,7 @@ async fn an_answer_is_kept_and_echoes_who_asks_now() {
 }
 
 #[tokio::test]
-async fn a_verdict_counts_once() {
+async fn decision_takes_effect_once() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -43,13 +43,13 @@ async fn a_verdict_counts_once() {
     assert_eq!(shell.post(&changed).await.code(), "request_id_conflict");
     let late = decides("req_3", &asked.continuation(), &no);
     assert_eq!(shell.post(&late).await.code(), "approval_not_found");
-    // The first request has its own answer still.
+    // The first request keeps its own response.
     let first = shell.post(&says("req_1", "write")).await;
     assert_eq!(first.bytes, asked.bytes);
 }
 
 #[tokio::test]
-async fn what_was_refused_may_be_sent_again() {
+async fn rejected_request_may_be_sent_again() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -71,7 +71,7 @@ async fn a_request_without_a_session_is_known_after_a_restart() {
     assert_eq!(asked.state(), "parked");
     hub.restart().await;
     let shell = OpenHarnessShell::new(&hub);
-    // The process took its leave, and with it the run.
+    // The process shut down and cancelled the run.
     assert_eq!(shell.post(&message).await.code(), "run_cancelled");
     let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
     let yes = decides("req_2", &asked.continuation(), &yes);
@@ -82,7 +82,7 @@ async fn a_request_without_a_session_is_known_after_a_restart() {
 }
 
 #[tokio::test]
-async fn many_join_one_run_and_some_of_them_leave() {
+async fn many_requests_join_one_run_and_some_disconnect() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -116,7 +116,7 @@ async fn many_join_one_run_and_some_of_them_leave() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_closed_goes_on() {
+async fn closed_session_is_reopened() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -131,7 +131,7 @@ async fn a_session_that_was_closed_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
+async fn cancel_of_a_queued_run_spares_the_running_one() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -145,13 +145,13 @@ async fn a_run_that_waits_for_its_turn_is_cancelled_alone() {
     agent.go_on();
     let rest = shell.post(&goes_on("req_4", &running.continuation())).await;
     assert_eq!((rest.state(), &*rest.text()), ("ended", " Done."));
-    // It was stopped, and sending it again does not begin it.
+    // The run was stopped, and a repeat of the request does not start it.
     assert_eq!(shell.post(&waiting).await.code(), "run_cancelled");
     assert_eq!(agent.turns(), 1);
 }
 
 #[tokio::test]
-async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
+async fn run_is_cancelled_before_its_shell_knows_its_id() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -166,7 +166,7 @@ async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
     assert_eq!(answer.code(), "run_cancelled");
     assert_eq!(stopped.code(), "run_cancelled");
     assert_eq!(stopped.continuation(), answer.continuation());
-    // The same request again, not another cancel of nothing.
+    // A repeat of the same request, not a second cancel.
     assert_eq!(again.code(), "run_cancelled");
     let mut stop = says("req_3", "");
     stop["request"]["context"]["extensions"] = json!({"dev.harn": {"cancel": true}});
@@ -174,7 +174,7 @@ async fn a_run_is_cancelled_before_its_shell_has_heard_of_it() {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
+async fn request_to_a_parked_session_gets_the_open_questions() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -186,14 +186,14 @@ async fn whatever_is_asked_while_a_decision_is_due_is_answered_with_that() {
     let yes = json!({"approval": {"id": asked.questions()[0], "decision": "once"}});
     let yes = decides("req_3", &shown.continuation(), &yes);
     assert_eq!(shell.post(&yes).await.state(), "ended");
-    // Nothing was done of it, so the very same request is now.
+    // The request had no effect, so a repeat takes effect now.
     let now = shell.post(&other).await;
     assert_eq!((now.state(), &*now.text()), ("ended", "You said hello."));
     assert_eq!(agent.turns(), 2);
 }
 
 #[tokio::test]
-async fn a_question_is_not_answered() {
+async fn rejected_question_ends_the_run() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -209,7 +209,7 @@ async fn a_question_is_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_still_going_on_is_told_again_from_the_same_place() {
+async fn repeat_reports_a_running_run_from_the_same_position() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);

@@ -1,4 +1,4 @@
-//! Many Shells at once, some of which leave: everybody is told of their own, and nothing is left behind.
+//! Many Shells at once, some of which disconnect: each receives its own runs, and no task is left over.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn in_session(session: usize, request: &str, intent: &str) -> Value {
     message
 }
 
-/// Waits until no more tasks are alive than these.
+/// Waits until at most this many tasks are alive.
 async fn calm(tasks: usize) {
     let calm = async {
         while Handle::current().metrics().num_alive_tasks() > tasks {
@@ -27,13 +27,13 @@ async fn calm(tasks: usize) {
 }
 
 #[tokio::test]
-async fn runs_are_bounded_also_when_nobody_waits_for_them() {
+async fn runs_without_a_waiting_request_count_against_the_limit() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.runs = 4);
     let one = |session: usize| in_session(session, &format!("req_{session}"), "write");
     let mut parked = Vec::new();
-    // A quarter is kept for others.
+    // A quarter is reserved for other principals.
     for session in 0..3 {
         parked.push(shell.post(&one(session)).await);
     }
@@ -44,7 +44,7 @@ async fn runs_are_bounded_also_when_nobody_waits_for_them() {
 }
 
 #[tokio::test]
-async fn a_session_that_rests_costs_a_task() {
+async fn idle_session_costs_one_task() {
     const SESSIONS: usize = 50;
     let agent = Agent::new();
     let hub = agent.hub();
@@ -59,14 +59,14 @@ async fn a_session_that_rests_costs_a_task() {
         assert_eq!(text.unwrap(), "You said hello.");
     }
     assert_eq!(agent.turns(), SESSIONS * 4);
-    // Each has its own, which is the runtime's; nobody follows it.
+    // Each session has one task, that of the runtime; no task follows it.
     calm(SESSIONS).await;
     hub.hub().shutdown().await;
     calm(0).await;
 }
 
 #[tokio::test]
-async fn shells_that_leave_leave_nothing() {
+async fn disconnected_shells_leave_no_task() {
     const SESSIONS: usize = 20;
     let agent = Agent::new();
     let hub = agent.hub();
@@ -86,7 +86,7 @@ async fn shells_that_leave_leave_nothing() {
             agent.go_on();
         }
         calm(SESSIONS).await;
-        // What they began is there for who asks again.
+        // A repeat of the request finds the run.
         let message = in_session(0, &format!("req_{round}_0"), "wait");
         assert_eq!(shell.post(&message).await.text(), "Working. Done.");
     }
@@ -118,7 +118,7 @@ async fn prompts_of_a_session_run_one_after_another() {
     assert_eq!(agent.turns(), 60);
 }
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -131,7 +131,7 @@ impl Dice {
     }
 }
 
-/// A Shell that asks, decides, stops, sends twice and goes away as it likes.
+/// Plays a Shell that asks, decides, stops, repeats and disconnects at random.
 async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
     let mut dice = Dice(player);
     let (mut begun, mut ended) = (0, 0);
@@ -175,7 +175,7 @@ async fn play(shell: OpenHarnessShell, player: u64) -> (usize, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_shells_do_each_run_is_begun_once_and_ends() {
+async fn every_run_starts_once_and_ends() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| {
@@ -190,7 +190,7 @@ async fn whatever_shells_do_each_run_is_begun_once_and_ends() {
     let begun: usize = all.iter().map(|(begun, _)| begun).sum();
     let ended: usize = all.iter().map(|(_, ended)| ended).sum();
     assert_eq!(begun, ended);
-    // What was stopped while it waited never reached the agent.
+    // A run that was stopped while it waited never reached the agent.
     assert!(agent.turns() <= begun, "{} of {begun}", agent.turns());
     assert!(begun > 40, "{begun}");
     hub.hub().shutdown().await;

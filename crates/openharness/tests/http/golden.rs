@@ -1,4 +1,4 @@
-//! Conversations pinned byte for byte in `fixtures/openharness`: what the author of a Shell sees.
+//! Conversations pinned byte for byte in `fixtures/openharness`, as the author of a Shell sees them.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Agent, repository, session};
 
-/// Every transcript, so that a file whose test is gone is noticed.
+/// All transcripts, to detect a file without a test.
 const TRANSCRIPTS: &[&str] = &[
     "approval-allowed",
     "approval-always",
@@ -42,7 +42,7 @@ const TRANSCRIPTS: &[&str] = &[
 #[test]
 fn every_file_has_its_test() {
     if golden::updating() {
-        // The other tests are writing them.
+        // The other tests are writing the files.
         return;
     }
     let files = fs::read_dir(repository("fixtures/openharness")).unwrap();
@@ -55,7 +55,7 @@ fn every_file_has_its_test() {
 }
 
 #[test]
-fn every_answer_is_as_the_schema_says() {
+fn every_response_matches_the_schema() {
     if golden::updating() {
         return;
     }
@@ -154,7 +154,7 @@ async fn a_capability_is_denied() {
     check(&hub, "denial");
 }
 
-/// Has the agent ask, and decides.
+/// Makes the agent ask, and decides.
 async fn approve(shell: &OpenHarnessShell, decision: &str) -> String {
     let asked = shell.post(&says("req_1", "write a note")).await;
     assert_eq!(asked.state(), "parked");
@@ -178,7 +178,7 @@ async fn a_tool_is_allowed_once() {
 }
 
 #[tokio::test]
-async fn a_tool_is_allowed_for_good() {
+async fn a_tool_is_allowed_always() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "always").await, "It is in notes.txt.");
@@ -188,7 +188,7 @@ async fn a_tool_is_allowed_for_good() {
 }
 
 #[tokio::test]
-async fn a_tool_is_refused() {
+async fn a_tool_is_rejected() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     assert_eq!(approve(&shell, "reject").await, "Then I leave it.");
@@ -213,7 +213,7 @@ async fn a_yes_as_text_approves_nothing() {
 }
 
 #[tokio::test]
-async fn questions_that_are_put_at_once_come_together() {
+async fn simultaneous_questions_are_in_one_response() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "both of them")).await;
@@ -241,9 +241,9 @@ async fn questions_that_are_put_at_once_come_together() {
     check(&hub, "approval-several");
 }
 
-/// Calls that go side by side ask one after another: the first question does not leave without the second.
+/// Parallel calls ask one after another: the first question is not sent without the second.
 #[tokio::test(start_paused = true)]
-async fn questions_that_are_put_one_shortly_after_another_come_together() {
+async fn questions_in_quick_succession_are_in_one_response() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     let asked = shell.post(&says("req_1", "later")).await;
@@ -256,7 +256,7 @@ async fn questions_that_are_put_one_shortly_after_another_come_together() {
 }
 
 #[tokio::test]
-async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
+async fn attachment_without_reference_is_denied_and_the_run_continues() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -282,7 +282,7 @@ async fn an_attachment_that_is_no_reference_is_denied_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn what_to_do_may_be_structured() {
+async fn intent_may_be_structured() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -298,7 +298,7 @@ async fn what_to_do_may_be_structured() {
         let message = json!({"protocol_version": "1.0.0", "request_id": id, "request": request});
         let answer = shell.post(&message).await;
         assert_eq!(answer.state(), "ended");
-        // Whoever looks at it again with the hint begins nothing.
+        // A poll that repeats the hint starts nothing.
         let mut again = goes_on(&format!("{id}_again"), &answer.continuation());
         again["request"]["context"]["task_hint"] = json!({"sop_id": "sop_onboard"});
         assert_eq!(shell.post(&again).await.state(), "ended");
@@ -368,7 +368,7 @@ async fn a_run_is_cancelled() {
     let stop = decides("req_2", &running.continuation(), &json!({"cancel": true}));
     let stopped = shell.post(&stop).await;
     assert_eq!(stopped.code(), "run_cancelled");
-    // Sent again, it is answered again and stops nothing.
+    // A repeat gets the same response and stops nothing.
     let again = shell.post(&stop).await;
     assert_eq!(again.bytes, stopped.bytes);
     let asked = shell.post(&says("req_3", "write a note")).await;
@@ -389,7 +389,7 @@ async fn an_agent_fails() {
 }
 
 #[tokio::test]
-async fn a_shell_goes_away_and_comes_back() {
+async fn repeat_after_a_disconnect_gets_the_response() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -429,7 +429,7 @@ async fn a_request_is_joined_while_it_runs() {
 }
 
 #[tokio::test]
-async fn a_request_id_is_used_twice() {
+async fn reused_request_id_is_a_conflict() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::new(&hub);
     shell.post(&says("req_1", "hello")).await;
@@ -439,7 +439,7 @@ async fn a_request_id_is_used_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_much_waits_in_a_session() {
+async fn session_rejects_a_prompt_when_its_queue_is_full() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.waiting = 1);
@@ -452,19 +452,19 @@ async fn too_much_waits_in_a_session() {
     agent.go_on();
     let rest = goes_on("req_4", &running.continuation());
     assert_eq!(shell.post(&rest).await.state(), "ended");
-    // Whether the next one waits shows in the places behind it, so nothing runs when it comes.
+    // Whether the next prompt waits shows in the positions after it, so send it when nothing runs.
     let session = hub.hub().open(&session(&running), None).await.unwrap();
     let mut events = session.subscribe(Seq::ZERO);
     while session.view().ended_turns < 2 {
         events.next().await.unwrap();
     }
-    // It was not refused for good.
+    // The rejection was not final.
     assert_eq!(shell.post(&busy).await.text(), "You said hello.");
     check(&hub, "busy");
 }
 
 #[tokio::test]
-async fn what_was_done_is_known_after_a_restart() {
+async fn repeat_after_a_restart_gets_the_same_response() {
     let agent = Agent::new();
     let mut hub = agent.hub();
     let message = says("req_1", "hello");
@@ -489,7 +489,7 @@ async fn what_was_done_is_known_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crash_cuts_a_run_short() {
+async fn run_is_interrupted_by_a_crash() {
     let agent = Agent::new();
     let dying = agent.hub();
     let hub = Agent::new().hub();
@@ -499,7 +499,7 @@ async fn a_crash_cuts_a_run_short() {
         .post(&message)
         .await;
     assert_eq!(running.state(), "running");
-    // As a process leaves it that is killed now.
+    // The state of a process that is killed now.
     copy(&dying.state_dir(), &hub.state_dir());
     hub.recorder().note("the engine is killed, and starts anew");
     let shell = OpenHarnessShell::new(&hub);
@@ -524,7 +524,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[tokio::test]
-async fn the_engine_ends_while_a_shell_waits() {
+async fn shutdown_answers_a_waiting_request() {
     let agent = Agent::new();
     let hub = agent.hub();
     let ending = CancellationToken::new();
@@ -658,7 +658,7 @@ async fn bad_input_gets_an_envelope() {
         );
     }
     assert_eq!(agent.turns(), 0);
-    // Nothing is worse for it.
+    // The bad input has no lasting effect.
     assert!(shell.post(&says("req_1", "hello")).await.is_success());
     check(&hub, "bad-input");
 }

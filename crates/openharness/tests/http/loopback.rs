@@ -1,4 +1,4 @@
-//! The same over a port, with a connection that breaks.
+//! The routes over a TCP port, with a connection that breaks.
 
 use axum::Extension;
 use harn_model::Principal;

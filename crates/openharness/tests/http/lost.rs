@@ -1,4 +1,4 @@
-//! A disk that is full: those who wait are told so, and nothing is done twice afterwards.
+//! A full disk: waiting requests receive an error, and no run starts twice afterwards.
 
 use std::{
     io,
@@ -81,7 +81,7 @@ impl SessionLog for DiskLog {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_the_run_is_not_begun_again() {
+async fn full_disk_is_reported_and_the_run_does_not_start_again() {
     let agent = Agent::new();
     let builder = agent.builder();
     let (state, full) = (
@@ -112,7 +112,7 @@ async fn a_full_disk_is_told_and_the_run_is_not_begun_again() {
     assert_eq!(again.state(), "interrupted");
     assert_eq!(again.text(), "Working.");
     assert_eq!(agent.turns(), 1);
-    // The session goes on.
+    // The session continues.
     let next = shell.post(&says("req_2", "hello")).await;
     assert_eq!(next.text(), "You said hello.");
 }

@@ -1,4 +1,4 @@
-//! OpenHarness as a Shell meets it: over its routes, with an agent that does as it is told.
+//! OpenHarness over its routes, as a Shell uses it, with an agent that does what its prompt states.
 #![allow(clippy::unwrap_used, reason = "a test says what failed by failing")]
 
 mod again;

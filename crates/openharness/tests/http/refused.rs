@@ -1,4 +1,4 @@
-//! Requests that are not let in, each with an envelope that says why.
+//! Rejected requests, each with an envelope that has the reason.
 
 use std::sync::{
     Arc,
@@ -29,7 +29,7 @@ async fn ask(shell: &OpenHarnessShell, method: &str, kind: Option<&str>) -> Shel
 }
 
 #[tokio::test]
-async fn other_methods_media_types_and_strangers() {
+async fn other_methods_media_types_and_anonymous_requests_are_rejected() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -64,7 +64,7 @@ async fn other_methods_media_types_and_strangers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_or_does_not_end() {
+async fn slow_and_endless_bodies_are_rejected() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 1000);
     let post = |body| Request::post(PATHS[0]).body(body).unwrap();
@@ -87,7 +87,7 @@ async fn a_body_that_does_not_come_or_does_not_end() {
     );
 }
 
-/// What was sent of a body when its answer came.
+/// Returns the status, and the number of chunks that were sent before the response.
 async fn sent_before_the_answer(
     shell: &OpenHarnessShell,
     request: axum::http::request::Builder,
@@ -104,7 +104,7 @@ async fn sent_before_the_answer(
 }
 
 #[tokio::test]
-async fn who_reads_only_after_sending_hears_why_it_was_refused() {
+async fn client_that_sends_the_whole_body_first_gets_the_error() {
     let hub = Agent::new().hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.body_bytes = 1000);
     let post = || Request::post(PATHS[0]);
@@ -132,7 +132,7 @@ async fn a_body_that_breaks_off_is_not_too_long() {
 }
 
 #[tokio::test]
-async fn too_many_at_a_time() {
+async fn requests_over_the_limit_are_rejected() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::with(&hub, |config| config.requests = 4);
@@ -161,7 +161,7 @@ async fn too_many_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_guard_in_front_refuses_in_the_same_form() {
+async fn refusal_has_the_form_of_a_response() {
     let mut headers = HeaderMap::new();
     headers.insert("x-request-id", "req_1".parse().unwrap());
     headers.insert("x-correlation-id", "\u{e4}".parse().unwrap());

@@ -1,5 +1,5 @@
-//! What is secret in a request is nowhere afterwards: not on the disk, not in an answer, not in a log, and no
-//! agent sees it.
+//! A secret of a request is nowhere afterwards: not on the disk, in a response or in a log, and no agent
+//! receives it.
 
 use std::{
     fs, io,
@@ -47,7 +47,7 @@ fn search(folder: &Path, read: &mut usize) {
 }
 
 #[tokio::test]
-async fn nothing_keeps_a_secret() {
+async fn secrets_are_not_stored_logged_or_returned() {
     let log = Log::default();
     let writer = log.clone();
     let logging = tracing_subscriber::fmt()
@@ -87,7 +87,7 @@ async fn nothing_keeps_a_secret() {
         let headers = format!("{:?}", answer.headers);
         assert!(!holds(headers.as_bytes()), "{headers}");
     }
-    // What is not secret does reach the agent, which takes it along.
+    // Data that is not secret reaches the agent, which accepts resources.
     let mut open = message.clone();
     open["request_id"] = json!("req_5");
     let state: Value = json!({"privacy_tier": "restricted", "os": "plan9"});

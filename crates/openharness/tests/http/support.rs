@@ -1,4 +1,4 @@
-//! An agent that does what its prompt says, and counts how often it was asked to.
+//! An agent that does what its prompt states, and counts its turns.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,10 +19,10 @@ use harn_testkit::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-/// Only so that a hang fails instead of hanging: nothing here measures time.
+/// Makes a hang fail; nothing here measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The session that a run is of.
+/// Returns the session of a run.
 pub(crate) fn session(answer: &ShellResponse) -> SessionId {
     let continuation = answer.continuation();
     let run = continuation["run_id"].as_str().unwrap();
@@ -30,7 +30,7 @@ pub(crate) fn session(answer: &ShellResponse) -> SessionId {
     session.into()
 }
 
-/// What a test knows of the agent.
+/// A test's handle to the agent.
 #[derive(Clone)]
 pub(crate) struct Agent {
     seen: Arc<Mutex<Vec<String>>>,
@@ -49,17 +49,17 @@ impl Agent {
         }
     }
 
-    /// How many prompts reached it.
+    /// Returns the number of prompts that reached it.
     pub(crate) fn turns(&self) -> usize {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// What was in them.
+    /// Returns the prompts that reached it.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Waits until a turn has come to the gate.
+    /// Waits until a turn has reached the gate.
     pub(crate) async fn waits(&self) {
         let waits = timeout(PATIENCE, self.waiting.acquire()).await;
         waits.unwrap().unwrap().forget();
@@ -103,7 +103,7 @@ impl Agent {
                 cx.say(format!("One {one}, two {two}.")).await?;
             }
             "later" => {
-                // The first is open, and its Shell has had time to hear of it.
+                // The first question is open, and its Shell has had time to receive it.
                 let second = async {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     may(&cx, "two").await
@@ -145,7 +145,7 @@ impl Agent {
     }
 }
 
-/// Does a bit of everything that nobody is asked about.
+/// Does a bit of everything that needs no permission.
 async fn work(cx: &TurnContext) -> Result<(), AgentError> {
     cx.think("A look will do.").await?;
     cx.say("Let me look.").await?;
@@ -189,7 +189,7 @@ async fn write(cx: &TurnContext, path: &str) -> Result<(), AgentError> {
     }
 }
 
-/// Asks about a call of its own accord: without a look at the rules it is put on the spot.
+/// Asks about a call directly: without a check of the rules, the question is open at once.
 async fn may(cx: &TurnContext, what: &str) -> Result<bool, AgentError> {
     let option = |id: &str, kind| PermissionOption {
         option_id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! Whose a run is: the principal's who vouched for the request, whatever its body says.
+//! The owner of a run: the principal that the transport authenticated, whatever the body contains.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::support::{Agent, session};
 
 #[tokio::test]
-async fn the_same_names_of_two_tenants_are_two_sessions() {
+async fn same_names_of_two_tenants_are_two_sessions() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -19,14 +19,14 @@ async fn the_same_names_of_two_tenants_are_two_sessions() {
     let (of_ada, of_bob) = (ada.post(&message).await, bob.post(&message).await);
     assert_eq!(agent.turns(), 2, "one for each");
     assert_ne!(session(&of_ada), session(&of_bob));
-    // What the body says of tenants changes nothing.
+    // The tenant in the body changes nothing.
     let mut liar = says("req_2", "hello");
     liar["request"]["auth"] = json!({"tenant_id": "ada", "session_id": "sess_1"});
     assert_eq!(session(&bob.post(&liar).await), session(&of_bob));
     let mut liar = says("req_1", "hello");
     liar["request"]["auth"] = json!({"tenant_id": "ada"});
     assert_eq!(bob.post(&liar).await.bytes, of_bob.bytes);
-    // A tab of its own is a session of its own.
+    // Another tab is another session.
     let mut tab = says("req_3", "hello");
     tab["request"]["context"]["conversation_id"] = json!("tab_2");
     assert_ne!(session(&ada.post(&tab).await), session(&of_ada));
@@ -60,7 +60,7 @@ async fn the_run_of_another_tenant_is_unknown() {
 }
 
 #[tokio::test]
-async fn somebody_else_drives_the_session() {
+async fn session_with_another_controller_is_busy() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -83,7 +83,7 @@ async fn somebody_else_drives_the_session() {
 }
 
 #[tokio::test]
-async fn somebody_takes_the_session_over_while_a_run_waits() {
+async fn takeover_blocks_decisions_until_the_client_leaves() {
     let agent = Agent::new();
     let hub = agent.hub();
     let shell = OpenHarnessShell::new(&hub);
@@ -101,13 +101,13 @@ async fn somebody_takes_the_session_over_while_a_run_waits() {
     assert_eq!(shell.post(&yes).await.code(), "engine_busy");
     let poll = goes_on("req_3", &asked.continuation());
     assert_eq!(shell.post(&poll).await.questions(), asked.questions());
-    // Given back, it counts.
+    // After the other client has left, the decision counts.
     editor.leave().await;
     assert_eq!(shell.post(&yes).await.text(), "It is in notes.txt.");
 }
 
 #[tokio::test]
-async fn another_process_has_the_session() {
+async fn session_open_in_another_process_is_busy() {
     let agent = Agent::new();
     let hub = agent.hub();
     let beside = hub.beside();

@@ -1,5 +1,4 @@
-//! What must not be kept is put into every place it could come in by, and looked for in every place it could
-//! get out by.
+//! Puts data that must not be kept into every input that could contain it, and searches every output for it.
 
 use harn_model::{Seq, TurnId};
 
@@ -11,7 +10,7 @@ use crate::{
 
 const CANARY: &str = "c4n4ry-7f3e";
 
-/// Everything that comes of a message.
+/// Returns everything that results from a message.
 fn outcome(message: &Value) -> String {
     match read_value(message) {
         Ok(asked) => {
@@ -43,7 +42,7 @@ fn outcome(message: &Value) -> String {
 }
 
 #[test]
-fn secrets_and_the_unknown_come_out_nowhere() {
+fn secrets_and_unknown_members_reach_no_output() {
     let places: [(&str, Value); 12] = [
         ("/request/auth/tenant_id", json!(CANARY)),
         ("/request/auth/credential_ref", json!(CANARY)),
@@ -90,9 +89,9 @@ fn secrets_and_the_unknown_come_out_nowhere() {
     }
 }
 
-/// Every value of a request becomes a wrong one that holds something secret.
+/// Replaces every value of a request by a wrong one that contains a secret.
 #[test]
-fn what_is_refused_is_not_repeated() {
+fn errors_repeat_no_value_of_the_request() {
     let wrong = [
         json!([CANARY]),
         json!({"data": CANARY, CANARY: [CANARY]}),

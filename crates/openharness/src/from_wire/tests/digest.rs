@@ -1,4 +1,4 @@
-//! The same words have the same name, and others another.
+//! Equal content has an equal digest, and other content another.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn digest(message: &Value) -> String {
     read_value(message).unwrap().digest
 }
 
-/// The same message with every object's members the other way round.
+/// Returns the message with the members of every object in reverse order.
 fn turned(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -27,7 +27,7 @@ fn turned_value(value: &Value) -> Value {
 }
 
 #[test]
-fn order_ids_credentials_secrets_and_the_unknown_do_not_count() {
+fn digest_ignores_order_ids_credentials_secrets_and_unknown_members() {
     let message = fixtures::message("request");
     let name = digest(&message);
     assert_eq!(name.len(), 32);
@@ -57,7 +57,7 @@ fn order_ids_credentials_secrets_and_the_unknown_do_not_count() {
 }
 
 #[test]
-fn every_word_counts() {
+fn digest_depends_on_every_known_member() {
     let mut names = vec![digest(&fixtures::message("request"))];
     let changes: [(&str, Value); 9] = [
         ("/request/context/user_intent", json!("Do something else.")),

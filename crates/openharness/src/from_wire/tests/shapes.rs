@@ -1,9 +1,9 @@
-//! The published schema of requests and the reader are held against each other: neither takes what the other
-//! has no word for.
+//! Compares the published schema of requests with the parser: each accepts what the other accepts, except for
+//! two rules.
 
 use super::*;
 
-/// Where the reader asks for more than a schema can.
+/// The fields for which the parser requires more than a schema can express.
 const RULES: [&str; 2] = [
     "request.context.user_intent",
     "request.context.continuation",
@@ -24,9 +24,9 @@ fn every_request_fits_the_schema() {
     }
 }
 
-/// Every value of every request, with another in its place or none.
+/// Every value of every request, replaced by another one or removed.
 #[test]
-fn reader_and_schema_agree() {
+fn parser_and_schema_agree() {
     let schema = schema("request");
     let others = [
         json!(null),

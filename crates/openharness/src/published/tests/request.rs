@@ -1,5 +1,5 @@
-//! Requests as the draft describes them and our extension completes them, for their schema alone: a derived
-//! reader could not say where a request is wrong. A test holds the schema against what `from_wire` takes.
+//! Requests as the draft describes them, with our extension, only for their schema: a derived parser could
+//! not report where a request is wrong. A test compares the schema with what `from_wire` accepts.
 
 #![allow(dead_code, reason = "only its schema is of use")]
 
@@ -8,34 +8,34 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-/// A request. Whatever else it holds, at any level, is ignored.
+/// A request. Unknown members are ignored at every level.
 #[derive(JsonSchema)]
 #[schemars(rename = "OpenHarnessRequest", extend("not" = {"required": ["response"]}))]
 pub(crate) struct OpenHarnessRequest {
-    /// A semantic version of the first major line.
+    /// A semantic version with the major version 1.
     #[schemars(regex(pattern = r"^0*1\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"))]
     protocol_version: String,
-    /// Names the request: what is sent again under the same id gets the same answer. Echoed.
+    /// The id of the request: a repeat with the same id gets the same response. Echoed.
     #[schemars(length(min = 1, max = 256))]
     request_id: Option<String>,
-    /// Anything that helps to find it in logs. Echoed, and not looked at.
+    /// Any text that helps to find the request in logs. Echoed, and not interpreted.
     #[schemars(length(min = 1, max = 256))]
     correlation_id: Option<String>,
-    /// What the Shell can do and wants, by the names of capabilities. Unknown names are ignored, and so is
-    /// a value that says no.
+    /// The capabilities that the Shell has and wants, by name. Unknown names are ignored, and so is a value
+    /// that means "no".
     capabilities: Option<Map<String, Value>>,
     request: RequestPayload,
 }
 
-/// What is asked.
+/// The payload of a request.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestPayload")]
 struct RequestPayload {
-    /// References of the Shell's own. Who asks is told from the transport; nothing here is trusted, kept or
+    /// References of the Shell's own. The transport identifies the sender; nothing here is trusted, stored or
     /// repeated.
     auth: Option<RequestAuth>,
     context: Option<RequestContext>,
-    /// Not looked at: what is ours stands in the extensions of the context.
+    /// Not interpreted: our members are in the extensions of the context.
     extensions: Option<Map<String, Value>>,
 }
 
@@ -48,38 +48,38 @@ struct RequestAuth {
     session_id: Option<String>,
 }
 
-/// What is wanted, where, and by whom.
+/// What the user wants, and in which surroundings.
 #[derive(JsonSchema)]
 #[schemars(rename = "Context")]
 struct RequestContext {
-    /// The conversation; one of its own where there is none.
+    /// The conversation; without one, the request gets its own.
     #[schemars(length(max = 256))]
     session_id: Option<String>,
-    /// A thread of it.
+    /// A thread of the conversation.
     #[schemars(length(max = 256))]
     conversation_id: Option<String>,
-    /// What the user wants, in words or as an object that the agent gets as JSON. Needed where neither a
-    /// continuation nor a hint says what to do.
+    /// What the user wants, as text or as an object that the agent receives as JSON. Required if neither a
+    /// continuation nor a hint names a task.
     user_intent: Option<TextOrObject>,
-    /// Hints for the agent; whatever it holds is passed on.
+    /// Hints for the agent; all members are passed on, except secret ones.
     task_hint: Option<TaskHint>,
-    /// The run that it goes on with, as `response.continuation` named it.
+    /// The run to continue, as in `response.continuation`.
     continuation: Option<RequestContinuation>,
-    /// What the Shell sees around it; whatever it holds is passed on, unless it is secret.
+    /// The surroundings that the Shell sees; all members are passed on, except secret ones.
     environment_state: Option<EnvironmentState>,
-    /// References to what the user points at.
+    /// References to the user's attachments.
     attachments: Option<Vec<AttachmentReference>>,
     shell: Option<ShellIdentity>,
     extensions: Option<RequestExtensions>,
 }
 
-/// Words, or something structured.
+/// A text, or a structured value.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum TextOrObject {
-    /// Words.
+    /// The value as text.
     Text(String),
-    /// Anything else that can be said.
+    /// The value as an object.
     Object(Map<String, Value>),
 }
 
@@ -91,17 +91,17 @@ struct TaskHint {
     business_key: Option<String>,
 }
 
-/// A place in a run. One that names neither run nor token is none.
+/// A position in a run, if it names a run or has a token.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestContinuation")]
 struct RequestContinuation {
     run_id: Option<String>,
-    /// A workflow; looked at where nothing else says what to do.
+    /// A workflow; used if nothing else names a task.
     sop_id: Option<String>,
     continuation_token: Option<String>,
 }
 
-/// What the Shell sees around it.
+/// The surroundings that the Shell sees.
 #[derive(JsonSchema)]
 struct EnvironmentState {
     privacy_tier: Option<PrivacyTier>,
@@ -110,49 +110,49 @@ struct EnvironmentState {
     screen_hash: Option<String>,
 }
 
-/// Who may see it.
+/// Who may see the surroundings.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 enum PrivacyTier {
-    /// Anybody: passed on to the agent, and kept with its session.
+    /// The agent receives them, and its session stores them.
     Public,
-    /// The same; neither is logged.
+    /// Same as `public`; neither is logged.
     Restricted,
-    /// Nobody: dropped on receipt.
+    /// The server drops them on receipt.
     Secret,
 }
 
-/// A reference to a file, a picture or a card: at least one of `ref_id`, `uri` and `asset_id`. One that has none, or
-/// whose reference is content or longer than 4096 bytes, is left out and denied.
+/// A reference to a file, an image or a card: at least one of `ref_id`, `uri` and `asset_id`. An attachment
+/// without one, or whose reference is content or longer than 4096 bytes, is left out and denied.
 #[derive(JsonSchema)]
 #[schemars(rename = "Attachment")]
 struct AttachmentReference {
-    /// Of an upload.
+    /// The id of an upload.
     ref_id: Option<String>,
-    /// Where it can be had; no `data:` address.
+    /// The address of the content; not a `data:` address.
     uri: Option<String>,
-    /// Of an asset.
+    /// The id of an asset.
     asset_id: Option<String>,
     mime_type: Option<String>,
     filename: Option<String>,
     size_bytes: Option<u64>,
 }
 
-/// What the Shell is.
+/// The identity of the Shell.
 #[derive(JsonSchema)]
 #[schemars(rename = "Shell")]
 struct ShellIdentity {
-    /// Decides how text is written for it.
+    /// Determines the style of texts for the Shell.
     #[schemars(length(min = 1))]
     shell_kind: Option<String>,
     shell_version: Option<String>,
-    /// BCP 47.
+    /// A BCP 47 language tag.
     locale: Option<String>,
-    /// IANA.
+    /// An IANA time zone name.
     timezone: Option<String>,
 }
 
-/// Ours, and those of others, which are ignored.
+/// Our extension, and those of others, which are ignored.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestExtensions")]
 struct RequestExtensions {
@@ -162,56 +162,56 @@ struct RequestExtensions {
     others: BTreeMap<String, Value>,
 }
 
-/// `request.context.extensions["dev.harn"]`: what a person decided about the run that the continuation names.
+/// `request.context.extensions["dev.harn"]`: a person's decisions about the run in the continuation.
 #[derive(JsonSchema)]
 #[schemars(rename = "HarnRequestExtension")]
 pub(crate) struct HarnRequestExtension {
-    /// Decisions, by the ids of `request_approval` directives and of questions that are decided.
+    /// Decisions, by the ids of `request_approval` directives and of questions that need a decision.
     approval: Option<OneOrMore<RequestApproval>>,
-    /// Answers in words, by the ids of `dev.harn.question` directives.
+    /// Answers as text, by the ids of `dev.harn.question` directives.
     answer: Option<OneOrMore<RequestAnswer>>,
-    /// Stops the run.
+    /// Whether to stop the run.
     cancel: Option<bool>,
 }
 
-/// One, or several.
+/// One value, or several.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum OneOrMore<T> {
-    /// One.
+    /// A single value.
     One(T),
-    /// Several.
+    /// A list of values.
     More(Vec<T>),
 }
 
-/// A decision.
+/// A decision about a directive.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestApproval")]
 struct RequestApproval {
-    /// That of the directive.
+    /// The id of the directive.
     #[schemars(length(min = 1, max = 256))]
     id: String,
     decision: RequestDecision,
 }
 
-/// What was decided.
+/// The decision of a person.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 #[schemars(rename = "Decided")]
 enum RequestDecision {
-    /// It may be done, this time.
+    /// Allow the action once.
     Once,
-    /// It may be done, from now on; only this time where that cannot be remembered.
+    /// Allow the action from now on; only once if that cannot be remembered.
     Always,
-    /// It may not be done.
+    /// Reject the action.
     Reject,
 }
 
-/// An answer in words.
+/// An answer as text.
 #[derive(JsonSchema)]
 #[schemars(rename = "RequestAnswer")]
 struct RequestAnswer {
-    /// That of the directive.
+    /// The id of the directive.
     #[schemars(length(min = 1, max = 256))]
     id: String,
     text: String,

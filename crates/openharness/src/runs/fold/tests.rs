@@ -1,4 +1,4 @@
-//! What is told of a run, from any place on.
+//! Reports of a run from any position.
 
 use harn_model::{
     ErrorCategory, HitlKind, HitlOutcome, ToolCallStatus, TurnEnded, TurnRecovered, TurnStarted,
@@ -81,7 +81,7 @@ fn story() -> Vec<Envelope> {
 }
 
 #[test]
-fn a_message_is_a_step_and_calls_are_told_as_they_stand() {
+fn report_has_one_message_per_step_and_the_state_of_calls() {
     let mut fold = fold(0);
     for envelope in story() {
         fold.apply(&envelope, |_| None);
@@ -99,7 +99,7 @@ fn a_message_is_a_step_and_calls_are_told_as_they_stand() {
 }
 
 #[test]
-fn told_in_two_parts_it_is_the_whole() {
+fn two_partial_reports_add_up_to_the_whole() {
     let story = story();
     let mut whole = fold(0);
     for envelope in &story {
@@ -107,7 +107,7 @@ fn told_in_two_parts_it_is_the_whole() {
     }
     let whole = whole.tell(Seq::ZERO).messages.concat();
     for cut in 0..=story.len() {
-        // As it happens, and from the journal by somebody who has the first part.
+        // Live, and from the journal for a Shell that has the first part.
         let mut live = fold(0);
         let mut first = String::new();
         for (at, envelope) in story.iter().enumerate() {
@@ -132,7 +132,7 @@ fn told_in_two_parts_it_is_the_whole() {
 }
 
 #[test]
-fn a_run_is_parked_while_something_is_open() {
+fn run_is_parked_while_a_question_is_open() {
     let mut fold = fold(0);
     fold.apply(
         &at(1, AgentEvent::PermissionAsked(Box::new(ask("q1")))),
@@ -146,7 +146,7 @@ fn a_run_is_parked_while_something_is_open() {
         payload: serde_json::Value::Null,
     };
     fold.apply(&at(2, requested("h1")), |id| Some(question(id)));
-    // Only told of: nobody can answer it.
+    // The agent only reports this one: no client can answer it.
     fold.apply(&at(3, requested("h2")), |_| None);
     assert!(fold.asks_for("q1") && fold.asks_for("h1") && !fold.asks_for("h2"));
     let resolved = harn_model::PermissionResolved {
@@ -167,7 +167,7 @@ fn a_run_is_parked_while_something_is_open() {
 }
 
 #[test]
-fn a_run_that_waits_has_come_nowhere() {
+fn queued_run_has_no_position() {
     let queued = AgentEvent::PromptQueued(Box::new(TurnStarted {
         message_id: "m".into(),
         prompt: Vec::new(),
@@ -185,7 +185,7 @@ fn a_run_that_waits_has_come_nowhere() {
 }
 
 #[test]
-fn every_end_is_told() {
+fn every_kind_of_end_is_reported() {
     let recovered = TurnRecovered {
         interrupted_calls: Vec::new(),
         withdrawn_asks: Vec::new(),
@@ -220,7 +220,7 @@ fn every_end_is_told() {
 }
 
 #[test]
-fn of_everything_that_can_happen_a_shell_is_told_what_came_of_it() {
+fn every_event_folds_into_a_finished_report() {
     let mut fold = fold(0);
     for envelope in every_event() {
         fold.apply(&envelope, |_| None);

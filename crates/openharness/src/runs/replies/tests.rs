@@ -1,4 +1,4 @@
-//! What is kept of requests, and what is forgotten.
+//! What the reply cache stores and drops.
 
 use harn_model::{Seq, StopReason};
 
@@ -41,7 +41,7 @@ fn first(replies: &ReplyCache, id: &str) -> (RequestKey, Arc<RequestStartSlot>) 
 }
 
 #[test]
-fn a_request_is_known_by_whose_it_is_its_id_and_what_it_says() {
+fn request_is_found_by_principal_id_and_content() {
     let replies = ReplyCache::default();
     let (key, slot) = first(&replies, "r");
     let again = |principal: &str, digest: &str| {
@@ -65,7 +65,7 @@ fn a_request_is_known_by_whose_it_is_its_id_and_what_it_says() {
         again("owner", "other"),
         RequestAdmission::Conflict
     ));
-    // Of another time.
+    // The slot of an earlier request with this id.
     replies.forget(&key, &RequestStartSlot::new());
     assert!(matches!(
         again("owner", "digest"),
@@ -79,7 +79,7 @@ fn a_request_is_known_by_whose_it_is_its_id_and_what_it_says() {
 }
 
 #[test]
-fn the_oldest_answers_go_first_and_what_is_under_way_last() {
+fn oldest_answered_requests_are_dropped_first() {
     let replies = ReplyCache::default();
     let open = first(&replies, "open");
     for number in 0..MOST + 10 {
@@ -105,7 +105,7 @@ fn the_oldest_answers_go_first_and_what_is_under_way_last() {
 }
 
 #[tokio::test]
-async fn those_who_wait_hear_what_was_begun() {
+async fn waiting_requests_receive_the_start() {
     let slot = RequestStartSlot::new();
     let wait =
         |slot: Arc<RequestStartSlot>| async move { slot.known().await.map(|begun| begun.place) };

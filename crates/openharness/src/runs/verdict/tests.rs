@@ -1,4 +1,4 @@
-//! Verdicts on every sort of question, as a table.
+//! Answers to every kind of question, as a table.
 
 use expect_test::{Expect, expect};
 use harn_model::{GrantScope, PermissionOption, ToolCall};
@@ -82,7 +82,7 @@ fn check(asks: &[PermissionAsked], questions: &[HitlRequest], expected: &Expect)
 }
 
 #[test]
-fn a_tool_call() {
+fn answers_to_a_tool_call_choose_an_option() {
     use GrantScope::{Always, Once, Session};
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
     let usual = [
@@ -102,7 +102,7 @@ fn a_tool_call() {
         Words("8080"): whether a tool may run is decided with a decision, not with words
     "#]],
     );
-    // What cannot be remembered is allowed once.
+    // An answer that cannot be remembered allows the call once.
     check(
         &[ask(&usual[..1])],
         &[],
@@ -126,7 +126,7 @@ fn a_tool_call() {
 }
 
 #[test]
-fn what_a_person_is_asked() {
+fn answers_fit_the_kind_of_question() {
     check(
         &[],
         &[question(HitlKind::Question)],
@@ -170,7 +170,7 @@ fn what_a_person_is_asked() {
 }
 
 #[test]
-fn who_may_decide_and_what_may_be_chosen() {
+fn other_reviewers_and_unlisted_choices_are_rejected() {
     let mut others = question(HitlKind::Approval);
     others.reviewers = vec!["bob".to_owned()];
     check(
@@ -198,7 +198,7 @@ fn who_may_decide_and_what_may_be_chosen() {
 }
 
 #[test]
-fn one_that_makes_no_sense_undoes_all() {
+fn one_invalid_answer_rejects_all() {
     let asks = [ask(&[(
         "once",
         PermissionOptionKind::AllowOnce,

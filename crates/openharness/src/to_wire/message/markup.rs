@@ -1,21 +1,20 @@
-//! Markdown without its markup, with a light hand: what may be meant literally stays as it is. `pulldown-cmark`
-//! finds the marks.
+//! Removes the markup of Markdown; what may be literal stays. `pulldown-cmark` finds the markup.
 
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// A line that is longer is data, and stays as it is.
+/// A longer line is data and stays as it is.
 const LONGEST_LINE: usize = 2048;
 
-/// The text as it reads without a renderer. Code is kept letter by letter. Single stars and underscores stay: names
-/// and sums have them, too.
+/// Returns the text as it reads without a renderer. Code stays verbatim. Single stars and underscores stay,
+/// because names and formulas have them, too.
 pub(super) fn stripped(text: &str) -> String {
     let mut edits = MarkupEdits {
         text,
         made: Vec::new(),
     };
-    // What stands inside the heading under way.
+    // The content of the current heading.
     let mut heading: Option<Range<usize>> = None;
     for (event, at) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
         match (&event, &mut heading) {
@@ -54,7 +53,7 @@ pub(super) fn stripped(text: &str) -> String {
     edits.apply().trim_matches('\n').to_owned()
 }
 
-/// What is to be replaced in a text.
+/// The replacements in a text.
 struct MarkupEdits<'t> {
     text: &'t str,
     made: Vec<(Range<usize>, String)>,
@@ -68,7 +67,7 @@ impl MarkupEdits<'_> {
         self.made.push((at.start..end, by.to_owned()));
     }
 
-    /// A link or a picture: its words, and where it leads if they do not say so.
+    /// Replaces a link or an image by its text, and adds the target unless the text is the target.
     fn link(&mut self, at: Range<usize>, target: &str) {
         let link = &self.text[at.clone()];
         let Some(words_end) = link.rfind("](") else {
@@ -85,7 +84,7 @@ impl MarkupEdits<'_> {
         self.replace(at.start + words_end..at.end, &target);
     }
 
-    /// A block of code: both fences go, with their lines.
+    /// Removes both fences of a code block with their lines.
     fn fence(&mut self, at: Range<usize>) {
         let block = &self.text[at.clone()];
         let bare = block.trim_start_matches(['`', '~']);
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_marks_is_no_work() {
+    fn long_line_of_markup_stays_unchanged() {
         for mark in ["[", "`", "**", "![", "``` "] {
             let data = format!("x{}", mark.repeat(500_000));
             assert_eq!(stripped(&data), data);
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_marks_goes_and_what_is_meant_stays() {
+    fn markup_is_removed_and_literal_text_stays() {
         let table = [
             ("plain", "plain"),
             ("## Plan ##\n\ntext", "Plan\n\ntext"),

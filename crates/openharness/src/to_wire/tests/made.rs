@@ -1,4 +1,4 @@
-//! Requests, runs and questions made up for answers.
+//! Requests, runs and questions for the tests of responses.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::{
 
 pub(super) const NOW: Timestamp = 1_700_000_010_000;
 
-/// What was asked, by the name of its fixture, with something changed.
+/// Returns the request of a fixture, with a change.
 pub(super) fn asked(name: &str, change: impl FnOnce(&mut Value)) -> ShellRequest {
     let mut message = fixtures::message(name);
     change(&mut message);
     read(message.to_string().as_bytes()).unwrap()
 }
 
-/// By a Shell of this kind that can do this.
+/// Returns the request of a Shell of this kind with these capabilities.
 pub(super) fn asked_by(kind: &str, capabilities: Value) -> ShellRequest {
     asked("request-minimal", |it| {
         it["request_id"] = json!("req_1");
@@ -224,7 +224,7 @@ pub(super) fn parked(asks: Vec<PermissionAsked>, questions: Vec<HitlRequest>) ->
     }
 }
 
-/// Every answer to a run, by the name of its file.
+/// Returns every response about a run, by the name of its file.
 pub(super) fn answers() -> Vec<(&'static str, ShellRequest, RunReport, &'static str)> {
     let port = HitlRequest {
         choices: vec!["8080".to_owned(), "9090".to_owned()],
