@@ -1,5 +1,5 @@
-//! What comes of a host's answers: every wrong one is a clear error that does not repeat it, one that does not
-//! come is given up at its deadline, and a host without the bridge is asked nothing.
+//! The effect of a host's answers: a wrong answer is a clear error that does not repeat it, a request without
+//! an answer fails at its deadline, and a host without the bridge receives no request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,9 +12,9 @@ use harn_tests::hello;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-/// Everybody may do everything: who may is tested elsewhere.
+/// Rules that allow every call: permissions are tested elsewhere.
 const ALL: &str = "auto_approve = [\"*\"]";
-/// In every answer that is wrong, and in no error.
+/// A text in every wrong answer, which must be in no error.
 const SECRET: &str = "hunter2";
 
 struct Stage {
@@ -43,7 +43,7 @@ impl Stage {
         Self::new(FakeHost::hello(), AcpConfig::default()).await
     }
 
-    /// What the agent says came of asking this.
+    /// Sends this prompt and returns the agent's text: the result of its request to the host.
     async fn asks(&mut self, host: &mut FakeHost, prompt: &str) -> String {
         let text = json!([{"type": "text", "text": prompt}]);
         let params = json!({"sessionId": self.session, "prompt": text});
@@ -73,7 +73,7 @@ fn prompts() -> impl Iterator<Item = (BridgeMethod, String)> {
     })
 }
 
-/// The answers, and the table of what comes of each.
+/// Sends each answer and compares the table of results.
 async fn check(prompt: &str, answers: &[Value], expected: Expect) {
     let method = BridgeMethod::named(prompt.split(' ').next().unwrap()).unwrap();
     let mut stage = Stage::with_bridge().await;
@@ -220,7 +220,7 @@ async fn skills() {
     .await;
 }
 
-/// A ranking is advice: what makes no sense of it is left out.
+/// A ranking is advice: invalid entries are left out.
 #[tokio::test]
 async fn rankings() {
     check(
@@ -254,7 +254,8 @@ async fn rankings() {
     .await;
 }
 
-/// A number that no machine holds is no JSON to us: the line is refused, and the request given up.
+/// A number outside the range of a float is no JSON to us: the server rejects the line, and the request times
+/// out.
 #[tokio::test(start_paused = true)]
 async fn a_score_beyond_all_numbers() {
     let mut stage = Stage::with_bridge().await;
@@ -330,7 +331,7 @@ async fn operations() {
     .await;
 }
 
-/// What an agent asks wrongly does not reach the host.
+/// A wrong request of an agent does not reach the host.
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_not_sent() {
     let mut stage = Stage::with_bridge().await;
@@ -346,7 +347,7 @@ async fn arguments_that_do_not_fit_are_not_sent() {
         );
     }
     assert!(host.asked().is_empty());
-    // What is only accepted is not sent.
+    // The alias `id` is accepted, and `shell_id` is sent.
     let prompt = "host/call process.set_default_shell {\"id\":\"zsh\"}";
     stage.asks(&mut host, prompt).await;
     assert_eq!(host.asked()[0].1["args"], json!({"shell_id": "zsh"}));
@@ -426,7 +427,8 @@ async fn a_host_that_never_answers_is_given_up() {
     stage.end().await;
 }
 
-/// The table of the docs has each request, with the seconds that an agent waits, and that a turn waits.
+/// The table of the docs has a row for each request: how many seconds an agent waits, and how many a turn
+/// waits.
 #[test]
 fn the_docs_have_every_deadline() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/acp-extensions.md");
@@ -458,7 +460,8 @@ fn the_docs_have_every_deadline() {
     }
 }
 
-/// Who is late is told that it is, and neither that answer nor a second one is taken for another's.
+/// A late answer is an error for its request, and neither that answer nor a second one counts for another
+/// request.
 #[tokio::test(start_paused = true)]
 async fn an_answer_counts_once_and_in_time() {
     let deadlines = HostDeadlines {
@@ -503,14 +506,14 @@ async fn a_host_without_the_bridge_is_asked_nothing() {
             let said = stage.asks(&mut host, &prompt).await;
             assert!(said.starts_with("unsupported: "), "{said}");
         }
-        // Heard, and of no consequence.
+        // The server reads this notification and ignores it.
         stage.client.notify("skills/update", json!({})).await;
         assert!(host.asked().is_empty());
         stage.end().await;
     }
 }
 
-/// A session takes its skills from who controls it.
+/// A session takes its skills from its controller.
 #[tokio::test]
 async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
     let equip = FakeEquip::default();
@@ -528,7 +531,7 @@ async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
     let resume = json!({"sessionId": session, "cwd": test.workspace()});
     other.request("session/resume", resume).await;
 
-    // The answer to a request behind it says that it was read.
+    // The response to a later request proves that the server has read the notification.
     other.notify("skills/update", json!({})).await;
     other.request("logout", json!({})).await;
     assert_eq!(equip.skills_updated(&id), 0);
@@ -539,7 +542,7 @@ async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
     driver.close().await;
 }
 
-/// The schemas that host authors read say what is read.
+/// The published schemas accept every form of an answer that the server accepts.
 #[test]
 fn every_form_fits_its_schema() {
     let name = "host-bridge-results.schema.json";

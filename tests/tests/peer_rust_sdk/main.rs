@@ -1,8 +1,8 @@
 //! The Rust SDK's client as a peer of the real binary, over the SDK's own transports: a process, HTTP and
 //! WebSocket.
 //!
-//! Owns what that client must be able to do with a plain agent; the same list is run by the other
-//! clients in `peers/`. Never speaks to our crates.
+//! Owns the list of what that client must be able to do with a plain agent; the other clients in `peers/` run
+//! the same list. Never calls our crates.
 
 mod extensions;
 mod host;

@@ -21,10 +21,9 @@ use super::{
     open, prompt,
 };
 
-/// Only so that a hang fails instead of hanging.
+/// Only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server process.
 struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -68,7 +67,7 @@ impl Server {
         })
     }
 
-    /// The SDK's client, by the scheme of the URL.
+    /// Returns the SDK's client for the scheme of the URL.
     fn client(&self, scheme: &str) -> Result<HttpClient> {
         let mut headers = HeaderMap::new();
         let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token))?;
@@ -78,7 +77,7 @@ impl Server {
         Ok(client.build()?)
     }
 
-    /// Waits for its end, which must be a good one; what it said since it listened.
+    /// Waits for a successful end; returns the stderr since the server began to listen.
     async fn ended(mut self) -> Result<String> {
         let mut said = String::new();
         while let Some(line) = timeout(PATIENCE, self.stderr.next_line()).await?? {
@@ -94,7 +93,7 @@ impl Server {
         let pid = self.child.id().context("it has ended")?;
         let pid = Pid::from_raw(pid.try_into()?).context("no process id")?;
         kill_process(pid, Signal::TERM)?;
-        // The rest of a second is for a busy machine.
+        // The rest of the five seconds is for a busy machine.
         timeout(Duration::from_secs(5), self.ended()).await?
     }
 }
@@ -138,7 +137,7 @@ async fn whole_session(scheme: &str) -> Result<()> {
     assert!(host.text("agent_message_chunk").contains("It is written."));
     assert_eq!(host.take_complaints(), [""; 0]);
 
-    // Another connection to the same process loads what this one saw.
+    // Another connection to the same process loads the same conversation.
     let later = Host::default();
     later
         .visit_over(server.client(scheme)?, async |agent, _| {

@@ -1,5 +1,5 @@
-//! Steering through the Rust SDK: what a host can say to a turn that runs, and what it hears of it. The turns
-//! of `peers/steer.yaml` stand still until the host answers, so nothing here depends on who is faster.
+//! Steering through the Rust SDK: the messages that a host can send to a running turn, and the updates about
+//! them. The turns of `peers/steer.yaml` wait for the host's answers, so no test depends on timing.
 
 use agent_client_protocol::{
     Error, UntypedMessage,
@@ -47,7 +47,7 @@ async fn meta_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Re
     Ok(())
 }
 
-/// The contract's own update is on the wire; the SDK has no word for it.
+/// The contract's own update is on the wire; the SDK does not know it.
 #[tokio::test]
 async fn harn_delivers_both_and_the_sdk_keeps_it_from_the_host() -> Result<()> {
     let host = Host::steering("harn");
@@ -68,7 +68,7 @@ async fn harn_delivers_both_and_the_sdk_keeps_it_from_the_host() -> Result<()> {
     Ok(())
 }
 
-/// Injects both into a turn; returns their ids and words in the order they should be delivered in.
+/// Injects two messages into a turn; returns their ids and texts in the expected order of delivery.
 async fn steer_and_queue(host: &Host) -> Result<Vec<Value>> {
     let place = Place::new()?;
     let (stop, sent) = host
@@ -225,7 +225,7 @@ async fn reminders_reach_the_agent_and_the_host_is_told() -> Result<()> {
     Ok(())
 }
 
-/// Its signs of life are events, which the SDK hands to its host like the others.
+/// The idle signals are events, which the SDK delivers to its host like the others.
 #[tokio::test]
 async fn an_agent_that_stays_gives_signs_of_life_is_woken_and_cancelled() -> Result<()> {
     let place = Place::new()?;
@@ -341,12 +341,12 @@ async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Resul
     Ok(())
 }
 
-/// Waits until a person has been asked this often.
+/// Waits until the host has received this many questions.
 pub(crate) async fn asked(host: &Host, times: usize) {
     host.until(|host| host.asked().len() == times).await;
 }
 
-/// The messages the SDK told of as delivered: id and words.
+/// Returns the messages that the SDK delivered: id and text.
 fn delivered(host: &Host) -> Vec<Value> {
     let chunks = host.of("user_message_chunk").into_iter();
     chunks
@@ -376,7 +376,7 @@ pub(crate) async fn inject(
     call(agent, session, "session/inject", params).await
 }
 
-/// Code and reason of a refusal, as the SDK hands them over.
+/// Returns code and reason of an error, as the SDK reports them.
 fn refused(answer: Result<Value, Error>) -> Value {
     match answer {
         Ok(answer) => json!({"notRefused": answer}),

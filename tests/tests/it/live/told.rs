@@ -1,4 +1,4 @@
-//! Who is told what, and what is refused.
+//! Which clients receive which notifications, and which requests are rejected.
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::AgentError;
@@ -19,7 +19,7 @@ fn writer() -> ScriptedAgent {
     })
 }
 
-/// The next news of clients: what was done, and who is in control before and after it.
+/// Returns the next `live_session_client` update: the action, and the controller before and after it.
 async fn news(client: &mut StrictClient) -> (Value, Value, Value) {
     loop {
         if let MessageFromAgent::Notification { params, .. } = client.next().await
@@ -59,7 +59,7 @@ async fn control_that_passes_without_a_name() {
         .await;
     let heard = news(&mut pad).await;
     assert_eq!(heard, (json!("takeover"), json!(null), second.clone()));
-    // What a client does under its name tells of it once.
+    // An attach under a name produces one update.
     attached(
         &mut other,
         &session,
@@ -139,7 +139,7 @@ async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
     let params = json!({"sessionId": session, "clientId": "pad", "metadata": long});
     let error = pad.request_error("session/attach", params).await;
     assert_eq!(error["data"]["reason"], "too_much_metadata");
-    // Those who are there may say something else of themselves.
+    // Attached clients may replace their metadata.
     let params = json!({"sessionId": session, "clientId": "pad-1", "metadata": {}});
     let beat = pad.send_request("session/heartbeat", params).await;
     news(&mut pad).await;
@@ -154,7 +154,7 @@ async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
     editor.vanish();
 }
 
-/// The next news of clients: what was done, and why the client left, where one did.
+/// Returns the next `live_session_client` update: the action, and why the client left, if it did.
 async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
     loop {
         if let MessageFromAgent::Notification { params, .. } = client.next().await
@@ -180,7 +180,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
         }
     };
     old.leave_unanswered(&asked);
-    // It asks for control, which the older connection had: the question is put to it.
+    // The new connection asks for control, which the older one had: the question moves to it.
     let mut new = connect(&test).await;
     attached(&mut new, &session, desk).await;
     let left = news_of_leaving(&mut old).await;
@@ -203,7 +203,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
             break;
         }
     }
-    // One that only watches comes without the control that the older connection had.
+    // A connection that attaches as observer does not inherit the control of the older one.
     let mut watcher = connect(&test).await;
     attached(
         &mut watcher,
@@ -264,7 +264,7 @@ async fn nobody_deletes_what_others_look_at() {
     other.close().await;
 }
 
-/// Who said it is known: the client that controls the session, by its name.
+/// The actor of a message is the client that controls the session, by its name.
 #[tokio::test]
 async fn an_inject_of_a_named_controller_is_its_own() {
     let test = TestHub::new(writer());
@@ -291,7 +291,7 @@ async fn an_inject_of_a_named_controller_is_its_own() {
     editor.vanish();
 }
 
-/// What waits for the agent goes with control.
+/// Control includes the pending messages of the previous controller.
 #[tokio::test]
 async fn who_takes_over_may_take_back_what_was_said_before() {
     let test = TestHub::new(writer());
