@@ -1,8 +1,8 @@
-//! Checks that every kind of event has all its decisions: its durability, what each profile shows of it or why
-//! nothing, the schema of what is shown, and a fixture.
+//! Checks that every kind of event has all its decisions: its durability, its lines in each profile or why
+//! there are none, the schema of these lines, and a fixture.
 //!
 //! `decisions` is a match without a default: a new event does not compile until it has its row, and the tests
-//! name what else is missing.
+//! report any other missing part.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,7 @@ struct Decisions {
     durability: Durability,
     /// For the profiles with extensions, sent directly or on a carrier.
     extended: Shown,
-    /// For plain ACP.
+    /// For plain ACP clients.
     plain: Shown,
 }
 

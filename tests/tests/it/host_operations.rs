@@ -11,7 +11,7 @@ use harn_tests::hello;
 use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes, shells::ShellWorld};
 use serde_json::{Map, Value, json};
 
-/// Requests the shells and says what the result was; also requests an operation that is not offered.
+/// Requests the shells and sends the result as text; also requests an operation that is not offered.
 async fn look_for_shells(cx: TurnContext) -> Result<StopReason, AgentError> {
     let unknown = call(&cx, "process.reboot").await;
     assert!(

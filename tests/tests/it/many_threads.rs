@@ -227,7 +227,6 @@ impl Client {
         std::mem::take(&mut self.answers).into_values().collect()
     }
 
-    /// Reads a line.
     async fn take(&mut self) {
         let line = in_time("a line", self.from.next_line()).await;
         let Some(line) = line.unwrap().unwrap() else {

@@ -20,13 +20,11 @@ async fn polite(cx: TurnContext) -> Result<StopReason, AgentError> {
 
 /// The reaction to a line.
 enum Outcome {
-    /// No reaction.
     Ignored,
     /// An error for a line that is no message and so has no id to answer.
     Rejected(i32),
     /// An error with this code and reason; no reason where the SDK answers.
     Refused(i32, &'static str),
-    /// A result.
     Served,
 }
 use Outcome::{Ignored, Refused, Rejected, Served};

@@ -1,5 +1,5 @@
-//! What the Rust SDK does with everything beyond ACP, in each profile. The messages that the SDK delivers to
-//! the host are compared with the lines on the wire.
+//! How the Rust SDK handles everything beyond ACP, in each profile. The messages that the SDK delivers to the
+//! host are compared with the lines on the wire.
 
 use std::collections::BTreeSet;
 

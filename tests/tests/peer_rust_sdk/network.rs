@@ -28,7 +28,7 @@ struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     stderr: Lines<BufReader<ChildStderr>>,
-    /// Without its scheme.
+    /// The address without its scheme.
     address: String,
     token: String,
 }

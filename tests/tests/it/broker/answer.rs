@@ -49,14 +49,13 @@ pub(crate) enum Answer {
 /// The effect of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Worth {
-    /// An explicit approval.
+    /// An explicit approval: the call runs.
     Runs,
     /// An explicit refusal, or an option that was not offered.
     Refuses,
     /// Any other answer. From the client that prompted it refuses the call; from another client it leaves the
     /// question open.
     Fails,
-    /// Cancels the turn.
     Cancels,
     /// Not an answer: the question stays open.
     Nothing,
@@ -64,7 +63,6 @@ pub(crate) enum Worth {
 
 use Answer::*;
 
-/// Every answer.
 pub(crate) const ALL: [Answer; 37] = [
     AllowOnce,
     AllowSession,

@@ -1,4 +1,4 @@
-//! Plays a case: the clients do what it describes, and the player records the results that must follow.
+//! Plays a case: the clients follow it, and the player records the results that must follow.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
-/// What the clients can know of a question.
+/// The knowledge of the clients about a question.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     /// No client received a sign that it is settled.
@@ -158,7 +158,6 @@ impl Stage {
         self.test.recorder().transcript()
     }
 
-    /// Disconnects all clients.
     pub(crate) async fn close(&mut self) {
         for seat in &mut self.seats {
             if let Some(seat) = seat.take() {

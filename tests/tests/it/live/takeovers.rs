@@ -67,7 +67,6 @@ impl Person {
         self.waiting += 1;
     }
 
-    /// Reads one line.
     async fn reads(&mut self) {
         match self.client.next().await {
             MessageFromAgent::Notification { method, params } => {

@@ -1,5 +1,5 @@
-//! The sequence rules in a second, simple form: what must hold for the messages to one client, whatever
-//! produced them. It shares nothing with the checker, so that an error in one cannot hide in the other.
+//! The sequence rules in a second, simple form: the conditions on the messages to one client, whatever produced
+//! them. It shares nothing with the checker, so that an error in one cannot hide in the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -56,7 +56,6 @@ pub(crate) struct Client {
     pub(crate) got: Got,
 }
 
-/// One connection.
 struct Line {
     to: mpsc::Sender<ConnectionInput>,
     from: PieceReceiver,
@@ -71,7 +70,6 @@ struct Line {
 
 /// Why a client stopped reading.
 enum Over {
-    /// The connection broke.
     Broke,
     /// The session is open, and no line before its opening is missing.
     Opened,

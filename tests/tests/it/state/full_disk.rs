@@ -13,7 +13,7 @@ use crate::{
     support_stress::in_time,
 };
 
-/// Shorter than the ping interval of a silent socket, so that a ping cannot be what detects the end.
+/// Shorter than the ping interval of a silent socket, so that no ping can detect the end.
 const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]

@@ -18,17 +18,13 @@ pub(crate) struct Line {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A `session/update`.
     Update,
-    /// A `_harn/agentEvent`.
     AgentEvent,
-    /// Another notification.
     Notification(String),
     /// A request of the agent.
     Request(String),
     /// A result for a request of this method.
     Response(String),
-    /// An error.
     Error,
 }
 
