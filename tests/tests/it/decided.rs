@@ -227,7 +227,7 @@ fn word(message: &Value) -> Option<&str> {
 }
 
 #[test]
-fn every_event_happens_in_the_story() {
+fn every_event_occurs_in_the_test_data() {
     let found: BTreeSet<_> = every_event().iter().map(|e| e.event.name()).collect();
     for name in AgentEvent::NAMES {
         assert!(
@@ -238,7 +238,7 @@ fn every_event_happens_in_the_story() {
 }
 
 #[test]
-fn every_event_is_as_durable_as_was_decided() {
+fn every_event_has_the_decided_durability() {
     for envelope in every_event() {
         let (name, event) = (envelope.event.name(), &envelope.event);
         assert_eq!(

@@ -89,7 +89,7 @@ async fn check(prompt: &str, answers: &[Value], expected: Expect) {
 }
 
 #[tokio::test]
-async fn lists_of_tools() {
+async fn wrong_lists_of_tools_are_rejected() {
     check(
         "host/tools/list",
         &[
@@ -125,7 +125,7 @@ async fn lists_of_tools() {
 }
 
 #[tokio::test]
-async fn capabilities() {
+async fn wrong_capabilities_are_rejected() {
     check(
         "host/capabilities",
         &[
@@ -158,7 +158,7 @@ async fn capabilities() {
 }
 
 #[tokio::test]
-async fn lists_of_skills() {
+async fn wrong_lists_of_skills_are_rejected() {
     check(
         "skills/list",
         &[
@@ -191,7 +191,7 @@ async fn lists_of_skills() {
 }
 
 #[tokio::test]
-async fn skills() {
+async fn wrong_skills_are_rejected() {
     check(
         "skills/fetch",
         &[
@@ -222,7 +222,7 @@ async fn skills() {
 
 /// A ranking is advice: invalid entries are left out.
 #[tokio::test]
-async fn rankings() {
+async fn invalid_entries_of_a_ranking_are_skipped() {
     check(
         "skill/match",
         &[
@@ -257,7 +257,7 @@ async fn rankings() {
 /// A number outside the range of a float is no JSON to us: the server rejects the line, and the request times
 /// out.
 #[tokio::test(start_paused = true)]
-async fn a_score_beyond_all_numbers() {
+async fn answer_with_a_score_out_of_range_is_rejected() {
     let mut stage = Stage::with_bridge().await;
     let text = json!([{"type": "text", "text": "skill/match"}]);
     let params = json!({"sessionId": stage.session, "prompt": text});
@@ -277,7 +277,7 @@ async fn a_score_beyond_all_numbers() {
 }
 
 #[tokio::test]
-async fn operations() {
+async fn wrong_results_of_operations_are_rejected() {
     check(
         "host/call process.list_shells",
         &[
@@ -355,7 +355,7 @@ async fn arguments_that_do_not_fit_are_not_sent() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_a_failure() {
+async fn host_refusal_is_reported_as_denied_and_host_error_as_failure() {
     let mut stage = Stage::with_bridge().await;
     for (method, prompt) in prompts() {
         let mut host = FakeHost::new().answering(method, HostAnswer::Denied);
@@ -368,7 +368,7 @@ async fn a_refusal_is_not_a_failure() {
 }
 
 #[tokio::test]
-async fn who_does_not_know_a_list_has_nothing_of_the_sort() {
+async fn host_that_does_not_know_a_list_method_offers_nothing_of_that_kind() {
     let mut stage = Stage::with_bridge().await;
     let mut table = String::new();
     for (method, prompt) in prompts() {
@@ -412,7 +412,7 @@ fn timed_out(method: BridgeMethod) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_never_answers_is_given_up() {
+async fn request_to_a_silent_host_times_out() {
     let mut stage = Stage::with_bridge().await;
     for (method, prompt) in prompts() {
         let begun = now();
@@ -430,7 +430,7 @@ async fn a_host_that_never_answers_is_given_up() {
 /// The table of the docs has a row for each request: how many seconds an agent waits, and how many a turn
 /// waits.
 #[test]
-fn the_docs_have_every_deadline() {
+fn docs_list_every_deadline() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/acp-extensions.md");
     let docs = std::fs::read_to_string(docs).unwrap();
     let usual = HostDeadlines::default();
@@ -463,7 +463,7 @@ fn the_docs_have_every_deadline() {
 /// A late answer is an error for its request, and neither that answer nor a second one counts for another
 /// request.
 #[tokio::test(start_paused = true)]
-async fn an_answer_counts_once_and_in_time() {
+async fn answer_counts_once_and_only_before_the_deadline() {
     let deadlines = HostDeadlines {
         call: Duration::from_secs(3),
         request: Duration::from_secs(2),
@@ -497,7 +497,7 @@ async fn an_answer_counts_once_and_in_time() {
 }
 
 #[tokio::test]
-async fn a_host_without_the_bridge_is_asked_nothing() {
+async fn host_without_the_bridge_receives_no_requests() {
     for bridge in [json!(false), json!("yes"), json!(null)] {
         let wishes = Map::from_iter([("hostBridge".to_owned(), bridge)]);
         let mut stage = Stage::new(hello(&wishes), AcpConfig::default()).await;
@@ -515,7 +515,7 @@ async fn a_host_without_the_bridge_is_asked_nothing() {
 
 /// A session takes its skills from its controller.
 #[tokio::test]
-async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
+async fn skills_update_of_an_observer_is_ignored() {
     let equip = FakeEquip::default();
     let shared = Arc::new(equip.clone());
     let test = TestHub::builder(asking_agent())
@@ -544,7 +544,7 @@ async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
 
 /// The published schemas accept every form of an answer that the server accepts.
 #[test]
-fn every_form_fits_its_schema() {
+fn every_form_matches_its_schema() {
     let name = "host-bridge-results.schema.json";
     let (_, results) = SCHEMAS.iter().find(|it| it.0 == name).unwrap();
     let results: Value = serde_json::from_str(results).unwrap();

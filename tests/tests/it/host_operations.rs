@@ -72,7 +72,7 @@ async fn shown(client: &mut StrictClient) {
 }
 
 #[tokio::test]
-async fn a_host_with_the_bridge_is_asked_and_held_to_its_answer() {
+async fn host_with_the_bridge_is_asked_and_its_answer_is_checked() {
     let test = TestHub::new(ScriptedAgent::new(look_for_shells));
     let mut client = test.connect();
     let (session, prompt) = begin(&test, &mut client, true).await;
@@ -100,7 +100,7 @@ async fn a_host_with_the_bridge_is_asked_and_held_to_its_answer() {
 }
 
 #[tokio::test]
-async fn a_host_without_it_is_not_asked() {
+async fn host_without_the_bridge_is_not_asked() {
     let test = TestHub::new(ScriptedAgent::new(look_for_shells));
     let mut client = test.connect();
     let (_, prompt) = begin(&test, &mut client, false).await;
@@ -135,7 +135,7 @@ impl ShellWorld for Machine {
 
 /// The result of each operation without a bridge, in one session.
 #[tokio::test]
-async fn without_a_bridge_this_machine_answers() {
+async fn this_machine_answers_without_a_bridge() {
     let builder = TestHub::builder(asking_agent()).config(|config| {
         config.rules = MemoryRules::new("auto_approve = [\"*\"]");
         config.local_host = Arc::new(LocalHost::new().with_shells(Arc::new(Machine)));
@@ -227,7 +227,7 @@ async fn choose_a_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn a_shell_that_a_call_chose_is_the_sessions_shell() {
+async fn shell_set_by_a_call_becomes_the_shell_of_the_session() {
     let builder = TestHub::builder(ScriptedAgent::new(choose_a_shell)).config(|config| {
         let local = LocalHost::new().with_shells(Arc::new(Machine));
         config.rules = MemoryRules::new("auto_approve = [\"*\"]");

@@ -29,7 +29,7 @@ fn hub() -> TestHub {
 }
 
 #[tokio::test]
-async fn a_host_ranks_its_skills_by_name_and_is_told_the_id_beside_it() {
+async fn host_ranks_skills_by_name_and_updates_have_name_and_id() {
     let test = hub();
     let mut client = test.connect();
     client.request("initialize", FakeHost::hello()).await;

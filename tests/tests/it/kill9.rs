@@ -17,7 +17,7 @@ const WORDS: usize = 8;
 const INTERRUPTED: &str = "The turn above was interrupted before it ended.";
 
 #[tokio::test]
-async fn a_killed_agent_leaves_a_gap_free_prefix_and_the_next_one_settles_the_turn() -> Result<()> {
+async fn killed_agent_leaves_no_gap_and_the_next_process_settles_the_turn() -> Result<()> {
     let mut dice = Dice::new();
     let place = Place::new(&mut dice)?;
     let mut tally = Tally::default();

@@ -16,7 +16,7 @@ const PROMPTED: usize = 50;
 const WINDOW: usize = 100;
 
 #[tokio::test]
-async fn two_thousand_sessions_in_one_process() -> Result<()> {
+async fn one_process_serves_two_thousand_sessions() -> Result<()> {
     let folder = TempDir::with_prefix("harn-many-")?;
     let scenario = folder.path().join("one.yaml");
     std::fs::write(&scenario, "{name: one, turns: [{steps: [{say: hello}]}]}")?;

@@ -39,7 +39,7 @@ turns:
 ";
 
 #[tokio::test]
-async fn a_thousand_threads_wait_and_another_does_not() -> Result<()> {
+async fn waiting_threads_do_not_block_another_thread() -> Result<()> {
     let folder = TempDir::with_prefix("harn-threads-")?;
     let mut client = Client::start(folder.path())?;
     client.all("initialize", vec![json!({})]).await;

@@ -33,7 +33,7 @@ const BAD: Outcome = Refused(-32602, "invalid_params");
 const UNKNOWN: Outcome = Refused(-32002, "unknown_session");
 
 #[tokio::test]
-async fn whatever_one_client_does_the_next_prompt_works() {
+async fn prompt_works_after_each_wrong_message() {
     let test = TestHub::new(ScriptedAgent::new(polite));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -403,7 +403,7 @@ fn folders(cwd: &Path, file: &Path) -> Vec<(String, Outcome)> {
 
 /// `initialize` is optional: a client without it gets plain ACP and receives no requests.
 #[tokio::test]
-async fn a_client_that_does_not_say_hello_is_served_plainly() {
+async fn client_without_initialize_gets_plain_acp() {
     let agent = ScriptedAgent::new(|cx: TurnContext| async move {
         let log = json!({"type": "log", "level": "info", "message": "hi", "fields": {}});
         cx.emit(serde_json::from_value(log).unwrap()).await?;
@@ -433,7 +433,7 @@ async fn a_client_that_does_not_say_hello_is_served_plainly() {
 
 /// Each request with a reused id gets an answer.
 #[tokio::test]
-async fn a_client_that_uses_one_id_for_everything() {
+async fn requests_with_the_same_id_are_all_answered() {
     let test = TestHub::new(ScriptedAgent::new(polite));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -487,7 +487,7 @@ async fn busy(cx: TurnContext) -> Result<StopReason, AgentError> {
 /// A client disconnects without warning during several turns. The turns continue without it; after the shutdown
 /// every turn is settled without a recovery.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_client_that_vanishes_in_the_middle_of_everything() {
+async fn turns_of_a_vanished_client_are_settled() {
     let mut dice = Dice::new();
     for round in 0..20 {
         let test = TestHub::new(ScriptedAgent::new(busy));
@@ -552,7 +552,7 @@ fn check_settled(state_dir: &Path, session: &str, round: usize) {
 
 /// The same over a pipe: the end of input ends the process, which settles running turns first.
 #[tokio::test]
-async fn the_end_of_input_settles_what_runs() {
+async fn end_of_input_settles_running_turns() {
     let folder = TempDir::with_prefix("harn-eof-").unwrap();
     let scenario = folder.path().join("open.yaml");
     let steps =

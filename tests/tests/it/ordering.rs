@@ -44,7 +44,7 @@ fn with_commands(agent: ScriptedAgent) -> ScriptedAgent {
 /// Commands that an agent announces at the start of a turn are sent with that turn, and not also with the
 /// opening of the session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn commands_an_agent_announces_are_told_once() {
+async fn commands_of_an_agent_are_sent_once() {
     let test = TestHub::new(ScriptedAgent::new(async |cx| {
         let commands = vec![SlashCommand {
             name: "go".to_owned(),
@@ -72,7 +72,7 @@ async fn commands_an_agent_announces_are_told_once() {
 /// A client that steers receives a message's id before any event about it, however fast the agent takes the
 /// message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_comes_of_a_message_comes_after_its_answer() {
+async fn events_of_a_message_follow_its_response() {
     const MESSAGES: usize = 400;
     let test = TestHub::new(ScriptedAgent::new(async |cx: TurnContext| {
         let mut heard = 0;
@@ -125,7 +125,7 @@ async fn what_comes_of_a_message_comes_after_its_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_promise_holds_with_many_sessions_at_once() {
+async fn order_holds_with_many_sessions_at_once() {
     let test = TestHub::new(with_commands(ScriptedAgent::new(chatter)));
     let mut wire = Wire::new(meet(&test).await);
 
@@ -403,7 +403,7 @@ const COUNT: usize = 40;
 /// A client loads a session again while a turn of its own runs there, once or twice. The replay replaces the
 /// stream: no update is lost or repeated, and every request is answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_session_loaded_in_the_middle_of_its_own_turn() {
+async fn session_can_be_loaded_during_its_own_turn() {
     let (limit, watched) = watch::channel(0);
     let test = TestHub::new(counting(watched));
     let mut client = meet(&test).await;

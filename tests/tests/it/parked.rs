@@ -68,7 +68,7 @@ impl Parked {
 /// The serial dispatch loop for requests also reads answers: if it waited for this answer, it would serve none
 /// of the five requests, nor read the answer.
 #[tokio::test]
-async fn a_question_answered_only_after_five_further_requests() {
+async fn open_question_does_not_block_further_requests() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -102,7 +102,7 @@ async fn a_question_answered_only_after_five_further_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn seven_parked_sessions_and_an_eighth_that_answers() {
+async fn open_questions_do_not_block_another_session() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let mut parked = Vec::new();
@@ -142,7 +142,7 @@ async fn seven_parked_sessions_and_an_eighth_that_answers() {
 /// A client does not answer, cancels, and answers too late. Many rounds, because the withdrawal and the end of
 /// the turn could race.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
+async fn cancelled_question_is_withdrawn_before_the_turn_ends() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -202,7 +202,7 @@ async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
 
 /// The first of two answers counts, whatever the second contains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_second_answer_to_a_question_is_ignored() {
+async fn second_answer_to_a_question_is_ignored() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -228,7 +228,7 @@ async fn the_second_answer_to_a_question_is_ignored() {
 /// An open question does not keep its session from closing, nor the agent from ending; a cancel of the request
 /// has the effect of a cancel of the session.
 #[tokio::test]
-async fn what_ends_a_question_nobody_answers() {
+async fn cancel_close_and_shutdown_end_an_open_question() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
 
@@ -315,7 +315,7 @@ async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
 /// A session closes slowly if its agent does not stop. Requests to it are rejected at once meanwhile, and no
 /// other request waits. The paused clock advances only when nothing else can run.
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_closing_holds_up_nobody() {
+async fn closing_session_blocks_no_other_requests() {
     let test = TestHub::new(ScriptedAgent::new(stubborn));
     let mut client = meet(&test).await;
     let slow = open(&mut client, &test).await;

@@ -55,7 +55,7 @@ async fn heard(scenario: &Path, profile: &str) -> Heard {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_scenario_is_replayed_as_it_was_lived() {
+async fn replay_of_every_scenario_equals_the_live_stream() {
     let mut scenarios = 0;
     for file in fs::read_dir(repository("fixtures/scenarios")).unwrap() {
         let scenario = file.unwrap().path();

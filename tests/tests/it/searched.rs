@@ -36,7 +36,7 @@ fn written(events: &[Envelope]) -> String {
 }
 
 #[tokio::test]
-async fn a_denied_file_is_not_found() {
+async fn search_does_not_find_denied_files() {
     for (rules, hidden) in [
         (
             "[[rules]]\ndeny = { path = [\"secret/*\", \"*.pem\"] }",

@@ -141,7 +141,7 @@ async fn watch(test: &TestHub, session: &SessionId) -> (TurnOutcome, usize) {
 }
 
 #[tokio::test]
-async fn the_turn_ends_without_its_client_which_reads_everything_later() {
+async fn turn_ends_without_its_client_which_reads_everything_later() {
     const CHUNKS: usize = 300_000;
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, session) = Sluggish::meet(&test).await;
@@ -189,7 +189,7 @@ async fn the_turn_ends_without_its_client_which_reads_everything_later() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
+async fn server_stops_reading_requests_of_a_client_that_does_not_read() {
     const PLENTY: u64 = 100_000;
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, _) = Sluggish::meet(&test).await;
@@ -230,7 +230,7 @@ async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
 }
 
 #[tokio::test]
-async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
+async fn cancel_applies_to_the_prompt_whose_response_is_unread() {
     let release = Arc::new(Notify::new());
     let released = release.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -301,7 +301,7 @@ fn text_of<'a>(session: &SessionId, line: &'a [u8]) -> Option<&'a [u8]> {
 
 /// The server still reads the cancel of a client that does not read.
 #[tokio::test]
-async fn a_client_that_does_not_read_can_cancel() {
+async fn client_that_does_not_read_can_cancel() {
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, session) = Sluggish::meet(&test).await;
     let prompt = text_prompt(session.as_str(), "for ever");
@@ -336,7 +336,7 @@ async fn a_client_that_does_not_read_can_cancel() {
 /// One client does not read; another on the same session receives the turn live, and a third client's session
 /// is served normally.
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_up_nobody_else() {
+async fn client_that_does_not_read_blocks_no_other_client() {
     const CHUNKS: usize = 20_000;
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, session) = Sluggish::meet(&test).await;

@@ -141,7 +141,7 @@ async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pauses_grow_and_begin_again_after_activity() {
+async fn idle_pauses_grow_and_restart_after_activity() {
     for profile in ["harn", "meta"] {
         let mut stage = stage(profile, ScriptedAgent::new(stay), FakeClock::new()).await;
         stage.by_name = profile == "harn";
@@ -171,7 +171,7 @@ async fn the_pauses_grow_and_begin_again_after_activity() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wake_by_the_clock_alone_is_no_activity() {
+async fn wake_by_the_clock_alone_is_no_activity() {
     let clock = FakeClock::new();
     let time = clock.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -196,7 +196,7 @@ async fn a_wake_by_the_clock_alone_is_no_activity() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_told_once_it_is_over() {
+async fn no_idle_signal_follows_the_end_of_the_turn() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.idle().await?;
         Ok(StopReason::EndTurn)
@@ -212,7 +212,7 @@ async fn nobody_is_told_once_it_is_over() {
 
 /// A cancelled agent no longer counts as idle, however long it takes to return.
 #[tokio::test(start_paused = true)]
-async fn nobody_is_told_while_it_leaves() {
+async fn no_idle_signal_follows_a_cancel() {
     let ways = ["session/cancel", "$/cancel_request"];
     for (profile, way) in [("harn", ways[0]), ("harn", ways[1]), ("meta", ways[0])] {
         let agent = ScriptedAgent::new(|cx| async move {
@@ -235,7 +235,7 @@ async fn nobody_is_told_while_it_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plain_client_is_not_told() {
+async fn plain_client_receives_no_idle_signals() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.idle().every(Duration::from_secs(3)).await?;
         Ok(StopReason::EndTurn)
@@ -247,7 +247,7 @@ async fn a_plain_client_is_not_told() {
 
 /// Both ways to open a session; the replay shows no wait that is over.
 #[tokio::test(start_paused = true)]
-async fn who_comes_to_an_agent_that_waits_is_told() {
+async fn client_that_opens_the_session_of_an_idle_agent_receives_idle_signals() {
     let clock = FakeClock::new();
     let agent = ScriptedAgent::new(|cx| async move {
         cx.idle().every(Duration::from_millis(10)).await?;

@@ -76,7 +76,7 @@ async fn read_all(client: &mut StrictClient, wanted: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn only_who_is_in_control_is_asked() {
+async fn only_the_controller_is_asked() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut first = test.connect();
@@ -108,7 +108,7 @@ async fn only_who_is_in_control_is_asked() {
 }
 
 #[tokio::test]
-async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
+async fn loading_again_during_a_turn_repeats_the_question_and_keeps_the_prompt() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut client = test.connect();
@@ -150,7 +150,7 @@ async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
 /// A question belongs to the session: the next client that opens the session receives it, even without a
 /// replay.
 #[tokio::test]
-async fn a_client_that_resumes_is_asked_what_is_open() {
+async fn client_that_resumes_receives_the_open_question() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut first = test.connect();
@@ -172,7 +172,7 @@ async fn a_client_that_resumes_is_asked_what_is_open() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_answers_nothing() {
+async fn question_of_a_client_that_leaves_moves_to_another_client() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut first = test.connect();

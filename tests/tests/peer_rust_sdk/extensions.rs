@@ -16,7 +16,7 @@ use crate::{
 const AGENT_EVENT: &str = "_harn/agentEvent";
 
 #[tokio::test]
-async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result<()> {
+async fn meta_delivers_every_advertised_extension_to_the_typed_callback() -> Result<()> {
     let host = Host::on_tour(Some("meta"));
     let harn = everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -68,7 +68,7 @@ async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result
 }
 
 #[tokio::test]
-async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
+async fn sdk_drops_the_updates_of_profile_harn() -> Result<()> {
     let host = Host::on_tour(Some("harn"));
     let harn = everything(&host).await?;
     let mut unknown = BTreeSet::from_iter(strings(&harn["sessionUpdateExtensions"])?);
@@ -93,7 +93,7 @@ async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
 }
 
 #[tokio::test]
-async fn acp_sends_nothing_unknown_and_shows_that_something_happens() -> Result<()> {
+async fn acp_sends_nothing_unknown_and_shows_progress_as_thoughts_and_calls() -> Result<()> {
     let host = Host::on_tour(None);
     let harn = everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);

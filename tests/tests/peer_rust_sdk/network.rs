@@ -99,12 +99,12 @@ impl Server {
 }
 
 #[tokio::test]
-async fn does_a_whole_session_over_http() -> Result<()> {
+async fn client_runs_a_whole_session_over_http() -> Result<()> {
     whole_session("http").await
 }
 
 #[tokio::test]
-async fn does_a_whole_session_over_a_websocket() -> Result<()> {
+async fn client_runs_a_whole_session_over_a_websocket() -> Result<()> {
     whole_session("ws").await
 }
 
@@ -155,7 +155,7 @@ async fn whole_session(scheme: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn meets_the_client_on_stdin_and_ends_with_it() -> Result<()> {
+async fn server_with_listen_serves_a_websocket_and_ends_with_its_stdin() -> Result<()> {
     let place = Place::new()?;
     let mut server = Server::start(&place, &["acp", "--listen", "localhost:0"]).await?;
     let host = Host::default();

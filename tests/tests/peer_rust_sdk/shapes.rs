@@ -17,7 +17,7 @@ const FILE: &str = "fixtures/clients/rust-sdk.jsonl";
 const TO_AGENT: &str = "{\"to\":\"agent\",\"message\":";
 
 #[tokio::test]
-async fn what_is_sent_to_steer_is_what_is_pinned() -> Result<()> {
+async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let mut names = steer(&host, &place).await?;

@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn initialize_says_so() -> Result<()> {
+async fn initialize_advertises_steering() -> Result<()> {
     let host = Host::steering("acp");
     let hello = host
         .meet(&Place::new()?, async |_, hello| Ok(hello))
@@ -30,7 +30,7 @@ async fn initialize_says_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn acp_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Result<()> {
+async fn acp_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round() -> Result<()> {
     let host = Host::steering("acp");
     let sent = steer_and_queue(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -39,7 +39,7 @@ async fn acp_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Res
 }
 
 #[tokio::test]
-async fn meta_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Result<()> {
+async fn meta_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round() -> Result<()> {
     let host = Host::steering("meta");
     let sent = steer_and_queue(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -49,7 +49,7 @@ async fn meta_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Re
 
 /// The contract's own update is on the wire; the SDK does not know it.
 #[tokio::test]
-async fn harn_delivers_both_and_the_sdk_keeps_it_from_the_host() -> Result<()> {
+async fn sdk_drops_the_delivery_updates_of_profile_harn() -> Result<()> {
     let host = Host::steering("harn");
     let sent = steer_and_queue(&host).await?;
     let updates = host.sent("session/update").into_iter();
@@ -100,7 +100,7 @@ async fn steer_and_queue(host: &Host) -> Result<Vec<Value>> {
 }
 
 #[tokio::test]
-async fn what_waits_is_listed_changed_and_taken_back() -> Result<()> {
+async fn pending_messages_are_listed_replaced_and_revoked() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let (kept, refusals) = host
@@ -190,7 +190,7 @@ async fn session_steering_has_each_of_its_outcomes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn reminders_reach_the_agent_and_the_host_is_told() -> Result<()> {
+async fn reminders_reach_the_agent_and_the_host_receives_updates() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let refusal = host
@@ -227,7 +227,7 @@ async fn reminders_reach_the_agent_and_the_host_is_told() -> Result<()> {
 
 /// The idle signals are events, which the SDK delivers to its host like the others.
 #[tokio::test]
-async fn an_agent_that_stays_gives_signs_of_life_is_woken_and_cancelled() -> Result<()> {
+async fn idle_agent_sends_signals_and_can_be_woken_and_cancelled() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let waits = async |iteration| {
@@ -260,7 +260,7 @@ async fn an_agent_that_stays_gives_signs_of_life_is_woken_and_cancelled() -> Res
 }
 
 #[tokio::test]
-async fn what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt() -> Result<()> {
+async fn message_pending_at_a_cancel_is_delivered_with_the_next_prompt() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let (stops, message) = host
@@ -287,7 +287,7 @@ async fn what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt() -> Res
 }
 
 #[tokio::test]
-async fn a_reminder_that_interrupts_takes_the_question_back() -> Result<()> {
+async fn interrupting_reminder_withdraws_the_question() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let stop = host
@@ -313,7 +313,7 @@ async fn a_reminder_that_interrupts_takes_the_question_back() -> Result<()> {
 }
 
 #[tokio::test]
-async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Result<()> {
+async fn cancelling_a_queued_prompt_cancels_no_other() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let stops = host

@@ -108,7 +108,7 @@ proptest! {
     })]
 
     #[test]
-    fn only_an_explicit_yes_runs_and_everything_is_settled_once(case in case()) {
+    fn call_runs_only_after_explicit_approval_and_each_question_is_settled_once(case in case()) {
         in_no_time(check(case));
     }
 }
@@ -129,7 +129,7 @@ fn question(depth: usize, first: &[Answer]) -> Question {
 /// Every form of an answer in every profile, alone, before an approval and after a refusal, from a session and
 /// a worker.
 #[test]
-fn every_answer_is_worth_what_the_table_says() {
+fn every_answer_has_the_effect_in_the_table() {
     for profile in ["harn", "meta", "acp"] {
         for answer in ALL {
             let scripts = [
@@ -157,7 +157,7 @@ fn every_answer_is_worth_what_the_table_says() {
 /// A client that did not prompt and fails to answer leaves the question open for the prompting client; its
 /// approval and its refusal count.
 #[test]
-fn a_failure_of_another_client_leaves_the_question_to_who_prompted() {
+fn failed_answer_of_another_client_leaves_the_question_open() {
     for profile in ["harn", "meta", "acp"] {
         for answer in ALL {
             let questions = vec![Question {

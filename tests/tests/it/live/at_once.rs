@@ -59,7 +59,7 @@ fn grows(places: &[EventId]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn attached_detached_and_attached_again() {
+async fn client_attaches_detaches_and_attaches_in_one_burst() {
     let test = TestHub::new(echo());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -84,7 +84,7 @@ async fn attached_detached_and_attached_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn opened_and_attached() {
+async fn client_opens_and_attaches_in_one_burst() {
     let test = TestHub::new(echo());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -109,7 +109,7 @@ async fn opened_and_attached() {
 
 /// The client receives the rest of the closed session first, and then follows the resumed one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_and_resumed_by_one_who_has_not_read_it_all() {
+async fn slow_client_reads_the_rest_of_a_closed_session_and_follows_the_resumed_one() {
     let agent = ScriptedAgent::new(|cx| async move {
         let many = if cx.prompt_text() == "much" { 4000 } else { 1 };
         for _ in 0..many {

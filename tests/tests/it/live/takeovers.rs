@@ -103,7 +103,7 @@ impl Person {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_misses_a_line_and_nobody_gets_one_twice() {
+async fn every_client_receives_each_line_once_during_takeovers() {
     let test = TestHub::new(ScriptedAgent::new(talks));
     let mut editor = connect(&test).await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});

@@ -43,7 +43,7 @@ async fn attached(client: &mut StrictClient, session: &Value, params: Value) {
 }
 
 #[tokio::test]
-async fn control_that_passes_without_a_name() {
+async fn clients_are_notified_of_control_changes_of_unnamed_clients() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -73,7 +73,7 @@ async fn control_that_passes_without_a_name() {
 }
 
 #[tokio::test]
-async fn a_broker_is_asked_anew_when_control_passes_between_its_clients() {
+async fn broker_receives_the_question_again_when_control_passes_between_its_clients() {
     let test = TestHub::new(writer());
     let mut broker = connect(&test).await;
     let session = open(&mut broker, &test).await;
@@ -119,7 +119,7 @@ async fn asked(client: &mut StrictClient) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
+async fn oversized_metadata_is_rejected_and_clients_stay_attached() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -167,7 +167,7 @@ async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
+async fn fresh_attach_replaces_the_older_connection_of_the_same_client() {
     let test = TestHub::new(writer());
     let mut old = connect(&test).await;
     let session = open(&mut old, &test).await;
@@ -229,7 +229,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
 }
 
 #[tokio::test]
-async fn a_broker_reports_the_exit_of_a_client_of_another_connection() {
+async fn broker_reports_the_exit_of_a_client_of_another_connection() {
     let test = TestHub::new(writer());
     let mut desk = connect(&test).await;
     let session = open(&mut desk, &test).await;
@@ -248,7 +248,7 @@ async fn a_broker_reports_the_exit_of_a_client_of_another_connection() {
 }
 
 #[tokio::test]
-async fn nobody_deletes_what_others_look_at() {
+async fn session_with_observers_cannot_be_deleted_by_another_client() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -266,7 +266,7 @@ async fn nobody_deletes_what_others_look_at() {
 
 /// The actor of a message is the client that controls the session, by its name.
 #[tokio::test]
-async fn an_inject_of_a_named_controller_is_its_own() {
+async fn inject_of_a_named_controller_has_its_name() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -293,7 +293,7 @@ async fn an_inject_of_a_named_controller_is_its_own() {
 
 /// Control includes the pending messages of the previous controller.
 #[tokio::test]
-async fn who_takes_over_may_take_back_what_was_said_before() {
+async fn new_controller_may_revoke_messages_of_the_previous_one() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;

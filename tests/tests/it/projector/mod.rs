@@ -105,7 +105,7 @@ fn of(profile: &str) -> Value {
 
 /// A question that is withdrawn at once still precedes the end of its call.
 #[test]
-fn a_question_comes_before_the_end_of_its_call() {
+fn question_precedes_the_end_of_its_call() {
     let mut ended = ToolCall::new("a", "look");
     ended.status = ToolCallStatus::Completed;
     let ended = Act::Report(AgentEvent::ToolCall(Box::new(ended)));
@@ -136,7 +136,7 @@ proptest! {
     })]
 
     #[test]
-    fn hosts_see_a_legal_conversation(
+    fn hosts_receive_a_legal_conversation(
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
     ) {
@@ -145,7 +145,7 @@ proptest! {
 
     /// Whenever the process dies, the loaded conversation is legal and settled.
     #[test]
-    fn a_crash_leaves_a_legal_conversation(
+    fn crash_leaves_a_legal_conversation(
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
         at: Index,

@@ -367,7 +367,7 @@ mod tests {
 
     /// An oracle that never objects proves nothing.
     #[test]
-    fn what_is_illegal_is_told() {
+    fn illegal_messages_are_reported() {
         let announced = || call("tool_call", "pending", json!({}));
         let ended = || call("tool_call_update", "completed", json!({}));
         for illegal in [
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_leaves_nothing_open() {
+    fn anything_left_open_by_a_turn_is_reported() {
         for left in [
             call("tool_call", "in_progress", json!({})),
             worker("WorkerSpawned"),

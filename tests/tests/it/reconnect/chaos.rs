@@ -131,7 +131,7 @@ async fn come_and_go() {
 }
 
 #[test]
-fn every_client_gets_what_the_journal_says() {
+fn every_client_receives_the_lines_of_the_journal() {
     for _ in 0..5 {
         in_no_time(come_and_go());
     }

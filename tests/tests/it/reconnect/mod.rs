@@ -59,7 +59,7 @@ proptest! {
     })]
 
     #[test]
-    fn from_behind_any_line_comes_what_was_missed(
+    fn load_after_any_line_returns_the_missed_lines(
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
         cuts: [Index; 6],

@@ -149,7 +149,7 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn nothing_changes_on_this_machine() {
+fn rejected_calls_change_nothing_on_this_machine() {
     for stance in &Stance::REFUSING {
         for route in &LOCAL {
             let outcome = in_no_time(take(route, stance, false));
@@ -159,7 +159,7 @@ fn nothing_changes_on_this_machine() {
 }
 
 #[test]
-fn nothing_is_done_by_a_client_that_could() {
+fn rejected_calls_reach_no_host() {
     for stance in &Stance::REFUSING {
         for route in LOCAL.iter().chain(&HOSTED) {
             let outcome = in_no_time(take(route, stance, true));
@@ -170,7 +170,7 @@ fn nothing_is_done_by_a_client_that_could() {
 
 /// The control: if no route ever changed anything, the tests above would prove nothing.
 #[tokio::test]
-async fn a_client_that_agrees_sees_what_is_honest_happen() {
+async fn approved_honest_calls_have_an_effect() {
     for (hosts, routes) in [(false, &LOCAL[..]), (true, &LOCAL[..]), (true, &HOSTED[..])] {
         for route in routes {
             let outcome = take(route, &Stance::Allows, hosts).await;
@@ -205,7 +205,7 @@ fn swap(place: &Place) {
 }
 
 #[tokio::test]
-async fn what_is_swapped_while_somebody_decides_leads_nowhere() {
+async fn target_replaced_during_a_question_is_not_written() {
     let swapped = ["a.txt", "link.txt", "dir/b.txt", "way/b.txt", "dir/new.txt"];
     for path in swapped {
         for (hosts, stance) in [
@@ -247,7 +247,7 @@ async fn what_is_swapped_while_somebody_decides_leads_nowhere() {
 
 /// A client that may approve may also change the arguments, but not to something forbidden.
 #[tokio::test]
-async fn arguments_in_the_place_of_others_are_judged() {
+async fn rewritten_arguments_are_judged_again() {
     let write = &LOCAL[0];
     let run = LOCAL.iter().find(|route| route.name == "run").unwrap();
     let path = |path: &str| json!({"path": path, "content": "y"});

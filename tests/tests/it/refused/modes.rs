@@ -55,7 +55,7 @@ fn word(outcome: &Outcome) -> String {
 }
 
 #[tokio::test]
-async fn every_mode_says_what_runs() {
+async fn every_route_has_the_expected_outcome_in_each_mode() {
     let mut table = format!("{:<36}", "");
     for mode in MODES {
         table.push_str(&format!("{mode:<14}"));

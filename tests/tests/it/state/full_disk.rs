@@ -17,7 +17,7 @@ use crate::{
 const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn a_run_that_cannot_be_written_ends_in_words() -> Result<()> {
+async fn run_that_cannot_be_written_ends_with_an_error_message() -> Result<()> {
     let stream = json!([
         {"say": "before"},
         {"emit": {"type": "tool_call", "tool_call_id": "look-1", "tool_name": "look", "status": "pending"}},
@@ -74,7 +74,7 @@ async fn a_run_that_cannot_be_written_ends_in_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_prompt_that_cannot_be_written_is_refused_in_words() -> Result<()> {
+async fn prompt_that_cannot_be_written_is_rejected_with_an_error_message() -> Result<()> {
     let place = Place::new(json!([{"steps": [{"say": "done"}]}]))?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;

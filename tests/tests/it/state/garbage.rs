@@ -18,7 +18,7 @@ fn place() -> Result<Place> {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_answered_in_words() -> Result<()> {
+async fn invalid_frames_are_answered_with_a_message() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;
@@ -113,7 +113,7 @@ fn table() -> Vec<(String, &'static str)> {
 }
 
 #[tokio::test]
-async fn a_command_that_makes_no_sense_does_not_undo_the_others() -> Result<()> {
+async fn invalid_command_does_not_affect_the_others_in_its_frame() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;
@@ -134,7 +134,7 @@ async fn a_command_that_makes_no_sense_does_not_undo_the_others() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_is_no_frame_ends_its_socket_and_no_other() -> Result<()> {
+async fn invalid_websocket_frame_closes_only_its_own_socket() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut other = server.page(None).await?;
@@ -206,7 +206,7 @@ async fn what_is_no_frame_ends_its_socket_and_no_other() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_floods_is_told_to_go_slower() -> Result<()> {
+async fn flooding_client_is_closed_with_a_request_to_go_slower() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut other = server.page(None).await?;
@@ -234,7 +234,7 @@ async fn who_floods_is_told_to_go_slower() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_request_that_is_no_handshake_is_refused_in_words() -> Result<()> {
+async fn invalid_handshake_is_rejected_with_a_message() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let long = "x".repeat(65);

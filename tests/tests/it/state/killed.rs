@@ -15,7 +15,7 @@ const ROUNDS: usize = 20;
 const BLOCKS: usize = 400;
 
 #[tokio::test]
-async fn what_was_shown_is_there_again_and_the_run_is_marked() -> Result<()> {
+async fn shown_messages_survive_a_kill_and_the_run_is_marked_as_interrupted() -> Result<()> {
     let mut dice = Dice::new();
     let place = Place::new(json!([
         {"match": "^quick", "steps": [{"say": "done"}]},

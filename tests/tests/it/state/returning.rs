@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{state::server::Place, support_stress::in_time};
 
 #[tokio::test]
-async fn a_plain_client_finds_its_conversation_after_a_restart() -> Result<()> {
+async fn plain_client_finds_its_conversation_after_a_restart() -> Result<()> {
     let place = Place::new(json!([{"steps": [{"say": "yes"}]}]))?;
     let server = place.start().await?;
     let mut page = server.page_at("/ws").await?;

@@ -16,7 +16,7 @@ const BEYOND: usize = 40;
 const AT_ONCE: usize = 32;
 
 #[tokio::test]
-async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
+async fn connections_beyond_the_limit_are_rejected_with_a_message() -> Result<()> {
     raise_open_files()?;
     let place = Place::new(json!([{"steps": [{"say": "yes"}]}]))?;
     let server = place.start().await?;

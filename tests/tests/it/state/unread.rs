@@ -15,7 +15,7 @@ const READERS: usize = 50;
 const BLOCKS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_are_served_while_one_never_reads() -> Result<()> {
+async fn fifty_clients_are_served_while_one_never_reads() -> Result<()> {
     let words = "x".repeat(256);
     // A call ends each message, so that no message gets long.
     let steps: Vec<Value> = (0..BLOCKS)

@@ -19,7 +19,7 @@ const COMMAND: &str = "exec 9>fifo; sh -c 'trap \"\" TERM; echo $$ >&9; while :;
      sleep 1000 & echo $$ $! >&9; sleep 1000";
 
 #[tokio::test]
-async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
+async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
     let place = Place::new(&json!([
         {"match": "^run", "steps": [{"run": {"command": COMMAND}}, {"say": "went on"}]},
         {"steps": [{"say": "done"}]},

@@ -44,7 +44,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn accepted_and_then_killed_it_is_delivered_once_with_the_next_prompt() -> Result<()> {
+async fn message_accepted_before_a_kill_is_delivered_once_with_the_next_prompt() -> Result<()> {
     for mode in ["steer", "queue"] {
         let place = Place::new(&turns())?;
         let mut agent = place.start().await?;
@@ -86,7 +86,7 @@ async fn accepted_and_then_killed_it_is_delivered_once_with_the_next_prompt() ->
 }
 
 #[tokio::test]
-async fn delivered_and_then_killed_it_is_not_delivered_again() -> Result<()> {
+async fn message_delivered_before_a_kill_is_not_delivered_again() -> Result<()> {
     for mode in ["steer", "queue"] {
         let place = Place::new(&turns())?;
         let mut agent = place.start().await?;
@@ -122,7 +122,7 @@ async fn delivered_and_then_killed_it_is_not_delivered_again() -> Result<()> {
 
 /// A message with a response is delivered exactly once in the end, wherever the process was killed.
 #[tokio::test]
-async fn killed_anywhere_what_was_accepted_is_delivered_once() -> Result<()> {
+async fn accepted_messages_are_delivered_once_after_a_kill_at_any_moment() -> Result<()> {
     const ROUNDS: usize = 12;
     let mut dice = Dice::new();
     let place = Place::new(&turns())?;

@@ -57,7 +57,7 @@ fn every_single_message_decodes() {
 
 /// Complete: there is a message for every update, kind, request and response with vendor data.
 #[test]
-fn the_single_messages_show_everything() {
+fn single_messages_show_every_update_and_request() {
     let extensions = Extensions::load();
     let singles = lines::singles();
     let updates = singles.iter().filter(|single| single.profile == "harn");
@@ -127,7 +127,7 @@ async fn every_replayed_event_decodes() {
 }
 
 #[test]
-fn a_plain_client_sees_no_extension() {
+fn plain_client_receives_no_extension() {
     let plain: Vec<_> = lines::transcripts()
         .into_iter()
         .filter(|(name, _)| name.ends_with("-plain"))
@@ -141,7 +141,7 @@ fn a_plain_client_sees_no_extension() {
 
 /// No error has the code for "authentication required", and each has its message where Toad looks for it.
 #[test]
-fn every_error_has_details_and_none_asks_for_a_login() {
+fn every_error_has_details_and_none_requires_a_login() {
     let transcripts = lines::transcripts().into_iter();
     let all =
         transcripts.flat_map(|(name, lines)| lines.into_iter().map(move |l| (name.clone(), l)));
@@ -157,7 +157,7 @@ fn every_error_has_details_and_none_asks_for_a_login() {
 
 /// The page about the extensions shows each of them, and no line that would not be sent.
 #[test]
-fn the_page_shows_every_extension() {
+fn docs_page_shows_every_extension() {
     let (page, examples) = lines::page();
     let extensions = Extensions::load();
     let mut shown = BTreeSet::new();
@@ -176,7 +176,7 @@ fn the_page_shows_every_extension() {
 
 /// Complete: the transcripts together show every update we can send.
 #[test]
-fn the_transcripts_show_everything() {
+fn transcripts_show_every_update_and_kind() {
     let extensions = Extensions::load();
     let mut updates = BTreeSet::new();
     let mut kinds = BTreeSet::new();

@@ -71,7 +71,7 @@ fn is_open(path: &str, key: &str) -> bool {
 }
 
 #[test]
-fn the_vendors_name_stands_under_meta_and_nowhere_else() {
+fn vendor_name_is_a_key_of_meta_and_of_nothing_else() {
     for (name, message) in messages() {
         stands(&name, &message, "");
     }

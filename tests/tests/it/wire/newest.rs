@@ -74,7 +74,7 @@ fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
 }
 
 #[test]
-fn newer_updates_go_only_to_clients_that_declared_them() {
+fn newer_updates_are_sent_only_to_clients_that_declared_them() {
     let every: BTreeSet<_> = newer()
         .iter()
         .flat_map(|(_, names)| names.iter().copied())
@@ -105,7 +105,7 @@ fn newer_updates_go_only_to_clients_that_declared_them() {
 
 /// In plain ACP the newer update replaces the thought or the tool call that represented the event.
 #[test]
-fn a_newer_update_replaces_its_stand_in() {
+fn newer_update_replaces_the_standard_one() {
     let stand_ins = |newer| {
         let updates = updates(Profile::Acp, newer);
         let is = |update: &Value, name: &str| update["update"]["sessionUpdate"] == name;
@@ -134,7 +134,7 @@ fn a_newer_update_replaces_its_stand_in() {
 
 /// The capabilities at `initialize` decide, and a replay has no notices.
 #[tokio::test]
-async fn a_client_gets_what_it_declared() {
+async fn client_receives_the_updates_it_declared() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.emit(AgentEvent::Log(Box::new(LogRecord {
             level: "warn".to_owned(),
@@ -217,7 +217,7 @@ async fn archives_and_titles_are_advertised_to_clients_of_a_newer_schema() {
 
 /// Every method, update and capability of the newest schema has its row, and no row is about anything else.
 #[test]
-fn the_table_names_every_part_of_the_newest_schema() {
+fn table_in_the_docs_names_every_part_of_the_newest_schema() {
     let page = fs::read_to_string(repository("docs/acp.md")).unwrap();
     let section = page
         .split(SECTION)
