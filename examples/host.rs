@@ -1,7 +1,8 @@
-//! A host that lends an agent something: a tool, a skill and its list of shells.
+//! A host that lends an agent a tool, a skill and its list of shells.
 //!
-//! `cargo run -p harn-tests --example host -- PROMPT…` starts `harn-serve acp` in this directory, sends the prompts
-//! one after another and prints what the agent says. `HARN_SERVE` names another binary than the one on the path.
+//! `cargo run -p harn-tests --example host -- PROMPT…` starts `harn-serve acp` in this directory, sends the
+//! prompts one after another and prints the agent's text. `HARN_SERVE` names another binary than the one on the
+//! path.
 
 #![allow(
     clippy::disallowed_methods,
@@ -51,7 +52,7 @@ async fn main() -> Result<(), anyhow::Error> {
         )
         .on_receive_request(
             async |asked: RequestPermissionRequest, to, _: ConnectionTo<Agent>| {
-                // A real host shows the question to a person. What it lends itself, this one allows.
+                // A real host shows the question to a person. This one allows everything.
                 let once = |kind: &PermissionOptionKind| *kind == PermissionOptionKind::AllowOnce;
                 let option = asked.options.iter().find(|option| once(&option.kind));
                 let outcome = match option {
@@ -92,15 +93,15 @@ async fn main() -> Result<(), anyhow::Error> {
 }
 
 fn show(text: &str) {
-    // A reader that went away has seen enough.
+    // A closed stdout is no error.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Answers what the agent asks of a host that said `hostBridge`.
+/// Answers the agent's requests to a host that declared `hostBridge`.
 struct Bridge;
 
 impl Bridge {
-    /// The answer to a request of the bridge; nothing where it is none of these.
+    /// Returns the answer to a request of the bridge, or `None` for any other request.
     fn answer(method: &str, params: &Value) -> Option<Result<Value, Error>> {
         Some(match method {
             "host/tools/list" => Ok(json!({"tools": [{
@@ -116,7 +117,7 @@ impl Bridge {
                 (Some("count_words"), Some(text)) => {
                     Ok(json!({"words": text.split_whitespace().count()}))
                 }
-                // This code says no; any other says that it did not work.
+                // This code denies the call; any other code means that it failed.
                 _ => Err(Error::new(
                     -32001,
                     "this host lends count_words, with a text",

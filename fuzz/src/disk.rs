@@ -1,6 +1,6 @@
-//! A disk that is only told of, and a second opinion on where a path on it leads.
+//! A simulated disk, and a second implementation of path resolution on it.
 //!
-//! `resolve` walks as the system's `open` does. It shares no code with what it judges.
+//! `resolve` walks as the system's `open` does. It shares no code with the tested one.
 
 use std::{
     collections::BTreeMap,
@@ -11,39 +11,39 @@ use std::{
 
 use harn_policy::{PathEntry, PathProbe};
 
-/// As many links as the system follows.
+/// The number of links that the system follows.
 const MOST_LINKS: usize = 40;
 
-/// What stands at a place.
+/// An entry of the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// A folder.
     Dir,
     /// A file.
     File,
-    /// A link to this.
+    /// A link to this path.
     Link(PathBuf),
 }
 
-/// Folders, files and links, by their real places.
+/// Folders, files and links, by their real paths.
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     nodes: BTreeMap<PathBuf, Node>,
 }
 
-/// Where a path leads.
+/// The end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Something is there.
+    /// Something exists there.
     There(PathBuf),
-    /// Nothing is there; a file made there would have this name.
+    /// Nothing exists there; a new file would have this path.
     Free(PathBuf),
-    /// No file can be there, or the links have no end.
+    /// No file can exist there, or the links have no end.
     Nowhere,
 }
 
 impl Disk {
-    /// Puts something at an absolute place, and folders above it. What is there already stays.
+    /// Adds an entry at an absolute path, and the folders above it. Existing entries stay.
     pub fn put(&mut self, path: &Path, node: Node) {
         let above: Vec<_> = path.ancestors().skip(1).collect();
         for dir in above.into_iter().rev() {
@@ -55,13 +55,13 @@ impl Disk {
         self.nodes.entry(path.to_owned()).or_insert(node);
     }
 
-    /// The real places of all folders.
+    /// Returns the real paths of all folders.
     pub fn dirs(&self) -> Vec<PathBuf> {
         let dirs = self.nodes.iter().filter(|(_, node)| **node == Node::Dir);
         dirs.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Where an absolute path leads, every link followed.
+    /// Returns where an absolute path leads, with every link followed.
     #[must_use]
     pub fn resolve(&self, path: &Path) -> End {
         self.walk(PathBuf::from("/"), path, &mut 0)
@@ -106,7 +106,7 @@ impl Disk {
         End::There(at)
     }
 
-    /// Whether a link stands at this very place.
+    /// Returns whether the entry at this exact path is a link.
     #[must_use]
     pub fn is_link(&self, path: &Path) -> bool {
         matches!(self.nodes.get(path), Some(Node::Link(_)))

@@ -1,5 +1,5 @@
-//! A hub for the targets that need one to talk to: an agent that repeats what it is told and asks before it
-//! writes, and a journal in memory.
+//! A hub for the targets that need one: an agent that repeats its prompt and asks before it writes, and a
+//! journal in memory.
 
 use std::{
     path::PathBuf,
@@ -20,7 +20,7 @@ use harn_runtime::{
     async_trait,
 };
 
-/// A new hub, with nothing in it.
+/// Creates a new, empty hub.
 #[must_use]
 pub fn hub() -> Hub {
     Hub::new(HubConfig::new(
@@ -33,7 +33,7 @@ pub fn hub() -> Hub {
     ))
 }
 
-/// Where sessions of it work.
+/// Returns the working directory of its sessions.
 #[must_use]
 pub fn directory() -> PathBuf {
     std::env::temp_dir()
@@ -54,7 +54,7 @@ impl Agent for Parrot {
     }
 }
 
-/// A clock that stands still.
+/// A clock that never advances.
 struct Still;
 
 impl Clock for Still {
@@ -67,7 +67,7 @@ impl Clock for Still {
     }
 }
 
-/// IdSource that count, so that an input can name what it has not seen.
+/// An id source that counts, so that an input can guess ids.
 #[derive(Default)]
 struct Counted(AtomicU64);
 
@@ -82,8 +82,8 @@ impl IdSource for Counted {
     }
 }
 
-/// Keeps the events of a session for as long as its log is open, for a client that returns to it. A session
-/// that was closed is gone.
+/// Stores the events of a session for as long as its log is open, for a client that returns to it. A closed
+/// session is gone.
 struct Memory;
 
 impl Store for Memory {

@@ -1,5 +1,4 @@
-//! What the targets share: seeds out of the repository's own tables, a disk that is only told of, and a hub to
-//! talk to.
+//! What the targets share: seeds from the repository's own tables, a simulated disk, and a hub.
 
 pub mod disk;
 pub mod hub;

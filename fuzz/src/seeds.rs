@@ -1,5 +1,5 @@
-//! Input to begin with, written into the folder that a run is given. None is checked in: the tables in
-//! `fixtures/policy` are the seeds, so a new case there is a new seed here.
+//! Initial input, written into the folder of a run. None is checked in: the tables in `fixtures/policy` are the
+//! seeds, so a new case there is a new seed here.
 
 use std::{fs, path::PathBuf};
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 /// Attack cases for shell lines.
 pub const SHELL: &str = include_str!("../../fixtures/policy/shell.jsonl");
-/// What shell lines are read as.
+/// Shell lines with their expected parse.
 pub const SHELL_READ: &str = include_str!("../../fixtures/policy/shell-read.jsonl");
 /// Attack cases for paths.
 pub const PATHS: &str = include_str!("../../fixtures/policy/paths.jsonl");
 
-/// Writes seeds into the first folder that the command line names. A run on single files, such as one that
-/// repeats a failure, names none and gets none.
+/// Writes seeds into the first folder on the command line. A run on single files, such as one that repeats a
+/// failure, has no folder and gets none.
 ///
 /// # Panics
 ///
@@ -29,7 +29,7 @@ pub fn write(seeds: impl IntoIterator<Item = Vec<u8>>) {
     }
 }
 
-/// One member of every line of a table.
+/// Returns one member of every line of a table.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Files of grants: any text is read or refused, and what is read is written so that it reads the same.
+//! Files of grants: any text is parsed or rejected, and a parsed file survives writing and parsing again.
 #![no_main]
 
 use harn_fuzz::seeds;
@@ -31,7 +31,7 @@ fn check(text: &str) {
     }
 }
 
-/// One of each kind, and all in one.
+/// Returns one file for each kind, and one with all of them.
 fn files() -> Vec<Vec<u8>> {
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     let subjects = [
@@ -52,7 +52,7 @@ fn files() -> Vec<Vec<u8>> {
             tool: "run".to_owned(),
             subject,
         };
-        // Turned, so that it has the name that follows from it.
+        // `with_effect` computes the id that follows from the content.
         let entry = (
             with_effect(&grant, GrantEffect::Deny),
             1_767_225_600_000 + place,
@@ -62,7 +62,7 @@ fn files() -> Vec<Vec<u8>> {
         all.grants.push(entry);
     }
     files.push(all.text().into_bytes());
-    // Each of them twice: the same grant again is one.
+    // All of them twice: the same grant again is one grant.
     files.push(all.text().repeat(2).into_bytes());
     files
 }

@@ -1,5 +1,5 @@
-//! Bodies for OpenHarness: whatever is posted, the answer is an envelope of the protocol, with the ids of the
-//! request where it has usable ones, and says neither more nor less than its status does.
+//! Bodies for OpenHarness: for any body, the answer is an envelope of the protocol, with the ids of the request
+//! if it has usable ones, and consistent with its HTTP status.
 #![no_main]
 
 use std::{sync::LazyLock, time::Duration};
@@ -79,7 +79,7 @@ async fn post(data: Vec<u8>) -> (u16, Vec<u8>) {
     answered.await.expect("an answer in time")
 }
 
-/// Requests of every sort.
+/// Returns requests of every kind.
 fn bodies() -> Vec<Vec<u8>> {
     let request = |context: Value| {
         json!({

@@ -1,5 +1,5 @@
-//! Paths: on a disk of any folders and links, what is said to be inside is inside, what is told to be opened
-//! has no link in it, and what is git's own is protected.
+//! Paths: on a disk of any folders and links, a path reported as inside is inside, a path to open contains no
+//! link, and git's own files are protected.
 #![no_main]
 
 use std::{
@@ -16,13 +16,13 @@ use harn_policy::{LocatedPath, PathScope, SessionRoots, locate, locate_all};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
-/// Names that disks and paths are made of; some are git's own, some differ in case only.
+/// The names of disks and paths; some are git's own, some differ in case only.
 const NAMES: [&str; 8] = ["a", "b", "A", ".git", "w", "new", "..", "src"];
 
-/// The first byte says which disk: this one is the table's.
+/// The first byte that selects the disk of the table.
 const TABLE: u8 = b'W';
 
-/// Where the table's world is put; its folder is a temporary one in the tests.
+/// The folder for the disk of the table, which is a temporary one in the tests.
 const BASE: &str = "/base";
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ fuzz_target!(
             .map(|path| path.replace("{root}", BASE))
             .flat_map(|path| {
                 let table = [&[TABLE], path.as_bytes()].concat();
-                // A folder with a link to another in it, and some names.
+                // A folder that contains a link to another one, and some names.
                 let made = [&[0, 0, 3, 1, 0, 2, 2, 6, 0, 255], path.as_bytes()].concat();
                 [table, made]
             })
@@ -77,7 +77,7 @@ fuzz_target!(
     }
 );
 
-/// A disk out of bytes, up to one that ends it. What is left is the path.
+/// Builds a disk from the bytes up to a terminator. The rest is the path.
 fn made(mut data: &[u8]) -> (Disk, SessionRoots, &[u8]) {
     let mut next = || {
         let (first, rest) = data.split_first().unwrap_or((&255, &[]));
@@ -143,7 +143,7 @@ fn holds(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
     assert!(place.inside.components().all(plain), "{located:?}");
     let root = match disk.resolve(&place.root) {
         End::There(root) | End::Free(root) => root,
-        // The first directory need not be there; then nothing on the way is a link.
+        // The first directory need not exist; then nothing on the way is a link.
         End::Nowhere => place.root.clone(),
     };
     let mut real = root.clone();
@@ -154,7 +154,7 @@ fn holds(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
             "{real:?} is a link: {located:?} {disk:?}"
         );
     }
-    // Any of the directories, as they really are.
+    // Any of the directories, by their real paths.
     let is_in_one = roots.dirs().iter().any(|dir| match disk.resolve(dir) {
         End::There(dir) | End::Free(dir) => real.starts_with(dir),
         End::Nowhere => false,
@@ -170,7 +170,7 @@ fn holds(disk: &Disk, roots: &SessionRoots, located: &LocatedPath) {
     same_as_the_system(disk, roots, located, &real);
 }
 
-/// Without `..` there is one reading of a path, and the system's is the same.
+/// A path without `..` has one meaning, so the system must resolve it equally.
 fn same_as_the_system(disk: &Disk, roots: &SessionRoots, located: &LocatedPath, real: &Path) {
     let input = Path::new(&located.info.input);
     if input.components().any(|name| name == Component::ParentDir) {

@@ -1,5 +1,5 @@
-//! Policy files: any text is read or refused, what is read decides about every call, what is written reads
-//! the same, and nothing that is added to take away gives.
+//! Policy files: any text is parsed or rejected, a parsed policy decides about every call and survives writing
+//! and parsing again, and an added restriction never allows more.
 #![no_main]
 
 use std::{io, path::Path, sync::LazyLock};
@@ -23,7 +23,7 @@ fuzz_target!(init: seeds::write(files()), |data: &[u8]| {
     }
 });
 
-/// The policies of the tables, and each of their rules by itself.
+/// Returns the policies of the tables, and each of their rules alone.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for text in [POLICY, SHELL_POLICY] {
@@ -70,7 +70,7 @@ fn check(text: &str) {
         }
     }
     for tighter in tighter(&policy) {
-        // It may be more than is followed by now.
+        // It may exceed the size limit of a policy.
         let Ok(after) = tighter.compile() else {
             continue;
         };
@@ -86,7 +86,7 @@ fn check(text: &str) {
     }
 }
 
-/// The policy with something added that denies every call.
+/// Returns the policy with additions that deny every call.
 fn closed(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
     let nothing = PolicyRule::new(PolicyAction::Deny, RuleMatcher::tool("*"));
     let mut listed = policy.clone();
@@ -101,7 +101,7 @@ fn closed(policy: &ToolApprovalPolicy) -> [ToolApprovalPolicy; 4] {
     [listed, last, policy.clone().and(other), before]
 }
 
-/// The policy with something added that can only take away.
+/// Returns the policy with additions that can only restrict.
 fn tighter(policy: &ToolApprovalPolicy) -> Vec<ToolApprovalPolicy> {
     let with = |change: &dyn Fn(&mut ToolApprovalPolicy)| {
         let mut policy = policy.clone();
@@ -120,7 +120,7 @@ fn tighter(policy: &ToolApprovalPolicy) -> Vec<ToolApprovalPolicy> {
         policy.clone().and(policy.clone().tightening()),
         policy.clone().tightening().and(policy.clone()),
     ];
-    // Each rule's own calls, denied: before all others, and after.
+    // The calls of each rule denied: before all others, and after.
     for rule in policy.rules.iter().take(4) {
         all.push(with(&|policy| policy.rules.insert(0, denying(rule))));
         all.push(with(&|policy| policy.rules.push(denying(rule))));
@@ -243,7 +243,7 @@ fn located(path: &str) -> LocatedPath {
     )
 }
 
-/// Some folders and nothing else.
+/// A disk that has only some folders.
 struct Told;
 
 impl PathProbe for Told {

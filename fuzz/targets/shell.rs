@@ -1,5 +1,5 @@
-//! Shell lines: any text can be read, reading it twice says the same, no program is made up, and a command
-//! that is added to a line is found or doubted and never runs unasked.
+//! Shell lines: any text can be parsed, parsing it twice gives the same, no program is invented, and a command
+//! that is added to a line is found or doubted and never runs without a question.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use harn_policy::{
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-/// The policy of the table: a few programs that look, and three that never run.
+/// The policy of the table: a few programs that only read, and three that never run.
 static LISTED: LazyLock<Policy> = LazyLock::new(|| {
     let text = include_str!("../../fixtures/policy/shell-policy.toml");
     let policy = ToolApprovalPolicy::from_toml("shell-policy.toml", text);
@@ -56,7 +56,7 @@ fn check(text: &str) {
         assert!(!harmless || command.exec_capable.is_none(), "{command:?}");
     }
     for command in ["rm -rf x", "sh -c 'rm -rf x'"] {
-        // A backslash at the end takes the newline away, in a shell too.
+        // A backslash at the end escapes the newline, in a shell too.
         if !text.ends_with('\\') {
             added(&format!("{text}\n{command}"));
         }
@@ -64,7 +64,7 @@ fn check(text: &str) {
     }
 }
 
-/// A line with a command in it that no policy here allows.
+/// Checks a line with a command that no policy here allows.
 fn added(text: &str) {
     let line = shell::read(text);
     let found = |program: &str| {
@@ -109,7 +109,7 @@ fn call<'a>(text: &'a str, line: &'a ShellLine, mode: SessionMode) -> PolicyCall
     }
 }
 
-/// Without what quoting takes off, so that a word is found in the text it was quoted in.
+/// Removes the characters of quoting, so that a word is found in the text it was quoted in.
 fn bare(text: &str) -> String {
     text.replace(['\'', '"', '\\', '\n'], "")
 }

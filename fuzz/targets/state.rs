@@ -1,6 +1,5 @@
-//! Queries and frames for the state wire: whatever stands in a query is answered, whatever comes in a frame is
-//! answered or carried out, every frame that comes back fits the document that a client has, and the socket
-//! lives until it is left.
+//! Queries and frames for the state wire: any query is answered, any frame is answered or executed, every
+//! received frame fits the document of the client, and the socket lives until the client closes it.
 #![no_main]
 
 use std::{sync::LazyLock, time::Duration};
@@ -32,14 +31,14 @@ use tokio_tungstenite::{
     tungstenite::{Error, Message},
 };
 
-/// The same strict applier that tests fold with.
+/// The same strict applier that the tests use.
 #[path = "../../crates/testkit/src/state_fold.rs"]
 #[allow(unreachable_pub, reason = "it is public where it lives")]
 mod state_fold;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    // Time passes when nobody can do anything, so that nothing waits for a tick.
+    // The clock advances only when nothing can run, so that no test waits for a tick.
     let runtime = runtime.enable_time().start_paused(true);
     runtime.build().expect("a runtime")
 });
@@ -74,7 +73,7 @@ async fn play(query: &str, lines: &[&str]) {
     hub.shutdown().await;
 }
 
-/// A request is answered with what was wanted, or with why not.
+/// Checks that a request is rejected with a reason.
 async fn get(routes: &Router, target: &str) {
     let Ok(uri) = target.parse::<Uri>() else {
         return;
@@ -95,7 +94,7 @@ fn check_refusal(status: u16, body: &[u8]) {
     assert!(body["error"].is_string(), "{body}");
 }
 
-/// A socket; nothing where the query is none that could be sent, or is refused.
+/// Connects a socket; returns `None` if the query cannot be sent or is rejected.
 async fn connect(routes: &Router, address: &str) -> Option<WebSocketStream<DuplexStream>> {
     let uri: Uri = address.parse().ok()?;
     let (near, far) = duplex(64 * 1024);
@@ -118,7 +117,7 @@ async fn connect(routes: &Router, address: &str) -> Option<WebSocketStream<Duple
     }
 }
 
-/// Sends every line, and something that is no frame behind them, which is answered last.
+/// Sends every line, and then an invalid frame, which is answered last.
 async fn talk(mut socket: WebSocketStream<DuplexStream>, lines: &[&str]) {
     let is_json = |line: &&&str| serde_json::from_str::<Value>(line).is_ok();
     let mut wrong = lines.len() - lines.iter().filter(is_json).count() + 1;
@@ -150,7 +149,7 @@ async fn talk(mut socket: WebSocketStream<DuplexStream>, lines: &[&str]) {
     socket.close(None).await.expect("a farewell");
 }
 
-/// Conversations, and what is none; the first line is a query.
+/// Returns conversations, valid and invalid; the first line is a query.
 fn conversations() -> Vec<Vec<u8>> {
     let commands = [
         r#"{"type":"submit","prompt":"hello"}"#,

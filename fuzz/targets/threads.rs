@@ -1,5 +1,5 @@
-//! Lines for threads: whatever bytes come, every line that JSON-RPC answers is answered once, under its own
-//! id, what is written is whole lines of JSON-RPC, and the connection lives until its input ends.
+//! Lines for threads: for any bytes, every line that JSON-RPC answers is answered once, under its own id, the
+//! output is whole lines of JSON-RPC, and the connection lives until its input ends.
 #![no_main]
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
@@ -25,7 +25,7 @@ fuzz_target!(init: seeds::write(conversations()), |data: &[u8]| {
     assert_eq!(answers(&written), counted(expected));
 });
 
-/// Everything that is written while this is read.
+/// Returns the output of a connection with this input.
 async fn serve(data: Vec<u8>) -> Vec<u8> {
     let hub = hub::hub();
     let (to, incoming) = mpsc::channel(16);
@@ -50,15 +50,15 @@ async fn serve(data: Vec<u8>) -> Vec<u8> {
     written
 }
 
-/// The lines that there are, as the reader cuts them.
+/// Returns the lines of the input, as the reader splits them.
 fn lines(data: &[u8]) -> Vec<IncomingLine> {
     let (to, mut from) = mpsc::channel::<IncomingLine>(data.len() + 1);
     read_lines(data, LIMIT, to).expect("bytes can be read");
     std::iter::from_fn(|| from.try_recv().ok()).collect()
 }
 
-/// The id under which a line is answered, null where it has none that could be used; nothing where no answer
-/// is due: a notification, or an answer itself.
+/// Returns the id under which a line is answered, null without a usable id, or `None` if no answer is due: for
+/// a notification or a response.
 fn answered(line: &IncomingLine) -> Option<Value> {
     let IncomingLine::Text(text) = line else {
         return Some(Value::Null);
@@ -79,7 +79,7 @@ fn answered(line: &IncomingLine) -> Option<Value> {
     }
 }
 
-/// The ids that were answered, and how often.
+/// Returns the answered ids, and how often each was answered.
 fn answers(written: &[u8]) -> BTreeMap<String, usize> {
     let mut ids = Vec::new();
     assert!(
@@ -113,7 +113,7 @@ fn counted(ids: Vec<Value>) -> BTreeMap<String, usize> {
     count
 }
 
-/// A conversation, and what is no conversation.
+/// Returns the lines of a conversation, valid and invalid, alone and together.
 fn conversations() -> Vec<Vec<u8>> {
     let talk = [
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,

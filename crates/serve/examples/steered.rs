@@ -1,4 +1,4 @@
-//! An agent that can be steered: counts down a step a second, listens while it does, and stays for more.
+//! An agent that can be steered: counts down one step a second, takes messages meanwhile, and idles at zero.
 //!
 //! Prompt it with a number; while it counts, inject another one, or a reminder. `enough` ends it.
 
@@ -23,7 +23,7 @@ impl Agent for Countdown {
                 // The work of one step; a cancel ends the turn at the next call on `cx`.
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 left -= 1;
-                // A safe place to change course: what was said meanwhile is handed over here.
+                // A seam: the runtime delivers the messages sent meanwhile.
                 cx.seam(Seam::PostToolDispatch).await?
             } else {
                 // Nothing left to do. The turn stays open, and waiting costs nothing.
@@ -38,7 +38,7 @@ impl Agent for Countdown {
                         Some(other) => left = other,
                         None => cx.say("That is no number. ").await?,
                     },
-                    // Nobody said it, but a model would have it in its prompt from now on.
+                    // No user typed it, but a model would have it in its prompt from now on.
                     Steering::Reminder(reminder) => {
                         cx.say(format!("({}) ", reminder.body)).await?;
                     }

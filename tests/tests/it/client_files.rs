@@ -1,4 +1,4 @@
-//! Files as an ACP client names and serves them: directories beside the workspace, and files that do not exist
+//! Files that an ACP client names and serves: directories outside the workspace, and files that do not exist
 //! yet.
 
 use std::{fs, path::Path, sync::Arc};
@@ -9,7 +9,7 @@ use harn_testkit::{MessageFromAgent, StrictClient, TestHub};
 use harn_tools::{DiskProbe, LocalHost};
 use serde_json::{Value, json};
 
-/// The explore agent on the real disk.
+/// Returns a hub with the explore agent on the real disk.
 fn explore(acp: AcpConfig) -> TestHub {
     let builder = TestHub::builder(ExploreAgent::new()).acp(acp);
     let on_disk = builder.config(|config| {
@@ -19,7 +19,7 @@ fn explore(acp: AcpConfig) -> TestHub {
     on_disk.build()
 }
 
-/// Greets the agent in plain ACP; returns its capabilities.
+/// Initializes a plain ACP connection; returns the capabilities of the agent.
 async fn greet(client: &mut StrictClient, mut capabilities: Value) -> Value {
     capabilities["_meta"] = json!({"harn": {"profile": "acp"}});
     let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
@@ -38,7 +38,7 @@ async fn prompt(client: &mut StrictClient, session: &Value, text: &str) -> Value
     client.send_request("session/prompt", params).await
 }
 
-/// What the agent says to a prompt.
+/// Sends a prompt and returns the agent's text.
 async fn ask(client: &mut StrictClient, session: &Value, text: &str) -> String {
     let id = prompt(client, session, text).await;
     let (updates, _) = client.updates_until(&id).await;
@@ -74,7 +74,7 @@ async fn searches_cover_additional_directories() {
     let outside = outside.path().canonicalize().unwrap();
     let cwd = test.workspace();
     put(&cwd, "here.txt", "a pomegranate here\n");
-    // Ignored by the walk of the workspace, and named by the client all the same.
+    // The walk of the workspace ignores this directory, but the client names it.
     put(
         &cwd.join(".vendored"),
         "inner.txt",
@@ -93,7 +93,7 @@ async fn searches_cover_additional_directories() {
         }
     }
 
-    // A client that opens the session again names the complete list: none.
+    // A client that opens the session again sends the complete list, here an empty one.
     let params = json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []});
     open(&mut client, "session/load", params.clone()).await;
     let said = ask(&mut client, &session, SEARCHES[0]).await;
@@ -104,7 +104,7 @@ async fn searches_cover_additional_directories() {
     let listed = client.request("session/list", json!({})).await;
     assert_eq!(listed["sessions"][0].get("additionalDirectories"), None);
 
-    // The list of the last client survives the process.
+    // The list of the last client survives a restart of the process.
     let mut params = params;
     params["additionalDirectories"] = json!([&outside]);
     open(&mut client, "session/load", params.clone()).await;
@@ -151,8 +151,8 @@ async fn relative_additional_directory_is_rejected() {
     client.close().await;
 }
 
-/// Writes a new file through a client that has its own files; returns how many reads failed. The client also
-/// keeps the file on this disk if it is on this machine.
+/// Writes a new file through a client that serves its own files; returns how many reads failed. With
+/// `on_this_machine` the client shares the disk of the server.
 async fn failed_reads_of_a_new_file(on_this_machine: bool) -> usize {
     let test = explore(AcpConfig {
         on_this_machine,

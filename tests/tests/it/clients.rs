@@ -1,5 +1,5 @@
-//! `fixtures/clients`: what clients send to steer a turn, line by line, replayed against the real binary. The
-//! lines to the agent are theirs and are read; the answers are ours and pinned.
+//! `fixtures/clients`: the lines that real clients send to steer a turn, replayed against the binary. The lines
+//! to the agent come from those clients and are input; the answers are ours and pinned.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -14,7 +14,7 @@ use harn_tests::{REPAIR, binary, repository};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Only so that a hang fails instead of hanging: nothing here measures time.
+/// Only turns a hang into a failure: no test here measures time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const TO_AGENT: &str = "{\"to\":\"agent\",\"message\":";
@@ -44,7 +44,7 @@ fn typescript_sdk() -> Result<()> {
     replay("typescript-sdk")
 }
 
-/// Sends the lines of a file one by one, each when the one before it has had its effect.
+/// Sends the lines of a file one by one, each after the previous line has had its effect.
 fn replay(name: &str) -> Result<()> {
     let path = repository("fixtures/clients").join(format!("{name}.jsonl"));
     let file = std::fs::read_to_string(&path)?;
@@ -59,12 +59,12 @@ fn replay(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The running program, and what is to be pinned of the conversation with it.
+/// The running program, and the part of the conversation that the fixture pins.
 struct Agent {
     process: Child,
     stdin: ChildStdin,
     lines: Receiver<String>,
-    /// What stands in the files for what is another each time: real ids and folders, and their names.
+    /// Values that differ in each run (ids, folders), with the names that replace them in the files.
     names: Vec<(String, String)>,
     /// The ids of prompts without an answer.
     prompts: Vec<Value>,
@@ -82,7 +82,7 @@ impl Agent {
             .arg(format!("script:{}", scenario.display()))
             .arg("--state-dir")
             .arg(state.path())
-            // Rules of the person who runs this would decide in the place of the lines.
+            // The user's own rules would decide before the lines do.
             .env("XDG_CONFIG_HOME", state.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -106,7 +106,7 @@ impl Agent {
         })
     }
 
-    /// Sends a line, and reads as far as the next one has to wait for.
+    /// Sends a line, and reads as far as the next line requires.
     fn send(&mut self, line: &str) -> Result<()> {
         let real = |line: String, (real, name): &(String, String)| line.replace(name, real);
         let line = self.names.iter().fold(line.to_owned(), real);
@@ -114,7 +114,7 @@ impl Agent {
         self.stdin.flush()?;
         let message: Value = serde_json::from_str(&line)?;
         match (message["method"].as_str(), message.get("id")) {
-            // The turns of the scenario stand still: at a question, or to wait.
+            // The turns of the scenario stop at a question or to wait.
             (Some("session/prompt"), Some(id)) => {
                 self.prompts.push(id.clone());
                 self.read_until(|it| {
@@ -154,7 +154,7 @@ impl Agent {
         }
     }
 
-    /// Names what a message brings, and keeps it if it is an answer, or tells of a delivery.
+    /// Names the new ids in a message, and records the message if it is a response or announces a delivery.
     fn hear(&mut self, message: &Value) -> Result<()> {
         let (result, update) = (&message["result"], &message["params"]["update"]);
         self.name("session", &result["sessionId"]);
@@ -188,7 +188,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Gives an id that is new a name that counts.
+    /// Gives a new id a numbered name.
     fn name(&mut self, kind: &str, id: &Value) {
         let Some(id) = id.as_str() else { return };
         if self.names.iter().all(|(real, _)| real != id) {
@@ -198,7 +198,7 @@ impl Agent {
         }
     }
 
-    /// Ends the program well; returns the conversation.
+    /// Ends the program and returns the conversation.
     fn end(mut self) -> Result<String> {
         self.finish()?;
         drop(self.stdin);
@@ -208,7 +208,7 @@ impl Agent {
     }
 }
 
-/// Keeps of the answers to `initialize` and `session/new` what matters here; `fixtures/acp` has them whole.
+/// Keeps only some fields of the results of `initialize` and `session/new`; `fixtures/acp` has them whole.
 fn shortened(mut message: Value) -> Value {
     let result = message.get_mut("result").and_then(Value::as_object_mut);
     if let Some(result) = result

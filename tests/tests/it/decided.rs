@@ -1,8 +1,8 @@
-//! Is everything decided? For every kind of event: how safe it must be, what each profile shows of it or why
-//! nothing, the schema of what is shown, and a fixture that shows it.
+//! Checks that every kind of event has all its decisions: its durability, its lines in each profile or why
+//! there are none, the schema of these lines, and a fixture.
 //!
-//! `decisions` is a table without a default: an event that is added does not compile until it has its row,
-//! and the tests say what else it lacks.
+//! `decisions` is a match without a default: a new event does not compile until it has its row, and the tests
+//! report any other missing part.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,11 +18,11 @@ use serde_json::Value;
 /// What a profile shows of a kind of event.
 #[derive(Clone, Copy, PartialEq)]
 enum Shown {
-    /// Lines of the projector's.
+    /// Lines from the projector.
     Lines,
-    /// No line, because of this.
+    /// No line, for this reason.
     Nothing(&'static str),
-    /// No line of the projector's, because of this; the fixture shows how it is told.
+    /// No line from the projector, for this reason; the fixture shows the message that replaces it.
     Elsewhere(&'static str, &'static str),
 }
 
@@ -31,9 +31,9 @@ use Shown::{Elsewhere, Lines, Nothing};
 /// The decisions on one kind of event.
 struct Decisions {
     durability: Durability,
-    /// To those who take the extensions, directly or on a carrier.
+    /// For the profiles with extensions, sent directly or on a carrier.
     extended: Shown,
-    /// To those who know ACP only.
+    /// For plain ACP clients.
     plain: Shown,
 }
 
@@ -58,13 +58,13 @@ fn decisions(event: &AgentEvent) -> Decisions {
         | E::AvailableCommands { .. }
         | E::Usage(_)
         | E::SessionInfo(_) => everywhere(Written),
-        // A plain client sees a thought, a tool call or a plan in their place.
+        // A plain client receives a thought, a tool call or a plan instead.
         E::ProgressReported(_)
         | E::Progress(_)
         | E::Artifact(_)
         | E::Handoff { .. }
         | E::WorkerUpdate(_)
-        // A plain client sees those that somebody is asked about.
+        // A plain client receives only the calls that need an answer.
         | E::WorkerCall(_)
         | E::SkillActivated { .. }
         | E::SkillDeactivated { .. }
@@ -115,7 +115,7 @@ fn decisions(event: &AgentEvent) -> Decisions {
             Written,
             Elsewhere("a reminder is told when it is rendered", "reminder_emitted"),
         ),
-        // A plain client that gets the question as a permission request sees the end of its call.
+        // A plain client that received the question as a permission request receives the end of its call.
         E::HitlResolved { .. } => everywhere(Synced),
         E::SessionClosed { .. } => row(Synced, Lines, Nothing("the answer to its request says so")),
         E::TurnStarted(_) => everywhere(Written),
@@ -178,7 +178,7 @@ fn decisions(event: &AgentEvent) -> Decisions {
     }
 }
 
-/// Updates that ACP knows, and the contract's whole message, which its second version does.
+/// The updates of ACP, and the contract's `user_message`, which is in ACP's second version.
 const STANDARD: [&str; 10] = [
     "agent_message_chunk",
     "agent_thought_chunk",
@@ -192,7 +192,7 @@ const STANDARD: [&str; 10] = [
     "user_message_chunk",
 ];
 
-/// What an event is decided on as: waits of an agent are one thing, and that they are ended another.
+/// Returns the kind under which an event is decided: the end of a wait by the watchdog is a kind of its own.
 fn kind(event: &AgentEvent) -> &'static str {
     match event {
         AgentEvent::Daemon(DaemonChange::WatchdogTripped { .. }) => "daemon: watchdog_tripped",
@@ -200,7 +200,7 @@ fn kind(event: &AgentEvent) -> &'static str {
     }
 }
 
-/// The words that each kind of event puts on the wire: names of updates and kinds of agent events.
+/// Returns the words that each kind of event puts on the wire: names of updates and kinds of agent events.
 fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
     let projector = UpdateProjector::new(&"session-1".into(), profile, false);
     let mut written: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
@@ -216,7 +216,7 @@ fn written(profile: Profile) -> BTreeMap<&'static str, BTreeSet<String>> {
     written
 }
 
-/// The name of an update, the carried one's where it is a carrier, or the kind of an agent event.
+/// Returns the name of an update (of the carried one, if it is a carrier), or the kind of an agent event.
 fn word(message: &Value) -> Option<&str> {
     let params = &message["params"];
     let update = &params["update"];
@@ -227,7 +227,7 @@ fn word(message: &Value) -> Option<&str> {
 }
 
 #[test]
-fn every_event_happens_in_the_story() {
+fn every_event_occurs_in_the_test_data() {
     let found: BTreeSet<_> = every_event().iter().map(|e| e.event.name()).collect();
     for name in AgentEvent::NAMES {
         assert!(
@@ -238,7 +238,7 @@ fn every_event_happens_in_the_story() {
 }
 
 #[test]
-fn every_event_is_as_durable_as_was_decided() {
+fn every_event_has_the_decided_durability() {
     for envelope in every_event() {
         let (name, event) = (envelope.event.name(), &envelope.event);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! What comes of a host's answers: every wrong one is a clear error that does not repeat it, one that does not
-//! come is given up at its deadline, and a host without the bridge is asked nothing.
+//! The effect of a host's answers: a wrong answer is a clear error that does not repeat it, a request without
+//! an answer fails at its deadline, and a host without the bridge receives no request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,9 +12,9 @@ use harn_tests::hello;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-/// Everybody may do everything: who may is tested elsewhere.
+/// Rules that allow every call: permissions are tested elsewhere.
 const ALL: &str = "auto_approve = [\"*\"]";
-/// In every answer that is wrong, and in no error.
+/// A text in every wrong answer, which must be in no error.
 const SECRET: &str = "hunter2";
 
 struct Stage {
@@ -43,7 +43,7 @@ impl Stage {
         Self::new(FakeHost::hello(), AcpConfig::default()).await
     }
 
-    /// What the agent says came of asking this.
+    /// Sends this prompt and returns the agent's text: the result of its request to the host.
     async fn asks(&mut self, host: &mut FakeHost, prompt: &str) -> String {
         let text = json!([{"type": "text", "text": prompt}]);
         let params = json!({"sessionId": self.session, "prompt": text});
@@ -73,7 +73,7 @@ fn prompts() -> impl Iterator<Item = (BridgeMethod, String)> {
     })
 }
 
-/// The answers, and the table of what comes of each.
+/// Sends each answer and compares the table of results.
 async fn check(prompt: &str, answers: &[Value], expected: Expect) {
     let method = BridgeMethod::named(prompt.split(' ').next().unwrap()).unwrap();
     let mut stage = Stage::with_bridge().await;
@@ -89,7 +89,7 @@ async fn check(prompt: &str, answers: &[Value], expected: Expect) {
 }
 
 #[tokio::test]
-async fn lists_of_tools() {
+async fn wrong_lists_of_tools_are_rejected() {
     check(
         "host/tools/list",
         &[
@@ -125,7 +125,7 @@ async fn lists_of_tools() {
 }
 
 #[tokio::test]
-async fn capabilities() {
+async fn wrong_capabilities_are_rejected() {
     check(
         "host/capabilities",
         &[
@@ -158,7 +158,7 @@ async fn capabilities() {
 }
 
 #[tokio::test]
-async fn lists_of_skills() {
+async fn wrong_lists_of_skills_are_rejected() {
     check(
         "skills/list",
         &[
@@ -191,7 +191,7 @@ async fn lists_of_skills() {
 }
 
 #[tokio::test]
-async fn skills() {
+async fn wrong_skills_are_rejected() {
     check(
         "skills/fetch",
         &[
@@ -220,9 +220,9 @@ async fn skills() {
     .await;
 }
 
-/// A ranking is advice: what makes no sense of it is left out.
+/// A ranking is advice: invalid entries are left out.
 #[tokio::test]
-async fn rankings() {
+async fn invalid_entries_of_a_ranking_are_skipped() {
     check(
         "skill/match",
         &[
@@ -254,9 +254,10 @@ async fn rankings() {
     .await;
 }
 
-/// A number that no machine holds is no JSON to us: the line is refused, and the request given up.
+/// A number outside the range of a float is no JSON to us: the server rejects the line, and the request times
+/// out.
 #[tokio::test(start_paused = true)]
-async fn a_score_beyond_all_numbers() {
+async fn answer_with_a_score_out_of_range_is_rejected() {
     let mut stage = Stage::with_bridge().await;
     let text = json!([{"type": "text", "text": "skill/match"}]);
     let params = json!({"sessionId": stage.session, "prompt": text});
@@ -276,7 +277,7 @@ async fn a_score_beyond_all_numbers() {
 }
 
 #[tokio::test]
-async fn operations() {
+async fn wrong_results_of_operations_are_rejected() {
     check(
         "host/call process.list_shells",
         &[
@@ -330,7 +331,7 @@ async fn operations() {
     .await;
 }
 
-/// What an agent asks wrongly does not reach the host.
+/// A wrong request of an agent does not reach the host.
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_not_sent() {
     let mut stage = Stage::with_bridge().await;
@@ -346,7 +347,7 @@ async fn arguments_that_do_not_fit_are_not_sent() {
         );
     }
     assert!(host.asked().is_empty());
-    // What is only accepted is not sent.
+    // The alias `id` is accepted, and `shell_id` is sent.
     let prompt = "host/call process.set_default_shell {\"id\":\"zsh\"}";
     stage.asks(&mut host, prompt).await;
     assert_eq!(host.asked()[0].1["args"], json!({"shell_id": "zsh"}));
@@ -354,7 +355,7 @@ async fn arguments_that_do_not_fit_are_not_sent() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_a_failure() {
+async fn host_refusal_is_reported_as_denied_and_host_error_as_failure() {
     let mut stage = Stage::with_bridge().await;
     for (method, prompt) in prompts() {
         let mut host = FakeHost::new().answering(method, HostAnswer::Denied);
@@ -367,7 +368,7 @@ async fn a_refusal_is_not_a_failure() {
 }
 
 #[tokio::test]
-async fn who_does_not_know_a_list_has_nothing_of_the_sort() {
+async fn host_that_does_not_know_a_list_method_offers_nothing_of_that_kind() {
     let mut stage = Stage::with_bridge().await;
     let mut table = String::new();
     for (method, prompt) in prompts() {
@@ -411,7 +412,7 @@ fn timed_out(method: BridgeMethod) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_never_answers_is_given_up() {
+async fn request_to_a_silent_host_times_out() {
     let mut stage = Stage::with_bridge().await;
     for (method, prompt) in prompts() {
         let begun = now();
@@ -426,9 +427,10 @@ async fn a_host_that_never_answers_is_given_up() {
     stage.end().await;
 }
 
-/// The table of the docs has each request, with the seconds that an agent waits, and that a turn waits.
+/// The table of the docs has a row for each request: how many seconds an agent waits, and how many a turn
+/// waits.
 #[test]
-fn the_docs_have_every_deadline() {
+fn docs_list_every_deadline() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/acp-extensions.md");
     let docs = std::fs::read_to_string(docs).unwrap();
     let usual = HostDeadlines::default();
@@ -458,9 +460,10 @@ fn the_docs_have_every_deadline() {
     }
 }
 
-/// Who is late is told that it is, and neither that answer nor a second one is taken for another's.
+/// A late answer is an error for its request, and neither that answer nor a second one counts for another
+/// request.
 #[tokio::test(start_paused = true)]
-async fn an_answer_counts_once_and_in_time() {
+async fn answer_counts_once_and_only_before_the_deadline() {
     let deadlines = HostDeadlines {
         call: Duration::from_secs(3),
         request: Duration::from_secs(2),
@@ -494,7 +497,7 @@ async fn an_answer_counts_once_and_in_time() {
 }
 
 #[tokio::test]
-async fn a_host_without_the_bridge_is_asked_nothing() {
+async fn host_without_the_bridge_receives_no_requests() {
     for bridge in [json!(false), json!("yes"), json!(null)] {
         let wishes = Map::from_iter([("hostBridge".to_owned(), bridge)]);
         let mut stage = Stage::new(hello(&wishes), AcpConfig::default()).await;
@@ -503,16 +506,16 @@ async fn a_host_without_the_bridge_is_asked_nothing() {
             let said = stage.asks(&mut host, &prompt).await;
             assert!(said.starts_with("unsupported: "), "{said}");
         }
-        // Heard, and of no consequence.
+        // The server reads this notification and ignores it.
         stage.client.notify("skills/update", json!({})).await;
         assert!(host.asked().is_empty());
         stage.end().await;
     }
 }
 
-/// A session takes its skills from who controls it.
+/// A session takes its skills from its controller.
 #[tokio::test]
-async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
+async fn skills_update_of_an_observer_is_ignored() {
     let equip = FakeEquip::default();
     let shared = Arc::new(equip.clone());
     let test = TestHub::builder(asking_agent())
@@ -528,7 +531,7 @@ async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
     let resume = json!({"sessionId": session, "cwd": test.workspace()});
     other.request("session/resume", resume).await;
 
-    // The answer to a request behind it says that it was read.
+    // The response to a later request proves that the server has read the notification.
     other.notify("skills/update", json!({})).await;
     other.request("logout", json!({})).await;
     assert_eq!(equip.skills_updated(&id), 0);
@@ -539,9 +542,9 @@ async fn other_skills_of_who_only_looks_on_are_none_of_a_sessions_business() {
     driver.close().await;
 }
 
-/// The schemas that host authors read say what is read.
+/// The published schemas accept every form of an answer that the server accepts.
 #[test]
-fn every_form_fits_its_schema() {
+fn every_form_matches_its_schema() {
     let name = "host-bridge-results.schema.json";
     let (_, results) = SCHEMAS.iter().find(|it| it.0 == name).unwrap();
     let results: Value = serde_json::from_str(results).unwrap();

@@ -1,5 +1,5 @@
-//! Operations of a host, `host/call`: asked only of hosts that offered the bridge, only those that were
-//! advertised, and an answer of the wrong shape is none. Without a bridge this machine answers.
+//! Operations of a host, `host/call`: sent only to hosts that offered the bridge, and only for advertised
+//! operations; an answer of the wrong shape is an error. Without a bridge this machine answers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use harn_tests::hello;
 use harn_tools::{DiskProbe, LocalHost, Toolbox, ToolboxConfig, Toolboxes, shells::ShellWorld};
 use serde_json::{Map, Value, json};
 
-/// Asks for the shells and says what came of it; asks for what is not on offer too.
+/// Requests the shells and sends the result as text; also requests an operation that is not offered.
 async fn look_for_shells(cx: TurnContext) -> Result<StopReason, AgentError> {
     let unknown = call(&cx, "process.reboot").await;
     assert!(
@@ -32,7 +32,7 @@ async fn look_for_shells(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// A call of the operation, which shows it.
+/// Runs the operation in a tool call.
 async fn call(cx: &TurnContext, operation: &str) -> Result<Value, HostError> {
     let tool = cx.tool(operation).kind(ToolKind::Read).input(json!({}));
     let call = tool.start().await.unwrap();
@@ -63,7 +63,8 @@ async fn says(client: &mut StrictClient, prompt: &Value, expected: &str) {
     assert_eq!(said.next(), Some(expected));
 }
 
-/// The calls that are shown before the host is asked: of what nobody offers, and of what it does.
+/// Expects the updates before the request to the host: the call of the unknown operation, and the start of the
+/// second call.
 async fn shown(client: &mut StrictClient) {
     client.expect_update_of("tool_call").await;
     client.expect_update_of("tool_call_update").await;
@@ -71,7 +72,7 @@ async fn shown(client: &mut StrictClient) {
 }
 
 #[tokio::test]
-async fn a_host_with_the_bridge_is_asked_and_held_to_its_answer() {
+async fn host_with_the_bridge_is_asked_and_its_answer_is_checked() {
     let test = TestHub::new(ScriptedAgent::new(look_for_shells));
     let mut client = test.connect();
     let (session, prompt) = begin(&test, &mut client, true).await;
@@ -99,7 +100,7 @@ async fn a_host_with_the_bridge_is_asked_and_held_to_its_answer() {
 }
 
 #[tokio::test]
-async fn a_host_without_it_is_not_asked() {
+async fn host_without_the_bridge_is_not_asked() {
     let test = TestHub::new(ScriptedAgent::new(look_for_shells));
     let mut client = test.connect();
     let (_, prompt) = begin(&test, &mut client, false).await;
@@ -132,9 +133,9 @@ impl ShellWorld for Machine {
     }
 }
 
-/// What each operation gives without a bridge, in one session.
+/// The result of each operation without a bridge, in one session.
 #[tokio::test]
-async fn without_a_bridge_this_machine_answers() {
+async fn this_machine_answers_without_a_bridge() {
     let builder = TestHub::builder(asking_agent()).config(|config| {
         config.rules = MemoryRules::new("auto_approve = [\"*\"]");
         config.local_host = Arc::new(LocalHost::new().with_shells(Arc::new(Machine)));
@@ -210,7 +211,7 @@ async fn without_a_bridge_this_machine_answers() {
     "#]].assert_eq(&table);
 }
 
-/// Chooses a shell with a call, and looks at the choice in every other way.
+/// Sets the default shell with a call, and reads it back through the host and the toolbox.
 async fn choose_a_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
     const SET: &str = "process.set_default_shell";
     let args = json!({"shell_id": "sh"});
@@ -226,7 +227,7 @@ async fn choose_a_shell(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test]
-async fn a_shell_that_a_call_chose_is_the_sessions_shell() {
+async fn shell_set_by_a_call_becomes_the_shell_of_the_session() {
     let builder = TestHub::builder(ScriptedAgent::new(choose_a_shell)).config(|config| {
         let local = LocalHost::new().with_shells(Arc::new(Machine));
         config.rules = MemoryRules::new("auto_approve = [\"*\"]");

@@ -1,4 +1,5 @@
-//! Skills of a host at the wire: what it is asked to rank, and under which name a skill becomes active.
+//! Skills of a host over the wire: the candidates that the host ranks, and the name under which a skill becomes
+//! active.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ fn hub() -> TestHub {
 }
 
 #[tokio::test]
-async fn a_host_ranks_its_skills_by_name_and_is_told_the_id_beside_it() {
+async fn host_ranks_skills_by_name_and_updates_have_name_and_id() {
     let test = hub();
     let mut client = test.connect();
     client.request("initialize", FakeHost::hello()).await;
@@ -49,7 +50,7 @@ async fn a_host_ranks_its_skills_by_name_and_is_told_the_id_beside_it() {
         let asked = asked.filter(move |(method, _)| *method == wanted);
         asked.map(|(_, params)| params.clone()).collect::<Vec<_>>()
     };
-    // What the list says of a skill is not fetched; what was fetched is not fetched again.
+    // A skill with a complete list entry is not fetched; a skill is fetched once.
     assert_eq!(
         asked(BridgeMethod::SkillsFetch),
         [json!({"id": "acme/deploy"})]

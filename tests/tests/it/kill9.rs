@@ -1,5 +1,5 @@
-//! The binary killed as no program can prevent, at fifty random moments of a turn: what the client saw is
-//! in the journal, the journal has no gap, and the next process finds the turn settled.
+//! Kills the binary with SIGKILL at fifty random moments of a turn. Every line that the client received is in
+//! the journal, the journal has no gap, and the next process settles the turn.
 
 use std::path::PathBuf;
 
@@ -13,16 +13,16 @@ use tempfile::TempDir;
 const ROUNDS: usize = 50;
 const BLOCKS: usize = 220;
 const WORDS: usize = 8;
-/// What a replay says of a turn that was cut short.
+/// The text of a replay for a turn that was interrupted.
 const INTERRUPTED: &str = "The turn above was interrupted before it ended.";
 
 #[tokio::test]
-async fn a_killed_agent_leaves_a_gap_free_prefix_and_the_next_one_settles_the_turn() -> Result<()> {
+async fn killed_agent_leaves_no_gap_and_the_next_process_settles_the_turn() -> Result<()> {
     let mut dice = Dice::new();
     let place = Place::new(&mut dice)?;
     let mut tally = Tally::default();
     for round in 0..ROUNDS {
-        // Some die before they could say anything.
+        // Some processes are killed before they write a line.
         let lines = match round % 10 {
             0 => 0,
             _ => dice.below(place.story.len() + 1),
@@ -32,15 +32,16 @@ async fn a_killed_agent_leaves_a_gap_free_prefix_and_the_next_one_settles_the_tu
         let done = place.round(lines, survivor, &mut tally).await;
         done.with_context(context).unwrap();
     }
-    // Else nothing was proven: turns were cut with calls open, and the client had seen part of them.
+    // Otherwise the test proves nothing: turns must be cut with calls open, after the client received part of
+    // them.
     assert!(tally.cut >= ROUNDS / 2, "{tally:?}");
     assert!(tally.open_calls > 0 && tally.seen > ROUNDS, "{tally:?}");
-    // An agent that had told all before it died would prove nothing about writing.
+    // An agent that sent all lines before the kill proves nothing about writing.
     assert!(tally.midway >= 10, "{tally:?}");
     Ok(())
 }
 
-/// What all rounds together came across.
+/// Counts over all rounds.
 #[derive(Debug, Default)]
 struct Tally {
     cut: usize,
@@ -50,13 +51,13 @@ struct Tally {
     seen: usize,
 }
 
-/// A folder with a scenario, and what the scenario shows when it is played.
+/// A folder with a scenario, and the updates that the scenario produces.
 struct Place {
     folder: TempDir,
     story: Vec<Shown>,
 }
 
-/// A session update or an event, as far as both can tell it.
+/// A session update or an event, reduced to the fields that both have.
 type Shown = Value;
 
 impl Place {
@@ -81,8 +82,8 @@ impl Place {
         Process::start(&scenario, &self.state_dir()).await
     }
 
-    /// Kills an agent once so many lines of its turn have come, and checks what is left. With `survivor`
-    /// the journal is opened here before the next process opens it.
+    /// Kills an agent after this many lines of its turn, and checks the journal. With `survivor` this process
+    /// opens the journal before the next agent does.
     async fn round(&self, lines: usize, survivor: bool, tally: &mut Tally) -> Result<()> {
         let (session, seen) = self.cut_short(lines).await?;
         let store = JsonlStore::new(self.state_dir());
@@ -140,14 +141,14 @@ impl Place {
         next.end().await
     }
 
-    /// Starts a turn that never ends by itself and kills its process; the session, and what the client
-    /// saw of the turn.
+    /// Starts a turn that never ends by itself and kills its process. Returns the session and the updates of
+    /// the turn that the client received.
     async fn cut_short(&self, lines: usize) -> Result<(String, Vec<Shown>)> {
         let mut agent = self.start().await?;
         let new = json!({"cwd": self.folder.path(), "mcpServers": []});
         let (_, made) = agent.request("session/new", new).await?;
         let session = made["sessionId"].as_str().context("no session id")?;
-        // Which commands there are is told first, and is no part of the turn.
+        // The list of commands precedes the turn and is no part of it.
         let commands = agent.message().await?;
         ensure!(commands["params"]["update"]["sessionUpdate"] == "available_commands_update");
         agent.send("session/prompt", prompt(session, "go")).await?;
@@ -161,8 +162,8 @@ fn prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
 }
 
-/// Steps that emit thousands of events with tool calls open across one another, and what they show.
-/// They end in waiting, so that whenever the agent is killed its turn is running.
+/// Returns steps that emit thousands of events with overlapping tool calls, and the updates that they produce.
+/// They end in a wait, so that the turn still runs when the agent is killed.
 fn play(dice: &mut Dice) -> (Vec<Value>, Vec<Shown>) {
     let (mut steps, mut story) = (Vec::new(), Vec::new());
     let mut open: Vec<(usize, String)> = Vec::new();
@@ -191,7 +192,7 @@ fn play(dice: &mut Dice) -> (Vec<Value>, Vec<Shown>) {
             *until > block
         });
         if dice.below(2) == 0 {
-            // Everything before a seam is written when it is passed: batches of many sizes.
+            // The journal writes everything before a seam when the agent passes it: batches of many sizes.
             story.push(json!(["loop_checkpoint", "post_tool_dispatch"]));
             steps.push(json!({"seam": "post_tool_dispatch"}));
         }
@@ -212,7 +213,7 @@ fn fold(events: &[Envelope]) -> SessionView {
     view
 }
 
-/// What an event shows. Of the events that show nothing, and are no part of this test, there are none.
+/// Returns the reduced form of an event. An event that this test does not expect becomes `unexpected`.
 fn shown(envelope: &Envelope) -> Option<Shown> {
     Some(match &envelope.event {
         AgentEvent::TurnStarted(turn) => match &turn.prompt[..] {
@@ -233,7 +234,7 @@ fn shown(envelope: &Envelope) -> Option<Shown> {
     })
 }
 
-/// The same of a line.
+/// Returns the reduced form of a line.
 fn shown_update(message: &Value) -> Shown {
     let params = &message["params"];
     if params["kind"] == "loop_checkpoint" {

@@ -1,4 +1,4 @@
-//! Scenarios over the whole stack, in one binary: each module is a suite of its own.
+//! Tests over the whole stack, in one binary; each module is a separate suite.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -31,7 +31,7 @@ mod replay;
 mod scenarios;
 mod searched;
 mod slow_client;
-// A process's limits are changed from outside, and its socket's buffers are those of this system.
+// These tests change the limits of a process from outside and use the socket buffers of Linux.
 #[cfg(target_os = "linux")]
 mod state;
 #[cfg(unix)]

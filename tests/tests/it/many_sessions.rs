@@ -12,11 +12,11 @@ use tokio::process::Command;
 
 const SESSIONS: usize = 2000;
 const PROMPTED: usize = 50;
-/// Requests under way at once; the pipes hold more.
+/// Requests under way at once; the pipes have room for more.
 const WINDOW: usize = 100;
 
 #[tokio::test]
-async fn two_thousand_sessions_in_one_process() -> Result<()> {
+async fn one_process_serves_two_thousand_sessions() -> Result<()> {
     let folder = TempDir::with_prefix("harn-many-")?;
     let scenario = folder.path().join("one.yaml");
     std::fs::write(&scenario, "{name: one, turns: [{steps: [{say: hello}]}]}")?;
@@ -37,7 +37,7 @@ async fn two_thousand_sessions_in_one_process() -> Result<()> {
     let distinct: BTreeSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), SESSIONS);
 
-    // Prompted from one end to the other, all of them open.
+    // The prompted sessions are spread over the whole list, with all sessions open.
     let step = SESSIONS / PROMPTED;
     let prompted: Vec<&String> = ids.iter().step_by(step).collect();
     let prompts = prompted.iter().map(|id| text_prompt(id, "Say hello"));
@@ -59,14 +59,14 @@ async fn two_thousand_sessions_in_one_process() -> Result<()> {
         .request_error("session/prompt", text_prompt(&ids[0], "Are you there?"))
         .await;
     assert_eq!(refused["data"]["reason"], "unknown_session");
-    // Those that were never prompted are listed no more.
+    // Sessions that never had a prompt are no longer listed.
     let left = list(&mut client, json!({})).await;
     assert!(
         left.keys()
             .eq(prompted.iter().copied().collect::<BTreeSet<_>>())
     );
 
-    // Closed is not gone: one of them is loaded, with what was said in it.
+    // A closed session can be loaded, with its messages.
     let load = json!({"sessionId": prompted[1], "cwd": folder.path(), "mcpServers": []});
     let load = client.send_request("session/load", load).await;
     let (replayed, _) = client.updates_until(&load).await;
@@ -81,7 +81,7 @@ async fn two_thousand_sessions_in_one_process() -> Result<()> {
     Ok(())
 }
 
-/// Sends a request for each of the params, several at once; the answers in the order of the params.
+/// Sends a request for each of the params, several at once; returns the results in the order of the params.
 async fn all(client: &mut StrictClient, method: &str, params: Vec<Value>) -> Vec<Value> {
     let total = params.len();
     let mut params = params.into_iter().enumerate();
@@ -107,7 +107,7 @@ async fn all(client: &mut StrictClient, method: &str, params: Vec<Value>) -> Vec
     answers.into_values().collect()
 }
 
-/// Every page of a listing, by session. No session is on two of them.
+/// Returns the rows of all pages of a listing, by session. Fails if a session is on two pages.
 async fn list(client: &mut StrictClient, mut params: Value) -> BTreeMap<String, Value> {
     let mut rows = BTreeMap::new();
     loop {

@@ -1,5 +1,5 @@
-//! A thousand threads in one process over one connection: each waits for a decision while the turns of
-//! another go on, and every turn ends once, with all of its words.
+//! A thousand threads in one process over one connection: each waits for a decision while another thread runs
+//! turns, and every turn ends once, with its whole text.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -20,7 +20,7 @@ use tokio::{
 const THREADS: usize = 1000;
 /// Turns of one thread while all others wait.
 const MEANWHILE: usize = 20;
-/// Requests under way at once; the pipes hold more.
+/// Requests under way at once; the pipes have room for more.
 const WINDOW: usize = 100;
 
 const SCENARIO: &str = "
@@ -39,7 +39,7 @@ turns:
 ";
 
 #[tokio::test]
-async fn a_thousand_threads_wait_and_another_does_not() -> Result<()> {
+async fn waiting_threads_do_not_block_another_thread() -> Result<()> {
     let folder = TempDir::with_prefix("harn-threads-")?;
     let mut client = Client::start(folder.path())?;
     client.all("initialize", vec![json!({})]).await;
@@ -71,7 +71,7 @@ async fn a_thousand_threads_wait_and_another_does_not() -> Result<()> {
         .filter(|thread| !client.tale(thread).ended.is_empty());
     assert_eq!(early.count(), 0, "nobody decided yet");
 
-    // Some are allowed, some refused, some cancelled, in no order that a queue could have.
+    // Some are allowed, some rejected and some cancelled, in an order that no queue has.
     let (mut decisions, mut cancels) = (Vec::new(), Vec::new());
     for place in 0..THREADS {
         let thread = &threads[place * 7 % THREADS];
@@ -115,7 +115,7 @@ async fn a_thousand_threads_wait_and_another_does_not() -> Result<()> {
     Ok(())
 }
 
-/// What becomes of a thread's question.
+/// Returns the decision for a thread's question.
 fn decided(thread: &str, threads: &[String]) -> &'static str {
     match threads.iter().position(|other| other == thread).unwrap() % 10 {
         0 => "cancelled",
@@ -128,7 +128,7 @@ fn start(thread: &str, words: &str) -> Value {
     json!({"threadId": thread, "input": [{"type": "text", "text": words}]})
 }
 
-/// What was told of a thread, as far as it matters here.
+/// The events of a thread, as far as this test needs them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tale {
     ask: Option<String>,
@@ -204,7 +204,7 @@ impl Client {
         })
     }
 
-    /// Sends a request for each of the params, several at once; the results in the order of the params.
+    /// Sends a request for each of the params, several at once; returns the results in the order of the params.
     async fn all(&mut self, method: &str, params: Vec<Value>) -> Vec<Value> {
         let first = self.last_id + 1;
         for params in params {
@@ -227,7 +227,6 @@ impl Client {
         std::mem::take(&mut self.answers).into_values().collect()
     }
 
-    /// Reads a line.
     async fn take(&mut self) {
         let line = in_time("a line", self.from.next_line()).await;
         let Some(line) = line.unwrap().unwrap() else {

@@ -1,5 +1,5 @@
-//! Clients that do it wrong: each is told so in a way a program can act on, or ignored, and afterwards an
-//! ordinary prompt works on the same connection as if nothing had happened.
+//! Clients that break the protocol: each receives an error that a program can handle, or is ignored, and
+//! afterwards an ordinary prompt works on the same connection.
 
 use std::path::Path;
 
@@ -18,15 +18,13 @@ async fn polite(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// What comes of a line.
+/// The reaction to a line.
 enum Outcome {
-    /// Nothing.
     Ignored,
-    /// An error for a line that is no message, which has no id to answer.
+    /// An error for a line that is no message and so has no id to answer.
     Rejected(i32),
     /// An error with this code and reason; no reason where the SDK answers.
     Refused(i32, &'static str),
-    /// A result.
     Served,
 }
 use Outcome::{Ignored, Refused, Rejected, Served};
@@ -35,7 +33,7 @@ const BAD: Outcome = Refused(-32602, "invalid_params");
 const UNKNOWN: Outcome = Refused(-32002, "unknown_session");
 
 #[tokio::test]
-async fn whatever_one_client_does_the_next_prompt_works() {
+async fn prompt_works_after_each_wrong_message() {
     let test = TestHub::new(ScriptedAgent::new(polite));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -46,7 +44,7 @@ async fn whatever_one_client_does_the_next_prompt_works() {
     client.close().await;
 }
 
-/// Sends a line as it is and checks what comes of it.
+/// Sends a line as it is and checks the reaction.
 async fn try_line(client: &mut StrictClient, line: &str, outcome: Outcome) {
     let shown: String = line.chars().take(200).collect();
     match outcome {
@@ -78,7 +76,7 @@ async fn try_line(client: &mut StrictClient, line: &str, outcome: Outcome) {
                         assert!(result.is_ok(), "{shown}: {result:?}");
                         break;
                     }
-                    // What a request that is served after all may show.
+                    // A request that is served may produce updates.
                     MessageFromAgent::Notification { method, .. } => {
                         assert_eq!(method, "session/update")
                     }
@@ -127,7 +125,7 @@ fn table(test: &TestHub, session: &str) -> Vec<(String, Outcome)> {
     rows
 }
 
-/// Ids JSON-RPC or ACP has no room for, and those at the edge of it.
+/// Ids that JSON-RPC or ACP does not allow, and allowed ids at the limits.
 fn ids() -> Vec<(String, Outcome)> {
     vec![
         (with_id("1.5"), Rejected(-32600)),
@@ -142,7 +140,7 @@ fn ids() -> Vec<(String, Outcome)> {
     ]
 }
 
-/// Lines that are JSON and no messages, or messages nobody waits for.
+/// Lines that are JSON but no messages, or messages that answer no request.
 fn shapes(session: &str) -> Vec<(String, Outcome)> {
     let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let deep_params = format!(
@@ -173,7 +171,7 @@ fn shapes(session: &str) -> Vec<(String, Outcome)> {
             r#"{"jsonrpc":"2.0","id":1,"method":"session/list","params":7}"#.to_owned(),
             Rejected(-32600),
         ),
-        // Answers to nothing.
+        // Responses to no request.
         (
             r#"{"jsonrpc":"2.0","id":"never-asked","result":{}}"#.to_owned(),
             Ignored,
@@ -187,7 +185,7 @@ fn shapes(session: &str) -> Vec<(String, Outcome)> {
             Ignored,
         ),
         (r#"{"result":{}}"#.to_owned(), Ignored),
-        // Methods nobody has, and a request of the agent's own.
+        // Unknown methods, and a method that only the agent may call.
         (request("", json!({})), Refused(-32601, "")),
         (
             request("session/request_permission", json!({"sessionId": session})),
@@ -202,7 +200,7 @@ fn shapes(session: &str) -> Vec<(String, Outcome)> {
             notification("session/prompt", text_prompt(session, "unheard")),
             Ignored,
         ),
-        // Cancels of nothing.
+        // Cancels without a target.
         (
             notification("session/cancel", json!({"sessionId": "nowhere"})),
             Ignored,
@@ -232,7 +230,7 @@ fn shapes(session: &str) -> Vec<(String, Outcome)> {
     ]
 }
 
-/// Params of the wrong type, of the wrong shape, and with more than there should be.
+/// Params of the wrong type or shape, and with unknown members.
 fn params(session: &str) -> Vec<(String, Outcome)> {
     let null = r#"{"jsonrpc":"2.0","id":"odd","method":"METHOD","params":null}"#;
     vec![
@@ -268,11 +266,11 @@ fn params(session: &str) -> Vec<(String, Outcome)> {
             request("session/set_config_option", json!({"sessionId": session, "configId": "mode", "value": "yolo"})),
             Refused(-32602, "unknown_mode"),
         ),
-        // The SDK looks at the version before we do.
+        // The SDK checks the version before our code does.
         (request("initialize", json!({})), Refused(-32602, "")),
         (request("initialize", json!({"protocolVersion": {}})), Refused(-32602, "")),
         (request("initialize", json!({"protocolVersion": -1})), Refused(-32602, "")),
-        // A second hello changes nothing; neither do versions from elsewhere.
+        // A second `initialize` changes nothing; neither do unknown versions.
         (request("initialize", json!({"protocolVersion": 65535})), Served),
         (request("initialize", json!({"protocolVersion": 1, "clientCapabilities": {"_meta": {"harn": 7}}})), Served),
         (request("authenticate", json!({"methodId": "none"})), Refused(-32602, "unknown_auth_method")),
@@ -287,7 +285,7 @@ fn params(session: &str) -> Vec<(String, Outcome)> {
     ]
 }
 
-/// Prompts with nothing in them, or with what nobody can take.
+/// Prompts that are empty or have unsupported content.
 fn prompts(session: &str) -> Vec<(String, Outcome)> {
     let prompt = |blocks: Value| {
         request(
@@ -332,7 +330,7 @@ fn prompts(session: &str) -> Vec<(String, Outcome)> {
     ]
 }
 
-/// Session ids that are none, or would be a path.
+/// Session ids that do not exist, or would be a path.
 fn names(cwd: &Path) -> Vec<(String, Outcome)> {
     let long = "x".repeat(10_000);
     let ids = [
@@ -362,9 +360,9 @@ fn names(cwd: &Path) -> Vec<(String, Outcome)> {
     let rows = ids.iter().flat_map(|id| {
         methods.map(|method| {
             let prompt = [json!({"type": "text", "text": "hello"})];
-            // Each takes what it needs and ignores the rest.
+            // Each method reads the members it needs and ignores the rest.
             let params = json!({"sessionId": id, "cwd": cwd, "mcpServers": [], "prompt": prompt});
-            // What is to be deleted and is not there is as the client wants it.
+            // Deleting a session that does not exist succeeds.
             let outcome = if method == "session/delete" {
                 Served
             } else {
@@ -376,7 +374,7 @@ fn names(cwd: &Path) -> Vec<(String, Outcome)> {
     rows.collect()
 }
 
-/// Directories that cannot be a session's.
+/// Directories that a session cannot have.
 fn folders(cwd: &Path, file: &Path) -> Vec<(String, Outcome)> {
     let inside = cwd.join("missing").display().to_string();
     let file = file.display().to_string();
@@ -403,9 +401,9 @@ fn folders(cwd: &Path, file: &Path) -> Vec<(String, Outcome)> {
     rows
 }
 
-/// Nobody has to say hello: who does not is served plain ACP and asked for nothing.
+/// `initialize` is optional: a client without it gets plain ACP and receives no requests.
 #[tokio::test]
-async fn a_client_that_does_not_say_hello_is_served_plainly() {
+async fn client_without_initialize_gets_plain_acp() {
     let agent = ScriptedAgent::new(|cx: TurnContext| async move {
         let log = json!({"type": "log", "level": "info", "message": "hi", "fields": {}});
         cx.emit(serde_json::from_value(log).unwrap()).await?;
@@ -418,7 +416,7 @@ async fn a_client_that_does_not_say_hello_is_served_plainly() {
     let session = open(&mut client, &test).await;
     prompt_works(&mut client, &session, true).await;
 
-    // A hello that comes late counts for the sessions after it.
+    // A late `initialize` applies to the sessions after it.
     client
         .request("initialize", harn_tests::hello(&serde_json::Map::new()))
         .await;
@@ -433,9 +431,9 @@ async fn a_client_that_does_not_say_hello_is_served_plainly() {
     client.close().await;
 }
 
-/// One id for everything: each request is answered all the same.
+/// Each request with a reused id gets an answer.
 #[tokio::test]
-async fn a_client_that_uses_one_id_for_everything() {
+async fn requests_with_the_same_id_are_all_answered() {
     let test = TestHub::new(ScriptedAgent::new(polite));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -461,7 +459,7 @@ async fn a_client_that_uses_one_id_for_everything() {
     client.close().await;
 }
 
-/// Asks, works, or leaves a call open, as its prompt says.
+/// Asks, works, or leaves a call open, as its prompt demands.
 async fn busy(cx: TurnContext) -> Result<StopReason, AgentError> {
     match cx.prompt_text().as_str() {
         "ask" => {
@@ -472,7 +470,7 @@ async fn busy(cx: TurnContext) -> Result<StopReason, AgentError> {
             cx.tool("look").kind(ToolKind::Read).start().await?;
             cx.cancelled().await;
         }
-        // Ends when the runtime lets go of it.
+        // Ends when the runtime drops it.
         "stubborn" => loop {
             cx.say("word").await?;
             tokio::task::yield_now().await;
@@ -486,10 +484,10 @@ async fn busy(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// A client that is gone from one moment to the next, in the middle of everything. The turns go on
-/// without it; at the end of the runtime every one of them is settled, without a recovery.
+/// A client disconnects without warning during several turns. The turns continue without it; after the shutdown
+/// every turn is settled without a recovery.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_client_that_vanishes_in_the_middle_of_everything() {
+async fn turns_of_a_vanished_client_are_settled() {
     let mut dice = Dice::new();
     for round in 0..20 {
         let test = TestHub::new(ScriptedAgent::new(busy));
@@ -500,7 +498,7 @@ async fn a_client_that_vanishes_in_the_middle_of_everything() {
         }
         let last = if round % 5 == 0 { "stubborn" } else { "talk" };
         for (at, text) in ["ask", "open", "talk", last].into_iter().enumerate() {
-            // With others waiting behind it.
+            // More prompts wait in the queue behind it.
             for _ in 0..=dice.below(3) {
                 let prompt = text_prompt(&sessions[at], text);
                 client.send_request("session/prompt", prompt).await;
@@ -526,7 +524,7 @@ async fn a_client_that_vanishes_in_the_middle_of_everything() {
     }
 }
 
-/// Every turn that began has ended, nothing is open, and nobody had to recover anything.
+/// Checks that every turn that began has ended, that nothing is open, and that no recovery happened.
 fn check_settled(state_dir: &Path, session: &str, round: usize) {
     let store = JsonlStore::new(state_dir);
     let (_, events) = store.read(&SessionId::from(session)).unwrap();
@@ -552,9 +550,9 @@ fn check_settled(state_dir: &Path, session: &str, round: usize) {
     assert!(view.open_turn.is_none(), "round {round}: {session}");
 }
 
-/// The same over a pipe: the end of input is the end of the process, and what ran is settled by then.
+/// The same over a pipe: the end of input ends the process, which settles running turns first.
 #[tokio::test]
-async fn the_end_of_input_settles_what_runs() {
+async fn end_of_input_settles_running_turns() {
     let folder = TempDir::with_prefix("harn-eof-").unwrap();
     let scenario = folder.path().join("open.yaml");
     let steps =

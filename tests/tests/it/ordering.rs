@@ -1,6 +1,6 @@
-//! The order of the wire as a client sees it, under load and with several sessions at once on one
-//! connection: answers before a session's first update, a turn's updates before its answer and nothing of
-//! it after, replays whole before theirs.
+//! The order of messages that a client receives, under load and with several sessions on one connection:
+//! responses before a session's first update, the updates of a turn before its response and none after it,
+//! whole replays before the response to a load.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,10 +14,10 @@ use tokio::sync::watch;
 const SESSIONS: usize = 8;
 const PROMPTS: usize = 4;
 const CHUNKS: usize = 150;
-/// A tool call stands after every so many chunks.
+/// A tool call follows after this many chunks.
 const STRIDE: usize = 25;
 
-/// Says who speaks in every chunk: session, turn and number.
+/// Sends chunks that name the session, the turn and the number.
 async fn chatter(cx: TurnContext) -> Result<StopReason, AgentError> {
     let (session, turn) = (cx.session_id().clone(), cx.prompt_text());
     for number in 0..CHUNKS {
@@ -26,7 +26,7 @@ async fn chatter(cx: TurnContext) -> Result<StopReason, AgentError> {
             let title = format!("{session} {turn}");
             let look = cx.tool("look").kind(ToolKind::Read).title(title);
             look.start().await?.complete(()).await?;
-            // Lets the other sessions in.
+            // Lets the other sessions run.
             tokio::task::yield_now().await;
         }
     }
@@ -41,9 +41,10 @@ fn with_commands(agent: ScriptedAgent) -> ScriptedAgent {
     }])
 }
 
-/// Commands announced in the first breath of a turn are news of that turn, not also of the opening before.
+/// Commands that an agent announces at the start of a turn are sent with that turn, and not also with the
+/// opening of the session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn commands_an_agent_announces_are_told_once() {
+async fn commands_of_an_agent_are_sent_once() {
     let test = TestHub::new(ScriptedAgent::new(async |cx| {
         let commands = vec![SlashCommand {
             name: "go".to_owned(),
@@ -68,9 +69,10 @@ async fn commands_an_agent_announces_are_told_once() {
     client.close().await;
 }
 
-/// Whoever steers learns a message's id before anything comes of it, however fast the agent takes it.
+/// A client that steers receives a message's id before any event about it, however fast the agent takes the
+/// message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_comes_of_a_message_comes_after_its_answer() {
+async fn events_of_a_message_follow_its_response() {
     const MESSAGES: usize = 400;
     let test = TestHub::new(ScriptedAgent::new(async |cx: TurnContext| {
         let mut heard = 0;
@@ -87,7 +89,7 @@ async fn what_comes_of_a_message_comes_after_its_answer() {
         .await;
     let waits = |message: &MessageFromAgent| matches!(message, MessageFromAgent::Notification { method, .. } if method == "agent/idle");
     while !waits(&client.next().await) {}
-    // One after the other without waiting for answers: what the agent takes races with them.
+    // All requests at once, without waiting for responses: deliveries race with the responses.
     for number in 0..MESSAGES {
         let params = json!({"sessionId": session, "mode": "steer", "content": number.to_string()});
         client.send_request("session/inject", params).await;
@@ -123,11 +125,11 @@ async fn what_comes_of_a_message_comes_after_its_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_promise_holds_with_many_sessions_at_once() {
+async fn order_holds_with_many_sessions_at_once() {
     let test = TestHub::new(with_commands(ScriptedAgent::new(chatter)));
     let mut wire = Wire::new(meet(&test).await);
 
-    // Created all at once; their setup updates race with one another's answers.
+    // All are created at once; their setup updates race with the responses.
     for _ in 0..SESSIONS {
         wire.ask("session/new", new_session(&test), Asked::New)
             .await;
@@ -136,7 +138,7 @@ async fn every_promise_holds_with_many_sessions_at_once() {
     let sessions: Vec<String> = wire.sessions.keys().cloned().collect();
     assert_eq!(sessions.len(), SESSIONS);
 
-    // Prompts queue in every session while modes change under them.
+    // Prompts queue in every session while its mode changes.
     for turn in 0..PROMPTS {
         for session in &sessions {
             wire.prompt(session, turn).await;
@@ -148,7 +150,7 @@ async fn every_promise_holds_with_many_sessions_at_once() {
     }
     wire.settle().await;
 
-    // Half of them are closed and come back, each in its own way, while the others work on.
+    // Half of the sessions are closed and reopened, in several ways, while the others run turns.
     let (away, busy) = sessions.split_at(SESSIONS / 2);
     for session in away {
         let params = json!({"sessionId": session});
@@ -172,7 +174,7 @@ async fn every_promise_holds_with_many_sessions_at_once() {
     wire.settle().await;
     assert_eq!(wire.sessions.len(), SESSIONS + 1);
 
-    // What came back is alive.
+    // The reopened sessions work.
     for session in away {
         wire.prompt(session, PROMPTS).await;
     }
@@ -181,14 +183,14 @@ async fn every_promise_holds_with_many_sessions_at_once() {
     test.hub().shutdown().await;
 }
 
-/// A client that checks each message against what the wire promises at that place.
+/// A client that checks for each message whether the order allows it at that point.
 struct Wire {
     client: StrictClient,
     asked: HashMap<u64, Asked>,
     sessions: BTreeMap<String, Session>,
 }
 
-/// A request that has no answer yet.
+/// A request without a response.
 enum Asked {
     New,
     Load(String),
@@ -198,20 +200,20 @@ enum Asked {
     Prompt(String, usize),
 }
 
-/// What the client has seen of a session it has open.
+/// What the client has received of an open session.
 #[derive(Default)]
 struct Session {
-    /// Its turns that have been answered.
+    /// Turns that have a response.
     ended: usize,
-    /// What came of the turn after those.
+    /// Chunks and calls of the current turn.
     chunks: usize,
     calls: usize,
-    /// Modes announced, oldest first; and whether the options after the last one were.
+    /// Announced modes, oldest first, and how many option updates followed.
     modes: Vec<String>,
     options: usize,
-    /// The setup update came.
+    /// The setup update was received.
     commands: bool,
-    /// It is not open: closed, or being replayed. Only a replay may be seen.
+    /// Set while the session is closed or replayed: only a replay is legal then.
     replay: Option<Replay>,
 }
 
@@ -220,7 +222,7 @@ struct Replay {
     turns: usize,
     chunks: usize,
     calls: usize,
-    /// It has been asked for.
+    /// The client requested it.
     wanted: bool,
 }
 
@@ -249,7 +251,7 @@ impl Wire {
         self.ask("session/prompt", params, asked).await;
     }
 
-    /// Reads until every request is answered and every setup update has come.
+    /// Reads until every request has a response and every setup update was received.
     async fn settle(&mut self) {
         let quiet = |s: &Session| s.commands || s.replay.is_some();
         while !self.asked.is_empty() || !self.sessions.values().all(quiet) {
@@ -275,7 +277,7 @@ impl Wire {
     }
 
     fn session(&mut self, id: &str) -> &mut Session {
-        // An update of a session that was never answered for fails here.
+        // An update before the response that names its session fails here.
         let known = self.sessions.get_mut(id);
         known.unwrap_or_else(|| panic!("{id} came before the answer that names it"))
     }
@@ -340,7 +342,7 @@ impl Session {
                 self.modes.push(mode.to_owned());
             }
             (None, "config_option_update") => self.options += 1,
-            // A title, once, with the first turn.
+            // The title is sent once, with the first turn.
             (None, "session_info_update") => assert_eq!(self.ended, 0),
             (None, "available_commands_update") => {
                 assert!(!self.commands, "{id} was set up twice");
@@ -381,13 +383,13 @@ impl Replay {
     }
 }
 
-/// Says a number at a time, as far as it is let.
+/// Returns an agent that sends one number at a time, up to the limit.
 fn counting(limit: watch::Receiver<usize>) -> ScriptedAgent {
     ScriptedAgent::new(move |cx: TurnContext| {
         let mut limit = limit.clone();
         async move {
             for number in 0..COUNT {
-                // The test holds the other end until it is done.
+                // The test keeps the sender until the end.
                 let _ = limit.wait_for(|limit| *limit > number).await;
                 cx.emit(AgentEvent::message(number.to_string())).await?;
             }
@@ -398,10 +400,10 @@ fn counting(limit: watch::Receiver<usize>) -> ScriptedAgent {
 
 const COUNT: usize = 40;
 
-/// The same client loads a session again while a turn of its own runs there, once or twice. The replay
-/// takes over from the stream: nothing is missing after it, nothing comes twice, and all is answered.
+/// A client loads a session again while a turn of its own runs there, once or twice. The replay replaces the
+/// stream: no update is lost or repeated, and every request is answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_session_loaded_in_the_middle_of_its_own_turn() {
+async fn session_can_be_loaded_during_its_own_turn() {
     let (limit, watched) = watch::channel(0);
     let test = TestHub::new(counting(watched));
     let mut client = meet(&test).await;
@@ -411,7 +413,7 @@ async fn a_session_loaded_in_the_middle_of_its_own_turn() {
         let prompt = text_prompt(&session, "count");
         let prompt = client.send_request("session/prompt", prompt).await;
         limit.send_replace(round + 1);
-        // At least one, so that the turn has begun.
+        // At least one chunk, so that the turn has begun.
         let seen = round / 2 + 1;
         for number in 0..seen {
             let update = client.expect_update_of("agent_message_chunk").await;
@@ -422,19 +424,19 @@ async fn a_session_loaded_in_the_middle_of_its_own_turn() {
             let load = existing(&test, &session);
             loads.push(client.send_request("session/load", load).await);
         }
-        // The rest comes while the replay is under way.
+        // The agent sends the rest during the replay.
         limit.send_replace(COUNT);
         Takeover::new(seen, loads, prompt).watch(&mut client).await;
     }
     client.close().await;
 }
 
-/// What follows when a session is loaded in the middle of a turn.
+/// Checks the messages after a session is loaded during a turn.
 struct Takeover {
-    /// The number that must come next.
+    /// The number that must follow.
     next: usize,
     replays: usize,
-    /// Loads that were answered, and those that were not.
+    /// Answered loads, and unanswered ones.
     loaded: usize,
     loads: Vec<Value>,
     prompt: Option<Value>,
@@ -464,7 +466,7 @@ impl Takeover {
 
     fn update(&mut self, update: &Value) {
         match kind(update) {
-            // Its own prompt is shown by a replay alone.
+            // Only a replay sends the client its own prompt.
             "user_message_chunk" => {
                 assert_eq!(self.replays, self.loaded, "two replays at once");
                 self.replays += 1;
@@ -485,7 +487,7 @@ impl Takeover {
             assert_eq!(self.next, COUNT, "answered before its updates");
             self.prompt = None;
         } else {
-            // Either may be first: they are served beside one another.
+            // The loads run concurrently, so either may finish first.
             let at = self.loads.iter().position(|load| load == id);
             self.loads.remove(at.unwrap());
             self.loaded += 1;

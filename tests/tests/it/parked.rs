@@ -1,5 +1,5 @@
-//! Questions nobody answers yet: they hold up their own turn and nothing else, and whatever the client
-//! does with them afterwards, late, twice or never, each is settled exactly once.
+//! Open questions: they block only their own turn, and each is settled exactly once, whether the client answers
+//! late, twice or never.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const ASK: &str = "session/request_permission";
 
-/// Asks for leave to write when the prompt says so, else just answers.
+/// Asks for permission to write if the prompt demands it; otherwise just answers.
 async fn writer(cx: TurnContext) -> Result<StopReason, AgentError> {
     if cx.prompt_text().starts_with("write") {
         match cx.tool("write").kind(ToolKind::Edit).ask().await {
@@ -30,7 +30,7 @@ fn chosen(option: &str) -> Value {
     json!({"outcome": {"outcome": "selected", "optionId": option}})
 }
 
-/// A prompt that is parked on its question.
+/// A turn that waits for the answer to its question.
 struct Parked {
     session: String,
     prompt: Value,
@@ -38,7 +38,7 @@ struct Parked {
 }
 
 impl Parked {
-    /// Prompts, and reads up to the question.
+    /// Sends a prompt and reads up to the question.
     async fn park(client: &mut StrictClient, session: &str) -> Self {
         let params = text_prompt(session, "write");
         let prompt = client.send_request("session/prompt", params).await;
@@ -56,7 +56,7 @@ impl Parked {
         client.respond(&self.ask, chosen("allow_once")).await;
     }
 
-    /// The rest of the turn, nothing else in between.
+    /// Reads the rest of the turn and expects nothing else in between.
     async fn end(self, client: &mut StrictClient) {
         let (updates, result) = client.updates_until(&self.prompt).await;
         assert_eq!(result["stopReason"], "end_turn");
@@ -65,10 +65,10 @@ impl Parked {
     }
 }
 
-/// The serial dispatch loop that carries requests carries answers too: were it to wait for this one, none
-/// of the five requests would be answered, and so neither would the question.
+/// The serial dispatch loop for requests also reads answers: if it waited for this answer, it would serve none
+/// of the five requests, nor read the answer.
 #[tokio::test]
-async fn a_question_answered_only_after_five_further_requests() {
+async fn open_question_does_not_block_further_requests() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -102,7 +102,7 @@ async fn a_question_answered_only_after_five_further_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn seven_parked_sessions_and_an_eighth_that_answers() {
+async fn open_questions_do_not_block_another_session() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let mut parked = Vec::new();
@@ -118,7 +118,7 @@ async fn seven_parked_sessions_and_an_eighth_that_answers() {
         let (_, result) = client.updates_until(&id).await;
         assert_eq!(result["stopReason"], "end_turn");
     }
-    // Prompts behind the parked ones wait for their own session only.
+    // Prompts behind the open questions wait only for their own session.
     let mut behind = Vec::new();
     for parked in &parked {
         let prompt = text_prompt(&parked.session, "hello");
@@ -129,7 +129,7 @@ async fn seven_parked_sessions_and_an_eighth_that_answers() {
         .await;
     client.updates_until(&id).await;
 
-    // The last asked is the first answered.
+    // The last question is answered first.
     for (parked, behind) in parked.into_iter().zip(behind).rev() {
         parked.allow(&mut client).await;
         parked.end(&mut client).await;
@@ -139,10 +139,10 @@ async fn seven_parked_sessions_and_an_eighth_that_answers() {
     client.close().await;
 }
 
-/// A client that never answers, cancels, and answers when it is too late. Many times, because the
-/// withdrawal and the end of the turn could race.
+/// A client does not answer, cancels, and answers too late. Many rounds, because the withdrawal and the end of
+/// the turn could race.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
+async fn cancelled_question_is_withdrawn_before_the_turn_ends() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -187,7 +187,7 @@ async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
         let again = json!({"jsonrpc": "2.0", "id": parked.ask, "result": chosen("allow_once")});
         client.send(&again).await;
     }
-    // None of the late answers reached anything, and the session works on.
+    // The late answers had no effect, and the session still works.
     let parked = Parked::park(&mut client, &session).await;
     parked.allow(&mut client).await;
     parked.end(&mut client).await;
@@ -200,9 +200,9 @@ async fn a_question_that_is_cancelled_is_withdrawn_before_the_turn_ends() {
     assert!(cancelled.iter().all(|d| *d == Decision::Cancelled));
 }
 
-/// Two answers to one question: the first counts, whatever the second says.
+/// The first of two answers counts, whatever the second contains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_second_answer_to_a_question_is_ignored() {
+async fn second_answer_to_a_question_is_ignored() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
     let session = open(&mut client, &test).await;
@@ -225,10 +225,10 @@ async fn the_second_answer_to_a_question_is_ignored() {
     assert_eq!(granted, [false, true]);
 }
 
-/// A question that never has an answer does not keep its session from being closed, nor the agent from
-/// ending; a cancel of the request itself does what a cancel of the session does.
+/// An open question does not keep its session from closing, nor the agent from ending; a cancel of the request
+/// has the effect of a cancel of the session.
 #[tokio::test]
-async fn what_ends_a_question_nobody_answers() {
+async fn cancel_close_and_shutdown_end_an_open_question() {
     let test = TestHub::new(ScriptedAgent::new(writer));
     let mut client = meet(&test).await;
 
@@ -262,7 +262,7 @@ async fn what_ends_a_question_nobody_answers() {
     assert_eq!(decisions(&test, &session), [Decision::Cancelled]);
 }
 
-/// Reads until a parked prompt is answered; the client answers its withdrawn question as ACP wants.
+/// Reads until the waiting prompt is answered; the client answers its withdrawn question as ACP requires.
 async fn until_answered(client: &mut StrictClient, parked: &Parked) -> Value {
     let mut withdrawn = false;
     loop {
@@ -273,7 +273,7 @@ async fn until_answered(client: &mut StrictClient, parked: &Parked) -> Value {
                 client.respond(&parked.ask, cancelled).await;
                 withdrawn = true;
             }
-            // Also what came of the cancel.
+            // Including the outcome of the cancel.
             MessageFromAgent::Notification { method, .. } => {
                 assert!(matches!(&*method, "session/update" | "_harn/agentEvent"));
             }
@@ -287,7 +287,7 @@ async fn until_answered(client: &mut StrictClient, parked: &Parked) -> Value {
     }
 }
 
-/// How the questions of a session were settled, in order.
+/// Returns the decisions about the questions of a session, in order.
 fn decisions(test: &TestHub, session: &str) -> Vec<Decision> {
     let store = harn_journal::JsonlStore::new(test.state_dir());
     let (_, events) = harn_journal::Store::read(&store, &SessionId::from(session)).unwrap();
@@ -300,7 +300,7 @@ fn decisions(test: &TestHub, session: &str) -> Vec<Decision> {
     resolved.collect()
 }
 
-/// Talks on whatever it is told, so that only a deadline ends it.
+/// Continues whatever it receives, so that only a deadline ends it.
 async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
     if cx.prompt_text() == "stubborn" {
         loop {
@@ -312,10 +312,10 @@ async fn stubborn(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// A session takes a while to close when its agent does not stop. Who asks something of it meanwhile is
-/// refused at once; nobody else waits at all. The clock stands still while anything can be done.
+/// A session closes slowly if its agent does not stop. Requests to it are rejected at once meanwhile, and no
+/// other request waits. The paused clock advances only when nothing else can run.
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_closing_holds_up_nobody() {
+async fn closing_session_blocks_no_other_requests() {
     let test = TestHub::new(ScriptedAgent::new(stubborn));
     let mut client = meet(&test).await;
     let slow = open(&mut client, &test).await;
@@ -328,7 +328,7 @@ async fn a_session_that_is_closing_holds_up_nobody() {
     let close = json!({"sessionId": slow});
     let closing = client.send_request("session/close", close.clone()).await;
     let closing_too = client.send_request("session/close", close).await;
-    // The close is served beside the dispatch loop: once it is listed, it has been taken up.
+    // The close runs beside the dispatch loop: when the list is answered, the close has begun.
     client.request("session/list", json!({})).await;
     let mode = json!({"sessionId": slow, "modeId": "read-only"});
     let refused = client.request_error("session/set_mode", mode).await;
@@ -363,7 +363,7 @@ async fn a_session_that_is_closing_holds_up_nobody() {
             MessageFromAgent::Request { method, .. } => panic!("asked for {method}"),
         }
     }
-    // Half a second for an agent that was told to stop, however much it talks.
+    // A cancelled agent has half a second to stop, however much it sends.
     assert_eq!(now() - begun, Duration::from_millis(500));
     client.close().await;
 }

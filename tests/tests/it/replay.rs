@@ -1,5 +1,4 @@
-//! A session that is loaded shows what was shown while it lived: every turn of every scenario, in each
-//! profile.
+//! A loaded session shows the same updates as the live one: every turn of every scenario, in each profile.
 
 use std::{fs, path::Path};
 
@@ -8,13 +7,14 @@ use harn_testkit::TestHub;
 use harn_tests::{Audience, Heard, repository};
 use serde_json::Value;
 
-/// What is shown live and left out of a replay, each with its reason.
+/// Whether a line is sent live and left out of a replay.
 fn is_live_only(line: &Value) -> bool {
-    // A session that is being loaded is open.
+    // A loaded session is open.
     line["params"]["kind"] == "session_closed"
 }
 
-/// Prompts that reach every turn of a scenario: the words its patterns begin with, and one that fits none.
+/// Returns prompts that reach every turn of a scenario: the words its patterns begin with, and one that matches
+/// none.
 fn prompts(scenario: &Path) -> Vec<String> {
     let text = fs::read_to_string(scenario).unwrap();
     let turns = text.lines().filter_map(|line| line.strip_prefix("  - "));
@@ -48,14 +48,14 @@ async fn heard(scenario: &Path, profile: &str) -> Heard {
     let test = TestHub::new(ScriptAgent::load(scenario).unwrap());
     let mut audience = Audience::open(test, profile).await;
     for prompt in prompts(scenario) {
-        // A turn that fails is shown again like any other.
+        // A failed turn is replayed like any other.
         let _ = audience.play(&prompt, false).await;
     }
     audience.end().await
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_scenario_is_replayed_as_it_was_lived() {
+async fn replay_of_every_scenario_equals_the_live_stream() {
     let mut scenarios = 0;
     for file in fs::read_dir(repository("fixtures/scenarios")).unwrap() {
         let scenario = file.unwrap().path();

@@ -1,4 +1,4 @@
-//! What a rule keeps from being read is not found by searching either.
+//! A search does not find files that a rule forbids to read.
 
 use std::{fs, sync::Arc};
 
@@ -23,7 +23,7 @@ async fn turn(session: &Controller, text: &str) -> Vec<Envelope> {
     }
 }
 
-/// Everything that was written down of a turn, but for the prompt.
+/// Returns all journalled events of a turn as text, without the prompt and the title.
 fn written(events: &[Envelope]) -> String {
     let told = events.iter().filter(|e| {
         !matches!(
@@ -36,7 +36,7 @@ fn written(events: &[Envelope]) -> String {
 }
 
 #[tokio::test]
-async fn a_denied_file_is_not_found() {
+async fn search_does_not_find_denied_files() {
     for (rules, hidden) in [
         (
             "[[rules]]\ndeny = { path = [\"secret/*\", \"*.pem\"] }",

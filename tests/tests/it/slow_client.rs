@@ -1,5 +1,5 @@
-//! A client that stops reading costs a bounded queue and a cursor: the turn ends without it, others are
-//! served, and when it reads again it has missed nothing.
+//! A client that stops reading costs a bounded queue and a cursor: the turn ends without it, others are served,
+//! and when it reads again it has missed nothing.
 
 use std::{
     pin::pin,
@@ -22,10 +22,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What may wait for a client that does not read.
+/// The limit of output that waits for a client that does not read.
 const QUEUE_BYTES: usize = 1024 * 1024;
 
-/// Counts as far as its prompt says, or for ever.
+/// Sends numbers up to the one in its prompt, or forever.
 async fn counter(cx: TurnContext) -> Result<StopReason, AgentError> {
     let end = cx.prompt_text().parse().unwrap_or(usize::MAX);
     for number in 0..end {
@@ -37,17 +37,17 @@ async fn counter(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// A client that takes bytes when told, and only then.
+/// A client that reads bytes only on demand.
 struct Sluggish {
     to: mpsc::Sender<ConnectionInput>,
     from: PieceReceiver,
     serving: JoinHandle<Result<(), ConnectionError>>,
-    /// Bytes that were taken and not looked at.
+    /// Bytes that were read and not parsed.
     taken: Vec<u8>,
 }
 
 impl Sluggish {
-    /// Connects, says hello and opens a session; its id.
+    /// Connects, initializes and opens a session; returns the id of the session.
     async fn meet(test: &TestHub) -> (Self, SessionId) {
         let (to, incoming) = mpsc::channel(16);
         let (queue, from) = outgoing();
@@ -73,8 +73,8 @@ impl Sluggish {
         in_time("room", self.to.send(line)).await.unwrap().unwrap();
     }
 
-    /// Takes what stands in the queue at this moment. On a runtime of one thread nobody refills it before
-    /// this returns.
+    /// Reads the current content of the queue. On a runtime with one thread nothing refills it before this
+    /// returns.
     fn take_queued(&mut self) -> usize {
         let before = self.taken.len();
         let mut context = Context::from_waker(Waker::noop());
@@ -88,12 +88,12 @@ impl Sluggish {
         }
     }
 
-    /// The next line.
+    /// Returns the next line.
     async fn line(&mut self) -> Vec<u8> {
         self.lines().await.remove(0)
     }
 
-    /// The next lines, as many as came together.
+    /// Returns the next lines, as many as arrived together.
     async fn lines(&mut self) -> Vec<Vec<u8>> {
         if self.taken.is_empty() {
             let piece = in_time("a line", self.from.recv()).await.unwrap();
@@ -104,7 +104,7 @@ impl Sluggish {
         whole.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect()
     }
 
-    /// The answer to a request; what comes before it is passed over.
+    /// Reads up to the response to a request and returns it.
     async fn answer_to(&mut self, id: u64) -> Value {
         loop {
             for line in self.lines().await {
@@ -123,7 +123,7 @@ impl Sluggish {
     }
 }
 
-/// Follows a session as somebody who reads; the outcome of its first turn and the number of chunks.
+/// Follows a session and reads everything; returns the outcome of its first turn and the number of chunks.
 async fn watch(test: &TestHub, session: &SessionId) -> (TurnOutcome, usize) {
     let session = test.hub().live(session).unwrap();
     let mut from = session.subscribe(Seq::ZERO);
@@ -141,7 +141,7 @@ async fn watch(test: &TestHub, session: &SessionId) -> (TurnOutcome, usize) {
 }
 
 #[tokio::test]
-async fn the_turn_ends_without_its_client_which_reads_everything_later() {
+async fn turn_ends_without_its_client_which_reads_everything_later() {
     const CHUNKS: usize = 300_000;
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, session) = Sluggish::meet(&test).await;
@@ -174,7 +174,7 @@ async fn the_turn_ends_without_its_client_which_reads_everything_later() {
                     break 'reading other;
                 }
                 let told = kind(&other["params"]["update"]);
-                // The commands there are come first, the title last.
+                // The commands are sent first, the title last.
                 assert!(
                     ["available_commands_update", "session_info_update"].contains(&told),
                     "{told}"
@@ -189,11 +189,11 @@ async fn the_turn_ends_without_its_client_which_reads_everything_later() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
+async fn server_stops_reading_requests_of_a_client_that_does_not_read() {
     const PLENTY: u64 = 100_000;
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, _) = Sluggish::meet(&test).await;
-    // Answers large enough that the queue is soon full.
+    // Responses large enough to fill the queue soon.
     let method = "x".repeat(2048);
     let ask = |id: u64| {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
@@ -208,7 +208,7 @@ async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
         asked < 10_000,
         "{asked} were taken from a client that does not read"
     );
-    // Once it reads, every one of them is answered, in order, and it is listened to again.
+    // Once the client reads, the server answers every request in order and reads again.
     let mut answered = 0;
     while answered < asked {
         for line in client.lines().await {
@@ -230,7 +230,7 @@ async fn a_client_that_asks_and_never_reads_is_not_listened_to_for_ever() {
 }
 
 #[tokio::test]
-async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
+async fn cancel_applies_to_the_prompt_whose_response_is_unread() {
     let release = Arc::new(Notify::new());
     let released = release.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -253,7 +253,7 @@ async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
         let prompt = text_prompt(session.as_str(), text);
         client.send(id, "session/prompt", prompt).await;
     }
-    // The first turn ends and the second begins, and the client has read none of it.
+    // The first turn ends and the second begins before the client reads anything.
     let mut from = test.hub().live(&session).unwrap().subscribe(Seq::ZERO);
     let waiting = |event: &AgentEvent| matches!(event, AgentEvent::AgentMessageChunk { content, .. } if content == "waiting");
     loop {
@@ -266,7 +266,7 @@ async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
     let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
     let cancel = ConnectionInput::Line(cancel.to_string());
     client.to.send(cancel).await.unwrap();
-    // Answered after the cancel, which has then been read and passed on.
+    // The response follows the cancel, which has been read and applied by then.
     client.send(5, "session/list", json!({})).await;
     client.answer_to(5).await;
     release.notify_one();
@@ -275,7 +275,7 @@ async fn a_cancel_means_the_prompt_its_client_still_waits_for() {
     client.leave().await;
 }
 
-/// Whether a line is taken, however often the other side is given a turn.
+/// Returns whether the server reads a line within many scheduler turns.
 async fn takes(to: &mpsc::Sender<ConnectionInput>, mut line: ConnectionInput) -> bool {
     for _ in 0..1000 {
         match to.try_send(line) {
@@ -288,7 +288,7 @@ async fn takes(to: &mpsc::Sender<ConnectionInput>, mut line: ConnectionInput) ->
     false
 }
 
-/// What a chunk says. Cut out rather than parsed: there are many.
+/// Returns the text of a chunk. It searches the bytes instead of parsing them, because there are many.
 fn text_of<'a>(session: &SessionId, line: &'a [u8]) -> Option<&'a [u8]> {
     let head = concat!(
         r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","#,
@@ -299,14 +299,14 @@ fn text_of<'a>(session: &SessionId, line: &'a [u8]) -> Option<&'a [u8]> {
     rest.split(|&b| b == b'"').next()
 }
 
-/// Not reading is no reason not to be heard.
+/// The server still reads the cancel of a client that does not read.
 #[tokio::test]
-async fn a_client_that_does_not_read_can_cancel() {
+async fn client_that_does_not_read_can_cancel() {
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, session) = Sluggish::meet(&test).await;
     let prompt = text_prompt(session.as_str(), "for ever");
     client.send(3, "session/prompt", prompt).await;
-    // Until its queue is full and long overtaken.
+    // Until its queue is full and far behind.
     let mut from = test.hub().live(&session).unwrap().subscribe(Seq::ZERO);
     while from.head() < Seq(20_000) {
         in_time("events", from.next()).await.unwrap().unwrap();
@@ -328,15 +328,15 @@ async fn a_client_that_does_not_read_can_cancel() {
         }
     }
     assert_eq!(seen, written);
-    // The cancel, sent as a request, was answered while the turn's updates were still on their way.
+    // The cancel, sent as a request, was answered before the last updates of the turn.
     assert_eq!(answers, [4, 3]);
     client.leave().await;
 }
 
-/// One client does not read; another on the same session sees the turn live, and a third one's session is
-/// served as if nothing were.
+/// One client does not read; another on the same session receives the turn live, and a third client's session
+/// is served normally.
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_up_nobody_else() {
+async fn client_that_does_not_read_blocks_no_other_client() {
     const CHUNKS: usize = 20_000;
     let test = TestHub::new(ScriptedAgent::new(counter));
     let (mut client, session) = Sluggish::meet(&test).await;

@@ -1,5 +1,4 @@
-//! An agent that stays and waits for more to do, as its clients see it: the pace of its signs of life, told
-//! by a clock that stands still unless something waits for it.
+//! An agent that idles, as its clients see it: the intervals of `agent/idle`, measured with a paused clock.
 
 use std::time::Duration;
 
@@ -9,17 +8,17 @@ use harn_testkit::{FakeClock, MessageFromAgent, ScriptedAgent, StrictClient, Tes
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// When a sign of life came, in milliseconds since the one before, and the pause it announces.
+/// One `agent/idle`: milliseconds since the previous one, and the pause that it announces.
 type Sign = (u64, u64);
 
 struct Stage {
     test: TestHub,
     client: StrictClient,
     session: SessionId,
-    /// The request that waits for its turn.
+    /// The id of the open prompt.
     prompt: Value,
     last: Instant,
-    /// Whether they come as a method of their own.
+    /// Whether the signals arrive as a separate method instead of an agent event.
     by_name: bool,
 }
 
@@ -31,7 +30,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// A client with a prompt whose turn waits.
+/// Connects a client and sends a prompt whose turn idles.
 async fn stage(profile: &str, agent: ScriptedAgent, clock: FakeClock) -> Stage {
     let test = TestHub::builder(agent).clock(clock).build();
     let mut client = test.connect();
@@ -65,7 +64,7 @@ impl Stage {
         self.test.hub().open(&self.session, None).await.unwrap()
     }
 
-    /// The next sign of life, over everything that is none.
+    /// Reads the next idle signal and skips all other messages.
     async fn sign(&mut self) -> Sign {
         let params = sign_of(&mut self.client).await;
         assert_eq!(params["sessionId"], self.session.as_str());
@@ -93,7 +92,7 @@ impl Stage {
     }
 }
 
-/// How long it is until the next one.
+/// Returns the announced pause until the next signal.
 fn pause_of(sign: &Value) -> u64 {
     let pause = sign.get("backoff_ms").or(sign.get("backoffMs"));
     pause.unwrap().as_u64().unwrap()
@@ -111,12 +110,12 @@ async fn sign_of(client: &mut StrictClient) -> Value {
     }
 }
 
-/// Whether it is a sign of life: of its own name, or as an event where the client is a typed one.
+/// Returns whether this is an idle signal: the method, or the event for a typed client.
 fn is_sign(method: &str, params: &Value) -> bool {
     method == "agent/idle" || params["kind"] == "agent_idle"
 }
 
-/// How many signs of life came before the answer.
+/// Reads up to the response; returns the number of idle signals before it.
 async fn until_answered(client: &mut StrictClient) -> usize {
     let mut signs = 0;
     loop {
@@ -130,7 +129,7 @@ async fn until_answered(client: &mut StrictClient) -> usize {
     }
 }
 
-/// Waits, and says what it was woken with.
+/// Idles, and sends the text of each delivered item.
 async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
     cx.say("I stay.").await?;
     loop {
@@ -142,11 +141,11 @@ async fn stay(cx: TurnContext) -> Result<StopReason, AgentError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pauses_grow_and_begin_again_after_activity() {
+async fn idle_pauses_grow_and_restart_after_activity() {
     for profile in ["harn", "meta"] {
         let mut stage = stage(profile, ScriptedAgent::new(stay), FakeClock::new()).await;
         stage.by_name = profile == "harn";
-        // The first comes behind what was said before.
+        // The first signal follows the text of the agent.
         stage.client.expect_update_of("agent_message_chunk").await;
         let grown = [
             (0, 100),
@@ -172,7 +171,7 @@ async fn the_pauses_grow_and_begin_again_after_activity() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wake_by_the_clock_alone_is_no_activity() {
+async fn wake_by_the_clock_alone_is_no_activity() {
     let clock = FakeClock::new();
     let time = clock.clone();
     let agent = ScriptedAgent::new(move |cx| {
@@ -197,7 +196,7 @@ async fn a_wake_by_the_clock_alone_is_no_activity() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_told_once_it_is_over() {
+async fn no_idle_signal_follows_the_end_of_the_turn() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.idle().await?;
         Ok(StopReason::EndTurn)
@@ -206,14 +205,14 @@ async fn nobody_is_told_once_it_is_over() {
     assert_eq!(stage.signs(2).await, [(0, 100), (100, 500)]);
     stage.controller().await.resume().await;
     until_answered(&mut stage.client).await;
-    // The client fails if anything comes that it did not expect.
+    // The client fails if it receives an unexpected message.
     tokio::time::sleep(Duration::from_secs(60)).await;
     stage.client.close().await;
 }
 
-/// An agent that was told to stop does not wait any more, however long it takes to leave.
+/// A cancelled agent no longer counts as idle, however long it takes to return.
 #[tokio::test(start_paused = true)]
-async fn nobody_is_told_while_it_leaves() {
+async fn no_idle_signal_follows_a_cancel() {
     let ways = ["session/cancel", "$/cancel_request"];
     for (profile, way) in [("harn", ways[0]), ("harn", ways[1]), ("meta", ways[0])] {
         let agent = ScriptedAgent::new(|cx| async move {
@@ -236,7 +235,7 @@ async fn nobody_is_told_while_it_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plain_client_is_not_told() {
+async fn plain_client_receives_no_idle_signals() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.idle().every(Duration::from_secs(3)).await?;
         Ok(StopReason::EndTurn)
@@ -246,9 +245,9 @@ async fn a_plain_client_is_not_told() {
     stage.client.close().await;
 }
 
-/// By whichever way they come; and a replay shows no wait that is over.
+/// Both ways to open a session; the replay shows no wait that is over.
 #[tokio::test(start_paused = true)]
-async fn who_comes_to_an_agent_that_waits_is_told() {
+async fn client_that_opens_the_session_of_an_idle_agent_receives_idle_signals() {
     let clock = FakeClock::new();
     let agent = ScriptedAgent::new(|cx| async move {
         cx.idle().every(Duration::from_millis(10)).await?;

@@ -1,4 +1,4 @@
-//! Several clients on one session, and one client that comes to it twice: each hears what it should.
+//! Several clients on one session, and one client that opens it twice: each receives the messages it should.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -8,7 +8,7 @@ use harn_testkit::{MessageFromAgent, ScriptedAgent, StrictClient, TestHub};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// Asks, and says what came of it once it is told to go on.
+/// Returns an agent that asks, waits for the signal to continue, and reports the answer.
 fn asking(go_on: &Arc<Notify>) -> ScriptedAgent {
     let go_on = go_on.clone();
     ScriptedAgent::new(move |cx| {
@@ -35,7 +35,7 @@ fn existing(session: &Value, test: &TestHub) -> Value {
     json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
 }
 
-/// Sends a prompt and reads up to the question: the ids of both.
+/// Sends a prompt and reads up to the question; returns the ids of both.
 async fn until_asked(client: &mut StrictClient, session: &Value) -> (Value, Value) {
     let blocks = json!([{"type": "text", "text": "Write"}]);
     let params = json!({"sessionId": session, "prompt": blocks});
@@ -49,8 +49,8 @@ fn chosen(option: &str) -> Value {
     json!({"outcome": {"outcome": "selected", "optionId": option}})
 }
 
-/// Reads until everything in `wanted` has come, in whatever order: a request's withdrawal and the updates
-/// beside it are not ordered. Returns the withdrawn requests' ids.
+/// Reads until everything in `wanted` was received, in any order: the withdrawal of a request and the updates
+/// beside it are not ordered. Returns the ids of the withdrawn requests.
 async fn read_all(client: &mut StrictClient, wanted: &[&str]) -> Vec<Value> {
     let mut wanted: BTreeSet<_> = wanted.iter().map(|&word| word.to_owned()).collect();
     let mut withdrawn = Vec::new();
@@ -76,7 +76,7 @@ async fn read_all(client: &mut StrictClient, wanted: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn only_who_is_in_control_is_asked() {
+async fn only_the_controller_is_asked() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut first = test.connect();
@@ -100,7 +100,7 @@ async fn only_who_is_in_control_is_asked() {
         .collect();
     assert_eq!(said, ["in_progress", "completed"]);
     assert_eq!(result["stopReason"], "end_turn");
-    // Who only watches was not asked, and has no prompt to be answered.
+    // The observer received no question, and has no prompt that could be answered.
     let watched = ["in_progress", "completed", "session_info_update"];
     assert!(read_all(&mut second, &watched).await.is_empty());
     first.close().await;
@@ -108,7 +108,7 @@ async fn only_who_is_in_control_is_asked() {
 }
 
 #[tokio::test]
-async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
+async fn loading_again_during_a_turn_repeats_the_question_and_keeps_the_prompt() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut client = test.connect();
@@ -117,7 +117,7 @@ async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
     let load = client
         .send_request("session/load", existing(&session, &test))
         .await;
-    // The old question goes; the replay comes whole before its answer, the question again behind it.
+    // The old question is withdrawn; the whole replay precedes the response, and the question follows it.
     let (mut replayed, mut withdrawn) = (Vec::new(), None);
     loop {
         match client.next().await {
@@ -147,15 +147,16 @@ async fn loading_again_while_a_turn_runs_asks_again_and_keeps_the_prompt() {
     client.close().await;
 }
 
-/// A question belongs to the session: it waits for whoever opens it next, also without a replay.
+/// A question belongs to the session: the next client that opens the session receives it, even without a
+/// replay.
 #[tokio::test]
-async fn a_client_that_resumes_is_asked_what_is_open() {
+async fn client_that_resumes_receives_the_open_question() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut first = test.connect();
     let session = open(&mut first, &test).await;
     until_asked(&mut first, &session).await;
-    // The one who was asked first leaves; that is no answer.
+    // The client that received the question leaves without an answer.
     first.vanish();
     let mut second = test.connect();
     let params = existing(&session, &test);
@@ -171,7 +172,7 @@ async fn a_client_that_resumes_is_asked_what_is_open() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_answers_nothing() {
+async fn question_of_a_client_that_leaves_moves_to_another_client() {
     let go_on = Arc::new(Notify::new());
     let test = TestHub::new(asking(&go_on));
     let mut first = test.connect();
@@ -182,7 +183,7 @@ async fn a_client_that_leaves_answers_nothing() {
         .send_request("session/load", existing(&session, &test))
         .await;
     second.updates_until(&load).await;
-    // Its input ends, and its side of the connection is wound up: the question goes to who is left.
+    // The input ends and its connection closes: the question moves to the remaining client.
     first.hang_up().await;
     let (ask, _) = second.expect_request("session/request_permission").await;
     second.respond(&ask, chosen("allow_once")).await;

@@ -1,5 +1,5 @@
-//! What becomes of everything beyond ACP on its way through the Rust SDK, in each profile. What a host is
-//! handed is held against what was on the wire.
+//! How the Rust SDK handles everything beyond ACP, in each profile. The messages that the SDK delivers to the
+//! host are compared with the lines on the wire.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::{
 const AGENT_EVENT: &str = "_harn/agentEvent";
 
 #[tokio::test]
-async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result<()> {
+async fn meta_delivers_every_advertised_extension_to_the_typed_callback() -> Result<()> {
     let host = Host::on_tour(Some("meta"));
     let harn = everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -29,7 +29,7 @@ async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result
     }
     assert_eq!(json!(seen), harn["sessionUpdateExtensions"]);
     assert!(seen.len() >= 19, "only {} are advertised", seen.len());
-    // The tour reports the progress that is pinned; what arrives is what the fixture has.
+    // The tour reports the pinned progress; the delivered update equals the fixture.
     let pinned = std::fs::read(repository("fixtures/acp/progress.meta.json"))?;
     let pinned: Value = serde_json::from_slice(&pinned)?;
     assert!(received.contains(&pinned["params"]["update"]["_meta"]["harn"]));
@@ -59,7 +59,7 @@ async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result
     let mut told = words(&told, "kind");
     let kinds = strings(&harn["extensionMethods"][AGENT_EVENT]["kinds"])?;
     let mut kinds = BTreeSet::from_iter(kinds);
-    // Comes where tools do, and no tour brings any.
+    // Sent when the tools change, which no tour does.
     for kinds in [&mut told, &mut kinds] {
         kinds.remove("tools_changed");
     }
@@ -68,12 +68,12 @@ async fn meta_hands_every_advertised_extension_to_the_typed_callback() -> Result
 }
 
 #[tokio::test]
-async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
+async fn sdk_drops_the_updates_of_profile_harn() -> Result<()> {
     let host = Host::on_tour(Some("harn"));
     let harn = everything(&host).await?;
     let mut unknown = BTreeSet::from_iter(strings(&harn["sessionUpdateExtensions"])?);
     unknown.remove("available_commands_update");
-    // The contract's, and ACP v2's: no client of v1 knows it.
+    // Part of the contract and of ACP v2: no client of v1 knows it.
     unknown.insert("user_message".to_owned());
     assert!(unknown.is_subset(&kinds(&sent(&host))));
     let delivered = kinds(&host.updates());
@@ -87,13 +87,13 @@ async fn harn_is_kept_from_the_host_by_the_sdk() -> Result<()> {
         .iter()
         .filter(|it| it.contains("Handler errored") && !it.contains("agent/idle"));
     assert_eq!(complaints.count(), dropped, "one for each it dropped");
-    // Notifications of our own are no trouble.
+    // The SDK delivers our own notifications.
     assert_eq!(host.events(), events_sent(&host));
     Ok(())
 }
 
 #[tokio::test]
-async fn acp_sends_nothing_unknown_and_shows_that_something_happens() -> Result<()> {
+async fn acp_sends_nothing_unknown_and_shows_progress_as_thoughts_and_calls() -> Result<()> {
     let host = Host::on_tour(None);
     let harn = everything(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -131,14 +131,14 @@ async fn acp_sends_nothing_unknown_and_shows_that_something_happens() -> Result<
     Ok(())
 }
 
-/// Plays the turn of the tour that has everything and closes the session; answers what was advertised.
+/// Plays the turn of the tour with every update and closes the session; returns the advertised extensions.
 async fn everything(host: &Host) -> Result<Value> {
     let place = Place::new()?;
     let (hello, stop) = host
         .visit(&place, async |agent, hello| {
             let session = open(&agent, &place).await?;
             let stop = prompt(&agent, &session, "/everything").await?;
-            // What becomes of a control is told by the runtime alone, so no scenario has it.
+            // Only the runtime emits the outcome of a control request, so no scenario has it.
             agent.send_notification(CancelNotification::new(session.clone()))?;
             let close = CloseSessionRequest::new(session);
             agent.send_request(close).block_task().await?;
@@ -163,7 +163,7 @@ fn events_sent(host: &Host) -> Vec<Value> {
     params.map(|params| json!([AGENT_EVENT, params])).collect()
 }
 
-/// The extensions that came on the carrier: `_meta.harn` of a `session_info_update`.
+/// Returns the extensions on the carrier: `_meta.harn` of a `session_info_update`.
 fn carried(updates: &[Value]) -> Vec<Value> {
     let carriers = updates
         .iter()
@@ -172,7 +172,7 @@ fn carried(updates: &[Value]) -> Vec<Value> {
     fields.filter(|fields| !fields.is_null()).collect()
 }
 
-/// Whether a tool call stands for the tour's first worker.
+/// Returns whether a tool call represents the tour's first worker.
 fn is_tester(call: &Value) -> bool {
     let title = call["title"].as_str();
     title.is_some_and(|title| title.starts_with("tester: "))

@@ -1,5 +1,5 @@
-//! A host on the Rust SDK: starts the agent, answers permissions, keeps what it was handed and, beside it,
-//! what was on the wire, and insists that nobody complained.
+//! A host on the Rust SDK: starts the agent, answers permissions, records the delivered messages and the lines
+//! on the wire, and fails on any warning.
 
 use std::{
     path::PathBuf,
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-/// Only so that a hang fails instead of hanging: nothing here measures time.
+/// Only turns a hang into a failure: no test here measures time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) type Connection = ConnectionTo<Agent>;
@@ -45,7 +45,7 @@ impl Place {
         self.0.path().to_owned()
     }
 
-    /// Where sessions are kept.
+    /// Returns the state directory.
     pub(crate) fn state(&self) -> PathBuf {
         self.0.path().join("state")
     }
@@ -61,11 +61,11 @@ impl Place {
     }
 }
 
-/// What a host keeps of a connection, and how it answers.
+/// The records of a connection, and how the host answers.
 pub(crate) struct Host {
-    /// The profile it asks for; without it the command line decides on plain ACP.
+    /// The profile it requests; `None` leaves the plain ACP of the command line.
     wish: Option<&'static str>,
-    /// The scenario the agent plays, as a file of the repository.
+    /// The scenario of the agent, as a file of the repository.
     scenario: &'static str,
     wire: Arc<Mutex<Vec<Value>>>,
     outgoing: Arc<Mutex<Vec<String>>>,
@@ -73,15 +73,15 @@ pub(crate) struct Host {
     events: Arc<Mutex<Vec<Value>>>,
     complaints: Complaints,
     asked: Arc<Mutex<Vec<Value>>>,
-    /// The calls of questions that were taken back.
+    /// The calls of withdrawn questions.
     withdrawn: Arc<Mutex<Vec<ToolCallId>>>,
     choice: Arc<Mutex<&'static str>>,
     /// Whether an answer waits for [`Host::release`].
     holds: Arc<AtomicBool>,
     go_on: Arc<Notify>,
-    /// Signalled whenever something was handed over.
+    /// Notifies on every delivered message.
     came: Arc<Notify>,
-    /// Signalled when the turn that waits for a cancel has begun.
+    /// Notifies when the turn that waits for a cancel has begun.
     pub(crate) working: Arc<Notify>,
 }
 
@@ -107,7 +107,7 @@ impl Default for Host {
 }
 
 impl Host {
-    /// One that goes on a tour.
+    /// Returns a host for the tour.
     pub(crate) fn on_tour(wish: Option<&'static str>) -> Self {
         Self {
             wish,
@@ -116,7 +116,7 @@ impl Host {
         }
     }
 
-    /// One that asks for a profile, steers, and takes its time to answer.
+    /// Returns a host that requests a profile, steers, and delays its answers.
     pub(crate) fn steering(profile: &'static str) -> Self {
         Self {
             wish: Some(profile),
@@ -126,8 +126,8 @@ impl Host {
         }
     }
 
-    /// Starts the agent, initializes, runs `visit`, lets the SDK end the process, and insists that
-    /// neither side complained.
+    /// Starts the agent, initializes, runs `visit`, lets the SDK end the process, and fails if either side
+    /// logged a warning.
     pub(crate) async fn meet<T>(
         &self,
         place: &Place,
@@ -139,7 +139,7 @@ impl Host {
         Ok(result)
     }
 
-    /// The same; complaints are left to be looked at.
+    /// The same, but leaves warnings to the caller.
     pub(crate) async fn visit<T>(
         &self,
         place: &Place,
@@ -149,7 +149,7 @@ impl Host {
         self.visit_over(agent, visit).await
     }
 
-    /// The same, over any way there is to an agent.
+    /// The same, over any transport.
     pub(crate) async fn visit_over<T>(
         &self,
         agent: impl ConnectTo<Client>,
@@ -179,7 +179,7 @@ impl Host {
                 },
                 agent_client_protocol::on_receive_notification!(),
             )
-            // The next handler takes every notification, and knows those of ACP's own alone.
+            // The next handler takes every notification, and knows only those of ACP.
             .on_receive_notification(
                 async move |_: CancelRequestNotification, _: Connection| Ok(()),
                 agent_client_protocol::on_receive_notification!(),
@@ -206,7 +206,7 @@ impl Host {
                     if !holds.load(Ordering::Relaxed) {
                         return responder.respond(answer);
                     }
-                    // A handler that waits would hold up everything behind it.
+                    // A handler that waits would block everything behind it.
                     let (go_on, withdrawn) = (go_on.clone(), withdrawn.clone());
                     agent.spawn(async move {
                         let cancelled = responder.cancellation();
@@ -235,7 +235,7 @@ impl Host {
         Ok(result)
     }
 
-    /// Keeps what is on the wire, before the SDK makes anything of it, and what the agent says on stderr.
+    /// Records the lines on the wire, before the SDK parses them, and the stderr of the agent.
     fn overhear(&self) -> impl Fn(&str, LineDirection) + Send + Sync + 'static {
         let (wire, complaints) = (self.wire.clone(), self.complaints.clone());
         let outgoing = self.outgoing.clone();
@@ -246,7 +246,7 @@ impl Host {
         }
     }
 
-    /// The complaints so far, a line each; they are not held against anybody any more.
+    /// Removes and returns the warnings so far, one per line.
     pub(crate) fn take_complaints(&self) -> Vec<String> {
         let said = std::mem::take(&mut *lock(&self.complaints.0));
         String::from_utf8_lossy(&said)
@@ -255,26 +255,26 @@ impl Host {
             .collect()
     }
 
-    /// The params of every notification of this method that was on the wire.
+    /// Returns the params of every notification of this method on the wire.
     pub(crate) fn sent(&self, method: &str) -> Vec<Value> {
         let wire = lock(&self.wire);
         let of_method = wire.iter().filter(|m| m["method"] == method);
         of_method.map(|m| m["params"].clone()).collect()
     }
 
-    /// Every line to the agent.
+    /// Returns every line to the agent.
     pub(crate) fn outgoing(&self) -> Vec<String> {
         lock(&self.outgoing).clone()
     }
 
-    /// The ids of all requests of this method that were on the wire.
+    /// Returns the ids of all requests of this method on the wire.
     pub(crate) fn ids(&self, method: &str) -> Vec<Value> {
         let wire = lock(&self.wire);
         let of_method = wire.iter().filter(|m| m["method"] == method);
         of_method.map(|m| m["id"].clone()).collect()
     }
 
-    /// Waits until what was handed over makes `ready` true.
+    /// Waits until the delivered messages make `ready` true.
     pub(crate) async fn until(&self, ready: impl Fn(&Self) -> bool) {
         loop {
             let came = self.came.notified();
@@ -285,24 +285,24 @@ impl Host {
         }
     }
 
-    /// Lets the answer go that waits.
+    /// Sends the delayed answer.
     pub(crate) fn release(&self) {
         self.go_on.notify_one();
     }
 
-    /// Every sign of life of an agent that stays, as the SDK delivered it.
+    /// Returns every idle signal that the SDK delivered.
     pub(crate) fn idles(&self) -> Vec<Value> {
         let events = lock(&self.events);
         let params = events.iter().map(|event| event[1].clone());
         params.filter(|it| it["kind"] == "agent_idle").collect()
     }
 
-    /// Every update the SDK delivered.
+    /// Returns every update that the SDK delivered.
     pub(crate) fn updates(&self) -> Vec<Value> {
         lock(&self.updates).clone()
     }
 
-    /// Every extension notification the SDK delivered: its method and its params.
+    /// Returns every extension notification that the SDK delivered: its method and its params.
     pub(crate) fn events(&self) -> Vec<Value> {
         lock(&self.events).clone()
     }
@@ -338,7 +338,7 @@ impl Host {
         json!([end["toolCallId"], end["status"]])
     }
 
-    /// The updates that tell the conversation: chunks of one message joined, `_meta` left out.
+    /// Returns the updates of the conversation: chunks of one message joined, `_meta` removed.
     pub(crate) fn story(&self) -> Vec<Value> {
         let mut told: Vec<Value> = Vec::new();
         for update in lock(&self.updates).iter() {
@@ -359,7 +359,7 @@ impl Host {
                     }
                 }
                 Some("plan" | "tool_call" | "tool_call_update") => told.push(update),
-                // Commands, mode, options, title and usage describe the session, not what was said.
+                // Commands, mode, options, title and usage describe the session, not the conversation.
                 _ => {}
             }
         }
@@ -367,7 +367,7 @@ impl Host {
     }
 }
 
-/// What the SDK logs as a warning or worse, and what the agent says on stderr that looks like one.
+/// The SDK's warnings and errors, and the agent's stderr.
 #[derive(Clone, Default)]
 struct Complaints(Arc<Mutex<Vec<u8>>>);
 

@@ -1,8 +1,8 @@
 //! The Rust SDK's client as a peer of the real binary, over the SDK's own transports: a process, HTTP and
 //! WebSocket.
 //!
-//! Owns what that client must be able to do with a plain agent; the same list is run by the other
-//! clients in `peers/`. Never speaks to our crates.
+//! Owns the list of what that client must be able to do with a plain agent; the other clients in `peers/` run
+//! the same list. Never calls our crates.
 
 mod extensions;
 mod host;
@@ -27,7 +27,7 @@ use serde_json::json;
 use host::{Connection, Host, Place};
 
 #[tokio::test]
-async fn initializes() -> Result<()> {
+async fn client_initializes_the_agent() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let hello = host.meet(&place, async |_, hello| Ok(hello)).await?;
@@ -42,7 +42,7 @@ async fn initializes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn sees_a_thought_a_plan_a_tool_call_and_the_words_of_a_turn() -> Result<()> {
+async fn client_receives_a_thought_a_plan_a_tool_call_and_the_text_of_a_turn() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let stop = host
@@ -65,12 +65,12 @@ async fn sees_a_thought_a_plan_a_tool_call_and_the_words_of_a_turn() -> Result<(
 }
 
 #[tokio::test]
-async fn is_asked_for_a_permission_and_allows_it() -> Result<()> {
+async fn client_allows_a_permission_request() -> Result<()> {
     answers_a_permission("allow_once", "It is written.", "completed").await
 }
 
 #[tokio::test]
-async fn is_asked_for_a_permission_and_rejects_it() -> Result<()> {
+async fn client_rejects_a_permission_request() -> Result<()> {
     answers_a_permission("reject_once", "Then I leave it.", "failed").await
 }
 
@@ -105,7 +105,7 @@ async fn answers_a_permission(choice: &'static str, words: &str, status: &str) -
 }
 
 #[tokio::test]
-async fn cancels_in_the_middle_of_a_prompt_and_goes_on() -> Result<()> {
+async fn client_cancels_a_running_prompt_and_sends_another() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let stops = host
@@ -120,7 +120,7 @@ async fn cancels_in_the_middle_of_a_prompt_and_goes_on() -> Result<()> {
 }
 
 #[tokio::test]
-async fn lists_the_sessions_of_a_folder() -> Result<()> {
+async fn client_lists_the_sessions_of_a_folder() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let (session, here, elsewhere) = host
@@ -143,7 +143,7 @@ async fn lists_the_sessions_of_a_folder() -> Result<()> {
 }
 
 #[tokio::test]
-async fn loads_a_session_in_a_new_process_and_sees_what_it_saw_live() -> Result<()> {
+async fn load_in_a_new_process_shows_the_live_conversation() -> Result<()> {
     let place = Place::new()?;
     let live = Host::default();
     let session = live
@@ -180,7 +180,7 @@ async fn loads_a_session_in_a_new_process_and_sees_what_it_saw_live() -> Result<
 }
 
 #[tokio::test]
-async fn stays_calm_at_activity_that_plain_acp_has_no_word_for() -> Result<()> {
+async fn client_accepts_activity_that_plain_acp_cannot_express() -> Result<()> {
     let place = Place::new()?;
     let host = Host::default();
     let stop = host

@@ -21,15 +21,14 @@ use super::{
     open, prompt,
 };
 
-/// Only so that a hang fails instead of hanging.
+/// Only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server process.
 struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     stderr: Lines<BufReader<ChildStderr>>,
-    /// Without its scheme.
+    /// The address without its scheme.
     address: String,
     token: String,
 }
@@ -68,7 +67,7 @@ impl Server {
         })
     }
 
-    /// The SDK's client, by the scheme of the URL.
+    /// Returns the SDK's client for the scheme of the URL.
     fn client(&self, scheme: &str) -> Result<HttpClient> {
         let mut headers = HeaderMap::new();
         let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token))?;
@@ -78,7 +77,7 @@ impl Server {
         Ok(client.build()?)
     }
 
-    /// Waits for its end, which must be a good one; what it said since it listened.
+    /// Waits for a successful end; returns the stderr since the server began to listen.
     async fn ended(mut self) -> Result<String> {
         let mut said = String::new();
         while let Some(line) = timeout(PATIENCE, self.stderr.next_line()).await?? {
@@ -94,18 +93,18 @@ impl Server {
         let pid = self.child.id().context("it has ended")?;
         let pid = Pid::from_raw(pid.try_into()?).context("no process id")?;
         kill_process(pid, Signal::TERM)?;
-        // The rest of a second is for a busy machine.
+        // The rest of the five seconds is for a busy machine.
         timeout(Duration::from_secs(5), self.ended()).await?
     }
 }
 
 #[tokio::test]
-async fn does_a_whole_session_over_http() -> Result<()> {
+async fn client_runs_a_whole_session_over_http() -> Result<()> {
     whole_session("http").await
 }
 
 #[tokio::test]
-async fn does_a_whole_session_over_a_websocket() -> Result<()> {
+async fn client_runs_a_whole_session_over_a_websocket() -> Result<()> {
     whole_session("ws").await
 }
 
@@ -138,7 +137,7 @@ async fn whole_session(scheme: &str) -> Result<()> {
     assert!(host.text("agent_message_chunk").contains("It is written."));
     assert_eq!(host.take_complaints(), [""; 0]);
 
-    // Another connection to the same process loads what this one saw.
+    // Another connection to the same process loads the same conversation.
     let later = Host::default();
     later
         .visit_over(server.client(scheme)?, async |agent, _| {
@@ -156,7 +155,7 @@ async fn whole_session(scheme: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn meets_the_client_on_stdin_and_ends_with_it() -> Result<()> {
+async fn server_with_listen_serves_a_websocket_and_ends_with_its_stdin() -> Result<()> {
     let place = Place::new()?;
     let mut server = Server::start(&place, &["acp", "--listen", "localhost:0"]).await?;
     let host = Host::default();

@@ -1,5 +1,5 @@
-//! Holds the pinned lines of `fixtures/clients` to what the Rust SDK really sends. The answers to them are
-//! pinned by `tests/tests/it/clients.rs`.
+//! Compares the pinned lines of `fixtures/clients` with the lines that the Rust SDK sends.
+//! `tests/tests/it/clients.rs` pins the answers to them.
 
 use agent_client_protocol::{Error, UntypedMessage, v1::schema::CancelNotification};
 use anyhow::{Context, Result};
@@ -17,7 +17,7 @@ const FILE: &str = "fixtures/clients/rust-sdk.jsonl";
 const TO_AGENT: &str = "{\"to\":\"agent\",\"message\":";
 
 #[tokio::test]
-async fn what_is_sent_to_steer_is_what_is_pinned() -> Result<()> {
+async fn steering_lines_of_the_sdk_match_the_pinned_ones() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let mut names = steer(&host, &place).await?;
@@ -25,7 +25,7 @@ async fn what_is_sent_to_steer_is_what_is_pinned() -> Result<()> {
     names.push((word(&ask.context("nobody was asked")?)?, "agent-1".into()));
     names.push((place.cwd().display().to_string(), "/workspace".into()));
 
-    // The SDK draws the ids of its requests at random.
+    // The SDK generates random request ids.
     let sent = host.outgoing();
     for line in &sent {
         let message: Value = serde_json::from_str(line)?;
@@ -53,14 +53,14 @@ async fn what_is_sent_to_steer_is_what_is_pinned() -> Result<()> {
     let pinned = file.lines().filter(|line| line.starts_with(TO_AGENT));
     let pinned: Vec<_> = pinned.map(parsed).collect::<Result<_>>()?;
     if golden::updating() && sent != pinned {
-        // The answers are written by whoever replays it.
+        // The test that replays the file adds the answers.
         return Ok(std::fs::write(path, entries.join("\n") + "\n")?);
     }
     assert_eq!(sent, pinned, "to rewrite {FILE}: {REPAIR}, twice");
     Ok(())
 }
 
-/// Does everything that a host does to steer; returns the ids there are names for.
+/// Uses every method to steer; returns the ids that have names.
 async fn steer(host: &Host, place: &Place) -> Result<Vec<(String, String)>> {
     let (session, first, last) = host
         .meet(place, async |agent, _| {

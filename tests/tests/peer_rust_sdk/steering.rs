@@ -1,5 +1,5 @@
-//! Steering through the Rust SDK: what a host can say to a turn that runs, and what it hears of it. The turns
-//! of `peers/steer.yaml` stand still until the host answers, so nothing here depends on who is faster.
+//! Steering through the Rust SDK: the messages that a host can send to a running turn, and the updates about
+//! them. The turns of `peers/steer.yaml` wait for the host's answers, so no test depends on timing.
 
 use agent_client_protocol::{
     Error, UntypedMessage,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn initialize_says_so() -> Result<()> {
+async fn initialize_advertises_steering() -> Result<()> {
     let host = Host::steering("acp");
     let hello = host
         .meet(&Place::new()?, async |_, hello| Ok(hello))
@@ -30,7 +30,7 @@ async fn initialize_says_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn acp_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Result<()> {
+async fn acp_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round() -> Result<()> {
     let host = Host::steering("acp");
     let sent = steer_and_queue(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -39,7 +39,7 @@ async fn acp_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Res
 }
 
 #[tokio::test]
-async fn meta_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Result<()> {
+async fn meta_delivers_a_steer_at_the_seam_and_a_queued_message_as_another_round() -> Result<()> {
     let host = Host::steering("meta");
     let sent = steer_and_queue(&host).await?;
     assert_eq!(host.take_complaints(), [""; 0]);
@@ -47,9 +47,9 @@ async fn meta_delivers_a_steer_at_the_seam_and_the_rest_as_another_round() -> Re
     Ok(())
 }
 
-/// The contract's own update is on the wire; the SDK has no word for it.
+/// The contract's own update is on the wire; the SDK does not know it.
 #[tokio::test]
-async fn harn_delivers_both_and_the_sdk_keeps_it_from_the_host() -> Result<()> {
+async fn sdk_drops_the_delivery_updates_of_profile_harn() -> Result<()> {
     let host = Host::steering("harn");
     let sent = steer_and_queue(&host).await?;
     let updates = host.sent("session/update").into_iter();
@@ -68,7 +68,7 @@ async fn harn_delivers_both_and_the_sdk_keeps_it_from_the_host() -> Result<()> {
     Ok(())
 }
 
-/// Injects both into a turn; returns their ids and words in the order they should be delivered in.
+/// Injects two messages into a turn; returns their ids and texts in the expected order of delivery.
 async fn steer_and_queue(host: &Host) -> Result<Vec<Value>> {
     let place = Place::new()?;
     let (stop, sent) = host
@@ -100,7 +100,7 @@ async fn steer_and_queue(host: &Host) -> Result<Vec<Value>> {
 }
 
 #[tokio::test]
-async fn what_waits_is_listed_changed_and_taken_back() -> Result<()> {
+async fn pending_messages_are_listed_replaced_and_revoked() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let (kept, refusals) = host
@@ -190,7 +190,7 @@ async fn session_steering_has_each_of_its_outcomes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn reminders_reach_the_agent_and_the_host_is_told() -> Result<()> {
+async fn reminders_reach_the_agent_and_the_host_receives_updates() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let refusal = host
@@ -225,9 +225,9 @@ async fn reminders_reach_the_agent_and_the_host_is_told() -> Result<()> {
     Ok(())
 }
 
-/// Its signs of life are events, which the SDK hands to its host like the others.
+/// The idle signals are events, which the SDK delivers to its host like the others.
 #[tokio::test]
-async fn an_agent_that_stays_gives_signs_of_life_is_woken_and_cancelled() -> Result<()> {
+async fn idle_agent_sends_signals_and_can_be_woken_and_cancelled() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("meta");
     let waits = async |iteration| {
@@ -260,7 +260,7 @@ async fn an_agent_that_stays_gives_signs_of_life_is_woken_and_cancelled() -> Res
 }
 
 #[tokio::test]
-async fn what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt() -> Result<()> {
+async fn message_pending_at_a_cancel_is_delivered_with_the_next_prompt() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let (stops, message) = host
@@ -287,7 +287,7 @@ async fn what_waits_when_a_turn_is_cancelled_comes_with_the_next_prompt() -> Res
 }
 
 #[tokio::test]
-async fn a_reminder_that_interrupts_takes_the_question_back() -> Result<()> {
+async fn interrupting_reminder_withdraws_the_question() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let stop = host
@@ -313,7 +313,7 @@ async fn a_reminder_that_interrupts_takes_the_question_back() -> Result<()> {
 }
 
 #[tokio::test]
-async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Result<()> {
+async fn cancelling_a_queued_prompt_cancels_no_other() -> Result<()> {
     let place = Place::new()?;
     let host = Host::steering("acp");
     let stops = host
@@ -341,12 +341,12 @@ async fn cancelling_a_prompt_that_waits_for_its_turn_cancels_no_other() -> Resul
     Ok(())
 }
 
-/// Waits until a person has been asked this often.
+/// Waits until the host has received this many questions.
 pub(crate) async fn asked(host: &Host, times: usize) {
     host.until(|host| host.asked().len() == times).await;
 }
 
-/// The messages the SDK told of as delivered: id and words.
+/// Returns the messages that the SDK delivered: id and text.
 fn delivered(host: &Host) -> Vec<Value> {
     let chunks = host.of("user_message_chunk").into_iter();
     chunks
@@ -376,7 +376,7 @@ pub(crate) async fn inject(
     call(agent, session, "session/inject", params).await
 }
 
-/// Code and reason of a refusal, as the SDK hands them over.
+/// Returns code and reason of an error, as the SDK reports them.
 fn refused(answer: Result<Value, Error>) -> Value {
     match answer {
         Ok(answer) => json!({"notRefused": answer}),

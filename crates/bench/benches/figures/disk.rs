@@ -1,4 +1,4 @@
-//! What a bare `fdatasync` costs here: where a turn begins and ends, the journal waits for one.
+//! The cost of a bare `fdatasync` here: the journal waits for one at the beginning and the end of a turn.
 
 use std::{io::Write, time::Instant};
 
@@ -10,11 +10,11 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// About what the journal grows by where a turn begins.
+/// About the bytes that the journal writes at the beginning of a turn.
 const BYTES: usize = 256;
 const ROUNDS: usize = 200;
 
-/// Tells what a reader needs to know before the figures that wait for the disk.
+/// Prints the cost of the disk, which a reader needs for the figures that depend on it.
 pub(crate) fn tell(setup: &Setup, table: &mut Table) -> Result<()> {
     let mut file = tempfile::tempfile_in(setup.logs())?;
     let mut seconds = Vec::with_capacity(ROUNDS);

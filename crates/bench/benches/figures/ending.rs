@@ -1,4 +1,4 @@
-//! From the end of input to the end of the process: at rest, and in the middle of a turn nobody reads.
+//! From the end of input to the end of the process: at rest, and during a turn whose output is not read.
 
 use std::{thread, time::Duration};
 

@@ -11,10 +11,10 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// Other updates an agent may send in a turn, such as usage or a title.
+/// Other updates that an agent may send in a turn, such as usage or a title.
 const EXTRA: u64 = 16;
 
-/// What was seen of one program.
+/// The measurements of one program.
 #[derive(Default)]
 struct Floods {
     rates: Vec<f64>,
@@ -108,7 +108,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         unit: Unit::Megabytes,
         value: longer.peak as f64,
         against: Some(("fewer", ours.peak as f64)),
-        // Flat, but for what the allocator happens to do.
+        // Flat, except for variations of the allocator.
         bar: Bar::RatioAtMost(1.2),
     });
     Ok(())

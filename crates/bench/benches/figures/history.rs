@@ -1,5 +1,5 @@
-//! Coming to a session with a long past: how soon the first line is there, and how fast the rest, beside how
-//! fast the same lines came while they were new.
+//! Opening a session with a long history: the time to the first line, and the rate of the rest, beside the rate
+//! of the same lines live.
 
 use std::time::Instant;
 
@@ -14,10 +14,9 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// Lines a turn has beside what it says.
+/// Lines of a turn beside its text.
 const EXTRA: u64 = 16;
 
-/// What was seen.
 #[derive(Default)]
 struct Seen {
     live: Vec<f64>,
@@ -75,7 +74,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Says hello as a client that can come back.
+/// Initializes as a client that can reconnect.
 fn meet(agent: &mut Running) -> Result<()> {
     let wishes = json!({"_meta": {"harn": {"eventIds": true}}});
     let hello = json!({"protocolVersion": 1, "clientCapabilities": wishes});
@@ -83,7 +82,7 @@ fn meet(agent: &mut Running) -> Result<()> {
     agent.answer(id).map(drop)
 }
 
-/// Loads a session: how long until the first line, and until the answer.
+/// Loads a session; returns the seconds until the first line and until the response.
 fn load(setup: &Setup, agent: &mut Running, session: &SessionId, count: u64) -> Result<(f64, f64)> {
     let params: Value = json!({"sessionId": session, "cwd": setup.cwd(), "mcpServers": []});
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Reads an agent's output in large blocks and cuts it into lines, as cheaply as a client can.
+//! Reads an agent's output in large blocks and splits it into lines, as cheaply as a client can.
 
 use std::{io::Read, time::Instant};
 
@@ -6,14 +6,13 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// How a notification begins, in the order in which everyone here writes its members. A line that begins
-/// otherwise is parsed, so this costs time when it does not hold, never correctness.
+/// The beginning of a notification, in the order in which all programs here write its members. Any other line
+/// is parsed, so a mismatch costs time, not correctness.
 const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
 
-/// Room for the longest line: the list of ten thousand messages that wait.
+/// Room for the longest line: the list of ten thousand pending messages.
 const BUFFER: usize = 8 * 1024 * 1024;
 
-/// Lines of a stream.
 pub(crate) struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
@@ -21,15 +20,15 @@ pub(crate) struct Lines<R> {
     end: usize,
 }
 
-/// What was read on the way to an answer.
+/// What was read up to a response.
 pub(crate) struct Drained {
-    /// The answer's result.
+    /// The result in the response.
     pub(crate) result: Box<RawValue>,
-    /// Lines before the answer.
+    /// Lines before the response.
     pub(crate) lines: u64,
     /// Bytes of these lines, with their newlines.
     pub(crate) bytes: u64,
-    /// When the answer was there.
+    /// When the response arrived.
     pub(crate) at: Instant,
 }
 
@@ -53,7 +52,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line without its newline; `None` at the end.
+    /// Returns the next line without its newline; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut seen = self.begin;
         loop {
@@ -80,7 +79,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads up to the answer to request `id`; `each` sees every line before it.
+    /// Reads up to the response to request `id`; calls `each` for every line before it.
     pub(crate) fn until_answer(
         &mut self,
         id: u64,

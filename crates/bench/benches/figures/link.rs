@@ -1,4 +1,4 @@
-//! A client over a WebSocket, no more than it takes: what is measured is the server, on the same two cores.
+//! A minimal client over a WebSocket, because it shares the two cores with the measured server.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Whoever is not answered by then never will be.
+/// Only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How much is read at a time.
 const CHUNK: usize = 16 * 1024;
@@ -18,15 +18,15 @@ const CHUNK: usize = 16 * 1024;
 pub(crate) struct Link {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// What of the buffer has been looked at.
+    /// How much of the buffer was processed.
     read: usize,
     last_id: u64,
-    /// The frames of a long message, as far as they came.
+    /// The received frames of a long message.
     long: Vec<u8>,
 }
 
 impl Link {
-    /// Connects to ACP and says hello.
+    /// Connects to ACP and initializes.
     pub(crate) async fn open(address: SocketAddr, token: &str, name: &str) -> Result<Self> {
         let mut link = Self::connect(address, token, "/acp").await?;
         let hello = json!({
@@ -38,7 +38,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Connects, and says nothing.
+    /// Connects and sends nothing.
     pub(crate) async fn connect(address: SocketAddr, token: &str, path: &str) -> Result<Self> {
         let mut link = Self {
             stream: reach(address).await?,
@@ -66,7 +66,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Sends a request; its id.
+    /// Sends a request; returns its id.
     pub(crate) async fn send(&mut self, method: &str, params: Value) -> Result<u64> {
         self.last_id += 1;
         let id = self.last_id;
@@ -75,9 +75,8 @@ impl Link {
         Ok(id)
     }
 
-    /// Sends a message.
     pub(crate) async fn tell(&mut self, message: &str) -> Result<()> {
-        // A text, whole, under a mask that changes nothing.
+        // A complete text frame, under a mask that changes nothing.
         let mut frame = vec![0x81, 0x80 | 127];
         frame.extend((message.len() as u64).to_be_bytes());
         frame.extend([0; 4]);
@@ -86,13 +85,13 @@ impl Link {
         Ok(())
     }
 
-    /// Sends a request and waits for its answer; what comes before it is passed over.
+    /// Sends a request and waits for its response; skips the messages before it.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.send(method, params).await?;
         self.answer(id, |_| Ok(())).await
     }
 
-    /// Reads up to an answer, and shows what comes before it.
+    /// Reads up to a response; calls `seen` for every message before it.
     pub(crate) async fn answer(
         &mut self,
         id: u64,
@@ -113,7 +112,7 @@ impl Link {
         timeout(PATIENCE, answer).await.context("no answer")?
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub(crate) async fn next(&mut self) -> Result<&[u8]> {
         loop {
             let unread = &self.buffer[self.read..];
@@ -121,9 +120,9 @@ impl Link {
                 let (from, to) = (self.read + from, self.read + to);
                 self.read = to;
                 match kind {
-                    // A text, whole.
+                    // A complete text.
                     0x81 => return Ok(&self.buffer[from..to]),
-                    // The beginning of one, and more of it.
+                    // The first frame of a text, and further ones.
                     0x01 => self.long.clear(),
                     0x00 | 0x80 => {}
                     0x88 => bail!("the server closed the connection"),
@@ -152,7 +151,7 @@ impl Link {
     }
 }
 
-/// The first frame that is there whole: its kind, with whether it is the last, and where its content begins and ends.
+/// Returns the first complete frame: its kind with the final bit, and where its content begins and ends.
 fn frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     let (kind, length) = (*bytes.first()?, *bytes.get(1)? & 0x7f);
     let (from, length) = match length {
@@ -169,7 +168,7 @@ fn frame(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     (bytes.len() >= from + length).then_some((kind, from, from + length))
 }
 
-/// Connects as soon as somebody listens.
+/// Connects as soon as the server listens.
 async fn reach(address: SocketAddr) -> Result<TcpStream> {
     let begun = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! Several clients on one session, over WebSockets: what a crowd that watches costs the agent and in memory,
-//! what one costs that never reads, and how soon control has passed.
+//! Several clients on one session, over WebSockets: what many watchers cost the agent and in memory, what one
+//! that never reads costs, and how long a takeover takes.
 
 use std::{
     fs,
@@ -43,7 +43,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     })
 }
 
-/// A session and whoever prompts it.
+/// A session and the client that prompts it.
 struct Stage<'a> {
     server: &'a Running,
     address: SocketAddr,
@@ -76,8 +76,8 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// How long a turn takes the agent that says so many things a second: by the times in the journal, since
-    /// those who read it here have one thread for all of them.
+    /// Returns how long a turn with a fixed rate of updates takes the agent. The times come from the journal,
+    /// because all readers here share one thread.
     async fn turn(&mut self) -> Result<f64> {
         self.prompt("paced").await?;
         let journal = fs::read_to_string(&self.journal).context("reading the journal")?;
@@ -97,7 +97,7 @@ impl<'a> Stage<'a> {
         self.driver.ask("session/prompt", params).await.map(drop)
     }
 
-    /// Somebody who opened the session too, and only looks.
+    /// Connects a client that opens the session and only reads.
     async fn watcher(&self, name: &str) -> Result<Link> {
         let mut link = Link::open(self.address, TOKEN, name).await?;
         let params = json!({"sessionId": self.session, "cwd": self.cwd, "mcpServers": []});
@@ -156,7 +156,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// One that never reads, while a turn goes at full speed; and how it finds what it missed.
+    /// A client that never reads during a turn at full speed, and whether it later receives what it missed.
     async fn unread(&mut self, table: &mut Table) -> Result<()> {
         let idle = self.watcher("idle").await?;
         self.prompt("numbered").await?;
@@ -181,7 +181,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// One long line that many do not read. The first time one does not, so that what is measured is the many.
+    /// One long line that many clients do not read. One client skips it before, so that only the others are
+    /// measured.
     async fn long(&mut self, table: &mut Table) -> Result<()> {
         const MANY: usize = 20;
         let long = "x".repeat(4 * 1024 * 1024);
@@ -203,7 +204,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Control goes to and fro between two while a turn streams.
+    /// Control alternates between two clients while a turn streams.
     async fn takeovers(&mut self, setup: &Setup, table: &mut Table) -> Result<()> {
         let mut desk = self.watcher("desk").await?;
         let mut pad = self.watcher("pad").await?;
@@ -250,7 +251,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Reads so many pieces of text, each behind the one before; how many came so.
+/// Reads this many text updates with ascending ids; returns their number.
 async fn watch(mut link: Link, most: u64) -> Result<u64> {
     let (mut got, mut last) = (0, 0);
     while got < most {
@@ -265,7 +266,7 @@ async fn watch(mut link: Link, most: u64) -> Result<u64> {
     Ok(got)
 }
 
-/// The number in the id at the end of a line.
+/// Returns the number in the id at the end of a line.
 fn event_id(line: &[u8]) -> Option<u64> {
     let end = line.iter().rposition(u8::is_ascii_digit)?;
     let begin = line[..=end]
@@ -277,7 +278,7 @@ fn event_id(line: &[u8]) -> Option<u64> {
         .ok()
 }
 
-/// Near the beginning, where the kind of an update stands.
+/// Searches the beginning of the line, where the kind of an update is.
 fn contains(line: &[u8], word: &[u8]) -> bool {
     let head = &line[..line.len().min(256)];
     head.windows(word.len()).any(|it| it == word)

@@ -1,4 +1,4 @@
-//! What the kernel tells: a process's memory and processor time, and the machine the run was made on.
+//! Values from the kernel: the memory and processor time of a process, and the machine of the run.
 
 use std::{
     collections::HashMap,
@@ -11,9 +11,8 @@ use anyhow::{Context, Result};
 /// A process's memory, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// Resident now.
     pub(crate) resident: u64,
-    /// The most that ever was.
+    /// The highest value so far.
     pub(crate) peak: u64,
 }
 
@@ -27,7 +26,7 @@ impl Memory {
         })
     }
 
-    /// The memory once it has not changed for `quiet`, or after `most` at the latest.
+    /// Returns the memory once it has not changed for `quiet`, or after `most` at the latest.
     pub(crate) fn settled(pid: u32, quiet: Duration, most: Duration) -> Result<Self> {
         let begun = Instant::now();
         let mut last = Self::of(pid)?;
@@ -44,11 +43,11 @@ impl Memory {
     }
 }
 
-/// The processor time that a process has used since it was first looked at, of every thread. The kernel keeps
-/// it in nanoseconds for threads, and only in hundredths of a second for processes.
+/// The processor time of all threads of a process since the first sample. The kernel has it in nanoseconds for
+/// threads, and only in hundredths of a second for processes.
 pub(crate) struct Processor {
     pid: u32,
-    /// What each thread had used at first and at the last look, in nanoseconds.
+    /// The time of each thread at the first and at the last sample, in nanoseconds.
     threads: HashMap<String, (u64, u64)>,
 }
 
@@ -61,10 +60,10 @@ impl Processor {
         Ok(Self { pid, threads })
     }
 
-    /// Looks again. What a thread used after the last look before its end is not known.
+    /// Takes another sample. The time of a thread between its last sample and its end is lost.
     pub(crate) fn look(&mut self) -> Result<()> {
         for (thread, used) in Self::threads(self.pid)? {
-            // One that is new has used nothing before.
+            // A new thread has used nothing before.
             self.threads.entry(thread).or_insert((0, 0)).1 = used;
         }
         Ok(())
@@ -80,7 +79,7 @@ impl Processor {
         let mut threads = Vec::new();
         for entry in fs::read_dir(&folder).with_context(|| format!("process {pid} is gone"))? {
             let name = entry?.file_name().to_string_lossy().into_owned();
-            // One that has ended meanwhile is as good as not listed.
+            // A thread that has ended meanwhile counts as not listed.
             if let Ok(stat) = fs::read_to_string(format!("{folder}/{name}/schedstat")) {
                 let used = stat.split(' ').next().and_then(|used| used.parse().ok());
                 threads.push((name, used.context("no time in schedstat")?));
@@ -90,7 +89,7 @@ impl Processor {
     }
 }
 
-/// The machine in one line. What cannot be read is left out of the figures, not of the run.
+/// Describes the machine in one line. An unreadable value is shown as unknown and does not fail the run.
 pub(crate) fn describe() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
@@ -109,7 +108,7 @@ pub(crate) fn describe() -> String {
     )
 }
 
-/// The number after `key` in a table of the kernel's.
+/// Returns the number after `key` in a table of the kernel.
 fn kibibytes(table: &str, key: &str) -> Option<u64> {
     table
         .lines()

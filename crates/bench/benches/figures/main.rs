@@ -1,8 +1,8 @@
 //! `cargo bench -p harn-bench`: measures what we promise, each figure with its floor or peer in the same run.
 //!
-//! A missed bar is said plainly and fails the run only with `HARN_BENCH_STRICT=1`, because machines are
-//! noisy. `-- --quick` takes fewer rounds, `-- observers` measures that alone; `HARN_SERVE_BIN` names
-//! another binary to measure.
+//! A missed bar is printed and fails the run only with `HARN_BENCH_STRICT=1`, because machines are noisy. `--
+//! --quick` takes fewer rounds, `-- observers` measures that alone; `HARN_SERVE_BIN` names another binary to
+//! measure.
 #![allow(
     clippy::disallowed_methods,
     reason = "a benchmark reads the real clock and its own settings"
@@ -55,7 +55,7 @@ const MEASURES: [(&str, Measure); 15] = [
     ("threads", threads::measure),
     ("openharness", openharness::measure),
     ("state", state::measure),
-    // Last, because it prints a table of its own below the figures.
+    // Last, because it prints a separate table below the figures.
     ("translate", translate::measure),
 ];
 
@@ -94,19 +94,19 @@ fn main() -> Result<ExitCode> {
     })
 }
 
-/// The fastest one: work without waits can only be disturbed into taking longer.
+/// Returns the minimum: disturbances can only make work without waits slower.
 fn least(seconds: &[f64]) -> f64 {
     seconds.iter().copied().fold(f64::NAN, f64::min)
 }
 
-/// The middle one; not a number when there is none.
+/// Returns the median, or NaN without numbers.
 fn median(numbers: &[f64]) -> f64 {
     let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);
     numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The one below which this part of them lies; not a number when there is none.
+/// Returns the number below which this part of them is, or NaN without numbers.
 fn percentile(numbers: &[f64], part: f64) -> f64 {
     let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);

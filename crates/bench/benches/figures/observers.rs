@@ -1,7 +1,7 @@
-//! What a session's own task pays for its observers: one against a thousand that all keep up.
+//! The cost of observers for a session's own task: one observer against a thousand that all keep up.
 //!
-//! In this process and without a wire, on two workers as in the binary. What observers do is theirs; it is
-//! told beside it, because somebody pays for that too.
+//! Runs in this process and without a wire, on two workers as in the binary. The work of the observers
+//! themselves is a separate figure.
 
 mod crowd;
 mod forgetful;
@@ -77,8 +77,8 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     floods(setup, table, &runtime)
 }
 
-/// At full speed the observers need both cores themselves, so this is no cost of publishing. It is told
-/// because it is what a person sees.
+/// At full speed the observers need both cores themselves, so this is no cost of publishing. It is shown
+/// because it is the time that a person notices.
 fn floods(setup: &Setup, table: &mut Table, runtime: &Runtime) -> Result<()> {
     let (mut one, mut many) = (Vec::new(), Vec::new());
     let (mut encodings, mut batches) = (0, 0);
@@ -106,7 +106,7 @@ fn floods(setup: &Setup, table: &mut Table, runtime: &Runtime) -> Result<()> {
     Ok(())
 }
 
-/// A turn at full speed with a journal on disk, for those who fall behind.
+/// Runs a turn at full speed with a journal on disk, for observers that fall behind.
 fn flood(setup: &Setup, runtime: &Runtime, observers: usize) -> Result<Seen> {
     let state = TempDir::with_prefix_in("state-", setup.logs())?;
     let store = Arc::new(JsonlStore::new(state.path()));

@@ -1,5 +1,5 @@
-//! A request over a warm connection of HTTP/1.1, answered with what a turn came to, beside a bare handler
-//! that answers as many bytes and does nothing. The two take turns.
+//! A request over a warm HTTP/1.1 connection, answered with the result of a turn, beside a bare handler that
+//! returns as many bytes and does nothing. The two alternate.
 
 use std::{
     io::{Read, Write},
@@ -19,9 +19,9 @@ use crate::{
 };
 
 const TOKEN: &str = "a-token-that-only-this-run-knows-of";
-/// Nobody is waited for longer than this.
+/// Only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Exchanges before it counts.
+/// Exchanges before the measurement.
 const WARM: usize = 20;
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
@@ -75,7 +75,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// An address nobody listens on.
+/// Returns an address without a listener.
 pub(crate) fn free() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
@@ -88,7 +88,7 @@ struct Shell {
 }
 
 impl Shell {
-    /// Connects as soon as somebody listens.
+    /// Connects as soon as the server listens.
     fn connect(address: SocketAddr) -> Result<Self> {
         let begun = Instant::now();
         let stream = loop {
@@ -107,7 +107,7 @@ impl Shell {
         })
     }
 
-    /// Posts a request of its own: how long the answer took, and its body.
+    /// Posts a request with this number in its id; returns the seconds until the answer, and its body.
     fn exchange(&mut self, place: usize) -> Result<(f64, Vec<u8>)> {
         let context = json!({"session_id": "bench", "user_intent": "greet"});
         let body = json!({
@@ -148,7 +148,7 @@ impl Shell {
     }
 }
 
-/// How long the body is.
+/// Returns the content length.
 fn length_in(head: &[u8]) -> Result<usize> {
     let head = std::str::from_utf8(head)?;
     ensure!(head.starts_with("HTTP/1.1 200"), "refused: {head}");

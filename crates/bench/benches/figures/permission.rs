@@ -1,7 +1,7 @@
-//! What it costs to judge a call, to read the line it would run, to find where its paths lead, and to ask.
+//! The cost to judge a call, to parse its command line, to resolve its paths, and to ask.
 //!
-//! The first three are work without waits, in this process, and the fastest round counts. A question goes
-//! to the real binary and back.
+//! The first three are work without waits, in this process, and the fastest round counts. The question is a
+//! round trip to the real binary.
 
 mod decision;
 mod line;
@@ -24,7 +24,8 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     trip::measure(setup, table)
 }
 
-/// Seconds that each of these takes once. All in turn, so that a busy moment meets every one of them.
+/// Returns the seconds that each of these takes once. They alternate, so that a busy moment affects all of
+/// them.
 fn race<const N: usize>(rounds: usize, mut works: [&mut dyn FnMut(); N]) -> [f64; N] {
     let mut samples = [const { Vec::new() }; N];
     for _ in 0..rounds {

@@ -1,6 +1,6 @@
-//! A program under measurement and its running process, spoken to as a client on a pipe does.
+//! A program under measurement and its running process, with a client on its pipes.
 //!
-//! Whatever happens, the process is gone when its [`Running`] is.
+//! Dropping a [`Running`] always ends its process.
 
 use std::{
     ffi::OsString,
@@ -28,15 +28,15 @@ use crate::{
     machine::Memory,
 };
 
-/// No single process is given longer than this; one that hangs fails its own figure only.
+/// The time limit of a single process; one that hangs fails only its own figure.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What can be started.
+/// A program with its arguments and environment.
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(&'static str, OsString)>,
-    /// Where its stderr goes, for whoever asks why a figure failed.
+    /// The file for its stderr, to find out why a figure failed.
     pub(crate) log: PathBuf,
 }
 
@@ -87,7 +87,6 @@ impl Program {
     }
 }
 
-/// A running agent.
 pub(crate) struct Running {
     /// Just before it was started.
     pub(crate) begun: Instant,
@@ -96,7 +95,7 @@ pub(crate) struct Running {
     child: Arc<Mutex<Child>>,
     stdin: Option<ChildStdin>,
     next_id: u64,
-    /// Dropping it calls off the thread that ends a process which hangs.
+    /// Dropping it stops the thread that kills a process which hangs.
     guard: Option<mpsc::SyncSender<()>>,
 }
 
@@ -124,18 +123,17 @@ impl Running {
         Ok(id)
     }
 
-    /// Writes raw bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let stdin = self.stdin.as_mut().context("stdin is closed")?;
         stdin.write_all(bytes).context("writing to the agent")?;
-        // After the write, so that no thread is started inside the time of the first answer.
+        // After the write, so that no thread is started inside the time of the first response.
         if self.guard.is_none() {
             self.guard = Some(self.watch());
         }
         Ok(())
     }
 
-    /// Sends `initialize` and waits for its answer.
+    /// Sends `initialize` and waits for its response.
     pub(crate) fn initialize(&mut self) -> Result<Drained> {
         let id = self.send("initialize", InitializeRequest::new(ProtocolVersion::V1))?;
         self.answer(id)
@@ -149,7 +147,7 @@ impl Running {
         Ok(response.session_id)
     }
 
-    /// Initialized, with one session.
+    /// Starts a program, initializes it and opens one session.
     pub(crate) fn ready(program: &Program, cwd: &Path) -> Result<(Self, SessionId)> {
         let mut agent = program.start()?;
         agent.initialize()?;
@@ -166,7 +164,7 @@ impl Running {
         )
     }
 
-    /// Reads up to the answer, counting what comes before it.
+    /// Reads up to the response and counts the lines before it.
     pub(crate) fn answer(&mut self, id: u64) -> Result<Drained> {
         self.lines.until_answer(id, |_| Ok(()))
     }
@@ -175,7 +173,7 @@ impl Running {
         Memory::of(self.pid)
     }
 
-    /// Closes stdin and waits: how long it took to end.
+    /// Closes stdin and waits; returns the time until the end.
     pub(crate) fn end(mut self) -> Result<(Duration, ExitStatus)> {
         let closed = Instant::now();
         self.stdin = None;
@@ -199,7 +197,7 @@ impl Running {
         let child = Arc::clone(&self.child);
         thread::spawn(move || {
             if called_off.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                // A process that is already gone is what we want.
+                // The process may already be gone.
                 let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
             }
         });

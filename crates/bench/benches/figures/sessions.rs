@@ -1,4 +1,4 @@
-//! Many sessions in one process: what an idle one costs, and that any of them still answers.
+//! Many sessions in one process: the cost of an idle one, and that any of them still answers.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours_flooding()?;
     let cwd = setup.cwd();
-    // One session before counting, so that what a process needs once is not shared out.
+    // One session before counting, so that the fixed cost of a process is not part of the average.
     let (mut agent, _) = Running::ready(&ours.program, &cwd)?;
     let settled = |pid| Memory::settled(pid, Duration::from_millis(300), Duration::from_secs(30));
     let before = settled(agent.pid)?;

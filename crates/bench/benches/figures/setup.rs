@@ -1,4 +1,4 @@
-//! What every measurement needs: the programs, a folder of its own, and the scenario our agent plays.
+//! The resources of all measurements: the programs, a temporary folder, and the scenarios of our agent.
 
 use std::{
     cell::OnceCell,
@@ -17,20 +17,20 @@ use tempfile::TempDir;
 
 use crate::program::Program;
 
-/// Texts of a numbered flood repeat after this many, which is how a scenario without a counter can show
-/// that nothing was lost or swapped.
+/// Texts of a numbered flood repeat after this many: a scenario without a counter can still show that no text
+/// was lost or swapped.
 pub(crate) const CYCLE: u64 = 1000;
 
-/// Updates of a turn that says a thousand things a second.
+/// Updates of a turn with a thousand updates a second.
 pub(crate) const PACED: u64 = 3000;
 
-/// Updates of a turn that says two thousand things a second.
+/// Updates of a turn with two thousand updates a second.
 pub(crate) const STREAMED: u64 = 10_000;
 
 /// Updates of a turn that one of several clients does not read.
 pub(crate) const NUMBERED: u64 = 100_000;
 
-/// Updates of a turn that is left while it streams.
+/// Updates of a turn that outlasts its measurement.
 const LONG: u64 = 10_000_000;
 
 /// The programs and the sizes of a run.
@@ -53,17 +53,17 @@ pub(crate) struct Setup {
     pub(crate) judgements: usize,
     /// Questions of a turn that asks.
     pub(crate) questions: u64,
-    /// Messages for a turn that runs, in all.
+    /// Messages for a running turn, in all.
     pub(crate) injects: usize,
-    /// Rounds in which many messages wait.
+    /// Rounds with many pending messages.
     pub(crate) queues: usize,
-    /// How long an agent is watched that waits.
+    /// How long an idle agent is observed.
     pub(crate) idle: Duration,
     /// Clients that watch one session.
     pub(crate) watchers: usize,
-    /// Turns they watch.
+    /// Turns that the watchers watch.
     pub(crate) crowds: usize,
-    /// How often control passes.
+    /// Takeovers between two clients.
     pub(crate) takeovers: usize,
     /// Rounds in which tools are ranked.
     pub(crate) searches: usize,
@@ -75,18 +75,18 @@ pub(crate) struct Setup {
     pub(crate) threads: u32,
     /// Requests over one connection.
     pub(crate) exchanges: usize,
-    /// Turns of a long session that is shown.
+    /// Turns of a long session.
     pub(crate) past: usize,
-    /// How often it is shown.
+    /// How often the long session is opened.
     pub(crate) shows: usize,
-    /// Words whose way to a client is timed, one by one.
+    /// Words whose latency is timed one by one.
     pub(crate) words: usize,
     /// Built when the first figure needs it: not all do, and it takes minutes.
     harn_serve: OnceCell<PathBuf>,
     dir: TempDir,
 }
 
-/// Our agent with a state directory of its own, which goes when this does.
+/// Our agent with a temporary state directory, which is deleted on drop.
 pub(crate) struct Ours {
     pub(crate) program: Program,
     pub(crate) state: TempDir,
@@ -128,17 +128,17 @@ impl Setup {
         Ok(setup)
     }
 
-    /// The folder sessions are opened in.
+    /// Returns the working directory of the sessions.
     pub(crate) fn cwd(&self) -> PathBuf {
         self.dir.path().join("cwd")
     }
 
-    /// Where the stderr of every program is kept during the run.
+    /// Returns the folder for the stderr of every program.
     pub(crate) fn logs(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The program to measure.
+    /// Returns the binary to measure; builds it if necessary.
     fn harn_serve(&self) -> Result<&Path> {
         if let Some(built) = self.harn_serve.get() {
             return Ok(built);
@@ -159,14 +159,14 @@ impl Setup {
             .arg(self.updates.to_string())
     }
 
-    /// Tells whoever comes what is in a file.
+    /// Sends the content of a file to each client.
     pub(crate) fn floor_ws(&self, address: SocketAddr, file: &Path) -> Program {
         Program::new(env!("CARGO_BIN_EXE_floor-ws"), self.logs())
             .arg(address.to_string())
             .arg(file)
     }
 
-    /// Answers so many bytes to whatever is posted there.
+    /// Answers every post with this many bytes.
     pub(crate) fn floor_http(&self, address: SocketAddr, bytes: usize) -> Program {
         Program::new(env!("CARGO_BIN_EXE_floor-http"), self.logs())
             .arg(address.to_string())
@@ -177,7 +177,7 @@ impl Setup {
         Program::new(env!("CARGO_BIN_EXE_sdk-agent"), self.logs())
     }
 
-    /// As an editor starts it.
+    /// Our agent as an editor starts it.
     pub(crate) fn ours(&self) -> Result<Ours> {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
         let program = Program::new(self.harn_serve()?, self.logs())
@@ -186,20 +186,20 @@ impl Setup {
         Ok(Ours { program, state })
     }
 
-    /// With the engine that floods on demand. Its scenario takes a few milliseconds to read.
+    /// Our agent with the scenario that floods on demand, which takes a few milliseconds to read.
     pub(crate) fn ours_flooding(&self) -> Result<Ours> {
         self.ours_playing(&self.scenario())
     }
 
-    /// With the engine whose turns go on until somebody says something.
+    /// Our agent with the scenario whose turns continue until a client steers or cancels them.
     pub(crate) fn ours_steered(&self) -> Result<Ours> {
         self.ours_playing(&self.steered())
     }
 
-    /// For a client of threads, with turns that stream for longer than anyone measures, or end at once.
+    /// Our agent for a threads client, with turns that stream for longer than any measurement, or end at once.
     pub(crate) fn ours_threads(&self) -> Result<Ours> {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
-        // Threads are kept where they work.
+        // Threads are stored in their working directory.
         let work = state.path().join("work");
         fs::create_dir(&work)?;
         let program = Program::new(self.harn_serve()?, self.logs())
@@ -212,7 +212,7 @@ impl Setup {
         Ok(Ours { program, state })
     }
 
-    /// On a port, without a client on stdio, with turns for several clients to watch.
+    /// Our agent on a port, without a client on stdio, with turns for several clients to watch.
     pub(crate) fn ours_listening(&self, address: SocketAddr, token: &str) -> Result<Ours> {
         let state = TempDir::with_prefix_in("state-", self.dir.path())?;
         let program = Program::new(self.harn_serve()?, self.logs())
@@ -258,12 +258,12 @@ impl Setup {
     }
 }
 
-/// The text of the update at `place` of a numbered flood, forty characters too.
+/// Returns the text of the update at `place` of a numbered flood, also forty characters long.
 pub(crate) fn numbered(place: u64) -> String {
     format!("{:0>40}", place % CYCLE)
 }
 
-/// A turn that emits each of `texts`, `times` over.
+/// Returns a turn that emits each of `texts`, `times` over.
 fn turn(pattern: &str, times: u64, texts: impl Iterator<Item = String>) -> String {
     let mut text = format!(
         "  - match: \"{pattern}\"\n    steps:\n      - repeat:\n          times: {times}\n          steps:\n"
@@ -278,7 +278,7 @@ fn turn(pattern: &str, times: u64, texts: impl Iterator<Item = String>) -> Strin
     text + "      - stop: end_turn\n"
 }
 
-/// A turn that asks whether a note may be written, `times` over, and writes none.
+/// Returns a turn that asks `times` times whether it may write a note, and writes none.
 fn asking(times: u64) -> String {
     format!(
         "  - match: \"^ask {times}$\"\n    steps:\n      - repeat:\n          times: {times}\n          steps:\n            \
@@ -287,8 +287,8 @@ fn asking(times: u64) -> String {
     )
 }
 
-/// Turns that stream for longer than anyone measures, that hold, and that wait for more to do. A file of its
-/// own, so that the other figures can be taken of a binary that does not know all of these steps.
+/// Returns turns that stream for longer than any measurement, that wait for a cancel, and that idle. A separate
+/// file, so that the other figures also work with a binary that does not know all of these steps.
 fn steered() -> String {
     let mut text = String::from("name: steered\nturns:\n");
     text += &turn("^flood$", LONG, iter::once(FORTY.into()));
@@ -298,7 +298,7 @@ fn steered() -> String {
     text
 }
 
-/// Turns that say ten things every ten milliseconds, twice as many, as many as they can, and one.
+/// Returns turns that send ten updates every ten milliseconds, twenty, as many as possible, and one.
 fn watched() -> String {
     let mut text = String::from("name: watched\nturns:\n");
     let emit = format!("{{emit: {{type: agent_message_chunk, content: \"{FORTY}\"}}}}");
@@ -333,7 +333,7 @@ struct Target {
     name: String,
 }
 
-/// Builds the binary that is shipped and asks cargo where it put it.
+/// Builds the release binary and returns the path that cargo reports.
 fn build_harn_serve() -> Result<PathBuf> {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--profile", "dist", "--package", "harn-serve"])

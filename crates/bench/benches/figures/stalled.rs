@@ -1,4 +1,4 @@
-//! A client that stops reading: what it costs while the turn goes on, and that it loses nothing.
+//! A client that stops reading: its cost during the turn, and that it loses nothing.
 
 use std::{
     fs::File,
@@ -19,13 +19,13 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// How long the turn may take while nobody reads.
+/// The time limit of the turn without a reader.
 const TURN: Duration = Duration::from_secs(120);
 
-/// What such a client may cost.
+/// The memory limit of such a client.
 const MOST: f64 = 16.0 * 1_048_576.0;
 
-/// The last part of a journal that is searched for the turn's end.
+/// The last part of a journal that is searched for the end of the turn.
 const TAIL: u64 = 8 * 1024;
 
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         name: format!("memory of {} unread updates", setup.unread),
         unit: Unit::Mebibytes,
         value: grown(&agent)?,
-        // The peer gets fewer: it keeps every one of them.
+        // The peer gets fewer updates, because it stores every one of them.
         against: Some(("sdk, 100k", sdk as f64)),
         bar: Bar::AtMost(MOST),
     });
@@ -130,7 +130,7 @@ fn settled(agent: &Running) -> Result<Memory> {
     )
 }
 
-/// The growth of the SDK agent when a flood is not read.
+/// Returns the memory growth of the SDK agent when a flood is not read.
 fn unread_peer(setup: &Setup) -> Result<u64> {
     let (mut agent, session) = Running::ready(&setup.sdk_agent(), &setup.cwd())?;
     let idle = settled(&agent)?;
@@ -138,7 +138,7 @@ fn unread_peer(setup: &Setup) -> Result<u64> {
     Ok(settled(&agent)?.peak.saturating_sub(idle.resident))
 }
 
-/// Nobody reads, so the journal is where the turn's end shows.
+/// No client reads, so only the journal shows the end of the turn.
 fn wait_for_turn_end(state: &Path, session: &SessionId, begun: Instant) -> Result<Duration> {
     let journal = state.join("threads").join(&*session.0).join("events.jsonl");
     loop {

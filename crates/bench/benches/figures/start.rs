@@ -1,4 +1,4 @@
-//! From start to the answer to `initialize`, and the memory it takes until then.
+//! From start to the response to `initialize`, and the memory until then.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// What was seen of one program.
+/// The measurements of one program.
 #[derive(Default)]
 struct Starts {
     seconds: Vec<f64>,
@@ -33,12 +33,12 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours()?;
     let programs = [setup.floor_initialize(), setup.sdk_agent(), ours.program];
     for program in &programs {
-        // Once for the page cache.
+        // One start for the page cache.
         Starts::default().once(program)?;
     }
     let mut starts = [Starts::default(), Starts::default(), Starts::default()];
     for _ in 0..setup.starts {
-        // In turn, so that a busy moment of the machine falls on all three.
+        // In turn, so that a busy moment of the machine affects all three.
         for (program, starts) in programs.iter().zip(&mut starts) {
             starts.once(program)?;
         }

@@ -1,5 +1,5 @@
-//! The state wire: how soon a page has what happened, how soon it has a long session, and what sockets cost
-//! while a session streams.
+//! The state wire: how soon a page receives an event, how soon it receives a long session, and what sockets
+//! cost while a session streams.
 
 mod latency;
 mod past;
@@ -27,7 +27,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     stream::measure(&place, table)
 }
 
-/// A server that can be started, and the long session that it has.
+/// A server that can be started, and its long session.
 struct Place {
     ours: crate::setup::Ours,
     address: std::net::SocketAddr,
@@ -35,13 +35,13 @@ struct Place {
 }
 
 impl Place {
-    /// Where a page of the session comes in.
+    /// Returns the path and query for a page on the session.
     fn path(&self) -> String {
         format!("/ws?session={}", self.session)
     }
 }
 
-/// One thread for all clients: the other core is the server's.
+/// Returns a runtime with one thread for all clients: the other core is the server's.
 fn clients() -> Result<Runtime> {
     let one = runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,7 +1,7 @@
-//! What it costs to say something to an agent that is at work, to have much of it waiting, and to wait.
+//! The cost of sending messages to a working agent, of many pending messages, and of an idle agent.
 //!
 //! Accepting is measured over the real wire while a turn streams, and again without a wire; the queue in this
-//! process and over the wire, ten thousand messages against a thousand; waiting as the processor time of the
+//! process and over the wire, ten thousand messages against a thousand; idling as the processor time of the
 //! real binary.
 
 mod accept;
@@ -20,13 +20,13 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// As much as has to wait without being slower, and what it is compared with.
+/// How many pending messages must not be slower, and the number they are compared with.
 const MANY: usize = 10_000;
 const FEW: usize = 1_000;
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let runtime = workers()?;
-    // Each by itself: one that fails leaves the others their rows.
+    // Each part separately: a failure leaves the other rows.
     for (name, part) in [
         ("steering: the wire", wire::measure as Part),
         ("steering: without a wire", accept::measure),
@@ -44,7 +44,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
 
 type Part = fn(&Setup, &Runtime, &mut Table) -> Result<()>;
 
-/// Two workers, as in the binary.
+/// Returns a runtime with two workers, as in the binary.
 fn workers() -> Result<Runtime> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
@@ -56,8 +56,8 @@ fn workers() -> Result<Runtime> {
 /// A figure's name, and where its seconds are.
 type Row<Costs> = (&'static str, fn(&Costs) -> &Vec<f64>);
 
-/// What one of many costs, against one of few: ten times as much where each is searched for. Part of the
-/// way there is what ten times as much memory costs anyone.
+/// Adds the cost of one of many against one of few: ten times as much if each were searched for. Part of the
+/// difference is the cost of ten times as much memory.
 fn per_one(table: &mut Table, name: &str, [few, many]: [&Vec<f64>; 2]) {
     table.add(&Figure {
         name: name.to_owned(),

@@ -1,11 +1,11 @@
-//! What is printed: one figure a row, with what it is measured against and the bar it has to meet.
+//! The printed output: one figure per row, with its comparison and its bar.
 //!
 //! The rows are Markdown, so that a run can be pasted into the documentation as it is.
 #![allow(clippy::print_stdout, reason = "a benchmark's answer is its output")]
 
 use std::fmt;
 
-/// How a number is read. Numbers are kept in seconds, bytes or plain counts.
+/// How a number is shown. Numbers are stored in seconds, bytes or plain counts.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     Millis,
@@ -36,20 +36,19 @@ impl Unit {
     }
 }
 
-/// What a figure must be.
+/// The condition for a figure.
 #[derive(Clone, Copy)]
 pub(crate) enum Bar {
-    /// Told for comparison only.
+    /// No condition; shown for comparison only.
     Told,
-    /// The figure itself.
+    /// The figure itself, from above.
     AtMost(f64),
-    /// The figure divided by what it is measured against.
+    /// The figure divided by its comparison.
     RatioAtMost(f64),
     /// The same ratio, from below.
     RatioAtLeast(f64),
 }
 
-/// One measured figure.
 pub(crate) struct Figure {
     pub(crate) name: String,
     pub(crate) unit: Unit,
@@ -63,7 +62,7 @@ impl Figure {
         self.against.map(|(_, other)| self.value / other)
     }
 
-    /// Whether the bar is met; `None` when there is none. A ratio that is no number meets nothing.
+    /// Returns whether the bar is met; `None` without a bar. A ratio that is not a number meets no bar.
     fn met(&self) -> Option<bool> {
         match self.bar {
             Bar::Told => None,
@@ -83,7 +82,7 @@ impl Figure {
     }
 }
 
-/// Prints rows as they come and remembers whether all bars were met.
+/// Prints each row at once and counts the missed bars.
 pub(crate) struct Table {
     missed: usize,
 }
@@ -128,7 +127,7 @@ impl Table {
         );
     }
 
-    /// A figure that could not be measured is a missed one.
+    /// A figure that could not be measured counts as missed.
     pub(crate) fn failed(&mut self, name: &str, error: &impl fmt::Display) {
         self.missed += 1;
         println!("{}", row(name, "–", "–", "–", "–", "MISSED"));
@@ -140,7 +139,7 @@ impl Table {
     }
 }
 
-/// Begins another table, of plain columns, below the figures.
+/// Begins another table, with plain columns, below the figures.
 pub(crate) fn matrix_head(name: &str, columns: &[&str]) {
     println!();
     matrix_row(name, columns);
@@ -165,7 +164,7 @@ fn row(name: &str, value: &str, against: &str, ratio: &str, bar: &str, met: &str
     format!("| {name:<44} | {value:>13} | {against:<24} | {ratio:>6} | {bar:<22} | {met:<6} |")
 }
 
-/// `1234567` as `1 234 567`.
+/// Formats `1234567` as `1 234 567`.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,5 +1,5 @@
-//! Threads: how soon `turn.start` is answered, alone and while others stream as fast as they can, and what a
-//! thousand threads cost.
+//! Threads: how soon `turn.start` is answered, alone and while others stream as fast as they can, and the cost
+//! of a thousand threads.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,10 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// Threads that stream beside the one that is measured.
+/// Threads that stream beside the measured one.
 const STREAMING: usize = 8;
 
-/// Turns under way at once where each of many threads has one; the pipes hold more.
+/// Turns under way at once where each of many threads has one; the pipes have room for more.
 const AT_ONCE: usize = 32;
 
 pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
@@ -29,8 +29,8 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     many(setup, table)
 }
 
-/// From `turn.start` to its answer. The answer lies in one stream with what the others say, and so behind
-/// what of that is on its way.
+/// From `turn.start` to its response. The response is in one stream with the output of the other threads, and
+/// so waits for the output in transit.
 fn started(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours_threads()?;
     let mut client = Client::start(&ours.program)?;
@@ -62,7 +62,7 @@ fn started(setup: &Setup, table: &mut Table) -> Result<()> {
 fn many(setup: &Setup, table: &mut Table) -> Result<()> {
     let ours = setup.ours_threads()?;
     let mut client = Client::start(&ours.program)?;
-    // One before counting, so that what a process needs once is not shared out.
+    // One thread before counting, so that the fixed cost of a process is not part of the average.
     let first = client.create()?;
     client.turns(&first, 1)?;
     let before = client.memory()?;
@@ -110,7 +110,7 @@ fn many(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A client of threads on pipes.
+/// A threads client on pipes.
 struct Client {
     running: Running,
 }
@@ -146,7 +146,7 @@ impl Client {
         self.running.send("turn.start", params)
     }
 
-    /// Starts a turn: how long its answer took.
+    /// Starts a turn; returns the seconds until its response.
     fn begin(&mut self, thread: &str, words: &str) -> Result<f64> {
         let begun = Instant::now();
         let id = self.send(thread, words)?;
@@ -154,22 +154,22 @@ impl Client {
         Ok(answer.at.duration_since(begun).as_secs_f64())
     }
 
-    /// Turns one after another that end at once: how long the answer to each took.
+    /// Runs turns one after another that end at once; returns the seconds until the response to each.
     fn turns(&mut self, thread: &str, rounds: usize) -> Result<Vec<f64>> {
         let mut seconds = Vec::with_capacity(rounds);
         for _ in 0..rounds {
             seconds.push(self.begin(thread, "hello")?);
-            // Those that stream do not end.
+            // The streaming turns do not end.
             self.end()?;
         }
         Ok(seconds)
     }
 
-    /// Reads up to where a turn ends well.
+    /// Reads up to the successful end of a turn.
     fn end(&mut self) -> Result<()> {
         loop {
             let line = self.running.lines.next()?.context("the server ended")?;
-            // What a line is stands at its beginning.
+            // The kind of a line is at its beginning.
             let head = &line[..line.len().min(64)];
             let error = memmem::find(head, b"\"error\"").is_some();
             let error = error || memmem::find(head, b"\"turn.error\"").is_some();

@@ -1,4 +1,4 @@
-//! What it costs to find tools and skills, in this process.
+//! The cost to find tools and skills, in this process.
 
 mod search;
 mod skills;

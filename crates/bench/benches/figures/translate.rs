@@ -1,7 +1,7 @@
 //! Nanoseconds to translate an event into its lines, by kind and profile.
 //!
-//! The events are those of a recorded session in which each kind occurs. Extensions have no type in the
-//! SDK: there they are held against their lines of the profile `meta`, for which it has one.
+//! The events are those of a recorded session in which each kind occurs. Extensions have no type in the SDK:
+//! they are compared with their lines of the profile `meta`, for which it has one.
 
 mod kinds;
 mod peer;
@@ -19,7 +19,7 @@ use harn_acp::Profile;
 use kinds::{Kind, kinds, projector};
 use peer::Peer;
 
-/// Streamed while an agent works, so what they cost is what translation costs.
+/// Streamed while an agent works, so they dominate the cost of translation.
 const HOT: [&str; 5] = [
     "agent_message_chunk",
     "agent_thought_chunk",
@@ -32,7 +32,7 @@ const HOT: [&str; 5] = [
 /// undisturbed on a busy machine.
 const TOGETHER: usize = 25;
 
-/// What one event of a kind takes, in seconds.
+/// The cost of one event of a kind, in seconds.
 struct Costs {
     name: String,
     bytes: usize,
@@ -72,7 +72,7 @@ pub(crate) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A table of its own: one row a kind.
+/// Prints a separate table with one row per kind.
 fn print(all: &[Costs]) {
     matrix_head(
         "ns an event",
@@ -102,7 +102,7 @@ fn print(all: &[Costs]) {
     }
 }
 
-/// `None` when no profile has a line for it.
+/// Returns `None` when no profile has a line for it.
 fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
     let profiles = [Profile::Harn, Profile::Meta, Profile::Acp];
     let lines = profiles.map(|profile| kind.lines(profile));
@@ -114,7 +114,7 @@ fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
     let mut samples: [Vec<f64>; 3] = Default::default();
     let mut peer_samples: [Vec<f64>; 3] = Default::default();
     let mut out = Vec::with_capacity(TOGETHER * 4096);
-    // All in turn, so that a busy moment meets every one of them.
+    // In turn, so that a busy moment affects all of them.
     for _ in 0..rounds {
         for (at, profile) in profiles.into_iter().enumerate() {
             if !lines[at].is_empty() {
@@ -144,14 +144,14 @@ fn cost(kind: &Kind, rounds: usize) -> Result<Option<Costs>> {
     }))
 }
 
-/// Every line of these in the SDK's terms, if it has them.
+/// Returns every line as an SDK value, if the SDK has types for them.
 fn peers(lines: &[u8]) -> Option<Vec<Peer>> {
     let lines = lines.split_inclusive(|byte| *byte == b'\n');
     let peers: Vec<_> = lines.map(Peer::of).collect::<Option<_>>()?;
     (!peers.is_empty()).then_some(peers)
 }
 
-/// Seconds an event; every translation must give as many bytes as the first.
+/// Returns the seconds per event; every translation must give as many bytes as the first.
 fn ours(kind: &Kind, profile: Profile, bytes: usize, out: &mut Vec<u8>) -> Result<f64> {
     let projector = projector(profile);
     let seconds = timed(kind, out, |out| {

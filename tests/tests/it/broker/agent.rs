@@ -1,4 +1,4 @@
-//! The agent that asks: waves of questions, itself or through workers. It notes what it did.
+//! An agent that asks questions in waves, itself or through workers, and records the calls that ran.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::broker::case::Question;
 
-/// The calls that ran: which question, and with what arguments.
+/// The calls that ran: the number of the question and the arguments.
 pub(crate) type Ran = Arc<Mutex<Vec<(usize, Value)>>>;
 
-/// An agent that asks these.
+/// Returns an agent that asks these questions.
 pub(crate) fn asking(questions: &[Question], ran: &Ran) -> ScriptedAgent {
     let questions: Arc<[Question]> = questions.into();
     let ran = ran.clone();
@@ -21,7 +21,7 @@ pub(crate) fn asking(questions: &[Question], ran: &Ran) -> ScriptedAgent {
         let (questions, ran) = (questions.clone(), ran.clone());
         async move {
             let prompt = cx.prompt_text();
-            // A worker is told which question is its, and how many workers are still to be between.
+            // The prompt of a worker has the number of its question and how many workers follow below it.
             if let Some((number, depth)) = prompt.split_once(' ') {
                 let (number, depth) = (number.parse().unwrap(), depth.parse().unwrap());
                 ask(&cx, &ran, number, depth).await?;
@@ -68,7 +68,7 @@ fn ask<'a>(
     })
 }
 
-/// How a question is told from the others on the wire.
+/// Returns the title by which a question is recognised on the wire.
 pub(crate) fn title(number: usize) -> String {
     format!("question {number}")
 }

@@ -1,10 +1,10 @@
-//! What a client may send for a question, and what that is worth: the oracle. Written from the contract's
-//! words and sharing nothing with the code that reads answers.
+//! The answers that a client may send to a question, and the effect that each must have: the oracle. It follows
+//! the text of the contract and shares nothing with the code that reads answers.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
-/// What a client sends for a question.
+/// An answer that a client sends to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     AllowOnce,
@@ -46,24 +46,23 @@ pub(crate) enum Answer {
     OtherId,
 }
 
-/// What an answer is worth.
+/// The effect of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Worth {
-    /// An explicit yes.
+    /// An explicit approval: the call runs.
     Runs,
-    /// An explicit no, and an option nobody offered.
+    /// An explicit refusal, or an option that was not offered.
     Refuses,
-    /// Everything else that answers: a no of whoever wanted the turn. Others leave the question to them.
+    /// Any other answer. From the client that prompted it refuses the call; from another client it leaves the
+    /// question open.
     Fails,
-    /// The end of the turn.
     Cancels,
-    /// No answer: the question stays open.
+    /// Not an answer: the question stays open.
     Nothing,
 }
 
 use Answer::*;
 
-/// Every answer there is.
 pub(crate) const ALL: [Answer; 37] = [
     AllowOnce,
     AllowSession,
@@ -105,12 +104,12 @@ pub(crate) const ALL: [Answer; 37] = [
 ];
 
 impl Answer {
-    /// The oracle.
+    /// Returns the effect that the contract gives this answer.
     pub(crate) fn worth(self, profile: &str) -> Worth {
         match self {
             AllowOnce | AllowSession | AllowAlways => Worth::Runs,
             Granted | GrantedWithArgs | GrantedAndChosen | ChosenAndRecorded => Worth::Runs,
-            // The contract's own form, which only hosts of its own know.
+            // The contract's own form; only hosts of the profile `harn` use it.
             SelectedNothing if profile == "harn" => Worth::Runs,
             SelectedNothing => Worth::Fails,
             RejectOnce | RejectAlways | Refused | RefusedAndRejected => Worth::Refuses,
@@ -125,7 +124,7 @@ impl Answer {
         }
     }
 
-    /// The line that is sent for the request of this id.
+    /// Returns the line that answers the request with this id.
     pub(crate) fn line(self, id: &Value, number: usize) -> String {
         let selected = |option: &str| json!({"outcome": "selected", "optionId": option});
         let result = match self {
@@ -187,7 +186,7 @@ impl Answer {
         json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
     }
 
-    /// The arguments a call runs with after it.
+    /// Returns the arguments that the call runs with after this answer.
     pub(crate) fn arguments(self, number: usize) -> Value {
         match self {
             GrantedWithArgs => rewritten(number),
@@ -205,7 +204,7 @@ fn rewritten(number: usize) -> Value {
     json!({"number": number, "by": "the client"})
 }
 
-/// Half of them allow: what may go wrong mostly goes wrong after a yes.
+/// Half of the answers allow the call, because most errors can only occur after an approval.
 pub(crate) fn answer() -> impl Strategy<Value = Answer> {
     let yes = [
         AllowOnce,

@@ -1,4 +1,4 @@
-//! No rules, and grants in memory: so that every option is on offer.
+//! A rule book without rules that stores grants in memory, so that every option is offered.
 
 use std::{
     path::Path,
@@ -9,7 +9,7 @@ use harn_model::{Grant, Timestamp};
 use harn_policy::{Policy, PolicyError};
 use harn_runtime::{NoRules, RuleBook};
 
-/// See the module.
+/// A rule book without rules; its grants are in memory.
 #[derive(Default)]
 pub(crate) struct Book {
     rules: NoRules,

@@ -1,10 +1,10 @@
-//! Random cases: what an agent asks, and what its clients do about it.
+//! Random cases: the questions of an agent and the reactions of its clients.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::broker::answer::{Answer, answer};
 
-/// A turn and its clients.
+/// One turn and its clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) profile: &'static str,
@@ -15,44 +15,44 @@ pub(crate) struct Case {
 /// A question of the agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    /// How many workers stand between the session and the one that asks.
+    /// How many workers are between the session and the worker that asks.
     pub(crate) depth: usize,
-    /// Questions of a wave are asked at once, the waves one after another.
+    /// The agent asks the questions of a wave at once, and the waves one after another.
     pub(crate) wave: usize,
-    /// What the first client sends, one right after the other, all with the id of the question; nothing
-    /// where it never answers.
+    /// The answers of the first client, sent one right after the other with the id of the question. Empty if it
+    /// never answers.
     pub(crate) first: Vec<Answer>,
-    /// What the second client sends.
+    /// The answers of the second client.
     pub(crate) second: Vec<Answer>,
-    /// Whether the second is faster.
+    /// Whether the second client answers first.
     pub(crate) second_is_faster: bool,
-    /// Those with a lower rank are answered earlier.
+    /// Questions with a lower rank are answered earlier.
     pub(crate) rank: u8,
     /// Whether a client sends its answer although the question was withdrawn.
     pub(crate) stale: bool,
 }
 
-/// Who is there.
+/// The clients that are connected, and when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Company {
-    /// The first client, to the end.
+    /// The first client stays to the end.
     Alone,
-    /// The first client leaves after so many answers, and nobody comes.
+    /// The first client leaves after this many answers; no other client connects.
     Leaves(usize, Parting),
-    /// The first client leaves after so many answers, and the second comes.
+    /// The first client leaves after this many answers, and the second client connects.
     Returns(usize, Parting),
-    /// Both, from the beginning.
+    /// Both clients are connected from the beginning.
     Two,
-    /// Both, who answer a question at the same time.
+    /// Both clients answer a question at the same time.
     Race,
 }
 
-/// How a client leaves.
+/// How a client disconnects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parting {
-    /// It answers something and does not wait to be heard.
+    /// It sends an answer and disconnects at once.
     pub(crate) in_a_hurry: bool,
-    /// It does not close its side properly.
+    /// It drops the connection without closing it.
     pub(crate) rudely: bool,
 }
 

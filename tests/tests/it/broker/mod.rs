@@ -1,8 +1,8 @@
-//! Whatever its clients do with a turn's questions, each is settled once and only an explicit yes lets a call
-//! run: random answers, late, twice, contradicting, never, from workers, over connections that are lost and
-//! come back.
+//! Each question of a turn is settled once, and only an explicit approval lets a call run, whatever the clients
+//! do: random answers, late, repeated, contradictory or missing, to workers too, over connections that are lost
+//! and re-established.
 //!
-//! What an answer is worth is a table of its own here, which knows nothing of the code that reads answers.
+//! The effect of each answer is a separate table here, which shares nothing with the code that reads answers.
 
 mod agent;
 mod answer;
@@ -59,7 +59,7 @@ async fn check(case: Case) {
         }
     }
 
-    // Who comes later sees every call settled once, and is not asked.
+    // A client that connects later receives every call settled once, and no question.
     let seen = replay(&stage.test, profile, &stage.session).await;
     let of = |kind: &'static str| {
         seen.iter()
@@ -89,7 +89,7 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(work)
 }
 
-/// Fewer than usual, each of them being a whole session; `PROPTEST_CASES` asks for more.
+/// Fewer cases than usual, because each is a whole session; `PROPTEST_CASES` overrides the number.
 fn cases() -> u32 {
     #[expect(
         clippy::disallowed_methods,
@@ -108,12 +108,12 @@ proptest! {
     })]
 
     #[test]
-    fn only_an_explicit_yes_runs_and_everything_is_settled_once(case in case()) {
+    fn call_runs_only_after_explicit_approval_and_each_question_is_settled_once(case in case()) {
         in_no_time(check(case));
     }
 }
 
-/// A question that is answered like this by whoever is there alone.
+/// Returns a question that gets these answers from the only client.
 fn question(depth: usize, first: &[Answer]) -> Question {
     Question {
         depth,
@@ -126,9 +126,10 @@ fn question(depth: usize, first: &[Answer]) -> Question {
     }
 }
 
-/// Every form of an answer in every profile, alone and before and after a yes, from a session and a worker.
+/// Every form of an answer in every profile, alone, before an approval and after a refusal, from a session and
+/// a worker.
 #[test]
-fn every_answer_is_worth_what_the_table_says() {
+fn every_answer_has_the_effect_in_the_table() {
     for profile in ["harn", "meta", "acp"] {
         for answer in ALL {
             let scripts = [
@@ -139,7 +140,7 @@ fn every_answer_is_worth_what_the_table_says() {
             let questions = scripts.iter().enumerate();
             let questions = questions.map(|(depth, script)| question(depth % 2, script));
             let mut questions: Vec<_> = questions.collect();
-            // A cancel ends the turn: what comes after it is not asked.
+            // A cancel ends the turn: later questions are not asked.
             if answer.worth(profile) == Worth::Cancels {
                 questions.truncate(1);
             }
@@ -153,9 +154,10 @@ fn every_answer_is_worth_what_the_table_says() {
     }
 }
 
-/// Whoever looks on and cannot be asked takes the question from nobody; their yes and their no count.
+/// A client that did not prompt and fails to answer leaves the question open for the prompting client; its
+/// approval and its refusal count.
 #[test]
-fn a_failure_of_another_client_leaves_the_question_to_who_prompted() {
+fn failed_answer_of_another_client_leaves_the_question_open() {
     for profile in ["harn", "meta", "acp"] {
         for answer in ALL {
             let questions = vec![Question {

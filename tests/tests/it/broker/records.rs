@@ -1,4 +1,4 @@
-//! What the journals of a session and its workers have to say after a turn, whatever its clients did.
+//! Checks the journals of a session and its workers after a turn, whatever its clients did.
 
 use std::{collections::BTreeMap, fs};
 
@@ -6,7 +6,7 @@ use harn_journal::{JsonlStore, Store};
 use harn_model::{AgentEvent, AskId, ErrorCategory, SessionId, ToolCallId, ToolCallStatus};
 use harn_testkit::TestHub;
 
-/// What is recorded of a call.
+/// The records of one call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Call {
     grants: usize,
@@ -16,7 +16,7 @@ struct Call {
     cancelled: bool,
 }
 
-/// Checks every journal; returns how many calls were granted, and how many questions were asked of people.
+/// Checks every journal; returns how many calls were granted.
 pub(crate) fn check(test: &TestHub) -> usize {
     let threads = fs::read_dir(test.state_dir().join("threads")).unwrap();
     let sessions = threads.map(|entry| entry.unwrap().file_name());
@@ -77,7 +77,7 @@ fn check_one(test: &TestHub, session: &SessionId) -> usize {
     }
     for (id, call) in &calls {
         assert_eq!(call.ended, 1, "{session}: {id}: {call:?}");
-        // A turn that is cancelled decides nothing about the calls it leaves behind.
+        // A cancelled turn records no decision about its open calls.
         let decided = call.grants + call.denials;
         assert!(
             decided == 1 || call.cancelled && decided == 0,

@@ -1,4 +1,4 @@
-//! Plays a case: the clients do what it says, and what has to come of it is noted as they do.
+//! Plays a case: the clients follow it, and the player records the results that must follow.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -14,32 +14,32 @@ use crate::broker::{
     case::{Case, Company, Parting},
 };
 
-/// How long a question waits; over at once with a paused clock, once nothing else happens.
+/// The deadline of a question. With a paused clock it passes at once when nothing else happens.
 const DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longer than any step takes.
 const SILENCE: Duration = Duration::from_secs(1);
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
-/// What is known of a question.
+/// The knowledge of the clients about a question.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
-    /// Nothing settled it yet, for all its clients can know.
+    /// No client received a sign that it is settled.
     open: bool,
-    /// The answers that may have been the first, with which the call may run.
+    /// The approvals that may have been the first answer, with which the call may run.
     pub(crate) may_run: Vec<Answer>,
-    /// One of them was for certain.
+    /// An approval was the first answer for certain.
     pub(crate) must_run: bool,
 }
 
-/// A connection and what it was asked.
+/// A connection and the questions it received.
 struct Seat {
     client: StrictClient,
-    /// By question: the request, and whether it was withdrawn.
+    /// By question: the id of the request, and whether it was withdrawn.
     asked: BTreeMap<usize, (Value, bool)>,
-    /// The questions whose script was played.
+    /// The questions whose answers this client has sent.
     said: Vec<usize>,
-    /// The calls it saw, and how often each ended.
+    /// The calls of the updates, and how often each ended.
     calls: BTreeMap<String, usize>,
 }
 
@@ -63,7 +63,7 @@ impl Seat {
     }
 }
 
-/// See the module.
+/// The state of a case that is played.
 pub(crate) struct Stage {
     case: Case,
     pub(crate) test: TestHub,
@@ -74,15 +74,15 @@ pub(crate) struct Stage {
     pub(crate) cancelled: Option<bool>,
     pub(crate) ran: Ran,
     prompt: Value,
-    /// The answers to the prompt that came.
+    /// The stop reasons in the answers to the prompt.
     pub(crate) stops: Vec<Value>,
-    /// Whether who prompted is there until the end.
+    /// Whether the client that prompted stays to the end.
     pub(crate) stays: bool,
     answers: usize,
 }
 
 impl Stage {
-    /// Opens a session and prompts.
+    /// Opens a session and sends the prompt.
     pub(crate) async fn open(case: Case) -> Self {
         let ran = Ran::default();
         let agent = asking(&case.questions, &ran);
@@ -123,7 +123,7 @@ impl Stage {
 
     /// Plays to the end of the turn.
     pub(crate) async fn play(&mut self) {
-        // Each round says or settles something; there are a few dozen at most.
+        // Each round sends or settles something; there are a few dozen at most.
         for _ in 0..500 {
             self.listen().await;
             if self.is_over() {
@@ -153,12 +153,11 @@ impl Stage {
         panic!("the turn does not end\n{}", self.transcript());
     }
 
-    /// What everyone said and heard.
+    /// Returns all messages of all connections.
     pub(crate) fn transcript(&self) -> String {
         self.test.recorder().transcript()
     }
 
-    /// Everyone leaves.
     pub(crate) async fn close(&mut self) {
         for seat in &mut self.seats {
             if let Some(seat) = seat.take() {
@@ -175,11 +174,11 @@ impl Stage {
     }
 
     fn is_time_to_go(&self, after: usize, due: Option<(usize, usize)>) -> bool {
-        // With nothing left to say there is nothing to stay for.
+        // A client with no answers left to send leaves too.
         self.stays && (self.answers >= after || due.is_none())
     }
 
-    /// Reads what there is to read.
+    /// Reads all messages that are available.
     async fn listen(&mut self) {
         loop {
             let mut heard = false;
@@ -222,13 +221,13 @@ impl Stage {
             MessageFromAgent::Response { id, result } if id == self.prompt && at == FIRST => {
                 self.stops.push(result.unwrap()["stopReason"].take());
             }
-            // Complaints about lines that are no messages, and what else a session tells.
+            // Errors for lines that are no messages, and the other updates of a session.
             MessageFromAgent::Response { id, .. } => assert_eq!(id, Value::Null),
             MessageFromAgent::Notification { params, .. } => seat.see(&params["update"]),
         }
     }
 
-    /// The question and the client whose answer is due.
+    /// Returns the question to answer next and the client that answers it.
     fn next(&self) -> Option<(usize, usize)> {
         let seats = self.seats.iter().enumerate();
         let seats = seats.filter_map(|(at, seat)| Some((at, seat.as_ref()?)));
@@ -251,7 +250,7 @@ impl Stage {
         })
     }
 
-    /// Sends all a client has for a question; returns it.
+    /// Sends all answers of a client to a question and returns them.
     async fn say(&mut self, at: usize, number: usize) -> Vec<Answer> {
         let question = &self.case.questions[number];
         let script = [&question.first, &question.second][at].clone();
@@ -272,7 +271,7 @@ impl Stage {
         script
     }
 
-    /// Both answer before either is heard.
+    /// Both clients answer before either receives a reaction.
     async fn race(&mut self, number: usize) {
         let order = match self.case.questions[number].second_is_faster {
             true => [SECOND, FIRST],
@@ -285,8 +284,9 @@ impl Stage {
         self.count(number, &said, true);
     }
 
-    /// Notes what what was said has to come to: of each client the first that is an answer counts, of
-    /// several clients any, but a failure only of who prompted. `heard` is whether it surely got there.
+    /// Records the result that these answers must have. Of each client the first valid answer counts; of
+    /// several clients, any of their answers may count, but a failure counts only from the client that
+    /// prompted. `heard` is whether the answers were received for certain.
     fn count(&mut self, number: usize, said: &[(usize, Vec<Answer>)], heard: bool) {
         let profile = self.case.profile;
         let firsts = said.iter().filter_map(|(seat, answers)| {
@@ -311,7 +311,7 @@ impl Stage {
         }
     }
 
-    /// The first client leaves, perhaps with a last word.
+    /// Disconnects the first client, which may send a last answer before.
     async fn go(&mut self, due: Option<(usize, usize)>, how: Parting) {
         self.stays = false;
         if let Some((number, _)) = due.filter(|_| how.in_a_hurry) {
@@ -326,11 +326,11 @@ impl Stage {
                 }
             }
         }
-        // Until it is settled whether the last word was heard.
+        // Wait until it is settled whether the server received the last answer.
         tokio::time::sleep(SILENCE).await;
     }
 
-    /// The second client comes.
+    /// Connects the second client.
     async fn come(&mut self) {
         let mut seat = connect(&self.test, self.case.profile).await;
         let past = load(&mut seat.client, &self.test, &self.session).await;
@@ -338,7 +338,7 @@ impl Stage {
         self.seats[SECOND] = Some(seat);
     }
 
-    /// Nobody says anything any more until nobody may.
+    /// Waits until all questions have expired.
     async fn expire(&mut self) {
         tokio::time::sleep(DEADLINE + SILENCE).await;
         self.known.iter_mut().for_each(|known| known.open = false);
@@ -358,7 +358,7 @@ async fn connect(test: &TestHub, profile: &str) -> Seat {
     }
 }
 
-/// Loads the session; returns the updates that came before the answer.
+/// Loads the session; returns the updates before the response.
 async fn load(client: &mut StrictClient, test: &TestHub, session: &SessionId) -> Vec<Value> {
     let cwd = test.workspace();
     let params = json!({"sessionId": session.as_str(), "cwd": cwd, "mcpServers": []});
@@ -366,7 +366,7 @@ async fn load(client: &mut StrictClient, test: &TestHub, session: &SessionId) ->
     client.updates_until(&id).await.0
 }
 
-/// What somebody sees who comes afterwards: the updates. Nothing may be asked.
+/// Returns the updates that a new client receives. Fails if the client receives a question.
 pub(crate) async fn replay(test: &TestHub, profile: &str, session: &SessionId) -> Vec<Value> {
     let mut seat = connect(test, profile).await;
     let mut updates = load(&mut seat.client, test, session).await;

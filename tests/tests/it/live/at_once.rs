@@ -1,5 +1,5 @@
-//! Requests that open, join and leave a session, sent without waiting for one another: each is answered, and the
-//! session is followed once, in order.
+//! Requests that open, join and leave a session, sent without waiting for one another: each is answered, and
+//! the client receives each line of the session once, in order.
 
 use harn_acp::EventId;
 use harn_model::StopReason;
@@ -17,8 +17,8 @@ fn echo() -> ScriptedAgent {
     })
 }
 
-/// Reads until all of these are answered; the places of the lines that came meanwhile, and the answers in their
-/// order.
+/// Reads until all of these requests are answered. Returns the event ids of the lines in between, and the
+/// responses in the order of their arrival.
 async fn read(client: &mut StrictClient, mut ids: Vec<Value>) -> (Vec<EventId>, Vec<Value>) {
     let (mut places, mut answers) = (Vec::new(), Vec::new());
     while !ids.is_empty() {
@@ -39,7 +39,7 @@ fn place(params: &Value) -> Option<EventId> {
     Some(id.parse().unwrap())
 }
 
-/// Reads up to the end of a turn; the places of the lines.
+/// Reads up to the end of a turn; returns the event ids of the lines.
 async fn until_over(client: &mut StrictClient) -> Vec<EventId> {
     let mut places = Vec::new();
     loop {
@@ -59,7 +59,7 @@ fn grows(places: &[EventId]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn attached_detached_and_attached_again() {
+async fn client_attaches_detaches_and_attaches_in_one_burst() {
     let test = TestHub::new(echo());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -72,19 +72,19 @@ async fn attached_detached_and_attached_again() {
         }
         let (mut places, answers) = read(&mut pad, sent).await;
         assert_eq!(answers[2]["client"]["client_id"], "pad");
-        // It follows the session.
+        // The client follows the session.
         let id = prompt(&mut editor, &session, &format!("{round}")).await;
         places.extend(until_over(&mut pad).await);
         grows(&places);
         editor.updates_until(&id).await;
-        // And is gone when it is: the next one can have the name.
+        // The disconnect frees the name for the next client.
         pad.hang_up().await;
     }
     editor.vanish();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn opened_and_attached() {
+async fn client_opens_and_attaches_in_one_burst() {
     let test = TestHub::new(echo());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -107,9 +107,9 @@ async fn opened_and_attached() {
     editor.vanish();
 }
 
-/// The end of what was open before comes first, and then what is open now is followed.
+/// The client receives the rest of the closed session first, and then follows the resumed one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_and_resumed_by_one_who_has_not_read_it_all() {
+async fn slow_client_reads_the_rest_of_a_closed_session_and_follows_the_resumed_one() {
     let agent = ScriptedAgent::new(|cx| async move {
         let many = if cx.prompt_text() == "much" { 4000 } else { 1 };
         for _ in 0..many {

@@ -1,4 +1,4 @@
-//! Several clients on one session that is open, over connections of their own and over one.
+//! Several clients on one live session, over separate connections and over one.
 
 mod at_once;
 mod takeovers;
@@ -9,7 +9,7 @@ use harn_testkit::{Recorder, StrictClient, TestHub};
 use harn_tests::hello;
 use serde_json::{Map, Value, json};
 
-/// A client that has event ids.
+/// Connects a client that receives event ids.
 async fn connect(test: &TestHub) -> StrictClient {
     let (hub, config) = (test.hub().clone(), AcpConfig::default());
     let mut client = StrictClient::in_memory(hub, config, Recorder::default());

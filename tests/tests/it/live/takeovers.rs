@@ -1,5 +1,5 @@
-//! Control that passes while a turn streams: nobody misses a line, nobody gets one twice, and one at a time is
-//! asked.
+//! Control changes while a turn streams: no client misses a line or receives it twice, and one client at a time
+//! receives the questions.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::live::connect;
 
 const CHUNKS: usize = 400;
 
-/// Talks, and asks in between.
+/// Sends chunks, and asks for permission in between.
 async fn talks(cx: TurnContext) -> Result<StopReason, AgentError> {
     for n in 0..CHUNKS {
         cx.say(format!("{n} ")).await?;
@@ -28,7 +28,7 @@ async fn talks(cx: TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// What one client has heard.
+/// The messages that one client has received.
 #[derive(Default)]
 struct Heard {
     ids: Vec<String>,
@@ -38,7 +38,7 @@ struct Heard {
     done: bool,
 }
 
-/// A client that reads everything, answers what it is asked, and takes control now and then.
+/// A client that reads everything, answers all questions, and takes control now and then.
 struct Person {
     name: String,
     client: StrictClient,
@@ -67,7 +67,6 @@ impl Person {
         self.waiting += 1;
     }
 
-    /// Reads one line.
     async fn reads(&mut self) {
         match self.client.next().await {
             MessageFromAgent::Notification { method, params } => {
@@ -104,7 +103,7 @@ impl Person {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_misses_a_line_and_nobody_gets_one_twice() {
+async fn every_client_receives_each_line_once_during_takeovers() {
     let test = TestHub::new(ScriptedAgent::new(talks));
     let mut editor = connect(&test).await;
     let params = json!({"cwd": test.workspace(), "mcpServers": []});
@@ -118,7 +117,7 @@ async fn nobody_misses_a_line_and_nobody_gets_one_twice() {
     }
     let each = people.into_iter().enumerate().map(|(at, mut person)| {
         tokio::spawn(async move {
-            // Out of step with the others, and until nothing more is to be taken.
+            // The clients take over out of step with each other, until the turn has ended.
             let mut lines = 0;
             while !person.heard.done || person.waiting > 0 {
                 person.reads().await;

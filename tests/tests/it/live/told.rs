@@ -1,4 +1,4 @@
-//! Who is told what, and what is refused.
+//! Which clients receive which notifications, and which requests are rejected.
 
 use harn_model::{StopReason, ToolKind};
 use harn_runtime::AgentError;
@@ -19,7 +19,7 @@ fn writer() -> ScriptedAgent {
     })
 }
 
-/// The next news of clients: what was done, and who is in control before and after it.
+/// Returns the next `live_session_client` update: the action, and the controller before and after it.
 async fn news(client: &mut StrictClient) -> (Value, Value, Value) {
     loop {
         if let MessageFromAgent::Notification { params, .. } = client.next().await
@@ -43,7 +43,7 @@ async fn attached(client: &mut StrictClient, session: &Value, params: Value) {
 }
 
 #[tokio::test]
-async fn control_that_passes_without_a_name() {
+async fn clients_are_notified_of_control_changes_of_unnamed_clients() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -59,7 +59,7 @@ async fn control_that_passes_without_a_name() {
         .await;
     let heard = news(&mut pad).await;
     assert_eq!(heard, (json!("takeover"), json!(null), second.clone()));
-    // What a client does under its name tells of it once.
+    // An attach under a name produces one update.
     attached(
         &mut other,
         &session,
@@ -73,7 +73,7 @@ async fn control_that_passes_without_a_name() {
 }
 
 #[tokio::test]
-async fn a_broker_is_asked_anew_when_control_passes_between_its_clients() {
+async fn broker_receives_the_question_again_when_control_passes_between_its_clients() {
     let test = TestHub::new(writer());
     let mut broker = connect(&test).await;
     let session = open(&mut broker, &test).await;
@@ -119,7 +119,7 @@ async fn asked(client: &mut StrictClient) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
+async fn oversized_metadata_is_rejected_and_clients_stay_attached() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -139,7 +139,7 @@ async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
     let params = json!({"sessionId": session, "clientId": "pad", "metadata": long});
     let error = pad.request_error("session/attach", params).await;
     assert_eq!(error["data"]["reason"], "too_much_metadata");
-    // Those who are there may say something else of themselves.
+    // Attached clients may replace their metadata.
     let params = json!({"sessionId": session, "clientId": "pad-1", "metadata": {}});
     let beat = pad.send_request("session/heartbeat", params).await;
     news(&mut pad).await;
@@ -154,7 +154,7 @@ async fn what_would_be_too_much_is_refused_and_nothing_is_lost() {
     editor.vanish();
 }
 
-/// The next news of clients: what was done, and why the client left, where one did.
+/// Returns the next `live_session_client` update: the action, and why the client left, if it did.
 async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
     loop {
         if let MessageFromAgent::Notification { params, .. } = client.next().await
@@ -167,7 +167,7 @@ async fn news_of_leaving(client: &mut StrictClient) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
+async fn fresh_attach_replaces_the_older_connection_of_the_same_client() {
     let test = TestHub::new(writer());
     let mut old = connect(&test).await;
     let session = open(&mut old, &test).await;
@@ -180,7 +180,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
         }
     };
     old.leave_unanswered(&asked);
-    // It asks for control, which the older connection had: the question is put to it.
+    // The new connection asks for control, which the older one had: the question moves to it.
     let mut new = connect(&test).await;
     attached(&mut new, &session, desk).await;
     let left = news_of_leaving(&mut old).await;
@@ -203,7 +203,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
             break;
         }
     }
-    // One that only watches comes without the control that the older connection had.
+    // A connection that attaches as observer does not inherit the control of the older one.
     let mut watcher = connect(&test).await;
     attached(
         &mut watcher,
@@ -229,7 +229,7 @@ async fn a_fresh_attach_replaces_the_older_connection_of_the_same_client() {
 }
 
 #[tokio::test]
-async fn a_broker_reports_the_exit_of_a_client_of_another_connection() {
+async fn broker_reports_the_exit_of_a_client_of_another_connection() {
     let test = TestHub::new(writer());
     let mut desk = connect(&test).await;
     let session = open(&mut desk, &test).await;
@@ -248,7 +248,7 @@ async fn a_broker_reports_the_exit_of_a_client_of_another_connection() {
 }
 
 #[tokio::test]
-async fn nobody_deletes_what_others_look_at() {
+async fn session_with_observers_cannot_be_deleted_by_another_client() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -264,9 +264,9 @@ async fn nobody_deletes_what_others_look_at() {
     other.close().await;
 }
 
-/// Who said it is known: the client that controls the session, by its name.
+/// The actor of a message is the client that controls the session, by its name.
 #[tokio::test]
-async fn an_inject_of_a_named_controller_is_its_own() {
+async fn inject_of_a_named_controller_has_its_name() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;
@@ -291,9 +291,9 @@ async fn an_inject_of_a_named_controller_is_its_own() {
     editor.vanish();
 }
 
-/// What waits for the agent goes with control.
+/// Control includes the pending messages of the previous controller.
 #[tokio::test]
-async fn who_takes_over_may_take_back_what_was_said_before() {
+async fn new_controller_may_revoke_messages_of_the_previous_one() {
     let test = TestHub::new(writer());
     let mut editor = connect(&test).await;
     let session = open(&mut editor, &test).await;

@@ -1,9 +1,9 @@
-//! Whatever an agent reports, in whatever order, hosts see a legal conversation: random events with few ids,
-//! so that they collide, come early, late, twice or without their other half, in turns that end, fail, are
-//! cancelled or never end.
+//! Hosts receive a legal conversation whatever an agent reports, in whatever order: random events with few ids,
+//! so that they collide, are early, late, repeated or incomplete, in turns that end, fail, are cancelled or
+//! never end.
 //!
-//! What leaves is held to the rules of `harn_conformance`, to an oracle that shares nothing with it, to
-//! both editions of ACP and our schemas; and a replay shows what was shown live.
+//! The output must satisfy the rules of `harn_conformance`, an oracle that shares nothing with it, both
+//! editions of ACP and our schemas; and a replay must equal the live stream.
 
 mod oracle;
 pub(crate) mod play;
@@ -32,8 +32,8 @@ fn cut(log: &Path, at: Index) {
     fs::write(log, kept.concat()).unwrap();
 }
 
-/// A terminal of a process that is gone is not shown again. An announcement that showed nothing else shows
-/// nothing; an update says that nothing is shown any more.
+/// Removes terminals, because a replay does not show those of an ended process. An announcement loses its empty
+/// `content`; an update keeps it, which clears the display.
 fn without_terminals(mut line: Value) -> Value {
     if let Some(Value::Object(update)) = line.pointer_mut("/params/update")
         && let Some(Value::Array(content)) = update.get_mut("content")
@@ -46,7 +46,7 @@ fn without_terminals(mut line: Value) -> Value {
     line
 }
 
-/// Holds the messages of one client to every rule there is. Nothing is left open at the end.
+/// Checks the messages of one client against every rule. Nothing may be open at the end.
 fn check(transcript: &str) {
     let mut checker = Checker::new();
     let findings: Vec<_> = transcript
@@ -76,7 +76,8 @@ fn check(transcript: &str) {
     }
 }
 
-/// A session that is being loaded is open, and has the tools and servers of another process.
+/// Whether a replay omits this line: the loaded session is open, and has the tools and servers of another
+/// process.
 fn is_live_only(line: &Value) -> bool {
     let params = &line["params"];
     let kinds = ["session_closed", "tools_changed"];
@@ -97,14 +98,14 @@ fn check_all(heard: Heard) {
     assert_eq!(live.len(), heard.replayed.len());
 }
 
-/// What a client of this profile says of itself.
+/// Returns the capabilities that a client of this profile declares.
 fn of(profile: &str) -> Value {
     json!({"profile": profile, "hostBridge": true})
 }
 
-/// A question that was withdrawn at once still comes before the end of its call.
+/// A question that is withdrawn at once still precedes the end of its call.
 #[test]
-fn a_question_comes_before_the_end_of_its_call() {
+fn question_precedes_the_end_of_its_call() {
     let mut ended = ToolCall::new("a", "look");
     ended.status = ToolCallStatus::Completed;
     let ended = Act::Report(AgentEvent::ToolCall(Box::new(ended)));
@@ -135,16 +136,16 @@ proptest! {
     })]
 
     #[test]
-    fn hosts_see_a_legal_conversation(
+    fn hosts_receive_a_legal_conversation(
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
     ) {
         check_all(in_no_time(async { play(turns, &of(profile)).await.end().await }));
     }
 
-    /// Whenever the process dies, what is loaded afterwards is legal, and settled.
+    /// Whenever the process dies, the loaded conversation is legal and settled.
     #[test]
-    fn a_crash_leaves_a_legal_conversation(
+    fn crash_leaves_a_legal_conversation(
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
         at: Index,

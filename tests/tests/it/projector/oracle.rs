@@ -1,25 +1,25 @@
-//! The sequence rules, told again and simply: what must hold of the messages to one client, whatever made
-//! them. It shares nothing with the checker it stands beside, so that neither excuses the other.
+//! The sequence rules in a second, simple form: the conditions on the messages to one client, whatever produced
+//! them. It shares nothing with the checker, so that an error in one cannot hide in the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// What one client has been told so far.
+/// The messages that one client has received so far.
 #[derive(Default)]
 pub(crate) struct Oracle {
-    /// Ids of its prompts that have no answer.
+    /// Ids of prompts without an answer.
     prompts: Vec<Value>,
     /// Calls: whether they are open, and whether their arguments are streaming in.
     calls: BTreeMap<String, Call>,
     /// The last event of each worker.
     workers: BTreeMap<String, String>,
-    /// Runs: whether they are open, their hashes, and their open children.
+    /// Compositions: whether they are open, their hashes, and their open children.
     runs: BTreeMap<String, Run>,
-    /// Questions that are open, with their kind.
+    /// Open questions, with their kind.
     questions: BTreeMap<String, Value>,
     skills: BTreeSet<String>,
-    /// Messages of the user that were accepted, reached the agent in the middle of a turn, and were taken back.
+    /// Messages of the user that were accepted, delivered during a turn, and revoked.
     accepted: BTreeSet<String>,
     delivered: BTreeSet<String>,
     revoked: BTreeSet<String>,
@@ -47,7 +47,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What a skill is told apart by.
+/// Returns the key of a skill: its id, or its name without one.
 fn skill(harn: &Value) -> String {
     let id = harn["skillId"].as_str();
     id.map_or_else(|| text(&harn["skillName"]), str::to_owned)
@@ -75,7 +75,7 @@ impl Oracle {
         }
     }
 
-    /// Nothing that belongs to a turn outlives it.
+    /// Nothing that belongs to a turn may outlive it.
     pub(crate) fn settled(&self) -> Verdict {
         must(
             self.calls.values().all(|call| !call.open),
@@ -125,7 +125,7 @@ impl Oracle {
                     !self.revoked.contains(&id),
                     "a message was delivered that was taken back",
                 )?;
-                // An agent may tell of messages that nobody handed over, as often as it likes.
+                // An agent may report messages that no client sent, as often as it likes.
                 let expected = name == "user_message" && self.accepted.contains(&id);
                 let fresh = self.delivered.insert(id);
                 must(fresh || !expected, "a message was delivered twice")
@@ -297,7 +297,7 @@ fn ends(status: &str) -> bool {
     matches!(status, "completed" | "failed")
 }
 
-/// Which field goes with which status.
+/// Checks which fields may be present with which status.
 fn rules(update: &Value, harn: &Value) -> Verdict {
     let titled = update["title"]
         .as_str()
@@ -367,7 +367,7 @@ mod tests {
 
     /// An oracle that never objects proves nothing.
     #[test]
-    fn what_is_illegal_is_told() {
+    fn illegal_messages_are_reported() {
         let announced = || call("tool_call", "pending", json!({}));
         let ended = || call("tool_call_update", "completed", json!({}));
         for illegal in [
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_leaves_nothing_open() {
+    fn anything_left_open_by_a_turn_is_reported() {
         for left in [
             call("tool_call", "in_progress", json!({})),
             worker("WorkerSpawned"),

@@ -1,5 +1,4 @@
-//! Random turns on the stage: an agent that does what the script says, somebody who steers it, and equipment
-//! that changes.
+//! Plays random turns: an agent that follows a script, a controller that steers it, and equipment that changes.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +15,7 @@ use crate::projector::strategy::{Act, Ending, Turn, Wish};
 
 type Script = Arc<Mutex<VecDeque<Turn>>>;
 
-/// Whoever steers the session, and the messages they handed over.
+/// The controller of the session, and the messages it sent.
 #[derive(Default)]
 struct Steering {
     session: OnceLock<Controller>,
@@ -39,7 +38,7 @@ impl Steering {
         };
         let said = |at: usize| self.said.lock().unwrap().get(at).cloned();
         let text = |text: &str| vec![ContentBlock::text(text)];
-        // What is refused is told too, and no reason to stop.
+        // Rejected requests produce events too and do not stop the turn.
         match wish {
             Wish::Say(mode) => {
                 let named = |id: &MessageId| self.said.lock().unwrap().push(id.clone());
@@ -65,7 +64,7 @@ impl Steering {
     }
 }
 
-/// What is said meanwhile, and so what a call for a message that waited is prompted with.
+/// The text of messages during a turn, and so the prompt of a turn for a queued message.
 const MORE: &str = "more";
 
 async fn act(
@@ -93,7 +92,8 @@ async fn act(
             }
         };
         match done {
-            // The turn may be over already; some events are refused, which is as good as never reported.
+            // The turn may be over already; some events are rejected, which has the effect of never reporting
+            // them.
             Ok(()) | Err(AgentError::Cancelled | AgentError::Failed(_)) => {}
             Err(error) => return Err(error),
         }
@@ -109,7 +109,7 @@ async fn act(
     }
 }
 
-/// Has a worker ask, and waits until it is done.
+/// Lets a worker ask, and waits until it is done.
 async fn ask_through_worker(cx: &TurnContext, question: Question) -> Result<(), AgentError> {
     let asker = ScriptedAgent::new(move |cx| {
         let question = question.clone();
@@ -120,7 +120,7 @@ async fn ask_through_worker(cx: &TurnContext, question: Question) -> Result<(), 
     Ok(())
 }
 
-/// Plays the turns for clients that say this of themselves.
+/// Plays the turns for clients with these capabilities.
 pub(crate) async fn play(turns: Vec<Turn>, wishes: &Value) -> Audience {
     let script: Script = Arc::new(Mutex::new(turns.iter().cloned().collect()));
     let steering = Arc::new(Steering::default());
@@ -143,7 +143,7 @@ pub(crate) async fn play(turns: Vec<Turn>, wishes: &Value) -> Audience {
         let failed = turn.ending == Ending::Fail;
         assert_eq!(answer.is_err(), failed, "{answer:?}");
         if at_once {
-            // The agent may not have been started; its script is for the next turn then.
+            // The agent may not have been started; its script would then be played by the next turn.
             break;
         }
     }

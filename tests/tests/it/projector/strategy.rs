@@ -1,4 +1,4 @@
-//! Random turns. Ids are few, fields stand where they do not belong, and nothing is in order.
+//! Random turns: few ids, fields that do not belong there, and no order.
 
 use harn_model::{
     AgentEvent, DeliveryMode, McpServerStatus, McpState, PermissionOption, PermissionOptionKind,
@@ -8,7 +8,7 @@ use harn_runtime::{EquipmentChange, Question};
 use harn_testkit::EventStrategy;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-/// What an agent does in a turn, and how that ends.
+/// The acts of an agent in a turn, and how the turn ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) acts: Vec<Act>,
@@ -20,21 +20,21 @@ pub(crate) enum Act {
     Report(AgentEvent),
     /// Asks whether a call may run, itself or through a worker, and waits for the answer.
     Ask(Question, bool),
-    /// Somebody wants something meanwhile.
+    /// The controller acts meanwhile.
     Want(Wish),
-    /// It looks for what was delivered.
+    /// The agent passes a seam, where messages are delivered.
     Pass(Seam),
-    /// What the session is equipped with changes meanwhile.
+    /// The equipment of the session changes meanwhile.
     Equip(EquipmentChange),
 }
 
-/// What somebody wants; the number names a message that was handed over before, if there is one.
+/// An action of the controller; the number selects one of its earlier messages, if there is one.
 #[derive(Clone, Debug)]
 pub(crate) enum Wish {
     Say(DeliveryMode),
     Unsay(usize),
     Reword(usize),
-    /// With a key that another may have, and for so many turns.
+    /// Whether it has a dedupe key, and its time to live in turns.
     Remind(DeliveryMode, bool, u64),
 }
 
@@ -42,11 +42,11 @@ pub(crate) enum Wish {
 pub(crate) enum Ending {
     Stop,
     Fail,
-    /// Somebody cancels before anything is seen.
+    /// A client cancels before any update.
     CancelAtOnce,
-    /// It waits to be cancelled.
+    /// The agent waits for a cancel.
     Hang,
-    /// It does not listen when it is.
+    /// The agent ignores the cancel.
     HangForever,
 }
 
@@ -74,7 +74,7 @@ fn event() -> impl Strategy<Value = AgentEvent> {
     // A call without a name has nothing to show.
     let others = EventStrategy::new(&["a", "b"], text()).with_kept(&["tool_name"]);
     prop_oneof![
-        // More ids than for others, because workers end for good.
+        // More ids than for others, because a worker cannot restart after its end.
         12 => workers.events(&[(1, "worker_update")]),
         41 => others.events(&[
             (12, "tool_call"),
@@ -162,12 +162,12 @@ fn seam() -> impl Strategy<Value = Seam> {
     ])
 }
 
-/// About a call that was announced, was not, or is a worker's.
+/// About a call that was announced, was not, or belongs to a worker.
 fn ask() -> impl Strategy<Value = Act> {
     (id(), any::<bool>()).prop_map(|(call, of_worker)| ask_about(&call, of_worker))
 }
 
-/// Asks whether this call may run.
+/// Returns an act that asks whether this call may run.
 pub(crate) fn ask_about(call: &str, of_worker: bool) -> Act {
     let kinds = [
         PermissionOptionKind::AllowOnce,

@@ -1,5 +1,5 @@
-//! Several clients on one session, each losing its connection again and again and taking control from the others:
-//! what each got in the end is what the journal says, line by line.
+//! Several clients on one session, each losing its connection repeatedly and taking control from the others:
+//! the lines that each received in the end equal the journal.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ const CLIENTS: usize = 6;
 const TURNS: usize = 4;
 const BREAKS: usize = 12;
 
-/// Talks, works and asks, with pauses.
+/// Sends text, runs tools and asks, with pauses.
 async fn work(cx: TurnContext, chance: Chance) -> Result<StopReason, AgentError> {
     for step in 0..60 {
         let pause = below(&chance, 8).await as u64;
@@ -57,7 +57,7 @@ async fn come_and_go() {
     let agents = chance.clone();
     let agent = ScriptedAgent::new(move |cx| work(cx, agents.clone()));
     let test = TestHub::builder(agent)
-        // Little is kept, so that who falls behind reads the journal.
+        // A small ring, so that a client that falls behind reads the journal.
         .config(|config| config.ring_bytes = 8 * 1024)
         .build();
     let new = NewSession {
@@ -95,7 +95,7 @@ async fn come_and_go() {
     for client in clients {
         ended.push(client.await.unwrap());
     }
-    // Those who are gone are told of, too.
+    // The events of disconnected clients must be in the journal, too.
     while session.cancel_target().is_some() || !session.clients().is_empty() {
         sleep(Duration::from_secs(60)).await;
     }
@@ -131,7 +131,7 @@ async fn come_and_go() {
 }
 
 #[test]
-fn every_client_gets_what_the_journal_says() {
+fn every_client_receives_the_lines_of_the_journal() {
     for _ in 0..5 {
         in_no_time(come_and_go());
     }

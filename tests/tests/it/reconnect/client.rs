@@ -1,6 +1,6 @@
-//! A client whose connection breaks at a byte it does not choose, and which goes on from behind the last line
-//! it has: over another connection, or over another stream of the same one. It opens the session or attaches to
-//! it, and takes control whenever it likes.
+//! A client whose connection breaks at a random byte, and which continues after the last line it has: over
+//! another connection, or over another stream of the same one. It opens the session or attaches to it, and
+//! takes control at random moments.
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
@@ -23,21 +23,21 @@ use tokio::{
 
 use crate::support_stress::Dice;
 
-/// Chance, the same for all clients of a run.
+/// Random numbers, shared by all clients of a run.
 pub(crate) type Chance = Arc<Mutex<Dice>>;
 
 pub(crate) async fn below(chance: &Chance, end: usize) -> usize {
     chance.lock().await.below(end)
 }
 
-/// What a client got, over all its connections.
+/// What a client received over all its connections.
 #[derive(Default)]
 pub(crate) struct Got {
-    /// The lines that have a place, questions left out.
+    /// The lines with an event id, without questions.
     pub(crate) lines: Vec<(EventId, String)>,
-    /// The last place, of a question too.
+    /// The last event id, of a question too.
     pub(crate) last: Option<EventId>,
-    /// How often a question was put in its place, and how often again.
+    /// How often a question was sent at its position in the log, and how often again.
     pub(crate) asked: usize,
     pub(crate) asked_again: usize,
     pub(crate) connections: usize,
@@ -50,30 +50,28 @@ pub(crate) struct Client {
     session: SessionId,
     cwd: PathBuf,
     profile: ProfileChoice,
-    /// What it calls itself where it does.
+    /// The client id for requests that need one.
     name: String,
     chance: Chance,
     pub(crate) got: Got,
 }
 
-/// One connection.
 struct Line {
     to: mpsc::Sender<ConnectionInput>,
     from: PieceReceiver,
-    /// What has come and was not looked at.
+    /// Lines that were received and not processed.
     come: VecDeque<String>,
-    /// What comes of an earlier following is stale.
+    /// Output of an earlier stream is stale.
     stream: Option<FollowId>,
-    /// How many bytes may still come.
+    /// How many bytes the connection still carries.
     left: usize,
     opened: bool,
 }
 
 /// Why a client stopped reading.
 enum Over {
-    /// The connection broke.
     Broke,
-    /// It is open, and nothing is missing up to its opening.
+    /// The session is open, and no line before its opening is missing.
     Opened,
 }
 
@@ -99,14 +97,14 @@ impl Client {
         }
     }
 
-    /// Loses its connection some times, and answers what it is asked if it can.
+    /// Loses its connection this many times, and answers some of its questions.
     pub(crate) async fn come_and_go(&mut self, times: usize) {
         for _ in 0..times {
             let budget = 200 + below(&self.chance, 30_000).await;
             let ways = if self.got.last.is_some() { 3 } else { 1 };
             let mut line = self.connect(budget, ways).await;
             self.read(&mut line, false).await;
-            // Its transport may have a stream for each session, of which one breaks.
+            // A transport may have a stream for each session, of which one breaks.
             while line.opened && below(&self.chance, 3).await > 0 {
                 self.stream_anew(&mut line).await;
                 self.read(&mut line, false).await;
@@ -117,7 +115,7 @@ impl Client {
         }
     }
 
-    /// Gets what is missing.
+    /// Receives the missing lines.
     pub(crate) async fn complete(&mut self) {
         let mut line = self.connect(usize::MAX, 1).await;
         self.read(&mut line, true).await;
@@ -131,7 +129,7 @@ impl Client {
             chunks: 8,
             ..OutgoingLimits::default()
         });
-        // Some transports say it when they connect, others with the request.
+        // Some transports send the last event id when they connect, others with the request.
         let by_transport = below(&self.chance, 2).await == 0;
         let config = AcpConfig {
             profile: self.profile,
@@ -156,7 +154,7 @@ impl Client {
         if method == "session/attach" {
             params["clientId"] = json!(self.name);
             params["mode"] = json!(["observer", "controller"][below(&self.chance, 2).await]);
-            // Its connection before this one may not have been missed yet.
+            // The server may still have the previous connection of this client.
             params["takeover"] = json!(true);
         }
         let line = Line {
@@ -174,7 +172,7 @@ impl Client {
         line
     }
 
-    /// Has the session followed anew from behind the last line it has, over the same connection.
+    /// Restarts the stream of the session after the last line it has, over the same connection.
     async fn stream_anew(&mut self, line: &mut Line) {
         self.got.streams += 1;
         let after = self.got.last.unwrap_or(EventId::BEGINNING);
@@ -187,7 +185,8 @@ impl Client {
             to.send(ConnectionInput::Refollow(refollow)).await.unwrap();
             came_of_it.await.unwrap().unwrap();
         };
-        // A transport with streams reads on meanwhile: the server takes no more input from a client that does not read.
+        // A transport with streams continues to read: the server takes no more input from a client that does
+        // not read.
         let read_on = async {
             while let Some(piece) = line.from.recv().await {
                 line.take_in(&piece);
@@ -200,7 +199,7 @@ impl Client {
         }
     }
 
-    /// Reads until the connection breaks; or until the opening is answered, where that is enough.
+    /// Reads until the connection breaks; with `until_opened`, until the opening is answered.
     async fn read(&mut self, line: &mut Line, until_opened: bool) -> Over {
         while let Some(text) = line.next().await {
             let message: Value = serde_json::from_str(&text).unwrap();
@@ -218,7 +217,7 @@ impl Client {
             if line.opened && below(&self.chance, 60).await == 0 {
                 self.act(line).await;
             }
-            // A slow one falls behind, and is told from the journal.
+            // A slow client falls behind and receives its lines from the journal.
             if below(&self.chance, 20).await == 0 {
                 let pause = below(&self.chance, 60).await;
                 sleep(Duration::from_millis(pause as u64)).await;
@@ -227,10 +226,10 @@ impl Client {
         Over::Broke
     }
 
-    /// Takes control, and may leave, all at once.
+    /// Takes control, and may detach in the same burst.
     async fn act(&mut self, line: &mut Line) {
         self.got.takeovers += 1;
-        // Where that was all that held the session, nothing more comes, and it looks for a better connection.
+        // A client without another claim on the session receives nothing after the detach and reconnects.
         let leaves = below(&self.chance, 4).await == 0;
         line.opened &= !leaves;
         let methods = ["session/takeover", "session/heartbeat", "session/detach"];
@@ -256,7 +255,7 @@ impl Client {
     }
 
     async fn answer(&self, line: &mut Line, message: &Value) {
-        // Some never do: somebody else may, or the question is put again.
+        // Some questions stay unanswered: another client may answer, or the question is sent again.
         if below(&self.chance, 3).await == 0 {
             return;
         }
@@ -276,10 +275,10 @@ impl Line {
             .await;
     }
 
-    /// The next line; none when the connection broke, wherever in a line that was.
+    /// Returns the next line, or `None` when the connection broke, even in the middle of a line.
     async fn next(&mut self) -> Option<String> {
         while self.come.is_empty() {
-            // One that is told nothing for long looks for a better connection.
+            // A client that receives nothing for long reconnects.
             let piece = timeout(Duration::from_secs(2), self.from.recv());
             let piece = piece.await.ok()??;
             let broke = self.take_in(&piece);
@@ -290,7 +289,8 @@ impl Line {
         self.come.pop_front()
     }
 
-    /// Takes the whole lines of a piece, as far as the connection carries it. Returns whether the connection broke.
+    /// Reads the whole lines of a piece, as far as the connection carries it. Returns whether the connection
+    /// broke.
     fn take_in(&mut self, piece: &OutgoingPiece) -> bool {
         if piece.stream.is_some() && piece.stream < self.stream {
             return false;

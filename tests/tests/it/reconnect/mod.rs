@@ -1,8 +1,8 @@
-//! A client may lose its connection at any line and go on after the last one it has: what it got before and
-//! what it gets then are together what it would have got had it stayed, nothing twice and nothing left out.
+//! A client may lose its connection at any line and continue after the last one it has: both parts together
+//! equal the stream of a client that stayed connected, with no line repeated or missing.
 //!
-//! Once over random sessions and every place in them; once with clients that lose their connections again
-//! and again while turns run and questions are asked.
+//! One test uses random sessions and random positions in them; the other has clients that lose their
+//! connections repeatedly while turns run and questions are asked.
 
 mod chaos;
 mod client;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::projector::play::play;
 use crate::projector::strategy::{Turn, turns};
 
-/// The place of a line; every line of a stream has one.
+/// Returns the event id of a line; every line of a stream has one.
 fn place(line: &Value) -> &str {
     let id = line["params"]["_meta"]["harn"]["eventId"].as_str();
     id.unwrap_or_else(|| panic!("no place: {line}"))
@@ -31,7 +31,7 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(work)
 }
 
-/// What was shown live, and what is shown from behind each of these lines.
+/// Compares the live stream with the loads after each of these positions.
 async fn cut(turns: Vec<Turn>, profile: &str, cuts: &[Index]) {
     let wishes = json!({"profile": profile, "hostBridge": true, "eventIds": true});
     let audience = play(turns, &wishes).await;
@@ -59,7 +59,7 @@ proptest! {
     })]
 
     #[test]
-    fn from_behind_any_line_comes_what_was_missed(
+    fn load_after_any_line_returns_the_missed_lines(
         turns in turns(),
         profile in select(&["harn", "meta", "acp"][..]),
         cuts: [Index; 6],

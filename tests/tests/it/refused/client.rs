@@ -1,5 +1,5 @@
-//! A client with a stance: it answers every question in one way, offers its files, terminals and tools or
-//! not, does what it is asked as a host, and counts that.
+//! A client that answers every question in one way, offers its files, terminals and tools or not, serves the
+//! requests to a host, and counts them.
 
 use std::{fs, process::Command, time::Duration};
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::refused::place::Place;
 
-/// How it answers questions.
+/// How the client answers questions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stance {
     Allows,
-    /// With these arguments instead.
+    /// Allows with these arguments instead.
     Rewrites(Value),
     Rejects,
     RejectsForGood,
@@ -27,7 +27,7 @@ pub(crate) enum Stance {
 }
 
 impl Stance {
-    /// All that let nothing happen.
+    /// All stances that must prevent every change.
     pub(crate) const REFUSING: [Self; 9] = [
         Self::Rejects,
         Self::RejectsForGood,
@@ -44,29 +44,29 @@ impl Stance {
 /// What happened at the client.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// How often it was asked.
+    /// How many questions it received.
     pub(crate) asked: usize,
-    /// What it was asked to do as a host, other than to read.
+    /// The requests to it as a host, other than reads.
     pub(crate) done: Vec<String>,
-    /// How the prompt was answered, unless it left.
+    /// The response to the prompt, unless the client left.
     pub(crate) stopped: Option<Result<Value, Value>>,
 }
 
-/// See the module.
+/// A client that answers every question in one way.
 pub(crate) struct Person<'p> {
     pub(crate) stance: Stance,
     pub(crate) hosts: bool,
     pub(crate) mode: Option<&'static str>,
     pub(crate) place: &'p Place,
-    /// What it does when it is asked, before it answers.
+    /// Runs before each answer.
     pub(crate) meanwhile: fn(&Place),
 }
 
-/// How long a question waits.
+/// The deadline of a question.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 impl Person<'_> {
-    /// Opens a session and prompts; what happened to the end of the turn.
+    /// Opens a session and sends a prompt; returns what happened up to the end of the turn.
     pub(crate) async fn prompt(&self, test: &TestHub, text: &str) -> Seen {
         let mut client = test.connect().patience(DEADLINE * 10);
         client.request("initialize", self.hello()).await;
@@ -138,7 +138,7 @@ impl Person<'_> {
         let chosen = |kind: &str| {
             let options = params["options"].as_array().unwrap().iter();
             let mut fitting = options.filter(|option| option["kind"] == kind);
-            // Not everything can be refused for good.
+            // Not every call can be rejected for good.
             let option = fitting
                 .next()
                 .map_or("reject_once", |o| o["optionId"].as_str().unwrap());
@@ -166,7 +166,7 @@ impl Person<'_> {
         }
     }
 
-    /// Does what it is asked as a host.
+    /// Serves a request to the host.
     fn serve(&self, method: &str, params: &Value, seen: &mut Seen) -> Option<Value> {
         let path = params["path"].as_str().unwrap_or_default();
         if method == "fs/read_text_file" {
@@ -191,7 +191,7 @@ impl Person<'_> {
             "terminal/wait_for_exit" => Some(json!({"exitCode": 0})),
             "terminal/output" => Some(json!({"output": "", "truncated": false})),
             "terminal/release" => Some(json!({})),
-            // What a tool of the host does shows in the workspace.
+            // The tools of the host change the workspace.
             "builtin_call" => {
                 fs::write(self.place.workspace.join("by-the-host"), "x").ok()?;
                 Some(json!({"ok": true}))
@@ -205,7 +205,7 @@ impl Person<'_> {
     }
 }
 
-/// Waits until a session that nobody follows has ended its turn.
+/// Waits until a session without clients has ended its turn.
 async fn settled(test: &TestHub, session: &SessionId) {
     let session = test.hub().live(session).unwrap();
     for _ in 0..1000 {
@@ -217,7 +217,7 @@ async fn settled(test: &TestHub, session: &SessionId) {
     panic!("the turn does not end");
 }
 
-/// What another process shows of the session: its updates. It may ask nothing.
+/// Loads the session in another process and returns its updates. Fails if the client receives a question.
 pub(crate) async fn load(test: &TestHub, session: &str, place: &Place) -> Vec<Value> {
     let test = test.beside();
     let mut client = test.connect().patience(DEADLINE * 10);
@@ -228,7 +228,7 @@ pub(crate) async fn load(test: &TestHub, session: &str, place: &Place) -> Vec<Va
     let id = client.send_request("session/load", params).await;
     let (updates, _) = client.updates_until(&id).await;
     let list = client.send_request("session/list", json!({})).await;
-    // Anything that were asked after the load would come before this, and fail.
+    // A question after the load would arrive before this response and fail the test.
     client.updates_until(&list).await;
     client.hang_up().await;
     test.hub().shutdown().await;

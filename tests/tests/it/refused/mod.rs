@@ -1,8 +1,8 @@
-//! A client that refuses everything: whatever an agent tries, and however the client says no, not a byte, a
-//! name, a mode or a time changes, and its host is asked for nothing but reading.
+//! A client that rejects everything: whatever an agent tries, and however the client refuses, no content, name,
+//! mode or time of a file changes, and its host receives only requests to read.
 //!
-//! The same routes with a client that agrees do change something, so that this can fail. Unix only, for the
-//! links and modes.
+//! The same routes with a client that approves do change something, which proves that the tests can fail. Unix
+//! only, for the links and modes.
 
 mod client;
 mod modes;
@@ -23,16 +23,16 @@ use client::{DEADLINE, Person, Seen, Stance, load};
 use place::{Picture, Place};
 use routes::{HOSTED, LOCAL, Late, Route};
 
-/// What came of a route.
+/// The result of a route.
 struct Outcome {
     before: Picture,
     after: Picture,
     seen: Seen,
-    /// The calls as another process shows them: how each ended, and why.
+    /// The calls as loaded by another process: status and error category of each.
     calls: Vec<(String, String)>,
 }
 
-/// Takes a route in a workspace of its own.
+/// Takes a route in a separate workspace.
 async fn take(route: &Route, stance: &Stance, hosts: bool) -> Outcome {
     take_in(route, stance, hosts, None, |_| ()).await
 }
@@ -78,7 +78,7 @@ async fn take_in(
     }
 }
 
-/// Every call that was announced, in the session and those of its workers, with its end. Each has one.
+/// Returns every announced call of the session and its workers, with its end. Each has exactly one.
 async fn calls(test: &TestHub, place: &Place) -> Vec<(String, String)> {
     test.hub().shutdown().await;
     let mut calls = Vec::new();
@@ -102,7 +102,7 @@ async fn calls(test: &TestHub, place: &Place) -> Vec<(String, String)> {
     calls
 }
 
-/// What differs, for a person to read.
+/// Returns the differences in a readable form.
 fn changes(outcome: &Outcome) -> Vec<String> {
     let (before, after) = (&outcome.before, &outcome.after);
     let gone = before
@@ -122,7 +122,7 @@ fn check_refused(route: &Route, stance: &Stance, outcome: &Outcome) {
     assert_eq!(changes(outcome), none, "{what}");
     assert_eq!(outcome.seen.done, none, "{what}: the host was used");
     for (status, why) in &outcome.calls {
-        // What only reads may have run.
+        // Calls that only read may have run.
         let refused = status == "failed" && ["permission_denied", "cancelled"].contains(&&**why);
         let harmless = matches!(route.how, routes::How::Rogue(_));
         assert!(refused || harmless, "{what}: {status} {why}");
@@ -149,7 +149,7 @@ fn in_no_time<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn nothing_changes_on_this_machine() {
+fn rejected_calls_change_nothing_on_this_machine() {
     for stance in &Stance::REFUSING {
         for route in &LOCAL {
             let outcome = in_no_time(take(route, stance, false));
@@ -159,7 +159,7 @@ fn nothing_changes_on_this_machine() {
 }
 
 #[test]
-fn nothing_is_done_by_a_client_that_could() {
+fn rejected_calls_reach_no_host() {
     for stance in &Stance::REFUSING {
         for route in LOCAL.iter().chain(&HOSTED) {
             let outcome = in_no_time(take(route, stance, true));
@@ -168,9 +168,9 @@ fn nothing_is_done_by_a_client_that_could() {
     }
 }
 
-/// The control: were nothing ever done, the tests above would say nothing.
+/// The control: if no route ever changed anything, the tests above would prove nothing.
 #[tokio::test]
-async fn a_client_that_agrees_sees_what_is_honest_happen() {
+async fn approved_honest_calls_have_an_effect() {
     for (hosts, routes) in [(false, &LOCAL[..]), (true, &LOCAL[..]), (true, &HOSTED[..])] {
         for route in routes {
             let outcome = take(route, &Stance::Allows, hosts).await;
@@ -192,7 +192,7 @@ async fn a_client_that_agrees_sees_what_is_honest_happen() {
     }
 }
 
-/// Swaps what is to be written for a way outside.
+/// Replaces the target of the write by a link to the outside.
 fn swap(place: &Place) {
     let (file, folder) = (place.workspace.join("a.txt"), place.workspace.join("dir"));
     if fs::symlink_metadata(&file).unwrap().is_symlink() {
@@ -205,7 +205,7 @@ fn swap(place: &Place) {
 }
 
 #[tokio::test]
-async fn what_is_swapped_while_somebody_decides_leads_nowhere() {
+async fn target_replaced_during_a_question_is_not_written() {
     let swapped = ["a.txt", "link.txt", "dir/b.txt", "way/b.txt", "dir/new.txt"];
     for path in swapped {
         for (hosts, stance) in [
@@ -245,9 +245,9 @@ async fn what_is_swapped_while_somebody_decides_leads_nowhere() {
     }
 }
 
-/// Whoever may say yes may say yes to something else, but not to what is forbidden.
+/// A client that may approve may also change the arguments, but not to something forbidden.
 #[tokio::test]
-async fn arguments_in_the_place_of_others_are_judged() {
+async fn rewritten_arguments_are_judged_again() {
     let write = &LOCAL[0];
     let run = LOCAL.iter().find(|route| route.name == "run").unwrap();
     let path = |path: &str| json!({"path": path, "content": "y"});

@@ -1,4 +1,4 @@
-//! Every route in every mode: whether it runs, is asked about, or is refused at once.
+//! Every route in every mode: whether it runs, is asked about, or is denied at once.
 
 use expect_test::expect;
 
@@ -9,7 +9,7 @@ use crate::refused::{
     take_in,
 };
 
-/// What changes nothing, and is asked about where nobody can tell.
+/// Routes that change nothing; in doubt, the client is asked.
 const LOOKING: [Route; 4] = [
     Route {
         name: "read",
@@ -35,7 +35,7 @@ const LOOKING: [Route; 4] = [
 
 const MODES: [&str; 4] = ["read-only", "ask", "accept-edits", "auto"];
 
-/// In a word. Who is asked says no, so what ran was not asked about.
+/// Summarizes an outcome in words. The client rejects all questions, so a call that ran was not asked about.
 fn word(outcome: &Outcome) -> String {
     let ended = |status: &str, why: &str| {
         let calls = outcome.calls.iter();
@@ -55,7 +55,7 @@ fn word(outcome: &Outcome) -> String {
 }
 
 #[tokio::test]
-async fn every_mode_says_what_runs() {
+async fn every_route_has_the_expected_outcome_in_each_mode() {
     let mut table = format!("{:<36}", "");
     for mode in MODES {
         table.push_str(&format!("{mode:<14}"));

@@ -1,5 +1,5 @@
-//! A workspace with everything one might spoil, a folder beside it that is nobody's business, and a picture
-//! of both to be compared.
+//! A workspace with everything that a call could damage, a folder outside of it, and a snapshot of both for
+//! comparison.
 
 use std::{
     collections::BTreeMap,
@@ -8,17 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// See the module.
+/// A workspace and a folder outside of it.
 pub(crate) struct Place {
     pub(crate) workspace: PathBuf,
     pub(crate) outside: PathBuf,
 }
 
-/// Every name with what it is: contents, modes, targets and times.
+/// Every path with its content or target, mode, time and inode.
 pub(crate) type Picture = BTreeMap<PathBuf, String>;
 
 impl Place {
-    /// Furnishes a workspace.
+    /// Creates the files of a workspace.
     pub(crate) fn furnish(workspace: &Path) -> Self {
         let workspace = workspace.canonicalize().unwrap();
         let outside = workspace.parent().unwrap().join("outside");
@@ -46,7 +46,7 @@ impl Place {
         Self { workspace, outside }
     }
 
-    /// As it is now.
+    /// Returns the current state of both folders.
     pub(crate) fn picture(&self) -> Picture {
         let mut picture = Picture::new();
         take(&self.workspace, &mut picture);
@@ -54,7 +54,7 @@ impl Place {
         picture
     }
 
-    /// Puts the places into a text that speaks of them.
+    /// Replaces `{workspace}` and `{outside}` in a text by their paths.
     pub(crate) fn named(&self, text: &str) -> String {
         let text = text.replace("{workspace}", &self.workspace.display().to_string());
         text.replace("{outside}", &self.outside.display().to_string())

@@ -1,4 +1,4 @@
-//! The ways an agent may try to change something, honest and not.
+//! The routes by which an agent may try to change something, honest and not.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use serde_json::json;
 
 use crate::refused::place::Place;
 
-/// A way.
+/// One attempt to change something.
 pub(crate) struct Route {
     pub(crate) name: &'static str,
     pub(crate) how: How,
-    /// Whether something changes when everybody agrees.
+    /// Whether something changes when the client approves everything.
     pub(crate) honest: bool,
 }
 
-/// Who tries it.
+/// The agent that makes the attempt.
 #[derive(Clone, Copy)]
 pub(crate) enum How {
     /// A scenario of these steps.
@@ -31,22 +31,22 @@ pub(crate) enum How {
     Rogue(Trick),
 }
 
-/// What a rogue does.
+/// The behaviour of an agent that keeps to no rules.
 #[derive(Clone, Copy)]
 pub(crate) enum Trick {
-    /// Uses the host of its turn and starts no call.
+    /// Uses the host of its turn without starting a call.
     NoCall,
     /// Starts a call that only reads, and writes with it.
     ReadsAndWrites,
-    /// Declares one thing and does another.
+    /// Declares one action and performs another.
     Undeclared,
-    /// Does all the same what it was refused, or what was cancelled under it.
+    /// Performs a call that was rejected or cancelled.
     Stubborn,
-    /// Says itself that its call runs.
+    /// Reports by itself that its call runs.
     Announces,
 }
 
-/// Those that need nothing of the client.
+/// Routes that need nothing from the client.
 pub(crate) const LOCAL: [Route; 40] = [
     honest(
         "write a file",
@@ -196,7 +196,7 @@ pub(crate) const LOCAL: [Route; 40] = [
     dishonest("a call nobody judged", How::Rogue(Trick::Announces)),
 ];
 
-/// Those that use tools of the client.
+/// Routes that use tools of the client.
 pub(crate) const HOSTED: [Route; 3] = [
     honest(
         "a tool of the host",
@@ -231,7 +231,7 @@ const fn dishonest(name: &'static str, how: How) -> Route {
 }
 
 impl Route {
-    /// Whoever takes it in this place.
+    /// Returns the agent that takes this route in this workspace.
     pub(crate) fn agent(&self, place: &Place) -> Arc<dyn Agent> {
         match self.how {
             How::Steps(steps) => {
@@ -247,7 +247,7 @@ impl Route {
         }
     }
 
-    /// What it is prompted.
+    /// Returns the prompt for the agent.
     pub(crate) fn prompt(&self) -> &'static str {
         match self.how {
             How::Prompt(prompt) => prompt,
@@ -256,7 +256,7 @@ impl Route {
     }
 }
 
-/// An agent that is not known before its workspace is.
+/// An agent that is set after its workspace exists.
 pub(crate) struct Late(pub(crate) Arc<std::sync::OnceLock<Arc<dyn Agent>>>);
 
 #[async_trait]
@@ -281,7 +281,7 @@ impl CommandSink for Unheard {
     fn output(&mut self, _: &str) {}
 }
 
-/// Tries everything through a host; whether something worked.
+/// Tries every action through a host; returns whether one succeeded.
 async fn everything(cx: &TurnContext, host: &harn_runtime::Host) -> bool {
     let spec = CommandSpec::shell("touch made", cx.cwd(), 1000);
     let write = host.write_text("a.txt", "x").await.is_ok();
@@ -319,7 +319,7 @@ async fn rogue(cx: TurnContext, trick: Trick) -> Result<StopReason, AgentError> 
         }
         Trick::Stubborn => {
             let tool = cx.tool("edit").kind(ToolKind::Edit).path("dir/c.txt");
-            // Whatever it is told.
+            // The result is ignored.
             let _ = tool.start().await;
             let mut did = everything(&cx, cx.host()).await;
             let other = cx.tool("run").command("touch other").start().await;

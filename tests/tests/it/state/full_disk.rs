@@ -1,5 +1,5 @@
-//! A disk that is full in the middle of a run: the page is told so and keeps what it has, and when there is room
-//! again the session goes on.
+//! The disk becomes full during a run: the page receives an error and keeps its content, and when there is
+//! space again the session continues.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::{
     support_stress::in_time,
 };
 
-/// Before a socket on which nothing happens is asked whether it is there: what is over is not found out by that.
+/// Shorter than the ping interval of a silent socket, so that no ping can detect the end.
 const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn a_run_that_cannot_be_written_ends_in_words() -> Result<()> {
+async fn run_that_cannot_be_written_ends_with_an_error_message() -> Result<()> {
     let stream = json!([
         {"say": "before"},
         {"emit": {"type": "tool_call", "tool_call_id": "look-1", "tool_name": "look", "status": "pending"}},
@@ -44,16 +44,16 @@ async fn a_run_that_cannot_be_written_ends_in_words() -> Result<()> {
     ensure!(messages.last().unwrap()["status"] == "error", "{shown}");
     let call = &messages[1]["toolCalls"][0];
     ensure!(call["status"] == "error", "{call}");
-    // Nothing more will come, and that is said.
+    // The socket closes, because the run is over.
     let over = timeout(SOON, page.until_closed()).await??;
     ensure!(over.is_some(), "the socket broke without a farewell");
 
-    // It is still full: whoever comes hears so, and is not shown a session that cannot be written.
+    // The disk is still full: a new client receives the error instead of a session that cannot be written.
     let (status, words) = server.refusal(&format!("/ws?session={session}")).await?;
     ensure!(status == 500, "{status}: {words}");
     ensure!(words.contains("events.jsonl"), "{words}");
 
-    // There is room again.
+    // The limit is removed.
     server.limit_files(None)?;
     let mut page = server.page(Some(&session)).await?;
     let found = page.state().clone();
@@ -61,7 +61,7 @@ async fn a_run_that_cannot_be_written_ends_in_words() -> Result<()> {
     let again = found["messages"].as_array().unwrap();
     ensure!(again.len() == messages.len(), "{again:?}");
     for (was, is) in messages.iter().zip(again) {
-        // What was shown had been written before.
+        // The page showed only what had been written.
         ensure!(was["id"] == is["id"] && was["content"] == is["content"]);
         ensure!(was["status"] == is["status"], "{was} then {is}");
     }
@@ -74,7 +74,7 @@ async fn a_run_that_cannot_be_written_ends_in_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_prompt_that_cannot_be_written_is_refused_in_words() -> Result<()> {
+async fn prompt_that_cannot_be_written_is_rejected_with_an_error_message() -> Result<()> {
     let place = Place::new(json!([{"steps": [{"say": "done"}]}]))?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;
@@ -93,7 +93,7 @@ async fn a_prompt_that_cannot_be_written_is_refused_in_words() -> Result<()> {
             Told::Closed(why) => break why,
         }
     };
-    // By a frame that says so, or by the document.
+    // The message is in an error frame or in the document.
     let shown = page.state()["error"].as_str().map(str::to_owned);
     told.extend(shown);
     let why = told.join("; ");

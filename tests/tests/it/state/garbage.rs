@@ -1,5 +1,5 @@
-//! Clients that send what is no command. What can be answered is answered in words, on a socket that works on;
-//! what cannot is the end of that socket alone. Nobody else notices.
+//! Clients that send invalid commands. An error is answered with a message if possible, and the socket still
+//! works; otherwise that socket alone is closed. No other client is affected.
 
 use anyhow::{Context, Result, ensure};
 use futures::SinkExt;
@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::{Message, protocol::frame::coding::CloseCode
 
 use crate::{state::server::Place, support_stress::in_time};
 
-/// Something that must not come back.
+/// A text that no answer may repeat.
 const SECRET: &str = "swordfish";
 
 fn place() -> Result<Place> {
@@ -18,7 +18,7 @@ fn place() -> Result<Place> {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_answered_in_words() -> Result<()> {
+async fn invalid_frames_are_answered_with_a_message() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;
@@ -36,7 +36,7 @@ async fn what_makes_no_sense_is_answered_in_words() -> Result<()> {
     server.end().await
 }
 
-/// Frames, and what is said about each.
+/// Frames, and a part of the message about each.
 fn table() -> Vec<(String, &'static str)> {
     let commands = |commands: Value| json!({"type": "commands", "commands": commands}).to_string();
     let one = |command: Value| commands(json!([command]));
@@ -113,7 +113,7 @@ fn table() -> Vec<(String, &'static str)> {
 }
 
 #[tokio::test]
-async fn a_command_that_makes_no_sense_does_not_undo_the_others() -> Result<()> {
+async fn invalid_command_does_not_affect_the_others_in_its_frame() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut page = server.page(None).await?;
@@ -134,12 +134,12 @@ async fn a_command_that_makes_no_sense_does_not_undo_the_others() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_is_no_frame_ends_its_socket_and_no_other() -> Result<()> {
+async fn invalid_websocket_frame_closes_only_its_own_socket() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut other = server.page(None).await?;
     let session = other.session().to_owned();
-    // Masked with zeros where it has to be, which changes nothing.
+    // Masked with zeros where a mask is required, which leaves the bytes as they are.
     let masked = |head: &[u8], body: &[u8]| [head, &[0; 4], body].concat();
     let too_long = (17_u64 * 1024 * 1024).to_be_bytes();
     let bytes: Vec<(&str, Vec<u8>, Option<CloseCode>)> = vec![
@@ -195,7 +195,7 @@ async fn what_is_no_frame_ends_its_socket_and_no_other() -> Result<()> {
             ensure!(!why.reason.is_empty(), "{what}: no words");
         }
     }
-    // Half of one, and then nothing; and one that goes without a word.
+    // Half a frame without the rest, and a socket that is dropped without a close.
     let mut half = server.page(Some(&session)).await?;
     half.socket().get_mut().write_all(b"\x81").await?;
     drop(server.page(Some(&session)).await?);
@@ -206,14 +206,14 @@ async fn what_is_no_frame_ends_its_socket_and_no_other() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_floods_is_told_to_go_slower() -> Result<()> {
+async fn flooding_client_is_closed_with_a_request_to_go_slower() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let mut other = server.page(None).await?;
     let mut page = server.page(Some(other.session())).await?;
     let cancel = json!({"type": "commands", "commands": [{"type": "cancel"}]}).to_string();
     for _ in 0..1000 {
-        // It may be over before that.
+        // The server may close the socket earlier.
         if page
             .socket()
             .feed(Message::text(cancel.as_str()))
@@ -234,7 +234,7 @@ async fn who_floods_is_told_to_go_slower() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_request_that_is_no_handshake_is_refused_in_words() -> Result<()> {
+async fn invalid_handshake_is_rejected_with_a_message() -> Result<()> {
     let place = place()?;
     let server = place.start().await?;
     let long = "x".repeat(65);
@@ -262,7 +262,7 @@ async fn a_request_that_is_no_handshake_is_refused_in_words() -> Result<()> {
     server.end().await
 }
 
-/// An ordinary prompt is answered.
+/// Checks that an ordinary prompt is answered.
 async fn works(page: &mut Page<TcpStream>) -> Result<()> {
     let before = page.state()["messages"].as_array().map_or(0, Vec::len);
     page.submit("Are you there?").await?;

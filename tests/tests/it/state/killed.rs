@@ -1,5 +1,5 @@
-//! The server killed as no program can prevent, at random moments of a stream: whoever comes back finds
-//! everything that was shown before, the run marked as cut short, and an agent that takes the next prompt.
+//! Kills the server with SIGKILL at random moments of a stream: a client that reconnects finds everything it
+//! was shown before, the run marked as interrupted, and an agent that takes the next prompt.
 
 use anyhow::{Context, Result, ensure};
 use harn_tests::{Page, Told};
@@ -15,7 +15,7 @@ const ROUNDS: usize = 20;
 const BLOCKS: usize = 400;
 
 #[tokio::test]
-async fn what_was_shown_is_there_again_and_the_run_is_marked() -> Result<()> {
+async fn shown_messages_survive_a_kill_and_the_run_is_marked_as_interrupted() -> Result<()> {
     let mut dice = Dice::new();
     let place = Place::new(json!([
         {"match": "^quick", "steps": [{"say": "done"}]},
@@ -23,7 +23,7 @@ async fn what_was_shown_is_there_again_and_the_run_is_marked() -> Result<()> {
     ]))?;
     let mut tally = Tally::default();
     for round in 0..ROUNDS {
-        // Some die before they could say anything.
+        // Some servers are killed before the first frame.
         let frames = match round % 10 {
             0 => 0,
             _ => dice.below(40),
@@ -31,16 +31,16 @@ async fn what_was_shown_is_there_again_and_the_run_is_marked() -> Result<()> {
         let done = play(&place, frames, &mut tally).await;
         done.with_context(|| format!("round {round}, killed after {frames} frames"))?;
     }
-    // Else nothing was proven: calls were open, and part of what there is to show was shown.
+    // Otherwise the test proves nothing: calls must be open, and part of the messages shown.
     ensure!(tally.midway >= ROUNDS / 2, "{tally:?}");
     ensure!(tally.running_calls > 0, "{tally:?}");
     Ok(())
 }
 
-/// What all rounds together came across.
+/// Counts over all rounds.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Killed with part of it shown.
+    /// Killed with part of the messages shown.
     midway: usize,
     running_calls: usize,
 }
@@ -50,14 +50,14 @@ async fn play(place: &Place, frames: usize, tally: &mut Tally) -> Result<()> {
     let mut page = server.page(None).await?;
     let session = page.session().to_owned();
     page.submit("go").await?;
-    // Once the prompt is accepted there is something to lose.
+    // Only an accepted prompt can be lost.
     let begun = page.until(|it| it["status"] == "running");
     in_time("the run", begun).await??;
     for _ in 0..frames {
         in_time("more", page.next()).await??;
     }
     server.kill().await?;
-    // What was on its way is shown, too.
+    // Frames in transit count as shown, too.
     while let Ok(Ok(Told::State | Told::Delta)) = in_time("the rest", page.next()).await {}
     let shown = page.state().clone();
 
@@ -69,7 +69,7 @@ async fn play(place: &Place, frames: usize, tally: &mut Tally) -> Result<()> {
     leave(page, server).await
 }
 
-/// Everything that was shown is found; the run is marked as cut short.
+/// Checks that everything shown is found, and that the run is marked as interrupted.
 fn check(shown: &Value, found: &Value, tally: &mut Tally) -> Result<()> {
     let why = found["error"].as_str().unwrap_or_default();
     ensure!(found["status"] == "error" && !why.is_empty(), "{found}");
@@ -87,7 +87,7 @@ fn check(shown: &Value, found: &Value, tally: &mut Tally) -> Result<()> {
             let now = &is["toolCalls"][place];
             let running = call["status"] == "running";
             tally.running_calls += usize::from(running);
-            // Its end may have been written and not shown.
+            // The end of a call may be written and not shown.
             ensure!(now["id"] == call["id"] && now["status"] != "running");
             ensure!(running || now == call, "{call} then {now}");
         }
@@ -103,7 +103,7 @@ fn check(shown: &Value, found: &Value, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The next prompt is answered behind all that, and nothing is wrong any more.
+/// Checks that the next prompt is answered after these messages, and that the error is gone.
 async fn go_on(page: &mut Page<TcpStream>, found: &Value) -> Result<()> {
     page.submit("quick").await?;
     let idle = page.until(|it| it["status"] == "idle");
@@ -124,8 +124,8 @@ async fn leave(page: Page<TcpStream>, server: Server) -> Result<()> {
     server.end().await
 }
 
-/// Messages with calls that are open across one another, at a pace at which they come in many frames; then it
-/// waits, so that whenever it is killed a run goes on.
+/// Returns messages with overlapping calls, at a pace that spreads them over many frames, and a final wait, so
+/// that a run is open at every kill.
 fn steps(dice: &mut Dice) -> Vec<Value> {
     let mut steps = Vec::new();
     let mut open: Vec<(usize, String)> = Vec::new();

@@ -1,5 +1,5 @@
-//! The state wire at the real server, when things go wrong: the process is killed, the disk is full, a client
-//! does not read, sends what is no command, or comes with too many others.
+//! The state wire of the real server under failures: the process is killed, the disk is full, or a client does
+//! not read, sends invalid commands, or connects with too many others.
 
 mod full_disk;
 mod garbage;

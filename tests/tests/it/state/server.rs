@@ -1,4 +1,4 @@
-//! The server as a process of its own, and the ways to it.
+//! The server as a separate process, and the ways to connect to it.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,17 +24,17 @@ use crate::support_stress::in_time;
 
 const TOKEN: &str = "a-token-that-only-this-test-knows-of";
 
-/// A folder with a scenario and what is kept of its sessions.
+/// A folder with a scenario and the state of its sessions.
 pub(crate) struct Place(TempDir);
 
-/// A server on a place. Gone with this, whatever happens.
+/// A server process on a folder; it is killed on drop.
 pub(crate) struct Server {
     child: Child,
     address: String,
 }
 
 impl Place {
-    /// With turns that do what the steps say of the prompt they match.
+    /// Creates a folder with a scenario of these turns.
     pub(crate) fn new(turns: Value) -> Result<Self> {
         let place = Self(TempDir::with_prefix("harn-state-")?);
         let scenario = json!({"name": "state", "turns": turns}).to_string();
@@ -46,14 +46,14 @@ impl Place {
         self.0.path().join("scenario.json")
     }
 
-    /// The log of a session.
+    /// Returns the path of the journal of a session.
     pub(crate) fn journal(&self, session: &str) -> PathBuf {
         let threads = self.0.path().join("state/threads");
         threads.join(session).join("events.jsonl")
     }
 
     pub(crate) async fn start(&self) -> Result<Server> {
-        // A write beyond the limit on files is to fail, as on a disk that is full, and not to end the process.
+        // A write beyond the file size limit must fail, as on a full disk, and not kill the process.
         let mut child = Command::new("sh")
             .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
             .arg(binary()?)
@@ -82,7 +82,7 @@ impl Place {
             anyhow::bail!("the server ended: {}", said.join("\n"))
         };
         let address = in_time("the server to listen", listening).await??;
-        // Read to the end, so that it never waits for us.
+        // Reads to the end, so that the server never blocks on a full pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Ok(Server { child, address })
     }
@@ -97,7 +97,7 @@ impl Server {
         Ok(TcpStream::connect(&self.address).await?)
     }
 
-    /// A handshake for this, as who has the token.
+    /// Returns a handshake request for this path, with the token.
     pub(crate) fn request(&self, path: &str) -> Result<Request<()>> {
         let mut request = format!("ws://{}{path}", self.address).into_client_request()?;
         let bearer = HeaderValue::from_str(&format!("Bearer {TOKEN}"))?;
@@ -105,20 +105,20 @@ impl Server {
         Ok(request)
     }
 
-    /// A page on a session, or on a new one.
+    /// Opens a page on a session, or on a new one.
     pub(crate) async fn page(&self, session: Option<&str>) -> Result<Page<TcpStream>> {
         self.page_at(&format!("/ws?session={}", session.unwrap_or("new")))
             .await
     }
 
-    /// A page at this path with its query.
+    /// Opens a page at this path and query.
     pub(crate) async fn page_at(&self, path: &str) -> Result<Page<TcpStream>> {
         let request = self.request(path)?;
         let opened = Page::open(self.stream().await?, request);
         in_time("the document", opened).await?
     }
 
-    /// Asks for a socket that it will not get: the status and the words of the refusal.
+    /// Sends a handshake that is rejected; returns the status and the message.
     pub(crate) async fn refusal(&self, path: &str) -> Result<(u16, String)> {
         let mut stream = self.stream().await?;
         let address = &self.address;
@@ -137,7 +137,7 @@ impl Server {
         Ok((status, words.to_owned()))
     }
 
-    /// No file of the process may get longer than this from now on; without a limit, as long as it likes.
+    /// Limits the size of files that the process writes; `None` removes the limit.
     pub(crate) fn limit_files(&self, bytes: Option<u64>) -> Result<()> {
         let limit = Rlimit {
             current: bytes,
@@ -152,13 +152,13 @@ impl Server {
         Pid::from_raw(pid.try_into()?).context("no process")
     }
 
-    /// Ends the process as no program can prevent.
+    /// Kills the process with SIGKILL.
     pub(crate) async fn kill(mut self) -> Result<()> {
         in_time("the process to be gone", self.child.kill()).await??;
         Ok(())
     }
 
-    /// Asks it to end, which it does well.
+    /// Ends the process with SIGTERM and expects success.
     pub(crate) async fn end(mut self) -> Result<()> {
         kill_process(self.pid()?, Signal::TERM)?;
         let status = in_time("the end", self.child.wait()).await??;
@@ -167,7 +167,7 @@ impl Server {
     }
 }
 
-/// How many bytes a file has.
+/// Returns the size of a file in bytes.
 pub(crate) fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |about| about.len())
 }

@@ -1,5 +1,5 @@
-//! More connections than there may be: those beyond are refused in words and make nothing, those who are in
-//! are served, and when some leave others come in.
+//! More connections than the limit: further ones are rejected with a message and create nothing, the accepted
+//! ones are served, and when some close others are accepted.
 
 use anyhow::{Context, Result, ensure};
 use harn_tests::Page;
@@ -9,14 +9,14 @@ use tokio::{net::TcpStream, task::JoinSet};
 
 use crate::{state::server::Place, support_stress::in_time};
 
-/// As many as the server takes of one principal: a quarter of its places is kept for others.
+/// The connections that the server accepts from one principal; a quarter of the total is reserved for others.
 const MOST: usize = 1024 - 1024 / 4;
 const BEYOND: usize = 40;
-/// How many knock at a time.
+/// How many connect at a time.
 const AT_ONCE: usize = 32;
 
 #[tokio::test]
-async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
+async fn connections_beyond_the_limit_are_rejected_with_a_message() -> Result<()> {
     raise_open_files()?;
     let place = Place::new(json!([{"steps": [{"say": "yes"}]}]))?;
     let server = place.start().await?;
@@ -37,7 +37,7 @@ async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
     }
 
     for at in 0..BEYOND {
-        // A new session that is refused is not made.
+        // A rejected new session is not created.
         let path = if at % 2 == 0 {
             "/ws?session=new"
         } else {
@@ -57,7 +57,7 @@ async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
     for page in pages.drain(..8) {
         page.leave().await;
     }
-    // A place is free once the server has let go of it, which is a moment after it said so.
+    // The server frees the connection a moment after the close frame.
     let mut came = Vec::new();
     while came.len() < 8 {
         let knock = Page::open(server.stream().await?, server.request(&path)?);
@@ -74,7 +74,7 @@ async fn those_beyond_the_bound_are_refused_with_words() -> Result<()> {
     server.end().await
 }
 
-/// Each socket is a file of this process, too.
+/// Each socket is an open file of this process, too.
 fn raise_open_files() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let wanted = MOST as u64 * 2;

@@ -1,5 +1,5 @@
-//! One client never reads while fifty others do: they are served as if it were not there, and what it finds
-//! when it reads at last is what they have.
+//! One client never reads while fifty others do: they are served normally, and the document that it receives
+//! when it reads at last equals theirs.
 
 use anyhow::{Result, ensure};
 use harn_tests::{Page, Told};
@@ -15,9 +15,9 @@ const READERS: usize = 50;
 const BLOCKS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_are_served_while_one_never_reads() -> Result<()> {
+async fn fifty_clients_are_served_while_one_never_reads() -> Result<()> {
     let words = "x".repeat(256);
-    // A call ends each message, so that none gets long.
+    // A call ends each message, so that no message gets long.
     let steps: Vec<Value> = (0..BLOCKS)
         .flat_map(|block| {
             let emit = |kind: &str, status: &str| {
@@ -38,7 +38,7 @@ async fn fifty_are_served_while_one_never_reads() -> Result<()> {
     let session = driver.session().to_owned();
     let path = format!("/ws?session={session}");
 
-    // As little as the system allows is on its way to it.
+    // The smallest receive buffer that the system allows.
     let socket = TcpSocket::new_v4()?;
     socket.set_recv_buffer_size(4096)?;
     let stream = socket.connect(server.address().parse()?).await?;
@@ -57,7 +57,7 @@ async fn fifty_are_served_while_one_never_reads() -> Result<()> {
         ensure!(found == expected, "readers have different documents");
     }
 
-    // It has the session as it was when it came, and then, at one stroke, what it became.
+    // It receives the document as of its connection, and then in one step the final one.
     let (mut seen, mut whole) = (0, 0);
     while idle.state()["status"] != "idle" || idle.state()["messages"] == json!([]) {
         match in_time("what it missed", idle.next()).await?? {
@@ -74,7 +74,7 @@ async fn fifty_are_served_while_one_never_reads() -> Result<()> {
     server.end().await
 }
 
-/// Reads until the run is over: the document, and how many frames that took.
+/// Reads until the run is over; returns the document and the number of frames.
 async fn read(mut page: Page<TcpStream>) -> Result<(Value, usize)> {
     let mut frames = 0;
     while page.state()["messages"] == json!([]) || page.state()["status"] != "idle" {

@@ -1,4 +1,4 @@
-//! A stop ends every process of a command that runs, not the shell alone.
+//! A cancel ends every process of a running command, not the shell alone.
 
 use std::{
     fs::File,
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use super::{Place, prompt, says, until};
 use crate::support_stress::in_time;
 
-/// Three processes that hold the fifo open: the shell, and two that would sleep for long. One of them does
-/// not stop when it is asked to.
+/// Three processes that keep the fifo open: the shell, and two that sleep for long. One of them ignores
+/// SIGTERM.
 const COMMAND: &str = "exec 9>fifo; sh -c 'trap \"\" TERM; echo $$ >&9; while :; do sleep 1000; done' & \
      sleep 1000 & echo $$ $! >&9; sleep 1000";
 
 #[tokio::test]
-async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
+async fn cancel_of_a_turn_ends_every_process_of_its_command() -> Result<()> {
     let place = Place::new(&json!([
         {"match": "^run", "steps": [{"run": {"command": COMMAND}}, {"say": "went on"}]},
         {"steps": [{"say": "done"}]},
@@ -40,7 +40,7 @@ async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
     let allowed = json!({"outcome": {"outcome": "selected", "optionId": once}});
     agent.answer(&ask["id"], allowed).await?;
 
-    // Opens when the shell does, and ends when the last that holds it is gone.
+    // The fifo opens with the shell, and reaches its end when the last process has closed it.
     let (running, gone) = tokio::sync::oneshot::channel();
     let listener = tokio::task::spawn_blocking(move || listen(&fifo, running));
     let pids = in_time("the command to run", gone).await??;
@@ -58,7 +58,7 @@ async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
     };
     ensure!(stopped["result"]["stopReason"] == "cancelled", "{stopped}");
     in_time("every process to be gone", listener).await???;
-    // One that dies lets go of its files first; its end follows without anybody's doing.
+    // A dying process closes its files first; its exit follows by itself.
     for pid in &pids {
         let end = async {
             while is_running(*pid) {
@@ -67,7 +67,7 @@ async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
         };
         in_time("a process to be gone", end).await?;
     }
-    // And what is sent later runs.
+    // A later prompt runs.
     let (seen, stopped) = agent
         .request("session/prompt", prompt(&session, "next"))
         .await?;
@@ -76,7 +76,7 @@ async fn no_process_of_a_command_outlives_the_stop_of_its_turn() -> Result<()> {
     agent.end().await
 }
 
-/// Tells who holds the fifo, and returns when nobody does any more.
+/// Sends the ids of the processes that have the fifo open, and returns when all have closed it.
 fn listen(fifo: &Path, running: tokio::sync::oneshot::Sender<Vec<u32>>) -> Result<()> {
     let mut lines = BufReader::new(File::open(fifo)?);
     let mut pids = Vec::new();
@@ -87,18 +87,18 @@ fn listen(fifo: &Path, running: tokio::sync::oneshot::Sender<Vec<u32>>) -> Resul
             pids.push(word.parse()?);
         }
     }
-    // Whoever waits may have given up.
+    // The receiver may have given up.
     let _ = running.send(pids);
     lines.read_to_end(&mut Vec::new())?;
     Ok(())
 }
 
-/// Whether there is such a process that is more than a note of its end.
+/// Returns whether the process exists and is not a zombie.
 fn is_running(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // The state comes after the name, which is in brackets and may hold anything.
+    // The state follows the name, which is in brackets and may contain anything.
     let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
     !state.starts_with('Z')
 }

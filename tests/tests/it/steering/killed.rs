@@ -1,4 +1,5 @@
-//! Killed between the acceptance of a message and its delivery, right after its delivery, and anywhere.
+//! Kills the process between the acceptance of a message and its delivery, right after its delivery, and at
+//! random moments.
 
 use anyhow::{Context, Result, ensure};
 use harn_journal::{JsonlStore, Store};
@@ -11,12 +12,12 @@ use crate::support_stress::Dice;
 fn turns() -> Value {
     json!([
         {"match": "^hold", "steps": [{"say": "holding"}, {"await_cancel": {}}]},
-        // Waits, is given what comes, and never ends by itself.
+        // Waits, takes each message, and never ends by itself.
         {"match": "^wait", "steps": [
             {"say": "waiting"},
             {"repeat": {"times": 100, "steps": [{"idle": {}}]}},
         ]},
-        // Looks again and again, and never ends by itself.
+        // Passes seams repeatedly, and never ends by itself.
         {"match": "^look", "steps": [
             {"say": "looking"},
             {"repeat": {"times": 400, "steps": [
@@ -31,7 +32,7 @@ fn turns() -> Value {
 }
 
 impl Place {
-    /// How often the journal says that a message was delivered.
+    /// Returns how often the journal has the delivery of a message.
     fn delivered(&self, session: &str, id: &str) -> Result<usize> {
         let store = JsonlStore::new(self.state_dir());
         let (_, events) = store.read(&SessionId::new(session.to_owned()))?;
@@ -43,7 +44,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn accepted_and_then_killed_it_is_delivered_once_with_the_next_prompt() -> Result<()> {
+async fn message_accepted_before_a_kill_is_delivered_once_with_the_next_prompt() -> Result<()> {
     for mode in ["steer", "queue"] {
         let place = Place::new(&turns())?;
         let mut agent = place.start().await?;
@@ -85,7 +86,7 @@ async fn accepted_and_then_killed_it_is_delivered_once_with_the_next_prompt() ->
 }
 
 #[tokio::test]
-async fn delivered_and_then_killed_it_is_not_delivered_again() -> Result<()> {
+async fn message_delivered_before_a_kill_is_not_delivered_again() -> Result<()> {
     for mode in ["steer", "queue"] {
         let place = Place::new(&turns())?;
         let mut agent = place.start().await?;
@@ -119,9 +120,9 @@ async fn delivered_and_then_killed_it_is_not_delivered_again() -> Result<()> {
     Ok(())
 }
 
-/// Whatever was answered is delivered exactly once in the end, wherever the process was cut.
+/// A message with a response is delivered exactly once in the end, wherever the process was killed.
 #[tokio::test]
-async fn killed_anywhere_what_was_accepted_is_delivered_once() -> Result<()> {
+async fn accepted_messages_are_delivered_once_after_a_kill_at_any_moment() -> Result<()> {
     const ROUNDS: usize = 12;
     let mut dice = Dice::new();
     let place = Place::new(&turns())?;
@@ -146,7 +147,7 @@ async fn killed_anywhere_what_was_accepted_is_delivered_once() -> Result<()> {
             }
             accepted.push(id);
         }
-        // One more whose answer nobody waits for.
+        // One more message, without waiting for its response.
         let params = json!({"sessionId": session, "mode": "steer", "content": "injected last"});
         agent.send("session/inject", params).await?;
         agent.read_lines(dice.below(2)).await?;
@@ -174,7 +175,7 @@ async fn killed_anywhere_what_was_accepted_is_delivered_once() -> Result<()> {
             );
         }
     }
-    // Else nothing was proven: some were cut before and some after.
+    // Otherwise the test proves nothing: some kills must precede the delivery and some follow it.
     ensure!(before > 0 && after > 0, "{before} before, {after} after");
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! The binary, steered and stopped: what it accepted outlives it and is delivered once, and what it started
-//! does not outlive a stop.
+//! Steers and stops the binary: accepted messages survive a kill and are delivered once, and no process that it
+//! started survives a cancel.
 
-// Looks into `/proc`.
+// Reads `/proc`.
 #[cfg(target_os = "linux")]
 mod groups;
 mod killed;
@@ -51,7 +51,7 @@ pub(crate) fn prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
 }
 
-/// Reads until a line that `wanted` accepts; that line.
+/// Reads up to the first line that `wanted` accepts and returns it.
 pub(crate) async fn until(agent: &mut Process, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
     loop {
         let message = agent.message().await?;
@@ -69,7 +69,7 @@ pub(crate) fn says(text: &str) -> impl Fn(&Value) -> bool {
     }
 }
 
-/// Whether a line delivers the user's message of this id.
+/// Returns a predicate for lines that deliver the user's message with this id.
 pub(crate) fn delivers(id: &str) -> impl Fn(&Value) -> bool {
     let id = id.to_owned();
     move |message| {
@@ -79,7 +79,7 @@ pub(crate) fn delivers(id: &str) -> impl Fn(&Value) -> bool {
     }
 }
 
-/// Hands a message over; its id.
+/// Sends a message to the agent; returns the lines before the response, and the id of the message.
 pub(crate) async fn inject(
     agent: &mut Process,
     session: &str,

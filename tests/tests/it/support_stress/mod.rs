@@ -1,5 +1,5 @@
-//! What the hard proofs share: a seed that names itself when a test fails, and the real binary as a
-//! process that can be cut off at any byte. Knows no scenario and asserts nothing about content.
+//! Helpers of the stress tests: random numbers from a seed that a failing test prints, and the real binary as a
+//! process that can be killed at any byte. Knows no scenario and asserts nothing about content.
 
 use std::{
     future::Future,
@@ -18,17 +18,16 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Only so that a hang fails instead of hanging: nothing here measures time.
+/// Only turns a hang into a failure: no test here measures time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits, but not for ever.
+/// Waits with a time limit.
 pub(crate) async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> Result<T> {
     let done = tokio::time::timeout(PATIENCE, work).await;
     done.with_context(|| format!("gave up waiting for {what}"))
 }
 
-/// Random numbers from a seed: `HARN_SEED` where it is set, else a new one. A test that fails says
-/// which it was.
+/// Random numbers from the seed in `HARN_SEED`, or from a new seed. A failing test prints its seed.
 pub(crate) struct Dice {
     seed: u64,
     state: u64,
@@ -46,7 +45,7 @@ impl Dice {
         Self { seed, state: seed }
     }
 
-    /// A number below `end`, which is not zero.
+    /// Returns a number below `end`, which is not zero.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         // SplitMix64: short, and good enough to choose a moment.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -66,20 +65,20 @@ impl Drop for Dice {
     }
 }
 
-/// The agent as a process of its own.
+/// The agent as a separate process.
 pub(crate) struct Process {
     child: Child,
     to: ChildStdin,
     from: ChildStdout,
-    /// What was read; may end in part of a line.
+    /// The bytes that were read; may end in part of a line.
     read: Vec<u8>,
-    /// How much of it was taken.
+    /// How many of these bytes were returned as lines.
     taken: usize,
     last_id: u64,
 }
 
 impl Process {
-    /// Starts `harn-serve acp` on a scenario and says hello.
+    /// Starts `harn-serve acp` on a scenario and initializes the connection.
     pub(crate) async fn start(scenario: &Path, state_dir: &Path) -> Result<Self> {
         let mut child = Command::new(binary()?)
             .args(["acp", "--engine"])
@@ -105,7 +104,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Sends a request without waiting for anything.
+    /// Sends a request without waiting for a response.
     pub(crate) async fn send(&mut self, method: &str, params: Value) -> Result<Value> {
         self.last_id += 1;
         let id = Value::from(self.last_id);
@@ -122,7 +121,7 @@ impl Process {
         Ok(in_time("the agent to read", self.to.write_all(line.as_bytes())).await??)
     }
 
-    /// Sends a request; returns its result, and what came before it.
+    /// Sends a request; returns the messages before its response, and its result.
     pub(crate) async fn request(
         &mut self,
         method: &str,
@@ -140,7 +139,7 @@ impl Process {
         }
     }
 
-    /// The next line.
+    /// Returns the next line.
     pub(crate) async fn message(&mut self) -> Result<Value> {
         loop {
             let rest = &self.read[self.taken..];
@@ -154,7 +153,7 @@ impl Process {
         }
     }
 
-    /// Reads until at least so many whole lines have come that nobody has taken.
+    /// Reads until at least this many whole lines are available and not yet returned.
     pub(crate) async fn read_lines(&mut self, lines: usize) -> Result<()> {
         let (mut seen, mut counted) = (0, self.taken);
         loop {
@@ -175,8 +174,7 @@ impl Process {
         Ok(in_time("a line", read).await??)
     }
 
-    /// Kills the process as no program can prevent. Returns the whole lines that nobody has taken,
-    /// those that were still in the pipe included.
+    /// Kills the process with SIGKILL. Returns the remaining whole lines, including those in the pipe.
     pub(crate) async fn kill(mut self) -> Result<Vec<Value>> {
         self.child.start_kill()?;
         while self.more().await? > 0 {}
@@ -188,7 +186,7 @@ impl Process {
             .collect()
     }
 
-    /// Closes stdin and waits for the process to end well.
+    /// Closes stdin and waits for the process to end with success.
     pub(crate) async fn end(mut self) -> Result<()> {
         drop(self.to);
         while in_time("the end", self.from.read_buf(&mut self.read)).await?? > 0 {}
@@ -198,35 +196,35 @@ impl Process {
     }
 }
 
-/// A client of the hub that has said hello.
+/// Returns an initialized client of the hub.
 pub(crate) async fn meet(test: &TestHub) -> StrictClient {
     let mut client = test.connect().patience(PATIENCE);
     client.request("initialize", hello(&Map::new())).await;
     client
 }
 
-/// The params that create a session.
+/// Returns the params that create a session.
 pub(crate) fn new_session(test: &TestHub) -> Value {
     json!({"cwd": test.workspace(), "mcpServers": []})
 }
 
-/// The params that open an existing session.
+/// Returns the params that open an existing session.
 pub(crate) fn existing(test: &TestHub, session: &str) -> Value {
     json!({"sessionId": session, "cwd": test.workspace(), "mcpServers": []})
 }
 
-/// Creates a session of an agent without slash commands; its id.
+/// Creates a session of an agent without slash commands; returns its id.
 pub(crate) async fn open(client: &mut StrictClient, test: &TestHub) -> String {
     let made = client.request("session/new", new_session(test)).await;
     made["sessionId"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The params of a prompt of text.
+/// Returns the params of a text prompt.
 pub(crate) fn text_prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
 }
 
-/// The discriminator of an update.
+/// Returns the name of an update.
 pub(crate) fn kind(update: &Value) -> &str {
     update["sessionUpdate"].as_str().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! How a line is read: as an extension by its schema, or as ACP by both editions, with and without `_meta`.
+//! How a line is checked: as an extension by its schema, or as ACP by both editions, with and without `_meta`.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(crate) const STANDARD: [&str; 11] = [
     "user_message_chunk",
 ];
 
-/// What the contract has beside ACP's members of a permission request, in the profile `harn`.
+/// The contract's members of a permission request that ACP does not have, in the profile `harn`.
 pub(crate) const BESIDE: [&str; 4] = [
     "approvalRequest",
     "declaredPaths",
@@ -31,17 +31,17 @@ pub(crate) const BESIDE: [&str; 4] = [
     "policyDecision",
 ];
 
-/// A user's message as a whole: the contract's, and ACP's from its second version on.
+/// A user's message as a whole: part of the contract, and of ACP from its second version on.
 pub(crate) const WHOLE_MESSAGE: &str = "user_message";
 
-/// A whole message as the pieces that both editions know; any other line as it is.
+/// Splits a whole message into the chunks that both editions know; returns any other line unchanged.
 fn in_pieces(line: &Line) -> Vec<Line> {
     let update = &line.value["update"];
     if line.what != What::Update || update["sessionUpdate"] != WHOLE_MESSAGE {
         return vec![line.clone()];
     }
     let members: Vec<_> = update.as_object().unwrap().keys().collect();
-    // And which client said it, where one did under a name.
+    // The optional `_meta` names the client that sent the message.
     assert_eq!(members[..3], ["sessionUpdate", "messageId", "content"]);
     assert!(matches!(members[3..], [] | [_]) && members[3..].iter().all(|it| *it == "_meta"));
     let blocks = update["content"].as_array().unwrap();
@@ -100,8 +100,8 @@ fn check_piece(place: &str, line: &Line) {
     }
 }
 
-/// A permission request without what the contract has beside ACP's members; any other line as it is. Both
-/// editions read it with these members, too, and drop them.
+/// Removes the contract's own members from a permission request; returns any other line unchanged. Both
+/// editions also read it with these members, and drop them.
 fn canonical(line: &Line) -> Line {
     let mut line = line.clone();
     if let What::Request(method) = &line.what
@@ -115,7 +115,7 @@ fn canonical(line: &Line) -> Line {
     line
 }
 
-/// Reads a line and writes it again: what was there must still be there, for decoding forgives much.
+/// Reads a line and writes it again: every member must still be there, because decoding ignores much.
 fn read(place: &str, edition: &Edition, line: &Line) {
     let Some(result) = edition.round_trip(line) else {
         return;
@@ -139,7 +139,7 @@ fn read(place: &str, edition: &Edition, line: &Line) {
     );
 }
 
-/// Collects the paths of what `before` has and `after` has not.
+/// Collects the paths of members that `before` has and `after` lacks.
 fn compare(before: &Value, after: &Value, path: String, lost: &mut Vec<String>) {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
@@ -162,7 +162,7 @@ fn compare(before: &Value, after: &Value, path: String, lost: &mut Vec<String>) 
     }
 }
 
-/// Whether a member means the same when it is left out.
+/// Returns whether a member means the same when it is left out.
 fn goes_without_saying(key: &str, value: &Value) -> bool {
     value.is_null()
         || (key == "status" && value == "pending")

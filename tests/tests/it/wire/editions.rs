@@ -9,24 +9,24 @@ use crate::wire::lines::{Line, What};
 pub(crate) struct Edition {
     pub(crate) name: &'static str,
     read: fn(&What) -> Option<RoundTrip>,
-    /// What it does not know yet, and drops without harm.
+    /// Members that it does not know yet and drops without harm.
     pub(crate) unknown: &'static [&'static str],
 }
 
-/// The one the wire is pinned to.
+/// The edition to which the wire is pinned.
 pub(crate) const PINNED: Edition = Edition {
     name: "schema 0.12.2",
     read: pinned::reader,
     unknown: &[
         "/agentCapabilities/session",
         "/agentCapabilities/sessionCapabilities/delete",
-        // Sent to clients of a newer schema only, and one that proposes a later version counts as one.
+        // Sent only to clients of a newer schema; a client that proposes a later version counts as one.
         "/agentCapabilities/sessionCapabilities/archive",
         "/agentCapabilities/sessionCapabilities/title",
     ],
 };
 
-/// The one editors run today.
+/// The edition of current editors.
 pub(crate) const NEWEST: Edition = Edition {
     name: "schema 1",
     read: newest::reader,
@@ -34,7 +34,7 @@ pub(crate) const NEWEST: Edition = Edition {
 };
 
 impl Edition {
-    /// The line, read and written again. None for a method this edition does not have.
+    /// Reads the line and writes it again. Returns `None` for a method that this edition does not have.
     pub(crate) fn round_trip(&self, line: &Line) -> Option<Result<Value>> {
         let round_trip = (self.read)(&line.what)?;
         Some(round_trip(line.value.clone()))
@@ -60,7 +60,7 @@ macro_rules! edition {
                     What::Update => through::<s::SessionNotification>,
                     What::Notification(method) => match method.as_str() {
                         "$/cancel_request" => through::<s::CancelRequestNotification>,
-                        // The host bridge's own; only hosts that asked for it are sent it.
+                        // Part of the host bridge; sent only to hosts that requested it.
                         "harn.hitl.requested" => return None,
                         // Sent to hosts that take the extensions.
                         "agent/idle" => return None,
@@ -76,7 +76,7 @@ macro_rules! edition {
                         "terminal/kill" => through::<s::KillTerminalRequest>,
                         "terminal/release" => through::<s::ReleaseTerminalRequest>,
                         "elicitation/create" => through::<s::CreateElicitationRequest>,
-                        // The host bridge's own; only hosts that asked for it are sent it.
+                        // Part of the host bridge; sent only to hosts that requested it.
                         "builtin_call" | "host/call" | "host/capabilities" | "host/tools/list"
                         | "skill/match" | "skills/fetch" | "skills/list" => return None,
                         other => panic!("{other} is no request of ours"),
@@ -93,7 +93,7 @@ macro_rules! edition {
                         "session/close" => through::<s::CloseSessionResponse>,
                         "session/prompt" => through::<s::PromptResponse>,
                         "harn.hitl.respond" => return None,
-                        // The contract's own; `session/cancel` is no request in ACP.
+                        // Part of the contract; `session/cancel` is no request in ACP.
                         "agent/resume"
                         | "session/attach"
                         | "session/cancel"

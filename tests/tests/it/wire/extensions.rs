@@ -1,4 +1,4 @@
-//! The schemas of `spec/schemas` as they lie there, for what is not ACP.
+//! The published schemas of `spec/schemas`, for everything that is not ACP.
 
 use std::{fs, sync::LazyLock};
 
@@ -65,7 +65,7 @@ impl Schema {
         Self::of(serde_json::from_str(&text).unwrap())
     }
 
-    /// One whose members describe things that do not come together.
+    /// Loads a schema whose members describe alternatives.
     fn load_any_of(name: &str) -> Self {
         let mut document = Self::load(name).document;
         document.as_object_mut().unwrap().remove("required");
@@ -93,7 +93,7 @@ impl Schema {
         }
     }
 
-    /// The words that tell its variants apart.
+    /// Returns the tags of its variants.
     fn variants(&self, tag: &'static str) -> impl Iterator<Item = String> {
         let variants = self.document["oneOf"].as_array().unwrap().iter();
         variants.map(move |v| v["properties"][tag]["const"].as_str().unwrap().to_owned())
@@ -113,19 +113,19 @@ impl Extensions {
         self.events.variants("kind")
     }
 
-    /// What describes the results of a method of the contract.
+    /// Returns the schema for the results of a method of the contract.
     fn results_of(&self, method: &str) -> Option<&Schema> {
         let mut both = [&self.steering, &self.live].into_iter();
         both.find(|schema| schema.document["properties"].get(method).is_some())
     }
 
-    /// What a host with the bridge may be asked and may tell.
+    /// Returns the methods between the agent and a host with the bridge.
     pub(crate) fn bridge_methods(&self) -> impl Iterator<Item = String> {
         let methods = self.bridge.document["properties"].as_object().unwrap();
         methods.keys().cloned()
     }
 
-    /// A request of the bridge fits its schema, and so do the arguments of an operation.
+    /// Checks a request of the bridge against its schema, and the arguments of an operation, too.
     fn check_bridge(&self, method: &str, params: &Value) -> Result<(), String> {
         self.bridge.check(&json!({ method: params }))?;
         let Some(operation) = params["name"].as_str().filter(|_| method == "host/call") else {
@@ -138,7 +138,7 @@ impl Extensions {
         Schema::of(args).check(params)
     }
 
-    /// An extension's line fits its schema, and all it says is in the vendor's corner.
+    /// Checks the line of an extension against its schema, and that its data is under `_meta.harn`.
     pub(crate) fn check(&self, line: &Line) -> Result<(), String> {
         match line.what {
             What::AgentEvent => self.events.check(&line.value),
@@ -156,14 +156,14 @@ impl Extensions {
         }
     }
 
-    /// What a standard line carries beside ACP is in the vendor's corner, and fits its schema.
+    /// Checks that the data of a standard line beyond ACP is under `_meta.harn` and matches its schema.
     pub(crate) fn check_meta(&self, line: &Line) -> Result<(), String> {
         let update = &line.value["update"];
         match &line.what {
             What::Notification(method) if method == "harn.hitl.requested" => {
                 self.hitl.check(&line.value)
             }
-            // What a person is asked has no record here: it is in the update that tells of it.
+            // A question to a person has no record here: it is in the `hitl_request` update.
             What::Request(method) if method == "session/request_permission" && is_hitl(line) => {
                 Ok(())
             }
@@ -219,7 +219,7 @@ impl Extensions {
     }
 }
 
-/// What opens a session, and so tells of its servers.
+/// The methods that open a session, whose results have the state of its MCP servers.
 const OPENS: [&str; 4] = [
     "session/fork",
     "session/load",
@@ -244,7 +244,7 @@ fn only_harn(meta: &Value) -> Result<(), String> {
     }
 }
 
-/// Whether a permission request asks a person something else than about a tool call.
+/// Returns whether a permission request asks a person about something other than a tool call.
 fn is_hitl(line: &Line) -> bool {
     let call = line.value["toolCall"]["toolCallId"].as_str();
     call.is_some_and(|id| id.starts_with("hitl_"))

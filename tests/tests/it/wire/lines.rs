@@ -1,4 +1,4 @@
-//! The lines to check: each with what it is, so that it can be read as that.
+//! The lines to check, each with its kind.
 
 use std::{collections::HashMap, fs};
 
@@ -12,27 +12,23 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) what: What,
-    /// Its params, result or error.
+    /// The params, result or error.
     pub(crate) value: Value,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A `session/update`.
     Update,
-    /// A `_harn/agentEvent`.
     AgentEvent,
-    /// Another notification.
     Notification(String),
     /// A request of the agent.
     Request(String),
     /// A result for a request of this method.
     Response(String),
-    /// An error.
     Error,
 }
 
-/// A fixture of a single message: its name, the profile it is of, and the message.
+/// A fixture of a single message: its name, its profile, and the message.
 pub(crate) struct Single {
     pub(crate) name: String,
     pub(crate) profile: &'static str,
@@ -40,7 +36,7 @@ pub(crate) struct Single {
     pub(crate) line: Line,
 }
 
-/// Every fixture of a single message.
+/// Returns every fixture of a single message.
 pub(crate) fn singles() -> Vec<Single> {
     let mut singles = Vec::new();
     for file in fs::read_dir(repository("fixtures/acp")).unwrap() {
@@ -49,12 +45,12 @@ pub(crate) fn singles() -> Vec<Single> {
         let Some(name) = file.strip_suffix(".json") else {
             continue;
         };
-        // It has copies of the others.
+        // This file has copies of the others.
         if name == "session_update_extensions" {
             continue;
         }
         let message: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        // An answer does not say what it answers; its file does.
+        // A response does not have the method of its request; the name of the file does.
         let asked = match name.split('.').next().unwrap() {
             "initialize-result" | "initialize-result-host-bridge" => "initialize",
             "session_new-result" | "session_new-result-mcp" => "session/new",
@@ -82,7 +78,7 @@ pub(crate) fn singles() -> Vec<Single> {
     singles
 }
 
-/// The lines to the client of every transcript.
+/// Returns the lines to the client of every transcript.
 pub(crate) fn transcripts() -> Vec<(String, Vec<Line>)> {
     let mut transcripts = Vec::new();
     for file in fs::read_dir(repository("fixtures/acp")).unwrap() {
@@ -108,7 +104,8 @@ pub(crate) fn transcripts() -> Vec<(String, Vec<Line>)> {
     transcripts
 }
 
-/// The lines to the client of a conversation: messages, each with whether it went to the client.
+/// Returns the lines to the client of a conversation; the flag of each message is whether it was sent to the
+/// client.
 pub(crate) fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> {
     let mut asked: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
@@ -141,7 +138,7 @@ pub(crate) fn lines(messages: impl Iterator<Item = (bool, Value)>) -> Vec<Line> 
     lines
 }
 
-/// The examples on the page about the extensions: updates, params of agent events and of a permission
+/// Returns the page about the extensions and its examples: updates, params of agent events and of a permission
 /// request, and whole requests.
 pub(crate) fn page() -> (String, Vec<Line>) {
     let page = fs::read_to_string(repository("docs/acp-extensions.md")).unwrap();
@@ -169,7 +166,7 @@ pub(crate) fn page() -> (String, Vec<Line>) {
     (page, lines)
 }
 
-/// What a client of this profile is sent when it loads a session in which everything has happened.
+/// Returns the lines for a client of this profile that loads a session with every event.
 pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
     let test = TestHub::new(ScriptedAgent::silent());
     let id = SessionId::from("everything");
@@ -196,7 +193,7 @@ pub(crate) async fn replayed(profile: &str) -> Vec<Line> {
     let params = json!({"sessionId": "everything", "cwd": test.workspace(), "mcpServers": []});
     let load = client.send_request("session/load", params).await;
     while !matches!(client.next().await, MessageFromAgent::Response { id, .. } if id == load) {}
-    // Behind the answer.
+    // This update follows the response.
     client.expect_update_of("available_commands_update").await;
     client.close().await;
 

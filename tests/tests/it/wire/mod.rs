@@ -1,8 +1,8 @@
-//! Every line we send can be read: by the ACP schema the wire is pinned to, by the newest one, and, where
-//! it is an extension, by `spec/schemas`.
+//! Every line we send can be read: by the pinned ACP schema, by the newest one, and, for an extension, by
+//! `spec/schemas`.
 //!
-//! The lines are those of `fixtures/acp`, and those of a session with every event there is, loaded.
-//! How names are spelled and where they may stand is in `naming`.
+//! The lines are those of `fixtures/acp`, and those of a loaded session with every event. `naming` checks the
+//! spelling and the positions of names.
 
 pub(crate) mod checks;
 mod editions;
@@ -28,8 +28,8 @@ fn every_transcript_decodes() {
     }
 }
 
-/// The same for single messages. Beside the ones of the profile `harn`, every line is ACP as it stands: what
-/// is not in its schema is in `_meta`, or a notification whose name begins with `_`.
+/// The same for single messages. Except in the profile `harn`, every line is plain ACP: anything outside its
+/// schema is in `_meta`, or a notification whose name begins with `_`.
 #[test]
 fn every_single_message_decodes() {
     for single in lines::singles() {
@@ -55,15 +55,15 @@ fn every_single_message_decodes() {
     }
 }
 
-/// Nothing is left out: there is a message for every update, kind, request and answer with vendor data.
+/// Complete: there is a message for every update, kind, request and response with vendor data.
 #[test]
-fn the_single_messages_show_everything() {
+fn single_messages_show_every_update_and_request() {
     let extensions = Extensions::load();
     let singles = lines::singles();
     let updates = singles.iter().filter(|single| single.profile == "harn");
     let updates =
         updates.filter_map(|single| single.line.value["update"]["sessionUpdate"].as_str());
-    // One of them is for typed clients only.
+    // One kind is for typed clients only.
     let kinds = singles.iter().filter(|single| single.profile != "acp");
     let kinds = kinds.filter_map(|single| single.line.value["kind"].as_str());
     let expected = extensions
@@ -80,7 +80,7 @@ fn the_single_messages_show_everything() {
     });
     let carried: BTreeSet<_> = carried.map(str::to_owned).collect();
     assert_eq!(carried, extensions.discriminators().collect());
-    // What a host may be asked for is what it is told of.
+    // The requested operations are the advertised ones.
     let find = |name: &str| singles.iter().find(|single| single.name == name).unwrap();
     let told =
         &find("initialize-result-host-bridge").line.value["agentCapabilities"]["_meta"]["harn"];
@@ -96,7 +96,7 @@ fn the_single_messages_show_everything() {
         .filter(|single| single.name.starts_with("host_call-"));
     let asked = asked.map(|single| single.line.value["name"].as_str().unwrap().to_owned());
     assert_eq!(asked.collect::<BTreeSet<_>>(), told);
-    // It is asked everything that the bridge has, but for what it tells itself.
+    // The fixtures have every request of the bridge, except the notification of the host.
     let asked = singles.iter().filter_map(|single| match &single.line.what {
         What::Request(method) => Some(method.as_str()),
         _ => None,
@@ -127,7 +127,7 @@ async fn every_replayed_event_decodes() {
 }
 
 #[test]
-fn a_plain_client_sees_no_extension() {
+fn plain_client_receives_no_extension() {
     let plain: Vec<_> = lines::transcripts()
         .into_iter()
         .filter(|(name, _)| name.ends_with("-plain"))
@@ -139,9 +139,9 @@ fn a_plain_client_sees_no_extension() {
     }
 }
 
-/// No error means "authentication required" to a client, and each has its message where Toad looks for it.
+/// No error has the code for "authentication required", and each has its message where Toad looks for it.
 #[test]
-fn every_error_has_details_and_none_asks_for_a_login() {
+fn every_error_has_details_and_none_requires_a_login() {
     let transcripts = lines::transcripts().into_iter();
     let all =
         transcripts.flat_map(|(name, lines)| lines.into_iter().map(move |l| (name.clone(), l)));
@@ -155,9 +155,9 @@ fn every_error_has_details_and_none_asks_for_a_login() {
     }
 }
 
-/// The page about the extensions shows each of them, and nothing that would not be sent.
+/// The page about the extensions shows each of them, and no line that would not be sent.
 #[test]
-fn the_page_shows_every_extension() {
+fn docs_page_shows_every_extension() {
     let (page, examples) = lines::page();
     let extensions = Extensions::load();
     let mut shown = BTreeSet::new();
@@ -174,9 +174,9 @@ fn the_page_shows_every_extension() {
     }
 }
 
-/// Nothing is left out: the transcripts together show every update we can send.
+/// Complete: the transcripts together show every update we can send.
 #[test]
-fn the_transcripts_show_everything() {
+fn transcripts_show_every_update_and_kind() {
     let extensions = Extensions::load();
     let mut updates = BTreeSet::new();
     let mut kinds = BTreeSet::new();

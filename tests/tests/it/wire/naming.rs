@@ -1,15 +1,14 @@
-//! Names of ours stand in one place and are spelled one way: the vendor's name is the key of a `_meta`
-//! member or the beginning of a method, envelope keys are camelCase, records are snake_case inside.
+//! Our names have one position and one spelling: the vendor's name is the key of a `_meta` member or the
+//! beginning of a method, envelope keys are camelCase, records are snake_case inside.
 
 use serde_json::Value;
 
 use crate::wire::lines;
 
-/// The vendor's name.
 const VENDOR: &str = "harn";
 
-/// Records that hosts receive as they are: their keys, and all keys below them, are snake_case or the
-/// agent's own.
+/// Records that hosts receive unchanged: their keys, and all keys below them, are snake_case or chosen by the
+/// agent.
 const RECORDS: [&str; 16] = [
     "annotations",
     "approvalRequest",
@@ -29,7 +28,7 @@ const RECORDS: [&str; 16] = [
     "state",
 ];
 
-/// Values that belong to the agent or to a tool; nothing is said about their keys.
+/// Values of the agent or of a tool; their keys are not checked.
 const OPEN: [&str; 16] = [
     "args",
     "artifacts",
@@ -60,25 +59,25 @@ const SNAKE: [&str; 7] = [
     "working_files",
 ];
 
-/// Where editors look whether there is `_session/steering`, of which the vendor is not the maker.
+/// Where editors look for `_session/steering`, which another vendor defined.
 const STEERING: [&str; 2] = ["/_meta", "/result/_meta"];
 
-/// Where older clients look for a command to run in a terminal, of which the vendor is not the maker either.
+/// Where older clients look for a command to run in a terminal, which another vendor defined, too.
 const TERMINAL_AUTH: [&str; 2] = ["/authMethods/_meta", "/result/authMethods/_meta"];
 
-/// The result of a request is no value of a tool.
+/// The result of a request is not a value of a tool.
 fn is_open(path: &str, key: &str) -> bool {
     OPEN.contains(&key) && path != "/result"
 }
 
 #[test]
-fn the_vendors_name_stands_under_meta_and_nowhere_else() {
+fn vendor_name_is_a_key_of_meta_and_of_nothing_else() {
     for (name, message) in messages() {
         stands(&name, &message, "");
     }
 }
 
-/// No member outside `_meta` is called after the vendor, and `_meta` holds nothing else.
+/// Checks that no member outside `_meta` has the vendor's name, and that `_meta` contains nothing else.
 fn stands(place: &str, value: &Value, path: &str) {
     match value {
         Value::Object(members) => {
@@ -103,7 +102,7 @@ fn stands(place: &str, value: &Value, path: &str) {
                         serde_json::json!({}),
                         "{place}{path} is empty"
                     );
-                    // What is inside is held to its schema.
+                    // The content is checked by its schema.
                     continue;
                 }
                 let ours = key.to_lowercase().contains(VENDOR);
@@ -122,7 +121,7 @@ fn stands(place: &str, value: &Value, path: &str) {
 #[test]
 fn keys_are_spelled_one_way() {
     for (name, message) in messages() {
-        // The params of `harn.hitl.requested` are a record as they are.
+        // The params of `harn.hitl.requested` are a record themselves.
         let is_record = message.get("request_id").is_some();
         spelled(&name, &message, "", is_record);
     }
@@ -133,7 +132,7 @@ fn spelled(place: &str, value: &Value, path: &str, in_record: bool) {
         Value::Object(members) => {
             for (key, value) in members {
                 let path = format!("{path}/{key}");
-                // Methods are called as they are.
+                // Keys that are method names keep their spelling.
                 let method = path.ends_with(&format!("/extensionMethods/{key}"));
                 let known = method || key.starts_with('_') || SNAKE.contains(&key.as_str());
                 let right = if in_record {
@@ -165,7 +164,7 @@ fn is_snake(key: &str) -> bool {
         .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Every single message, and every line of every transcript that was sent to a client.
+/// Returns every single message, and every line to a client of every transcript.
 fn messages() -> Vec<(String, Value)> {
     let singles = lines::singles().into_iter();
     let singles = singles.map(|single| (single.name, single.message));

@@ -1,4 +1,5 @@
-//! The newest ACP schema: which of its parts go to whom, and the table in `docs/acp.md` that names them all.
+//! The newest ACP schema: which clients receive which of its parts, and the table in `docs/acp.md` that names
+//! them all.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,13 +19,13 @@ use schema_1::v1::{
 };
 use serde_json::{Value, json};
 
-/// Where the table is.
+/// The heading of the table.
 const SECTION: &str = "## Every part of the newest schema";
 
-/// Parts of a feature that the tests cannot switch on: it would add a member to our own answers.
+/// Parts of a feature that the tests cannot switch on: it would add a member to our own responses.
 const MCP_OVER_ACP: [&str; 2] = ["mcp/message", "agentCapabilities.mcpCapabilities.acp"];
 
-/// Updates that the pinned schema does not know, by the capability that a client declares for them.
+/// Returns the updates that the pinned schema does not know, by the capability that a client declares for them.
 fn newer() -> [(NewerAcp, &'static [&'static str]); 6] {
     let none = NewerAcp::default();
     let with = |change: fn(&mut NewerAcp)| {
@@ -49,7 +50,7 @@ fn newer() -> [(NewerAcp, &'static [&'static str]); 6] {
     ]
 }
 
-/// The updates of a session in which everything has happened, live, for a client of this dialect.
+/// Returns the live updates of a session with every event, for a client of this dialect.
 fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
     let dialect = Dialect {
         newer,
@@ -57,7 +58,7 @@ fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
     };
     let projector = UpdateProjector::new(&"everything".into(), dialect, false);
     let events = fs::read_to_string(repository("fixtures/journal/every-event.jsonl")).unwrap();
-    // A plan without entries takes the one before it away.
+    // A plan without entries removes the previous one.
     let no_plan = r#"{"seq":9999,"at":0,"event":{"type":"plan","plan":[]}}"#;
     let mut out = Vec::new();
     for line in events.lines().chain([no_plan]) {
@@ -73,7 +74,7 @@ fn updates(profile: Profile, newer: NewerAcp) -> Vec<Value> {
 }
 
 #[test]
-fn newer_updates_go_only_to_clients_that_declared_them() {
+fn newer_updates_are_sent_only_to_clients_that_declared_them() {
     let every: BTreeSet<_> = newer()
         .iter()
         .flat_map(|(_, names)| names.iter().copied())
@@ -102,9 +103,9 @@ fn newer_updates_go_only_to_clients_that_declared_them() {
     }
 }
 
-/// In plain ACP the newer update replaces the thought or the tool call that stood in for the event.
+/// In plain ACP the newer update replaces the thought or the tool call that represented the event.
 #[test]
-fn a_newer_update_replaces_its_stand_in() {
+fn newer_update_replaces_the_standard_one() {
     let stand_ins = |newer| {
         let updates = updates(Profile::Acp, newer);
         let is = |update: &Value, name: &str| update["update"]["sessionUpdate"] == name;
@@ -127,13 +128,13 @@ fn a_newer_update_replaces_its_stand_in() {
     };
     let [fewer_workers, no_plans, fewer_notes] = stand_ins(every);
     assert_eq!(no_plans, 0);
-    // A worker without a session of ours, and what has no newer update, keeps its stand-in.
+    // A worker without a session of ours, and an event without a newer update, keep the standard update.
     assert!(fewer_workers < workers && fewer_notes < notes);
 }
 
-/// What a client declares at `initialize` decides, and in a replay there are no notices.
+/// The capabilities at `initialize` decide, and a replay has no notices.
 #[tokio::test]
-async fn a_client_gets_what_it_declared() {
+async fn client_receives_the_updates_it_declared() {
     let agent = ScriptedAgent::new(|cx| async move {
         cx.emit(AgentEvent::Log(Box::new(LogRecord {
             level: "warn".to_owned(),
@@ -181,7 +182,7 @@ async fn a_client_gets_what_it_declared() {
     client.close().await;
 }
 
-/// Clients of the pinned schema are not told of archives and titles; they are served all the same.
+/// Archives and titles are not advertised to clients of the pinned schema, but the methods work for them.
 #[tokio::test]
 async fn archives_and_titles_are_advertised_to_clients_of_a_newer_schema() {
     let test = TestHub::new(ScriptedAgent::silent());
@@ -208,7 +209,7 @@ async fn archives_and_titles_are_advertised_to_clients_of_a_newer_schema() {
             .await;
         let params = json!({"archived": "only"});
         let listed = client.request("session/list", params).await;
-        // One that was never sent a prompt is not listed once it is closed.
+        // A closed session that never had a prompt is not listed.
         assert_eq!(listed["sessions"], json!([]));
         client.close().await;
     }
@@ -216,7 +217,7 @@ async fn archives_and_titles_are_advertised_to_clients_of_a_newer_schema() {
 
 /// Every method, update and capability of the newest schema has its row, and no row is about anything else.
 #[test]
-fn the_table_names_every_part_of_the_newest_schema() {
+fn table_in_the_docs_names_every_part_of_the_newest_schema() {
     let page = fs::read_to_string(repository("docs/acp.md")).unwrap();
     let section = page
         .split(SECTION)
@@ -261,7 +262,7 @@ fn the_table_names_every_part_of_the_newest_schema() {
     );
 }
 
-/// Collects the members of a capability object, those of objects in it by their own names.
+/// Collects the members of a capability object, with the path through nested objects.
 fn capabilities(root: &Value, schema: &Value, path: &str, out: &mut BTreeSet<String>) {
     let Some(properties) = schema["properties"].as_object() else {
         return;

@@ -1,4 +1,4 @@
-//! A session and its observers: each pulls every delivery and takes the encoding of its profile.
+//! A session and its observers: each reads every delivery and uses the encoding of its profile.
 
 use std::{
     path::PathBuf,
@@ -21,36 +21,36 @@ use tokio::{sync::Notify, task::JoinSet};
 
 use super::gauge::Gauge;
 
-/// As many ways of encoding as there are profiles.
+/// As many encodings as there are profiles.
 pub(crate) const PROFILES: usize = 3;
 
-/// Between two batches the machine comes to rest.
+/// The pause between two batches, in which the machine becomes idle.
 const REST: Duration = Duration::from_millis(1);
 
-/// What a turn does: batches one by one, or updates as fast as they are taken.
+/// The output of a turn: batches one by one, or updates as fast as possible.
 #[derive(Clone, Copy)]
 pub(crate) enum Turn {
-    /// Each is taken by everyone before the next.
+    /// Every observer takes a batch before the next one.
     Spaced(usize),
     Flood(u64),
 }
 
-/// What was seen in a turn.
+/// The measurements of a turn.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Seconds of the session's task, a batch.
+    /// Seconds of the session's task per batch.
     pub(crate) publishing: Vec<f64>,
     /// Seconds from the agent's emit until the last observer had it.
     pub(crate) reaching_all: Vec<f64>,
-    /// Seconds from the prompt until all had the turn's end.
+    /// Seconds from the prompt until all observers had the end of the turn.
     pub(crate) turn: f64,
     /// Deliveries of the observer that had the most.
     pub(crate) batches: u64,
-    /// Encodings made, for all.
+    /// Encodings made for all observers.
     pub(crate) encodings: u64,
 }
 
-/// Runs one turn under the eyes of `observers`.
+/// Runs one turn with this many observers.
 pub(crate) async fn watch(
     store: Arc<dyn Store>,
     cwd: PathBuf,
@@ -109,7 +109,7 @@ async fn prompt(session: &Controller) -> Result<()> {
     Ok(())
 }
 
-/// Takes everything up to the turn's end; how many deliveries that were.
+/// Reads everything up to the end of the turn; returns the number of deliveries.
 async fn observe(mut from: Subscription, slot: EncodingSlot, stage: Arc<Stage>) -> Result<u64> {
     let mut deliveries = 0;
     loop {
@@ -131,7 +131,7 @@ struct Stage {
     turn: Turn,
     observers: u64,
     gauge: Arc<Gauge>,
-    /// Chunks taken, by all observers together.
+    /// Chunks taken by all observers together.
     taken: AtomicU64,
     all_took: Notify,
     encodings: AtomicU64,
@@ -142,7 +142,7 @@ impl Stage {
     fn took(&self, delivery: &BatchSlice, slot: EncodingSlot) {
         delivery.encoded(slot, |events| {
             self.encodings.fetch_add(1, Ordering::Relaxed);
-            // Any encoding will do: that it is made once is the point.
+            // Any encoding will do: only the number of encodings matters.
             serde_json::to_vec(events).unwrap_or_default().into()
         });
         let chunk = |event: &AgentEvent| matches!(event, AgentEvent::AgentMessageChunk { .. });

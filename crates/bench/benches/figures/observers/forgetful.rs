@@ -1,6 +1,7 @@
-//! A journal that keeps nothing, so that the disk is not what is measured.
+//! A journal that stores nothing, so that the disk is not measured.
 //!
-//! Whoever falls behind finds nothing in it and fails, which proves that those who do not fail kept up.
+//! An observer that falls behind finds nothing in it and fails; so a run without a failure proves that all kept
+//! up.
 
 use std::{io, path::PathBuf, sync::Arc};
 

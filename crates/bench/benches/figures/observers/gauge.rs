@@ -1,8 +1,8 @@
-//! A stopwatch around what a session's task does for one batch, from when it begins to append until it
-//! tells the agent that all is written.
+//! A stopwatch around the work of a session's task for one batch, from the beginning of the append until it
+//! reports to the agent that the batch is written.
 //!
-//! Both ends lie on the session's own thread with no wait between them: the task asks the clock for the
-//! time of a batch, and it wakes who waits for the flush. How soon anyone else runs is no part of it.
+//! Both ends are on the session's own thread with no wait between them: the task reads the clock for a batch,
+//! and it wakes the waiter of the flush. The delay until other tasks run is not included.
 
 use std::{
     future::{Future, poll_fn},
@@ -17,7 +17,7 @@ use std::{
 
 use harn_runtime::Clock;
 
-/// Counts from its making, in nanoseconds. Shared by the hub, whose clock it is, and the agent.
+/// Counts nanoseconds since its creation. Shared by the hub, as its clock, and the agent.
 pub(crate) struct Gauge {
     zero: Instant,
     begun: AtomicU64,
@@ -33,8 +33,8 @@ impl Gauge {
         })
     }
 
-    /// Waits for a flush. The seconds its batch took, unless the task began before the flush was there to
-    /// be answered: then the time would be partly the agent's.
+    /// Waits for a flush. Returns the seconds of its batch, unless the task began before the flush was
+    /// requested: then part of the time would be the agent's.
     pub(crate) async fn time<T>(
         self: &Arc<Self>,
         flush: impl Future<Output = T>,
@@ -73,7 +73,7 @@ impl Clock for Gauge {
     }
 }
 
-/// Sees the moment at which the session's task wakes the agent.
+/// Records the moment at which the session's task wakes the agent.
 struct Tap {
     gauge: Arc<Gauge>,
     waker: Waker,

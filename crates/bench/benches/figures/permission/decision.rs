@@ -1,4 +1,4 @@
-//! A call with ten paths under a hundred rules. The floor holds the same ten paths against the same path
+//! A call with ten paths under a hundred rules. The floor matches the same ten paths against the same path
 //! patterns, in one pass each, and decides nothing.
 
 use std::{hint::black_box, io, path::Path};
@@ -68,7 +68,7 @@ fn decide(policy: &Policy, paths: &[LocatedPath]) {
     })));
 }
 
-/// Rules of every sort, as a long list of a large repository would have them.
+/// Returns rules of every kind, like the long list of a large repository.
 pub(super) fn policy(rules: usize) -> ToolApprovalPolicy {
     let list = |items: &[String]| items.to_vec();
     let rules = (0..rules).map(|place| {
@@ -134,7 +134,7 @@ fn globs() -> Result<GlobSet> {
     Ok(set.build()?)
 }
 
-/// Ten files in a folder of the session's directory.
+/// Returns ten files in a folder of the session's directory.
 fn edit(folder: &str) -> Vec<LocatedPath> {
     let names: Vec<_> = (0..PATHS)
         .map(|place| format!("{folder}/src/module-{place}/file.rs"))
@@ -143,7 +143,7 @@ fn edit(folder: &str) -> Vec<LocatedPath> {
     locate_all(&roots, &names, &Empty)
 }
 
-/// A disk with nothing but folders on it.
+/// A disk that has only folders.
 struct Empty;
 
 impl PathProbe for Empty {

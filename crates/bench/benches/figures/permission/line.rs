@@ -1,6 +1,6 @@
-//! Shell lines of 2 KiB, read and decided about under a hundred rules. The floor cuts the line at its
-//! spaces; the peer is the grammar for `bash` that editors use, which parses it and stops there. Of the
-//! slowest it is told how much of it is reading.
+//! Shell lines of 2 KiB, parsed and judged under a hundred rules. The floor splits the line at its spaces; the
+//! peer is the `bash` grammar of editors, which only parses it. For the slowest line, the time to parse is a
+//! separate figure.
 
 use std::hint::black_box;
 
@@ -26,7 +26,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     let mut worst = [0.0; 3];
     for (name, line) in lines() {
         ensure!(line.len() == BYTES, "{name}: {} bytes", line.len());
-        // What is measured has to be what it is called: read, and in doubt only where it should be.
+        // The line must be parsed, with commands, so that the figure measures what its name states.
         let read = shell::read(&line);
         ensure!(!read.commands.is_empty(), "{name}: nothing was read");
         parser.parse(&line, None).context("the grammar gave up")?;
@@ -88,7 +88,7 @@ fn judge(policy: &Policy, text: &str) -> PolicyAction {
     policy.decide(&call).action
 }
 
-/// Lines of every sort, each as long as the next.
+/// Returns lines of every kind, all of the same length.
 fn lines() -> Vec<(&'static str, String)> {
     let nested = |open: &str, inner: &str, close: &str, depth: usize| {
         format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
@@ -134,7 +134,7 @@ fn lines() -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// As many of `part` as fit, after `first`.
+/// Returns `first` and as many of `part` as fit.
 fn filled(first: &str, part: &str) -> String {
     let mut line = first.to_owned();
     while line.len() + part.len() <= BYTES {
@@ -143,7 +143,7 @@ fn filled(first: &str, part: &str) -> String {
     line
 }
 
-/// To the same length, by words of a comment: they are read, too.
+/// Pads the line to the same length with a comment, which is parsed, too.
 fn cut(mut line: String) -> String {
     if line.len() < BYTES {
         line.push_str(&format!("{:#<1$}", "\n", BYTES - line.len()));

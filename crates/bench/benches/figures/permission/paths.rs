@@ -1,4 +1,4 @@
-//! Where ten paths lead, on the real disk. The floor asks the system the same of each.
+//! Where ten paths lead, on the real disk. The floor resolves each with the system.
 
 use std::{fs, hint::black_box};
 
@@ -30,7 +30,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         [
             &mut || {
                 for name in &names {
-                    // Fails for nothing that was just made.
+                    // Cannot fail for files that were just created.
                     drop(black_box(root.join(name).canonicalize()));
                 }
             },

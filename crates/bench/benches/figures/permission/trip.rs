@@ -1,7 +1,7 @@
-//! From a client's answer to one question until the next question is there: the answer is read, written down
-//! and told to the agent, which goes on to its next call, which is judged, written down and asked about.
+//! From a client's answer to one question until the next question arrives: the server reads the answer, writes
+//! it to the journal and returns it to the agent, whose next call is judged, journalled and asked about.
 //!
-//! What the client takes to answer lies outside of it. The SDK agent asks the same and does nothing else.
+//! The time of the client itself is not included. The SDK agent asks the same questions and does nothing else.
 
 use std::{path::Path, time::Instant};
 
@@ -47,7 +47,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// One turn of so many questions, each answered at once.
+/// Runs one turn with this many questions, each answered at once.
 fn turn(program: &Program, cwd: &Path, questions: u64, into: &mut Vec<f64>) -> Result<()> {
     let (mut agent, session) = Running::ready(program, cwd)?;
     let prompt = agent
@@ -75,7 +75,7 @@ fn turn(program: &Program, cwd: &Path, questions: u64, into: &mut Vec<f64>) -> R
                 }
                 break;
             }
-            // Updates on the way.
+            // Updates before the next question.
             _ => {}
         }
     }

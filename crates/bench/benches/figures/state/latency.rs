@@ -1,8 +1,8 @@
-//! How long a word takes from the agent that says it to a page, at rest and in a stream. In this process, so that
-//! both ends read one clock; the way between them is a socket on loopback.
+//! How long a word takes from the agent to a page, at rest and in a stream. In this process, so that both ends
+//! read one clock; they are connected by a socket on loopback.
 //!
-//! Beside it a client of ACP on the same session, and a bare tungstenite server that says words at the same pace
-//! as they come.
+//! Beside it an ACP client on the same session, and a bare tungstenite server that sends words at the same
+//! pace.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -35,11 +35,11 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// Words of a stream, so many at a time with a rest between.
+/// Words of a stream: this many in all, sent in groups with a pause between them.
 const STREAM: usize = 6_000;
 const AT_A_TIME: usize = 10;
 const REST: Duration = Duration::from_millis(4);
-/// Between words that come alone.
+/// The pause between single words.
 const QUIET: Duration = Duration::from_millis(30);
 
 pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
@@ -65,7 +65,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let session = hub.create(new).await?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        // As the binary does it; one that refuses is only slower.
+        // As in the binary; a failure here only makes it slower.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let router = routes(StateConfig::new(hub.clone(), setup.cwd()))
             .merge(http::routes(HttpConfig::new(hub.clone(), only_one)))
@@ -75,7 +75,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
         let floor = listener.local_addr()?;
         let (words, stream) = (setup.words, STREAM);
         tokio::spawn(async move {
-            // One client for each pace; who is gone ends it.
+            // One client for each pace; a client that leaves ends the server.
             for pace in [Pace::Alone(words), Pace::Stream(stream)] {
                 let (stream, _) = listener.accept().await?;
                 stream.set_nodelay(true)?;
@@ -120,7 +120,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// The id of the one connection of ACP.
+/// Returns the id of the only ACP connection.
 fn only_one() -> Option<String> {
     Some("con_1".to_owned())
 }
@@ -148,12 +148,12 @@ fn tell(table: &mut Table, pace: Pace, shown: &[f64], told: &[f64], bare: &[f64]
     add(name, value, ("bare socket", floor), Bar::Told);
 }
 
-/// How words are said.
+/// The pace of the words.
 #[derive(Clone, Copy)]
 enum Pace {
-    /// So many, one by one.
+    /// This many, one by one.
     Alone(usize),
-    /// So many, two thousand a second.
+    /// This many, two thousand a second.
     Stream(usize),
 }
 
@@ -181,7 +181,7 @@ impl Pace {
         }
     }
 
-    /// The word at this place, when it is time for it.
+    /// Waits until the word at this index is due and returns it.
     async fn word(self, place: usize) -> String {
         let (at_a_time, rest) = match self {
             Self::Alone(_) => (1, QUIET),
@@ -209,7 +209,7 @@ impl Agent for Speaker {
     }
 }
 
-/// A word of forty characters that tells when it was said.
+/// Returns a word of forty characters with the time at which it was sent.
 fn stamped() -> String {
     format!("@{:016}{:.>23}", since_zero(), "")
 }
@@ -220,10 +220,10 @@ fn since_zero() -> u64 {
     u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Reads until it has heard so many words: how long each was on its way, in seconds.
+/// Reads until it has received this many words; returns the latency of each, in seconds.
 async fn listen(link: &mut Link, words: usize) -> Result<Vec<f64>> {
     let mut took = Vec::with_capacity(words);
-    // A line may say a word twice, and a document those of before.
+    // A line may repeat a word, and a document has the earlier ones.
     let mut last = since_zero();
     let begun = last;
     while took.len() < words {

@@ -1,4 +1,4 @@
-//! A long session, written to a journal by an agent that works as agents do: a prompt, a word, a call.
+//! A long session in a journal, written by an agent with typical turns: a prompt, a text, a call.
 
 use std::{
     path::Path,
@@ -16,11 +16,11 @@ use harn_runtime::{
 
 use crate::{observers::Counted, setup::Setup, state::clients};
 
-/// What is said and what a call has to show, a turn.
+/// Bytes of text and of a call's output in each turn.
 const SAID: usize = 400;
 const SHOWN: usize = 600;
 
-/// Writes it: its id.
+/// Writes the session and returns its id.
 pub(super) fn write(state_dir: &Path, setup: &Setup) -> Result<String> {
     clients()?.block_on(async {
         let config = HubConfig::new(
@@ -49,7 +49,7 @@ pub(super) fn write(state_dir: &Path, setup: &Setup) -> Result<String> {
     })
 }
 
-/// Whether a turn ended in it; nothing comes behind the end of a session either.
+/// Returns whether a turn ended in this delivery, or the session itself.
 fn has_ended(delivery: Result<BatchSlice, SessionEnd>) -> bool {
     let Ok(delivery) = delivery else {
         return true;
@@ -72,7 +72,7 @@ impl Agent for Worker {
     }
 }
 
-/// The time of this machine.
+/// The clock of this machine.
 pub(super) struct Wall(pub(super) Instant);
 
 impl Clock for Wall {

@@ -1,7 +1,7 @@
-//! How soon a page has a long session: from before it connects until the document is there, whole. By a process
-//! that has to open the session first, and by one in which somebody looks at it already.
+//! How soon a page has a long session: from before it connects until it has the whole document. Once with a
+//! process that has to open the session first, and once with a process that has it open.
 //!
-//! The floor sends the same bytes; the peer is our own ACP, which tells the same past line by line.
+//! The floor sends the same bytes; the peer is our own ACP, which replays the same history line by line.
 
 use std::{fs, thread, time::Duration};
 
@@ -48,7 +48,7 @@ pub(super) fn measure(setup: &Setup, place: &Place, table: &mut Table) -> Result
         warm_acp,
         floor,
     } = &took;
-    // Both open the journal first, which is most of it.
+    // Both open the journal first, which is most of the time.
     add("stored session", cold, "acp load", cold_acp, Bar::Told);
     add("stored session", cold, "same bytes", floor, Bar::Told);
     let by_acp = Bar::RatioAtMost(1.0);
@@ -99,16 +99,16 @@ async fn show(setup: &Setup, place: &Place, took: &mut Took) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Waits until the server takes connections: that is no part of what is measured.
+/// Waits until the server accepts connections, which is not part of the measurement.
 async fn listening(place: &Place) -> Result<()> {
     let link = Link::connect(place.address, TOKEN, "/ws/sessions").await?;
     drop(link);
-    // It comes to rest.
+    // The server becomes idle.
     thread::sleep(Duration::from_millis(100));
     Ok(())
 }
 
-/// How long it takes until a page has the document, and what it is.
+/// Opens a page; returns the seconds until it has the document, and the document.
 async fn page(place: &Place, path: &str) -> Result<(f64, Vec<u8>)> {
     let begun = Instant::now();
     let mut link = Link::connect(place.address, TOKEN, path).await?;
@@ -117,12 +117,12 @@ async fn page(place: &Place, path: &str) -> Result<(f64, Vec<u8>)> {
     let head = br#"{"type":"state","#;
     ensure!(document.starts_with(head), "no document came first");
     let document = document.to_vec();
-    // Somebody looks at it until the process ends.
+    // Keeps the session open until the process ends.
     std::mem::forget(link);
     Ok((seconds, document))
 }
 
-/// The same with ACP: how long it takes until all of the past is told.
+/// The same with ACP: returns the seconds until the whole history is replayed.
 async fn load(setup: &Setup, place: &Place) -> Result<f64> {
     let begun = Instant::now();
     let mut link = Link::open(place.address, TOKEN, "editor").await?;

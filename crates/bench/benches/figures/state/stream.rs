@@ -1,5 +1,5 @@
-//! What sockets cost while a session says two thousand things a second: frames, processor time and memory, with
-//! one socket on a long session and with fifty more.
+//! The cost of sockets while a session sends two thousand updates a second: frames, processor time and memory,
+//! with one socket on a long session and with fifty more.
 
 use std::{fs, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 const MORE: usize = 50;
-/// What the run must not cost: a mebibyte a socket, and a frame every 16 ms.
+/// The limits: a mebibyte per socket, and a frame every 16 ms.
 const A_SOCKET: f64 = 1024.0 * 1024.0;
 const FRAMES: f64 = 62.5;
 const SUBMIT: &str = r#"{"type":"commands","commands":[{"type":"submit","prompt":"streamed"}]}"#;
@@ -74,30 +74,30 @@ fn tell(table: &mut Table, alone: f64, one: &Seen, many: &Seen) {
     add(name, Unit::Count, many.anew, None, Bar::Told);
 }
 
-/// What was seen of a run.
+/// The measurements of a run.
 struct Seen {
     seconds: f64,
     /// Frames a second, at the first socket.
     frames: f64,
-    /// Processor time of the server, a second.
+    /// Processor time of the server per second.
     processor: f64,
-    /// The most that was resident during the run, and ever.
+    /// The highest resident memory during the run, and ever.
     resident: f64,
     peak: f64,
-    /// Documents that were told again.
+    /// Documents that were sent again.
     anew: f64,
 }
 
-/// A socket that has the document.
+/// Opens a socket and reads the document.
 async fn page(place: &Place) -> Result<Link> {
     let mut link = Link::connect(place.address, TOKEN, &place.path()).await?;
     link.next().await?;
     Ok(link)
 }
 
-/// Has a run watched by all of these.
+/// Starts a run that all of these sockets watch.
 async fn stream(links: &mut Vec<Link>, pid: u32) -> Result<Seen> {
-    // Those who came have been served.
+    // Time for the server to finish serving the new sockets.
     sleep(Duration::from_secs(1)).await;
     let mut processor = Processor::of(pid)?;
     let begun = Instant::now();
@@ -130,7 +130,7 @@ async fn stream(links: &mut Vec<Link>, pid: u32) -> Result<Seen> {
     })
 }
 
-/// What one of them saw.
+/// The measurements of one socket.
 #[derive(Default)]
 struct Watched {
     frames: usize,
@@ -138,7 +138,7 @@ struct Watched {
     resident: u64,
 }
 
-/// Reads to the end of the run, and looks at the memory of a process meanwhile.
+/// Reads to the end of the run, and samples the memory of a process meanwhile.
 async fn watch(mut link: Link, pid: Option<u32>) -> Result<(Link, Watched)> {
     const ENDED: &[u8] = br#""path":["status"],"value":"idle""#;
     let mut seen = Watched::default();
@@ -160,7 +160,7 @@ async fn watch(mut link: Link, pid: Option<u32>) -> Result<(Link, Watched)> {
         if let Some(pid) = pid.filter(|_| seen.frames % 8 == 0) {
             seen.resident = seen.resident.max(Memory::of(pid)?.resident);
         }
-        // It may be the end of the run before.
+        // It may be the end of the previous run.
         if ended && heard > 0 {
             let all = heard == STREAMED || seen.anew > 0;
             ensure!(all, "{heard} of {STREAMED} updates");
@@ -169,14 +169,15 @@ async fn watch(mut link: Link, pid: Option<u32>) -> Result<(Link, Watched)> {
     }
 }
 
-/// Processor time of the same run, a second, when nobody looks: whoever wanted it goes at once.
+/// Returns the processor time per second of the same run without a socket: the client disconnects after its
+/// prompt.
 async fn nobody(place: &Place, pid: u32) -> Result<f64> {
     let mut link = page(place).await?;
     sleep(Duration::from_secs(1)).await;
     let mut processor = Processor::of(pid)?;
     let begun = Instant::now();
     link.tell(SUBMIT).await?;
-    // What it is told first is that its prompt was taken.
+    // The first frame confirms the prompt.
     link.next().await?;
     drop(link);
     let threads = place.ours.state.path().join("harn/threads");

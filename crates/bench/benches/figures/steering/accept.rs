@@ -1,8 +1,8 @@
-//! Accepting a message without a wire: what the session's task needs to judge it, write it and say so, while
-//! its agent streams and somebody reads it, and while its agent does nothing.
+//! Accepting a message without a wire: the time of the session's task to judge it, write it and confirm it,
+//! while its agent streams to a reader, and while its agent does nothing.
 //!
-//! A message is sent when its sender has just heard of a batch, which is when the task has begun the next: the
-//! worst moment, not a middling one.
+//! A message is sent right after its sender has received a batch, when the task has begun the next one: the
+//! worst moment, not an average one.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn run(setup: &Setup, runtime: &Runtime, turn: Turn) -> Result<Vec<f64>> {
     runtime.block_on(driven)?
 }
 
-/// Reads so many events, or some more.
+/// Reads this many events, or some more.
 async fn pass(updates: &mut Subscription, events: u64) -> Result<()> {
     let mut seen = 0;
     while seen < events {

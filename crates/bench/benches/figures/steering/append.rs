@@ -1,5 +1,5 @@
-//! The floor of accepting: to append as many bytes to a file on the same disk as the journal keeps of one
-//! message, and what it would cost to wait for the disk each time, which accepting does not do.
+//! The floor of accepting: appending as many bytes to a file on the same disk as the journal writes for one
+//! message, and the cost of a sync each time, which accepting does not do.
 
 use std::{fs::File, io::Write, time::Instant};
 
@@ -12,9 +12,9 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// About what the journal grows by for a message of forty characters and the record of its acceptance.
+/// About the bytes that the journal writes for a message of forty characters and the record of its acceptance.
 const BYTES: usize = 640;
-/// Waiting for the disk is slow.
+/// Fewer rounds, because a sync is slow.
 const SYNCED: usize = 200;
 
 pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The processor time of an agent that waits for more to do, with a client on its connection. Beside it, at
-//! the same time, a process that was asked for nothing.
+//! The processor time of an idle agent with a client on its connection. Beside it, at the same time, a process
+//! without a turn.
 
 use std::{
     thread,
@@ -16,9 +16,9 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// Less than anyone could see.
+/// The limit, which no user would notice.
 const MOST: f64 = 10e-3;
-/// A thread that ends in between takes what it used since the last look with it.
+/// A thread that ends loses its time since the last sample.
 const LOOK: Duration = Duration::from_millis(250);
 
 pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<()> {
@@ -54,7 +54,7 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
             name: format!("processor time of {seconds} s of {what}"),
             unit: Unit::Micros,
             value: processor.used().as_secs_f64(),
-            // A process at rest may use none at all, which is nothing to divide by.
+            // A process at rest may use none at all, which cannot be a divisor.
             against: None,
             bar,
         });

@@ -1,8 +1,8 @@
-//! Ten thousand messages that wait, against a thousand: what each of them costs to accept, list, replace,
-//! take back and deliver, what they cost a seam that delivers none of them, and a session that is reopened.
+//! Ten thousand pending messages against a thousand: the cost of each to accept, list, replace, revoke and
+//! deliver, their cost for a seam that delivers none of them, and for a session that is reopened.
 //!
-//! In this process. The journal keeps nothing, or the disk would hide what the queue costs, except where a
-//! session is reopened.
+//! In this process. The journal stores nothing, because the disk would hide the cost of the queue, except where
+//! a session is reopened.
 
 pub(super) mod wire;
 
@@ -29,7 +29,7 @@ use crate::{
 const PASSES: usize = 200;
 const LISTS: usize = 20;
 
-/// Seconds, a round each; of one message where not said otherwise.
+/// Seconds, one entry per round; of one message unless stated otherwise.
 #[derive(Default)]
 struct Costs {
     accept: Vec<f64>,
@@ -41,9 +41,9 @@ struct Costs {
     /// One by one, each as the prompt of another call.
     prompt: Vec<f64>,
     reopen: Vec<f64>,
-    /// Of a seam that delivers nothing, while nothing waits.
+    /// Of a seam that delivers nothing, without pending messages.
     empty_seam: Vec<f64>,
-    /// The same while all wait for the end of the turn.
+    /// The same while all messages wait for the end of the turn.
     full_seam: Vec<f64>,
 }
 
@@ -119,7 +119,7 @@ impl Costs {
 
     async fn prompts(&mut self, setup: &Setup, count: usize) -> Result<()> {
         let state = TempDir::with_prefix_in("state-", setup.logs())?;
-        // Whoever reads to the end may fall behind, which needs a journal.
+        // A subscription that reads to the end may fall behind, which needs a journal.
         let store = Arc::new(JsonlStore::new(state.path()));
         let stage = Stage::begin(store, &setup.cwd(), Turn::Obey).await?;
         stage.fill(DeliveryMode::AuditOnly, count).await?;

@@ -1,4 +1,4 @@
-//! A session in this process whose agent does as it is told, without a wire.
+//! A session in this process, without a wire, whose agent follows orders.
 
 use std::{
     path::Path,
@@ -18,7 +18,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::observers::Counted;
 
-/// A session whose turn runs.
+/// A session with a running turn.
 pub(super) struct Stage {
     pub(super) hub: Hub,
     pub(super) session: Controller,
@@ -28,14 +28,14 @@ pub(super) struct Stage {
 /// What a turn does from its prompt on.
 #[derive(Clone, Copy)]
 pub(super) enum Turn {
-    /// Says something as fast as it is taken, until it is cancelled.
+    /// Emits text as fast as possible, until it is cancelled.
     Flood,
-    /// Waits for orders.
+    /// Waits for orders and follows them.
     Obey,
 }
 
 enum Order {
-    /// Passes a seam: how many were delivered there, and the seconds it took.
+    /// Passes a seam; replies with the number of delivered messages and the seconds it took.
     Pass(Seam, oneshot::Sender<(usize, f64)>),
     Leave,
 }
@@ -64,7 +64,7 @@ impl Stage {
         })
     }
 
-    /// Says something; its id, and the seconds it took to be accepted.
+    /// Injects a message; returns its id and the seconds until it was accepted.
     pub(super) async fn inject(&self, mode: DeliveryMode) -> Result<(MessageId, f64)> {
         let content = said();
         let begun = Instant::now();
@@ -72,7 +72,7 @@ impl Stage {
         Ok((id, begun.elapsed().as_secs_f64()))
     }
 
-    /// Has so many messages wait.
+    /// Injects this many messages.
     pub(super) async fn fill(&self, mode: DeliveryMode, count: usize) -> Result<Vec<MessageId>> {
         let mut ids = Vec::with_capacity(count);
         for _ in 0..count {
@@ -81,14 +81,14 @@ impl Stage {
         Ok(ids)
     }
 
-    /// Has the agent pass a seam.
+    /// Lets the agent pass a seam.
     pub(super) async fn pass(&self, seam: Seam) -> Result<(usize, f64)> {
         let (reply, passed) = oneshot::channel();
         self.order(Order::Pass(seam, reply)).await?;
         passed.await.context("the agent passed no seam")
     }
 
-    /// Has the agent return; what still waits is given to it as prompts. Returns when the turn has ended.
+    /// Lets the agent return; it receives the pending messages as prompts. Returns when the turn has ended.
     pub(super) async fn leave(self) -> Result<()> {
         let mut events = self.session.subscribe_from_now();
         self.order(Order::Leave).await?;
@@ -103,7 +103,7 @@ impl Stage {
     }
 }
 
-/// A hub whose agent ends every turn at once, to open sessions again.
+/// Returns a hub whose agent ends every turn at once, to reopen sessions.
 pub(super) fn hub_at_rest(store: Arc<dyn Store>) -> Hub {
     hub(store, mpsc::channel(1).1)
 }
@@ -119,12 +119,12 @@ fn hub(store: Arc<dyn Store>, orders: mpsc::Receiver<Order>) -> Hub {
     ))
 }
 
-/// What a message says.
+/// Returns the content of a message.
 pub(super) fn said() -> Vec<ContentBlock> {
     vec![ContentBlock::text(FORTY)]
 }
 
-/// Who says it.
+/// Returns the actor of the messages.
 pub(super) fn us() -> Actor {
     let [client_id, role, source] = ["bench", "host_owner", "bench"].map(str::to_owned);
     Actor {
@@ -164,7 +164,7 @@ impl Agent for Obedient {
                 cx.say(FORTY).await?;
             },
             OBEY => self.obey(cx).await,
-            // A message that waited and is a prompt now.
+            // A pending message that became a prompt.
             _ => Ok(StopReason::EndTurn),
         }
     }
@@ -182,7 +182,7 @@ impl Obedient {
                 Some(Order::Pass(seam, reply)) => {
                     let begun = Instant::now();
                     let delivered = cx.seam(seam).await?;
-                    // Whoever ordered it may have gone.
+                    // The receiver may be dropped.
                     let _ = reply.send((delivered.len(), begun.elapsed().as_secs_f64()));
                 }
                 Some(Order::Leave) | None => return Ok(StopReason::EndTurn),

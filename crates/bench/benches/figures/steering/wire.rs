@@ -1,9 +1,9 @@
-//! Accepting a message over the wire: from when the request is written until its answer is read, while the same
-//! connection carries a turn at full speed and the client reads all of it. Updates are read between two
-//! requests, so that each meets the stream and not the end of the one before.
+//! Accepting a message over the wire: from writing the request until reading its response, while the same
+//! connection carries a turn at full speed and the client reads all of it. The client reads updates between two
+//! requests, so that each request meets the stream and not the end of the previous one.
 //!
-//! The answer lies behind whatever the agent said before it, and that is part of the time. A request that
-//! writes nothing goes the same way in turn, and on a connection at rest: the floor.
+//! The response follows the earlier output of the agent, which is part of the time. A request that writes
+//! nothing alternates with it, and runs on a connection at rest: the floor.
 
 use std::time::Instant;
 
@@ -21,13 +21,13 @@ use crate::{
     table::{Bar, Figure, Table, Unit},
 };
 
-/// Processes of which each has its share of the messages.
+/// Processes that share the messages equally.
 pub(super) const TURNS: usize = 8;
-/// What accepting may take, in seconds.
+/// The limits for accepting, in seconds.
 pub(super) const MEDIAN: f64 = 1e-3;
 pub(super) const SLOWEST: f64 = 5e-3;
 
-/// Updates that are read before the first message, so that the turn is under way; their rate is told.
+/// Updates that are read before the first message, so that the turn is under way; their rate is a figure, too.
 const UNDER_WAY: u64 = 50_000;
 
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ struct Seen {
     inject: Vec<f64>,
     /// Messages while a turn waits.
     quiet: Vec<f64>,
-    /// Updates a second.
+    /// Updates a second, before and during the requests.
     undisturbed: Vec<f64>,
     disturbed: Vec<f64>,
 }
@@ -131,8 +131,8 @@ pub(super) fn measure(setup: &Setup, _: &Runtime, table: &mut Table) -> Result<(
 }
 
 impl Seen {
-    /// Two requests in turn while a turn streams: a message for it, and what waits in another session, which
-    /// is nothing.
+    /// Alternates two requests while a turn streams: a message for it, and the list of another session, which
+    /// is empty.
     fn streaming(&mut self, setup: &Setup) -> Result<()> {
         let ours = setup.ours_steered()?;
         let (mut agent, session) = Running::ready(&ours.program, &setup.cwd())?;
@@ -176,13 +176,13 @@ impl Seen {
     }
 }
 
-/// Updates between two requests: more than travel together, and never as many again, so that requests come at
-/// any moment of what travels.
+/// Returns the number of updates between two requests: more than one write carries, and different each time, so
+/// that requests arrive at any moment of the stream.
 pub(super) fn between(place: usize) -> u64 {
     2_000 + (place as u64 * 619) % 2_000
 }
 
-/// Reads so many lines.
+/// Reads this many lines.
 fn pass(agent: &mut Running, lines: u64) -> Result<u64> {
     for _ in 0..lines {
         agent.lines.next()?.context("the agent ended in its turn")?;
@@ -198,7 +198,7 @@ fn inject(agent: &mut Running, session: &SessionId) -> Result<(f64, Drained)> {
     Ok((seconds, answer))
 }
 
-/// Sends a request and reads up to its answer. Fails when the turn ends on the way.
+/// Sends a request and reads up to its response. Fails if the turn ends before.
 pub(super) fn trip(
     agent: &mut Running,
     method: &'static str,
@@ -207,7 +207,7 @@ pub(super) fn trip(
     let begun = Instant::now();
     let id = agent.send(method, params)?;
     let answer = agent.lines.until_answer(id, |line| {
-        // Only the prompt has an answer to come.
+        // Only the prompt has an open response.
         if line.starts_with(br#"{"jsonrpc":"2.0","id":"#) {
             bail!("the turn ended before the measurement did");
         }

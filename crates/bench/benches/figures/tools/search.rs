@@ -1,6 +1,5 @@
-//! A thousand tools, ranked in each way. The floor looks for the words of the query in the same bytes and
-//! ranks nothing. Taking the tools apart is told beside it: that is done when they change, not when they
-//! are searched.
+//! A thousand tools, ranked in each way. The floor searches the words of the query in the same bytes and ranks
+//! nothing. Building the index is a separate figure: it happens when the tools change, not at each search.
 
 use std::hint::black_box;
 
@@ -67,7 +66,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Tools as servers have them: a sentence or three, and a handful of parameters with a sentence each.
+/// Returns tools like those of servers: up to three sentences, and some parameters with a sentence each.
 fn tools() -> Vec<ToolSpec> {
     const VERBS: [&str; 10] = [
         "create", "open", "list", "delete", "update", "search", "assign", "merge", "export",
@@ -98,7 +97,7 @@ fn tools() -> Vec<ToolSpec> {
             )
         });
         let properties: Map<String, Value> = properties.into_iter().collect();
-        // Words that few others have: the more there are, the more a part of a word is held against.
+        // Rare words: the more there are, the more words a part of a word is compared with.
         let own: String = (0..6)
             .map(|turn| format!(" w{}ord", place * 6 + turn))
             .collect();

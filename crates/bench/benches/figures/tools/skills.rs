@@ -1,5 +1,5 @@
-//! A thousand skills on disk, in every layer that has files: found for the first time, and looked at again with
-//! nothing changed and with one file. The floor reads the same files in one loop and understands none.
+//! A thousand skills on disk, in every layer that has files: found for the first time, and refreshed with
+//! nothing changed and with one changed file. The floor reads the same files in one loop and parses none.
 
 use std::{
     fs,
@@ -84,7 +84,7 @@ pub(super) fn measure(setup: &Setup, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Real folders, in one that goes when this does.
+/// Real folders in a temporary one.
 struct Disk {
     dir: TempDir,
     files: Vec<PathBuf>,
@@ -134,7 +134,7 @@ fn name(place: usize) -> String {
     format!("skill-{place}")
 }
 
-/// A skill as people write them: what it is for, when it fits, which tools it needs, and a page of text.
+/// Returns a typical skill: its purpose, when it fits, which tools it needs, and a page of text.
 fn text(place: usize, version: usize) -> String {
     let name = name(place);
     let front = format!(
@@ -146,8 +146,8 @@ fn text(place: usize, version: usize) -> String {
     front + &"Look at the file first, then say what you would change and why.\n".repeat(40)
 }
 
-/// A clock some seconds ahead of the real one: what was written in its last two may change unseen and is always
-/// read again, and nothing here is to count as that new.
+/// A clock ten seconds ahead of the real one. Files from the last two seconds may change without a new
+/// timestamp and are always read again; with this clock no file here is that new.
 struct Ahead(Instant);
 
 impl Clock for Ahead {

@@ -27,7 +27,7 @@ struct Tag<'a> {
     r#type: &'a str,
 }
 
-/// In the order in which they first occur.
+/// Returns the kinds in the order in which they first occur.
 pub(crate) fn kinds() -> Result<Vec<Kind>> {
     let mut kinds: Vec<Kind> = Vec::new();
     for line in RECORDED.lines() {
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// What a profile sends for them.
+    /// Returns the lines that a profile sends for them.
     pub(crate) fn lines(&self, profile: Profile) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&projector(profile), &mut out);

@@ -1,11 +1,11 @@
-//! What our translation is held against: copying the finished line, writing the SDK's own type with no
-//! detour, and doing both building and writing as the SDK does when an agent sends a notification.
+//! The comparisons for our translation: copying the finished line, writing the SDK's own type directly, and
+//! building and writing as the SDK does when an agent sends a notification.
 
 use agent_client_protocol::{JsonRpcMessage, RawJsonRpcMessage, v1::schema::SessionNotification};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// One line in the SDK's terms.
+/// One line as an SDK value.
 pub(crate) struct Peer {
     line: Vec<u8>,
     notification: SessionNotification,
@@ -24,7 +24,7 @@ struct Notification<'a> {
 }
 
 impl Peer {
-    /// `None` when the SDK has no type for this line: it is an extension.
+    /// Returns `None` when the SDK has no type for this line: it is an extension.
     pub(crate) fn of(line: &[u8]) -> Option<Self> {
         let Line { params } = serde_json::from_slice(line).ok()?;
         Some(Self {
@@ -33,12 +33,12 @@ impl Peer {
         })
     }
 
-    /// Whatever this takes, the memory takes.
+    /// The cost of memory alone.
     pub(crate) fn copy(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.line);
     }
 
-    /// A notification that somebody has built, straight to bytes.
+    /// Writes an existing notification directly to bytes.
     pub(crate) fn typed(&self, out: &mut Vec<u8>) -> Result<()> {
         let notification = Notification {
             jsonrpc: "2.0",
@@ -50,8 +50,8 @@ impl Peer {
         Ok(())
     }
 
-    /// The steps of `send_notification`, without its queues. A copy stands for the building: it allocates
-    /// what an agent would.
+    /// The steps of `send_notification`, without its queues. A clone represents the building: it allocates as
+    /// much as an agent would.
     pub(crate) fn sdk(&self, out: &mut Vec<u8>) -> Result<()> {
         let notification = self.notification.clone();
         let (method, params) = notification

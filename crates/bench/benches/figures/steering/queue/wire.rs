@@ -1,5 +1,5 @@
-//! The same queue over the wire, with a journal: accepted, listed, replaced and taken back one by one, with
-//! their answers awaited.
+//! The same queue over the wire, with a journal: accepted, listed, replaced and revoked one by one, with each
+//! response awaited.
 
 use agent_client_protocol::v1::schema::SessionId;
 use anyhow::{Result, ensure};
@@ -15,7 +15,7 @@ use crate::{program::Running, setup::Setup, table::Table};
 /// Lists that are timed for each number of messages.
 const LISTS: usize = 5;
 
-/// What a message says after it was replaced.
+/// The content of a replaced message.
 const OTHER_WORDS: &str = "what was said before, but in other words";
 
 /// Seconds, of one message each.
