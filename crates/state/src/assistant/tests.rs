@@ -1,4 +1,4 @@
-//! The transport of assistant-ui over its route, with an agent that does as it is told.
+//! The transport of assistant-ui over its route, with an agent that acts on its prompt.
 
 mod leaving;
 mod stage;
@@ -27,7 +27,7 @@ async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
         let id = told.id().to_owned();
         assert_eq!(lasting(told.document.clone()), stage.document(&id).await);
 
-        // The page knows the session from what it was told, and from nothing else.
+        // The page knows the session only from the document it received.
         let again = json!({"commands": [says("more")], "state": told.document});
         let told = ReceivedReply::read(stage.post("", format, again).await, format).await;
         assert_eq!(told.id(), id);
@@ -51,7 +51,7 @@ async fn the_formats_have_their_headers() {
     assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
 }
 
-/// Whether the first look is before or behind the end of the run, the message is in it.
+/// The message is in it whether the turn has ended by then or not.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_document_has_what_was_said_in_it() {
     let stage = AssistantStage::new();
@@ -83,7 +83,7 @@ async fn a_question_ends_the_response_and_the_answer_goes_on() {
         assert_eq!(told.document["messages"][1]["toolCalls"][0]["id"], call);
         let query = format!("session={}", told.id());
 
-        // Nobody has answered: there is nothing to wait for.
+        // Without an answer the response does not wait.
         let same = stage.told(&query, format, json!([])).await;
         assert_eq!(lasting(same.document), lasting(told.document));
 
@@ -129,7 +129,7 @@ async fn everything_that_waits_is_waited_for() {
     assert_eq!(said[3], "assistant error: ");
     assert_eq!(said[5], "assistant complete: You said three.");
     assert_eq!(told.document["status"], "idle");
-    // A run that fails is told by the document, and no error of the transport.
+    // A failed turn is an error in the document, and no error of the transport.
     let query = format!("session={}", told.id());
     let told = stage
         .told(&query, StreamFormat::Events, json!([says("fail")]))
@@ -162,7 +162,7 @@ async fn what_is_refused_is_told_behind_the_document() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let result = json!({"type": "add-tool-result", "toolCallId": "t", "result": 1});
-        // Nothing of it is done where one of it makes no sense.
+        // One malformed command rejects the whole request.
         let told = stage.told("", format, json!([says("hello"), result])).await;
         assert_eq!(told.status, 200);
         assert_eq!(told.operations, ["set /"]);
@@ -170,7 +170,7 @@ async fn what_is_refused_is_told_behind_the_document() {
         let words = "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny";
         assert_eq!(told.error.as_deref(), Some(words));
 
-        // What was done before it stays done, and goes on.
+        // Commands before the rejected one keep their effect, and their turn continues.
         let query = format!("session={}", told.id());
         let mode = json!({"type": "configure", "config": {"permissionMode": "nonsense"}});
         let told = stage
@@ -203,7 +203,7 @@ async fn who_is_not_in_control_is_told_who_is() {
     assert!(words.contains("ada"), "{words}");
     assert_eq!(told.document["controller"], "ada");
     assert_eq!(told.said(), [""; 0]);
-    // By a name of its own it may take over, and is in control while it is there.
+    // A named client may take over, and has control while it is connected.
     let query = format!("{query}&client=bob");
     let taken = json!([{"type": "takeover"}, says("hello")]);
     let told = stage.told(&query, StreamFormat::Lines, taken).await;

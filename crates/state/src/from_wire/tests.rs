@@ -1,4 +1,4 @@
-//! Frames and what is read in them, as tables.
+//! Tables of frames and the commands in them.
 
 use expect_test::{Expect, expect};
 use harn_model::{GrantScope, ToolCall};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What is read, a line each.
+/// Formats the commands of a frame, one per line.
 fn read(frame: &str) -> String {
     let shown = match commands(frame) {
         Err(refused) => return format!("refused: {refused}\n"),
@@ -159,7 +159,7 @@ fn what_is_no_command() {
     );
 }
 
-/// What nobody knows is passed over, as on every wire of ours.
+/// Unknown members are ignored, as on all our wires.
 #[test]
 fn what_is_more_is_passed_over() {
     check(
@@ -177,7 +177,7 @@ fn what_is_more_is_passed_over() {
     );
 }
 
-/// A key of a setting is a name like any other, and no door to something else.
+/// The key of a setting is only a name, and reaches no other field.
 #[test]
 fn names_of_settings_are_only_names() {
     let given = frame(

@@ -1,4 +1,4 @@
-//! Clients that leave, that do not read, and a server that ends.
+//! Clients that disconnect or do not read, and a server that shuts down.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ async fn who_leaves_stops_what_it_began_and_nothing_else() {
     let first = stage.post("", StreamFormat::Lines, first).await;
     stage.agent.waits().await;
     let query = "session=session-1";
-    // Two that wait, of two requests.
+    // Queued prompts of two requests.
     let second = json!({"commands": [says("wait"), says("wait")]});
     let second = stage.post(query, StreamFormat::Lines, second).await;
     let third = stage.post(
@@ -68,7 +68,7 @@ async fn who_leaves_stops_what_it_began_and_nothing_else() {
     ];
     assert_eq!(third.said(), said);
     assert_eq!(stage.outcomes("session-1", 2).await, [DONE, DONE]);
-    // A response that has ended has nothing to leave.
+    // A disconnect after the end of a response cancels nothing.
     let first = ReceivedReply::read(first, StreamFormat::Lines).await;
     assert_eq!(first.document["status"], "idle");
 }
@@ -109,7 +109,7 @@ async fn who_is_detached_leaves_what_it_began_to_itself() {
     }
 }
 
-/// Who only looks has nothing to stop; who answers a question is as good as who asked for it.
+/// A client that only reads cancels nothing; one that answers a question cancels like the one that prompted.
 #[tokio::test]
 async fn who_lets_a_run_go_on_stops_it_by_leaving() {
     let stage = AssistantStage::new();

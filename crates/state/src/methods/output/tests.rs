@@ -1,4 +1,4 @@
-//! The whole output over HTTP.
+//! The whole output of a call over HTTP.
 
 use axum::http::header;
 use harn_model::{Principal, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent};
@@ -52,7 +52,7 @@ async fn the_last_that_was_shown_counts() {
     assert_eq!(get(hub.hub(), &of("raw")).await, raw);
     assert_eq!(get(hub.hub(), &of("silent")).await, (200, String::new()));
 
-    // The same after it was closed.
+    // The same after the session was closed.
     hub.hub().close(&id).await;
     assert!(hub.hub().live(&id).is_none());
     assert_eq!(get(hub.hub(), &of("a%2Fb+c%26d")).await, second);
@@ -75,7 +75,7 @@ async fn what_is_not_there_is_said_so() {
     assert_eq!(get(hub.hub(), &query).await, (200, String::new()));
 }
 
-/// A page of ours must not be made out of what a tool wrote.
+/// A browser must not make a page of ours from the output of a tool.
 #[tokio::test]
 async fn a_browser_runs_nothing_of_it() {
     let text = Some("<script>alert(1)</script>");
@@ -90,7 +90,7 @@ async fn a_browser_runs_nothing_of_it() {
     assert_eq!(headers[header::CACHE_CONTROL], "no-store");
 }
 
-/// The session above a worker's knows of its calls what it was asked.
+/// The parent session knows a worker's call by the question about it.
 #[test]
 fn a_workers_call_is_known_by_its_question() {
     let events = harn_testkit::every_event();

@@ -61,7 +61,7 @@ async fn a_page_at_a_time() {
 
     let (_, found) = get(hub.hub(), &format!("session={id}&q=%F0%9F%AA%A3+THING&x=1")).await;
     assert_eq!(titles(&found), ["Another 🪣 thing."]);
-    // Nothing is new, and whoever is ahead of the log is told where it ends.
+    // Nothing is new; a client that is ahead of the log receives the end of it.
     for after in ["7", "8", "18446744073709551615"] {
         let (_, tail) = get(hub.hub(), &format!("session={id}&after={after}")).await;
         assert_eq!((titles(&tail).len(), &tail["last"]), (0, &7.into()));
@@ -78,7 +78,7 @@ async fn it_is_json_that_nobody_keeps() {
     assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
 }
 
-/// Also where the log has long left the memory, and after the process that wrote it.
+/// Also when the log is no longer in memory, and after a restart.
 #[tokio::test]
 async fn a_session_that_is_not_open_is_opened() {
     let chatter = (0..5000).map(|n| AgentEvent::FsWatch {
@@ -92,7 +92,7 @@ async fn a_session_that_is_not_open_is_opened() {
     hub.restart().await;
     assert!(hub.hub().live(&id).is_none());
     assert_eq!(get(hub.hub(), &query).await, (200, open));
-    // A search that has to read all of it.
+    // A search that must read the whole log.
     let (_, found) = get(hub.hub(), &format!("session={id}&q=another")).await;
     assert_eq!(titles(&found), ["Another 🪣 thing."]);
 }
