@@ -1,11 +1,11 @@
-//! Decisions about tool calls, and answers to what people are asked.
+//! Decisions about tool calls, and answers to questions to people.
 
 use harn_testkit::{StateClient, StateServer};
 use serde_json::{Value, json};
 
 use crate::sockets::stage::stage;
 
-/// A client whose agent waits for a decision; the call's id.
+/// Returns a client whose agent waits for a decision, and the id of the call.
 async fn asking(server: &StateServer, query: &str) -> (StateClient, String) {
     let mut client = server.connect(query).await;
     client.submit("ask").await;
@@ -49,7 +49,7 @@ async fn approved_once_and_denied_with_a_reason() {
         (&json!("complete"), &json!("cleaned"))
     );
     assert_eq!(client.state()["approvals"], json!([]));
-    // Too late.
+    // The call is decided already.
     client
         .command(json!({"type": "deny", "toolCallId": call}))
         .await;
@@ -112,7 +112,7 @@ async fn an_option_is_chosen_by_its_id() {
         .command(json!({"type": "approve", "toolCallId": call, "optionId": always}))
         .await;
     client.until_status("idle").await;
-    // The next one is not asked about.
+    // The next call needs no decision.
     client.submit("ask").await;
     client.quiet().await;
     assert_eq!(client.text("/messages/3/toolCalls/0/status"), "complete");
@@ -122,7 +122,7 @@ async fn an_option_is_chosen_by_its_id() {
     );
 }
 
-/// A cancel is no yes.
+/// A cancel does not allow the call.
 #[tokio::test(start_paused = true)]
 async fn a_question_ends_with_its_run() {
     let (_test, server) = stage();
@@ -138,7 +138,6 @@ async fn a_question_ends_with_its_run() {
     );
 }
 
-/// Who watches does not decide.
 #[tokio::test(start_paused = true)]
 async fn only_who_controls_decides() {
     let (_test, server) = stage();

@@ -1,4 +1,4 @@
-//! Ends: of sockets, sessions, servers and processes.
+//! The ends of sockets, sessions, servers and processes.
 
 use std::{fs, time::Duration};
 
@@ -21,7 +21,7 @@ async fn a_session_that_is_closed_says_farewell() {
     let closed = (1013, "the session was closed".to_owned());
     assert_eq!(client.farewell().await, closed);
     assert_eq!(other.farewell().await, closed);
-    // Whoever looks again opens it again.
+    // A client that connects again opens the session again.
     let again = server
         .connect(&format!("session={}", client.session()))
         .await;
@@ -85,7 +85,7 @@ async fn the_same_after_a_restart() {
     assert_eq!(again.state()["status"], "error");
 }
 
-/// A process that died in the middle: nothing looks as if it went on, and nothing that was said is lost.
+/// A process died in the middle: nothing seems to continue, and no message is lost.
 #[tokio::test(start_paused = true)]
 async fn after_a_crash_nothing_runs() {
     let (test, server) = stage();
@@ -97,7 +97,7 @@ async fn after_a_crash_nothing_runs() {
     client.submit("later").await;
     client.until(|state| !state["messages"][2].is_null()).await;
     let session = client.session();
-    // Another process finds what the first had written by then.
+    // Another process reads the log as the first had written it by then.
     let log = test.log_of(&session.as_str().into());
     let written = fs::read(&log).unwrap();
     client.close().await;
@@ -120,7 +120,7 @@ async fn after_a_crash_nothing_runs() {
         ]
     );
     assert_eq!(again.text("/messages/1/toolCalls/0/status"), "error");
-    // And it goes on.
+    // The session continues.
     again.submit("hello").await;
     assert_eq!(again.next().await, ReceivedFrame::State);
     again.quiet().await;

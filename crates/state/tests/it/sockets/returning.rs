@@ -1,4 +1,4 @@
-//! Clients that name no session: they return to the one they had.
+//! Clients that name no session return to the one they had.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use harn_testkit::{StateServer, TestHub};
 
 use crate::sockets::stage::{agent, stage};
 
-/// A memory that outlives the server, and may be told what to say.
+/// A memory that outlives the server, and whose content tests may set.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<(String, PathBuf, SessionId)>>>);
 
@@ -49,7 +49,7 @@ async fn a_client_that_reconnects_has_its_conversation() {
         (client.session(), client.messages()),
         (session.clone(), shown)
     );
-    // Two at a time are on the same one; a name makes no difference.
+    // Concurrent clients share the session; a name makes no difference.
     for query in ["", "client=ann", "role=observer"] {
         assert_eq!(server.connect(query).await.session(), session, "{query}");
     }
@@ -69,7 +69,7 @@ async fn a_new_session_is_made_if_one_is_asked_for() {
     let new = server.connect("session=new").await.session();
     assert_ne!(new, plain);
     assert_ne!(server.connect("session=new").await.session(), new);
-    // It is known by its name, and is not the one that is returned to without.
+    // A client reaches it by its id, and does not return to it without.
     assert_eq!(server.connect("").await.session(), plain);
 }
 
@@ -95,12 +95,12 @@ async fn each_principal_has_its_own_in_each_directory() {
     different.sort();
     different.dedup();
     assert_eq!(different.len(), 3);
-    // The directory of the server is the one that is meant without.
+    // Without `cwd`, the directory of the server counts.
     let same = format!("cwd={}", test.workspace().display());
     assert_eq!(server.connect(&same).await.session(), sessions[0]);
 }
 
-/// Sessions that others made are never returned to, be they the newest of the directory.
+/// A client never returns to a session of others, even if it is the newest of the directory.
 #[tokio::test(start_paused = true)]
 async fn the_session_of_an_editor_is_not_returned_to() {
     let (test, server) = stage();
@@ -113,7 +113,7 @@ async fn the_session_of_an_editor_is_not_returned_to() {
     let own = client.session();
     assert_ne!(own, before.id().as_str());
     let after = test.hub().create(new()).await.unwrap();
-    // Not even one that it went over to.
+    // Nor to one that it switched to.
     let resume = serde_json::json!({"type": "resume", "sessionId": after.id().as_str()});
     client.command(resume).await;
     client
@@ -129,7 +129,7 @@ async fn a_session_that_is_gone_is_made_anew() {
     let first = server.connect("").await;
     let gone = first.session();
     first.close().await;
-    // One that was closed is opened again.
+    // A closed session is opened again.
     test.hub().close(&gone.as_str().into()).await;
     let back = server.connect("").await;
     assert_eq!(back.session(), gone);
@@ -169,7 +169,7 @@ async fn the_memory_outlives_the_server() {
     assert_eq!(client.messages().len(), 2);
 }
 
-/// Two processes on one memory: each has a session of its own, and goes on with it.
+/// Two processes share one memory: each has a session of its own, and continues with it.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_another_process_has_open_is_left_to_it() {
     let notes = Notes::default();
@@ -185,7 +185,7 @@ async fn a_session_that_another_process_has_open_is_left_to_it() {
     assert_eq!(other.connect("").await.session(), there);
 }
 
-/// What a memory says is checked: one of another directory is not shown in this one.
+/// The session from a memory is checked: one of another directory is not used.
 #[tokio::test(start_paused = true)]
 async fn a_memory_that_is_wrong_does_no_harm() {
     let (owner, notes) = (Principal::owner(), Notes::default());

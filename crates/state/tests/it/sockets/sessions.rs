@@ -48,7 +48,7 @@ async fn rows_follow_their_sessions() {
     client.submit("hello").await;
     list.until(|state| state["sessions"][0]["status"] == "idle")
         .await;
-    // The one that changed last is first.
+    // The session that changed last is first.
     test.clock().advance(Duration::from_secs(5));
     let other = server.connect("session=new").await;
     list.until(|state| state["sessions"].as_array().unwrap().len() == 2)
@@ -64,7 +64,7 @@ async fn rows_follow_their_sessions() {
     assert_eq!(list.state()["sessions"][0]["controller"], json!(null));
 }
 
-/// A restart closes every session. The next turn that ends well takes the mark away.
+/// A restart closes every session. The next turn that succeeds clears the mark.
 #[tokio::test(start_paused = true)]
 async fn a_failed_session_is_marked_after_a_restart() {
     let (mut test, server) = stage();

@@ -1,4 +1,4 @@
-//! What a session is set to, and going over to another one.
+//! The settings of a session, and the switch to another one.
 
 use harn_testkit::ReceivedFrame;
 use serde_json::{Value, json};
@@ -86,11 +86,11 @@ async fn a_socket_goes_over_to_another_session() {
     other.quiet().await;
     assert_eq!(client.state(), other.state());
     assert_eq!(client.state()["controller"], "bob");
-    // It has left where it was.
+    // It has left its first session.
     let back = server.connect(&format!("session={first}&client=eve")).await;
     assert_eq!(back.state()["controller"], "eve");
     assert_eq!(back.state()["clients"].as_array().unwrap().len(), 1);
-    // What happens there is told here no more.
+    // It receives what happens in its new session.
     other.submit("more").await;
     other.quiet().await;
     client.quiet().await;
@@ -115,7 +115,7 @@ async fn a_socket_goes_over_and_says_something_there() {
         client.messages(),
         ["user complete hello", "assistant complete hello"]
     );
-    // Nothing is nothing to say; and who goes where it is gets the document all the same.
+    // A blank prompt is not sent, and a client that switches to its own session receives the document again.
     client
         .command(json!({"type": "resume", "sessionId": there, "prompt": "  "}))
         .await;

@@ -1,4 +1,4 @@
-//! Prompts, from submitted to answered; and what is said in the middle of a run.
+//! Prompts, from submitted to answered, and messages during a run.
 
 use harn_testkit::StateClient;
 use serde_json::json;
@@ -97,7 +97,7 @@ async fn a_word_in_the_middle_reaches_the_agent() {
     client.until_status("idle").await;
 }
 
-/// Nothing that is said is lost.
+/// No message is lost.
 #[tokio::test(start_paused = true)]
 async fn where_nothing_runs_a_word_is_a_prompt() {
     let (_test, server) = stage();
@@ -137,7 +137,7 @@ async fn what_waits_can_be_taken_back() {
         client.quiet().await;
         assert_eq!(of(&client, text)["status"], "error");
     }
-    // Once more changes nothing.
+    // A second withdrawal changes nothing.
     let gone = of(&client, "meanwhile");
     client
         .command(json!({"type": "withdraw", "messageId": gone["id"]}))
@@ -176,8 +176,8 @@ async fn a_tool_shows_what_it_does() {
     assert_eq!(server.get(&target).await.body, "one\ntwo\nthree");
 }
 
-/// What went wrong is told in the document, and is over with the next run: by a whole document, since no
-/// operation removes anything.
+/// The error is in the document until the next run. A whole document clears it, since no operation removes
+/// anything.
 #[tokio::test(start_paused = true)]
 async fn what_went_wrong_is_over_with_the_next_run() {
     let (_test, server) = stage();
