@@ -1,4 +1,4 @@
-//! What is read, and what is said of what is not.
+//! Params that are read, and the errors of those that are not.
 
 use expect_test::expect;
 use serde_json::json;

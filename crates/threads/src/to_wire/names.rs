@@ -1,14 +1,14 @@
-//! The names of items: they follow from ours, and none is given twice in a thread.
+//! The ids of items: derived from ours, and unique in a thread.
 
 use std::collections::HashSet;
 
-/// The names that were given.
+/// The ids that are in use.
 #[derive(Default)]
 pub(super) struct ItemNames(HashSet<Box<str>>);
 
 impl ItemNames {
-    /// The name of the next item that is called after this id. Agents may come back to a message, or call
-    /// two things the same; each time it is another item.
+    /// Returns the id of a new item, derived from `id`. Agents may resume a message, or use an id twice; each time
+    /// it is another item.
     pub(super) fn item(&mut self, id: &str) -> String {
         let mut name = format!("itm_{id}");
         let mut count = 1_u64;

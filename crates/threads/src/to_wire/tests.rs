@@ -1,4 +1,4 @@
-//! Translation, event by event, of what the conversations in `fixtures/threads` do not show.
+//! The translation of events that the conversations in `fixtures/threads` do not contain.
 
 use expect_test::{Expect, expect};
 use harn_model::{
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What is told of these, a line each, without what every line has.
+/// Compares the notifications of these events, one per line, without the members that every line has.
 fn check(events: Vec<AgentEvent>, expect: Expect) {
     let mut projector = ThreadProjector::new("t".into());
     let mut told = Vec::new();
@@ -137,7 +137,7 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
             withdrawn_asks: Vec::new(),
             torn_bytes: 0,
         })),
-        // Of a turn that is over nothing is told.
+        // After the end of a turn, nothing of it is notified.
         chunk("a", "two"),
         ended(),
     ];
@@ -177,7 +177,7 @@ fn what_does_not_allow_is_a_no() {
         resolved(Decision::Unavailable { reason }),
         asked(),
         resolved(Decision::Cancelled),
-        // Settled already.
+        // It is settled already.
         resolved(Decision::Cancelled),
     ];
     check(
@@ -325,7 +325,7 @@ fn a_prompt_that_is_taken_back() {
     };
     let queued = |message| AgentEvent::PromptQueued(prompt(message));
     let withdrawn = |message| AgentEvent::PromptWithdrawn(prompt(message));
-    // The second one while a turn runs: telling its end would end that. That they waited is not told.
+    // The second one during a turn: a notified end would end that turn. The queue itself is not notified.
     let events = vec![
         queued("w"),
         withdrawn("w"),

@@ -1,4 +1,4 @@
-//! A client that asks and asks and reads nothing is not listened to any more: it costs what a queue holds.
+//! A client that sends requests and reads no answers is not read any more: it costs only what a queue stores.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use harn_threads::{IncomingLine, ThreadsConfig, outgoing, serve_connection};
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 
-/// More than all queues on the way hold together.
+/// More than all queues on the way store together.
 const ASKED: usize = 2000;
 
-/// How many of the requests were taken from a client that reads no answer.
+/// Returns how many requests were accepted from a client that reads no answer.
 async fn taken(request: impl Fn(usize) -> Value) -> usize {
     let test = TestHub::new(ScriptedAgent::silent());
     let config = ThreadsConfig {
