@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_follows_in_one_place_is_told_together() {
+    fn successive_changes_at_one_path_are_merged() {
         let mut changes = DocumentChanges::default();
         changes.append(at!["messages", 3, "content"], "Hel");
         changes.append(at!["messages", 3, "content"], "lo");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_told_anew() {
+    fn too_many_changes_become_a_whole_document() {
         let mut changes = DocumentChanges::default();
         let long = "x".repeat(MOST_BYTES / 4);
         // Of one path only the last value is stored.
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_anew_needs_no_operations() {
+    fn a_whole_document_needs_no_operations() {
         let mut changes = DocumentChanges::default();
         assert!(changes.is_empty());
         changes.set(at!["status"], &"running");

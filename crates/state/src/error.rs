@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_error_has_its_status_and_its_words() {
+    async fn every_error_has_its_status_and_message() {
         let io = JournalError::Io {
             path: "/state".into(),
             source: std::io::Error::other("the disk is full"),

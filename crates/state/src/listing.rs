@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_the_rows_that_are_others() {
+    fn a_client_receives_the_changed_rows() {
         use SessionStatus::{Idle, Running};
         let listing = |rows: Vec<SessionRow>| SessionListing {
             sessions: rows,

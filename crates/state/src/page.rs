@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_may_do_nothing_that_its_files_do_not() {
+    async fn the_policy_allows_only_what_the_page_does() {
         let (status, headers, body) = ask(Method::GET, "/").await;
         assert_eq!(status, StatusCode::OK);
         let told: String = headers
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_file_has_its_kind_and_is_kept() {
+    async fn every_file_has_its_type_and_is_cached() {
         let mut kinds = Vec::new();
         for ending in [".js", ".css", ".svg"] {
             for path in named(ending) {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_of_the_page_is_not_there() {
+    async fn other_paths_are_not_found() {
         for path in [
             "/assets/nothing.js",
             "/assets/",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_head_has_no_body_and_nothing_can_be_sent() {
+    async fn a_head_has_no_body_and_a_post_is_rejected() {
         let path = named(".js").remove(0);
         for path in ["/", &path] {
             let (status, headers, body) = ask(Method::HEAD, path).await;

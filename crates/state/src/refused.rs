@@ -51,7 +51,7 @@ mod tests {
 
     /// Each message states what was wrong and what would be right.
     #[test]
-    fn every_refusal_has_its_words() {
+    fn every_rejection_has_a_message() {
         let other = || Some("ann".to_owned());
         let table: Vec<ClientCommandError> = vec![
             ClientCommandError::bad("prompt is empty; say something"),

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_client_comes() {
+    fn the_url_sets_the_options_of_a_client() {
         let long = format!("client={}", "n".repeat(64));
         let longer = format!("client={}", "n".repeat(65));
         let queries = [

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_has_its_code_and_its_words() {
+    fn every_error_has_its_code_and_message() {
         let io = JournalError::Io {
             path: "/state".into(),
             source: std::io::Error::other("the disk is full"),

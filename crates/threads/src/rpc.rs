@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_notifications() {
+    fn requests_and_notifications_are_parsed() {
         check(
             r#"{"jsonrpc":"2.0","id":1,"method":"thread.list"}"#,
             expect![[
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request() {
+    fn malformed_requests_are_rejected() {
         for (line, answer) in [
             (
                 r#"{"jsonrpc":"2.0","id":1"#,
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_the_place_of_a_line() {
+    fn unreadable_lines_are_rejected() {
         let long = read(IncomingLine::TooLong { limit: 10 }).unwrap_err();
         assert_eq!(long.error.code(), -32600);
         let odd = read(IncomingLine::NotUtf8).unwrap_err();

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn lines_have_a_prefix() {
         check(
             StreamFormat::Lines,
             expect![[r#"
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn events() {
+    fn events_are_server_sent_events() {
         check(
             StreamFormat::Events,
             expect![[r#"
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn events_have_to_be_asked_for() {
+    fn events_must_be_requested() {
         for (accept, format) in [
             (None, StreamFormat::Lines),
             (Some("*/*"), StreamFormat::Lines),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_client_refuses_are_others() {
+    fn keys_that_a_client_rejects_are_renamed() {
         let told = |value: Value| {
             let harmless = harmless(value.to_string().into());
             serde_json::from_slice::<Value>(&harmless).unwrap()

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_sends_is_understood() {
+    fn a_request_of_the_library_is_parsed() {
         let asked = read(json!({
             "commands": [
                 {"type": "add-message", "parentId": "a1", "sourceId": null,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_is_what_is_said_before_what_is_echoed() {
+    fn a_named_session_precedes_the_echoed_one() {
         let state = || json!({"session": {"id": "echoed"}});
         for (session, state, wanted) in [
             (json!("named"), state(), Some("named")),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_another_shape_is_refused_without_its_words() {
+    fn a_malformed_body_is_rejected_and_not_repeated() {
         for body in [
             json!([]),
             json!({}),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused_with_words() {
+    fn unsupported_commands_are_rejected_with_a_reason() {
         let said = |parts: Value| json!({"type": "add-message", "message": {"role": "user", "parts": parts}});
         let image = said(
             json!([{"type": "text", "text": "look"}, {"type": "image", "image": "data:image/png;base64,AAAA"}]),

@@ -12,7 +12,7 @@ use super::format::StreamFormat;
 use stage::{AssistantStage, BOTH, ReceivedReply, lasting, says};
 
 #[tokio::test]
-async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
+async fn a_message_is_answered_and_the_next_one_continues_its_session() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let told = stage.told("", format, json!([says("hello")])).await;
@@ -38,7 +38,7 @@ async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
 }
 
 #[tokio::test]
-async fn the_formats_have_their_headers() {
+async fn each_format_has_its_headers() {
     let stage = AssistantStage::new();
     let told = stage.told("", StreamFormat::Lines, json!([])).await;
     let headers = &told.headers;
@@ -53,7 +53,7 @@ async fn the_formats_have_their_headers() {
 
 /// The message is in it whether the turn has ended by then or not.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_document_has_what_was_said_in_it() {
+async fn the_first_document_contains_the_message() {
     let stage = AssistantStage::new();
     for round in 1..=20 {
         let query = if round == 1 { "" } else { "session=session-1" };
@@ -73,7 +73,7 @@ async fn the_first_document_has_what_was_said_in_it() {
 }
 
 #[tokio::test]
-async fn a_question_ends_the_response_and_the_answer_goes_on() {
+async fn a_question_ends_the_response_and_an_answer_continues_the_turn() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let told = stage.told("", format, json!([says("write")])).await;
@@ -120,7 +120,7 @@ async fn a_person_is_asked_and_answers() {
 }
 
 #[tokio::test]
-async fn everything_that_waits_is_waited_for() {
+async fn the_response_waits_for_all_queued_prompts() {
     let stage = AssistantStage::new();
     let commands = json!([says("one"), says("fail"), says("three")]);
     let told = stage.told("", StreamFormat::Events, commands).await;
@@ -139,7 +139,7 @@ async fn everything_that_waits_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_runs_is_joined_and_followed_to_its_end() {
+async fn a_second_client_follows_a_running_turn_to_its_end() {
     let stage = AssistantStage::new();
     let begun = json!({"commands": [says("wait")]});
     let begun = stage.post("", StreamFormat::Lines, begun).await;
@@ -158,7 +158,7 @@ async fn what_runs_is_joined_and_followed_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_told_behind_the_document() {
+async fn a_rejection_follows_the_document() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let result = json!({"type": "add-tool-result", "toolCallId": "t", "result": 1});
@@ -189,7 +189,7 @@ async fn what_is_refused_is_told_behind_the_document() {
 }
 
 #[tokio::test]
-async fn who_is_not_in_control_is_told_who_is() {
+async fn a_rejected_prompt_names_the_controller() {
     let stage = AssistantStage::new();
     let told = stage.told("", StreamFormat::Lines, json!([])).await;
     let (id, session) = (told.id().to_owned(), stage.session(told.id()));
@@ -213,7 +213,7 @@ async fn who_is_not_in_control_is_told_who_is() {
 }
 
 #[tokio::test]
-async fn who_has_no_business_here_is_turned_away() {
+async fn unauthorized_and_malformed_requests_are_rejected() {
     let stage = AssistantStage::new();
     let told = stage
         .told("", StreamFormat::Lines, json!([says("hello")]))

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_refused() {
+    fn malformed_queries_are_rejected() {
         assert!(matches!(
             QueryParams::parse("q=a b\n"),
             Err(StateError::NoQuery)

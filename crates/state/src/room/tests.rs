@@ -26,7 +26,7 @@ fn text(operations: Option<Vec<Bytes>>) -> Option<String> {
 }
 
 #[test]
-fn what_was_told_since_is_told_together() {
+fn frames_since_a_cursor_are_joined() {
     let mut shown = shown();
     for operations in ["1", "2,3", "4"] {
         shown.keep(RoomFrame::Delta(Bytes::from_static(operations.as_bytes())));
@@ -44,7 +44,7 @@ fn what_was_told_since_is_told_together() {
 }
 
 #[test]
-fn no_more_is_kept_than_fits() {
+fn stored_frames_are_bounded() {
     let mut shown = shown();
     let frame = |bytes: usize| RoomFrame::Delta(vec![b'x'; bytes].into());
     for _ in 0..100 {
@@ -79,7 +79,7 @@ async fn session(test: &TestHub) -> Controller {
 
 /// Without clients, neither the document nor the task that follows the session remains.
 #[tokio::test(start_paused = true)]
-async fn a_room_is_there_while_somebody_is_in_it() {
+async fn a_room_lives_while_a_client_uses_it() {
     let test = TestHub::new(ScriptedAgent::silent());
     let session = session(&test).await;
     let tasks = || Handle::current().metrics().num_alive_tasks();
@@ -103,7 +103,7 @@ async fn a_room_is_there_while_somebody_is_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_opened_again_has_another_room() {
+async fn a_reopened_session_has_another_room() {
     let test = TestHub::new(ScriptedAgent::silent());
     let session = session(&test).await;
     let rooms = Rooms::default();
@@ -122,7 +122,7 @@ async fn a_session_that_is_opened_again_has_another_room() {
 
 /// A reader that is up to date receives nothing; one that is far behind receives the whole document.
 #[tokio::test(start_paused = true)]
-async fn a_cursor_is_all_that_a_reader_costs() {
+async fn a_reader_continues_from_its_cursor() {
     static WORDS: AtomicUsize = AtomicUsize::new(0);
     let agent = ScriptedAgent::new(|cx| async move {
         let word = WORDS.fetch_add(1, Ordering::Relaxed);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_last_is_remembered_for_a_while() {
+    fn the_latest_value_is_remembered_within_the_window() {
         let mut recent: RecentMap<String, u32> = RecentMap::default();
         recent.insert(Seq(1), "a".to_owned(), 1);
         recent.insert(Seq(2), "b".to_owned(), 2);

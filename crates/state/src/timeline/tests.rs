@@ -66,7 +66,7 @@ fn said(id: &str, content: &str) -> AgentEvent {
 }
 
 #[test]
-fn everything_has_a_title_that_a_person_understands() {
+fn every_event_has_a_readable_title() {
     let events = every_event();
     let mut told = String::new();
     for row in all(&events) {
@@ -86,7 +86,7 @@ fn everything_has_a_title_that_a_person_understands() {
 
 /// The names of all events without a row.
 #[test]
-fn only_what_says_nothing_is_left_out() {
+fn only_listed_events_have_no_row() {
     let mut memory = TimelineMemory::default();
     let events = every_event();
     let left_out = events
@@ -145,14 +145,14 @@ fn chunks_of_a_message_are_one_row() {
 }
 
 #[test]
-fn the_end_is_told_even_where_the_page_is_just_full() {
+fn a_full_page_at_the_end_has_no_next() {
     let events = log(vec![said("m1", "a"), said("m2", "b")]);
     let both = page(&events, 0, 2, "");
     assert_eq!((both.rows.len(), both.next, both.last), (2, None, 2));
 }
 
 #[test]
-fn a_search_reads_all_of_the_text_and_ignores_case() {
+fn a_search_reads_the_whole_text_and_ignores_case() {
     let long = "x".repeat(10_000) + "NÄDEL";
     let events = log(vec![
         said("m1", &long[..9000]),
@@ -173,7 +173,7 @@ fn a_search_reads_all_of_the_text_and_ignores_case() {
 
 /// A command is known on every page, or on none.
 #[test]
-fn a_command_is_known_for_as_long_as_it_is_remembered() {
+fn a_command_is_known_within_the_window() {
     let title = |between: u64| {
         let mut call = ToolCall::new("c", "run_command");
         call.raw_input = json!({"command": "cargo test"});
@@ -194,7 +194,7 @@ fn a_command_is_known_for_as_long_as_it_is_remembered() {
 }
 
 #[test]
-fn of_a_command_the_first_line_is_not_taken_for_all() {
+fn a_title_shows_that_a_command_has_more_lines() {
     let mut call = ToolCall::new("c", "run_command");
     call.raw_input = json!({"command": "echo hello\nrm -rf target"});
     let events = log(vec![AgentEvent::ToolCall(Box::new(call))]);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_at_a_glance() {
+    fn durations_are_readable() {
         let told = [0, 340, 999, 1000, 1250, 59_999, 60_000, 125_000, 3_720_000].map(duration);
         let expected = [
             "0 ms",

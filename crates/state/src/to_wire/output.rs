@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_what_a_command_prints_are_joined() {
+    fn parts_of_printed_output_are_joined() {
         let part = |start: u64, text: &str| {
             ToolContent::Output(CommandOutput {
                 text: text.to_owned(),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_text_goes_before_the_raw_result() {
+    fn shown_text_precedes_the_raw_result() {
         let resource = |text: Option<&str>| ToolContent::Content {
             content: ContentBlock::Resource(Resource {
                 uri: "file:///a".to_owned(),

@@ -297,7 +297,7 @@ mod tests {
     use crate::wire::SessionFacts;
 
     #[test]
-    fn names_that_repeat_are_told_apart() {
+    fn repeated_ids_are_made_unique() {
         let mut document = Document::new(SessionFacts::default());
         let names = ["m", "m", "m-2", "m", "m-2", "n"].map(|name| document.unique(name));
         assert_eq!(names, ["m", "m-2", "m-2-2", "m-3", "m-2-3", "n"]);

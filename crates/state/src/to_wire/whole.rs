@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_document() {
+    fn pieces_add_up_to_the_document() {
         let mut document = Document::new(SessionFacts::default());
         assert_eq!(check(document.state()), 1);
         for envelope in every_event() {

@@ -60,7 +60,7 @@ fn written<T: JsonSchema>(description: &str) -> Value {
 }
 
 #[test]
-fn schemas_are_those_of_the_code() {
+fn schemas_match_the_types() {
     check_files(&schemas(), REPAIR);
 }
 
@@ -77,7 +77,7 @@ fn validator(name: &str) -> jsonschema::Validator {
 }
 
 #[test]
-fn the_fixtures_are_what_the_schemas_say() {
+fn fixtures_fit_the_schemas() {
     let frames = validator("state-frames.schema.json");
     let sessions = validator("state-sessions.schema.json");
     let commands = validator("state-commands.schema.json");
@@ -109,7 +109,7 @@ fn the_fixtures_are_what_the_schemas_say() {
 
 /// Checks the document after every event.
 #[test]
-fn every_document_is_what_the_schema_says() {
+fn every_document_fits_its_schema() {
     let frames = validator("state-frames.schema.json");
     let mut document = Document::new(SessionFacts::default());
     for envelope in every_event() {
@@ -125,7 +125,7 @@ fn every_document_is_what_the_schema_says() {
 
 /// The schemas are strict enough to reject malformed messages.
 #[test]
-fn what_is_no_frame_does_not_fit() {
+fn malformed_messages_do_not_fit() {
     let frames = validator("state-frames.schema.json");
     let document = Document::new(SessionFacts::default());
     let right = json!({"type": "state", "state": document.state()});

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_is_given_twice() {
+    fn no_id_is_used_twice() {
         let mut names = ItemNames::default();
         let given = ["a", "b", "a", "a.2", "a"].map(|id| names.item(id));
         assert_eq!(given, ["itm_a", "itm_b", "itm_a.2", "itm_a.2.2", "itm_a.3"]);

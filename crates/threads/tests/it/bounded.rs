@@ -40,13 +40,13 @@ fn request(id: usize, method: &str, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn lists() {
+async fn unread_lists_stop_the_reading() {
     let taken = taken(|id| request(id, "thread.list", json!({}))).await;
     assert!(taken < ASKED / 2, "{taken}");
 }
 
 #[tokio::test]
-async fn threads_that_are_none() {
+async fn unread_errors_of_unknown_threads_stop_the_reading() {
     let other = |id| json!({"threadId": format!("ses_{id}")});
     let gets = taken(|id| request(id, "thread.get", other(id))).await;
     assert!(gets < ASKED / 2, "{gets}");
@@ -55,7 +55,7 @@ async fn threads_that_are_none() {
 }
 
 #[tokio::test]
-async fn threads_that_cannot_be_created() {
+async fn unread_errors_of_creations_stop_the_reading() {
     let nowhere = json!({"directory": "/does/not/exist"});
     let taken = taken(|id| request(id, "thread.create", nowhere.clone())).await;
     assert!(taken < ASKED / 2, "{taken}");

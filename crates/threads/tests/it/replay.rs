@@ -31,7 +31,7 @@ fn check(events: &[Envelope]) {
 
 /// Uses every event, as the runtime writes it.
 #[test]
-fn of_a_session_in_which_everything_happens() {
+fn the_history_follows_every_event() {
     check(&every_event());
 }
 
@@ -86,7 +86,7 @@ proptest! {
     })]
 
     #[test]
-    fn of_whatever_happens(log in log()) {
+    fn the_history_follows_any_events(log in log()) {
         check(&log);
     }
 }

@@ -95,7 +95,7 @@ fn written<T: JsonSchema>(description: &str) -> Value {
 }
 
 #[test]
-fn schemas_are_those_of_the_code() {
+fn schemas_match_the_types() {
     check_files(&schemas(), REPAIR);
 }
 
@@ -106,7 +106,7 @@ fn every_schema_is_published() {
 }
 
 #[test]
-fn the_fixtures_are_what_the_schemas_say() {
+fn fixtures_fit_the_schemas() {
     let all = schemas();
     let of = |at: usize| jsonschema::validator_for(&all[at].1).unwrap();
     let (params, results, notifications) = (of(0), of(1), of(2));

@@ -31,7 +31,7 @@ async fn piece(body: &mut BodyDataStream) -> String {
 }
 
 #[tokio::test]
-async fn who_leaves_stops_what_it_began_and_nothing_else() {
+async fn a_disconnect_cancels_only_the_turns_of_its_request() {
     let stage = AssistantStage::new();
     let first = json!({"commands": [says("wait")]});
     let first = stage.post("", StreamFormat::Lines, first).await;
@@ -74,7 +74,7 @@ async fn who_leaves_stops_what_it_began_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_runs_is_cancelled_when_its_connection_breaks() {
+async fn a_broken_connection_cancels_its_turn() {
     let stage = AssistantStage::new();
     let routes = stage.routes.clone().layer(Extension(Principal::owner()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -97,7 +97,7 @@ async fn what_runs_is_cancelled_when_its_connection_breaks() {
 }
 
 #[tokio::test]
-async fn who_is_detached_leaves_what_it_began_to_itself() {
+async fn a_detached_request_leaves_its_turn_running() {
     for (query, detach) in [("detach=true", json!(null)), ("", json!(true))] {
         let stage = AssistantStage::new();
         let begun = json!({"commands": [says("wait")], "detach": detach});
@@ -111,7 +111,7 @@ async fn who_is_detached_leaves_what_it_began_to_itself() {
 
 /// A client that only reads cancels nothing; one that answers a question cancels like the one that prompted.
 #[tokio::test]
-async fn who_lets_a_run_go_on_stops_it_by_leaving() {
+async fn a_disconnect_cancels_the_turn_that_its_answer_continued() {
     let stage = AssistantStage::new();
     let asked = stage
         .told("", StreamFormat::Lines, json!([says("write")]))
@@ -128,7 +128,7 @@ async fn who_lets_a_run_go_on_stops_it_by_leaving() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
+async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
     let stage = AssistantStage::new();
     let rooms = Arc::new(Rooms::default());
     let visit = AssistantContext {
@@ -172,7 +172,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_is_silent_shows_that_it_lives_and_ends_with_the_server() {
+async fn a_silent_response_sends_signs_of_life_and_ends_with_the_server() {
     for (format, sign) in [(StreamFormat::Lines, "\n"), (StreamFormat::Events, ":\n\n")] {
         let stage = AssistantStage::new();
         let begun = json!({"commands": [says("wait")]});

@@ -27,7 +27,7 @@ async fn get(hub: &Hub, query: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn the_last_that_was_shown_counts() {
+async fn the_last_shown_output_counts() {
     let long = "é".repeat(100_000);
     let done = ToolCallStatus::Completed;
     let (hub, id) = session(vec![
@@ -59,7 +59,7 @@ async fn the_last_that_was_shown_counts() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_so() {
+async fn a_missing_session_or_call_is_reported() {
     let (hub, id) = session(vec![call("c")]).await;
     let words = |status, words: &str| (status, json!({ "error": words }).to_string());
     let none = words(404, "the session has no such tool call");
@@ -77,7 +77,7 @@ async fn what_is_not_there_is_said_so() {
 
 /// A browser must not make a page of ours from the output of a tool.
 #[tokio::test]
-async fn a_browser_runs_nothing_of_it() {
+async fn a_browser_runs_nothing_of_an_output() {
     let text = Some("<script>alert(1)</script>");
     let (hub, id) = session(vec![call("c"), update("c", RUNNING, text, None)]).await;
     let response = respond(hub.hub().clone(), &format!("session={id}&call=c"))

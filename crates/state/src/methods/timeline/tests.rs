@@ -29,7 +29,7 @@ fn titles(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_page_at_a_time() {
+async fn pages_add_up_to_the_timeline() {
     let (hub, id) = session(talk()).await;
     let (status, whole) = get(hub.hub(), &format!("session={id}")).await;
     assert_eq!(status, 200);
@@ -69,7 +69,7 @@ async fn a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn it_is_json_that_nobody_keeps() {
+async fn a_page_is_json_that_is_not_cached() {
     let (hub, id) = session(talk()).await;
     let response = respond(hub.hub().clone(), &format!("session={id}"))
         .await
@@ -80,7 +80,7 @@ async fn it_is_json_that_nobody_keeps() {
 
 /// Also when the log is no longer in memory, and after a restart.
 #[tokio::test]
-async fn a_session_that_is_not_open_is_opened() {
+async fn a_closed_session_is_opened() {
     let chatter = (0..5000).map(|n| AgentEvent::FsWatch {
         subscription_id: format!("watch-{n}"),
         events: Vec::new(),
@@ -98,7 +98,7 @@ async fn a_session_that_is_not_open_is_opened() {
 }
 
 #[tokio::test]
-async fn a_session_is_its_owners_alone() {
+async fn a_session_is_hidden_from_other_principals() {
     let (hub, id) = session(talk()).await;
     let other = hub.hub().of(Principal::new("mallory"));
     let (status, refused) = get(&other, &format!("session={id}")).await;
@@ -111,7 +111,7 @@ async fn a_session_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_with_what_would() {
+async fn a_bad_query_is_rejected_with_the_right_values() {
     let (hub, id) = session(Vec::new()).await;
     let id = format!("session={id}");
     let limit = "limit must be a whole number from 1 to 1000";

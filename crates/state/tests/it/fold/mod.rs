@@ -139,7 +139,7 @@ fn check_words(state: &Value) {
 }
 
 #[test]
-fn of_a_session_in_which_everything_happens() {
+fn copies_follow_every_event() {
     let steps: Vec<_> = every_event().into_iter().map(Step::Event).collect();
     check(&steps);
     let mut document = Document::new(SessionFacts::default());
@@ -158,7 +158,7 @@ fn of_a_session_in_which_everything_happens() {
 
 /// Writes the effect of each event on the document, one operation per line.
 #[test]
-fn what_every_event_changes() {
+fn every_event_makes_its_operations() {
     const LONGEST: usize = 150;
     let mut document = Document::new(SessionFacts::default());
     let mut told = String::new();
@@ -191,7 +191,7 @@ fn what_every_event_changes() {
 
 /// A session that is opened again has the same document.
 #[test]
-fn replayed_and_live_are_one_fold() {
+fn a_replay_makes_the_live_document() {
     let events = every_event();
     let mut live = Document::new(SessionFacts::default());
     for envelope in &events {
@@ -213,13 +213,13 @@ proptest! {
     })]
 
     #[test]
-    fn of_any_session(steps in steps()) {
+    fn copies_follow_any_session(steps in steps()) {
         check(&steps);
     }
 
     /// Any part of the events is a log: it may begin in the middle of a turn, and stop in one.
     #[test]
-    fn of_any_part_of_the_story(from in 0_usize..400, length in 0_usize..60) {
+    fn copies_follow_any_part_of_the_events(from in 0_usize..400, length in 0_usize..60) {
         let events = every_event().into_iter().skip(from).take(length);
         let steps: Vec<_> = events.map(Step::Event).collect();
         check(&steps);

@@ -15,7 +15,7 @@ async fn asking(server: &StateServer, query: &str) -> (StateClient, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approval_has_all_that_a_decision_needs() {
+async fn an_approval_contains_everything_for_a_decision() {
     let (_test, server) = stage();
     let (client, call) = asking(&server, "").await;
     let approval = &client.state()["approvals"][0];
@@ -35,7 +35,7 @@ async fn an_approval_has_all_that_a_decision_needs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn approved_once_and_denied_with_a_reason() {
+async fn a_call_is_approved_once_or_denied_with_a_reason() {
     let (_test, server) = stage();
     let (mut client, call) = asking(&server, "").await;
     client
@@ -139,7 +139,7 @@ async fn a_question_ends_with_its_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_who_controls_decides() {
+async fn only_the_controller_decides() {
     let (_test, server) = stage();
     let (mut ann, call) = asking(&server, "client=ann").await;
     let query = format!("session={}&client=bob", ann.session());
@@ -193,7 +193,7 @@ async fn all_kinds_of_questions_are_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_person_under_two_names_is_one() {
+async fn two_names_of_one_principal_count_as_one_reviewer() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let query = format!("session={}&client=bob", ann.session());
@@ -220,7 +220,7 @@ async fn one_person_under_two_names_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_answer_is_refused() {
+async fn malformed_answers_are_rejected() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let answer = |id: &str, with: Value| {

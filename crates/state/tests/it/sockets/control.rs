@@ -15,7 +15,7 @@ async fn second(server: &StateServer, first: &StateClient, query: &str) -> State
 }
 
 #[tokio::test(start_paused = true)]
-async fn sockets_without_a_name_drive_together() {
+async fn unnamed_sockets_share_control() {
     let (_test, server) = stage();
     let mut one = server.connect("").await;
     let mut two = second(&server, &one, "").await;
@@ -41,7 +41,7 @@ async fn sockets_without_a_name_drive_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_with_a_name_controls_and_the_second_watches() {
+async fn the_first_named_client_controls_and_the_second_observes() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     assert_eq!(ann.state()["controller"], "ann");
@@ -97,7 +97,7 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_comes_again_is_who_it_was() {
+async fn a_client_that_reconnects_keeps_its_mode() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let mut bob = second(&server, &ann, "client=bob").await;
@@ -125,7 +125,7 @@ async fn who_comes_again_is_who_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn control_passes_on_when_its_holder_leaves() {
+async fn control_is_free_after_the_controller_leaves() {
     let (_test, server) = stage();
     let ann = server.connect("client=ann").await;
     let mut bob = second(&server, &ann, "client=bob").await;
@@ -140,7 +140,7 @@ async fn control_passes_on_when_its_holder_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_watches_never_takes_control_by_itself() {
+async fn an_observer_takes_control_only_by_takeover() {
     let (_test, server) = stage();
     let mut eve = server.connect("client=eve&role=observer").await;
     assert_eq!(eve.state()["controller"], json!(null));
@@ -159,7 +159,7 @@ async fn who_watches_never_takes_control_by_itself() {
 
 /// A controller of another wire, such as an editor, has a name as well.
 #[tokio::test(start_paused = true)]
-async fn others_control_a_session_too() {
+async fn a_client_of_another_wire_is_shown_as_controller() {
     let (test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let session = test.hub().live(&ann.session().into()).unwrap();
@@ -195,7 +195,7 @@ async fn an_observer_replaces_the_older_connection_of_its_name() {
 
 /// An editor takes control without an event.
 #[tokio::test(start_paused = true)]
-async fn control_that_passes_while_a_room_opens_is_seen() {
+async fn a_change_of_control_while_a_room_opens_is_shown() {
     let (test, server) = stage();
     let first = server.connect("role=observer").await;
     let id = first.session();

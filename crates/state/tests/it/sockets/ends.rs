@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::sockets::stage::{agent, stage};
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_closed_says_farewell() {
+async fn a_closed_session_closes_its_sockets() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     let mut other = server
@@ -29,7 +29,7 @@ async fn a_session_that_is_closed_says_farewell() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_deleted_is_gone() {
+async fn a_deleted_session_is_not_found() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     let session = client.session();
@@ -40,7 +40,7 @@ async fn a_session_that_is_deleted_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_says_so() {
+async fn a_server_that_shuts_down_closes_its_sockets() {
     let test = TestHub::new(agent());
     let mut ending = None;
     let server = test.serve_state_with(|config| ending = Some(config.ending.clone()));
@@ -67,7 +67,7 @@ async fn a_run_outlives_its_sockets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_after_a_restart() {
+async fn the_document_survives_a_restart() {
     let (mut test, server) = stage();
     let mut client = server.connect("").await;
     for prompt in ["hello", "tool", "fail"] {

@@ -26,7 +26,7 @@ fn now() -> Instant {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_is_a_frame_a_tick() {
+async fn a_flood_makes_one_frame_per_tick() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("flood 2000").await;
@@ -51,7 +51,7 @@ async fn a_flood_is_a_frame_a_tick() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_sockets_are_told_the_same_in_the_same_order() {
+async fn two_sockets_receive_the_same_frames_in_order() {
     let (_test, server) = stage();
     let mut one = server.connect("").await;
     let session = one.session();
@@ -78,7 +78,7 @@ async fn two_sockets_are_told_the_same_in_the_same_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
+async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
     let (_test, server) = stage();
     let mut fast = server.connect("").await;
     let session = fast.session();
@@ -107,7 +107,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
 
 /// A client that is a little behind receives everything it missed in one frame.
 #[tokio::test(start_paused = true)]
-async fn who_reads_late_gets_what_is_missing_at_once() {
+async fn a_late_reader_gets_all_changes_in_one_frame() {
     let (_test, server) = stage();
     let mut client = server.narrow(256).connect("").await;
     client.submit("flood 100").await;
@@ -119,7 +119,7 @@ async fn who_reads_late_gets_what_is_missing_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_silent() {
+async fn an_idle_session_sends_no_frames() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     sleep(Duration::from_secs(600)).await;

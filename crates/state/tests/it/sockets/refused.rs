@@ -20,7 +20,7 @@ async fn goes_on(client: &mut StateClient) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_input_is_answered_and_changes_nothing() {
+async fn bad_input_is_rejected_and_changes_nothing() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let mut other = server
@@ -87,7 +87,7 @@ async fn bad_input_is_answered_and_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_text_ends_the_socket() {
+async fn a_binary_message_closes_the_socket() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.send_message(Message::binary(vec![1, 2, 3])).await;
@@ -96,7 +96,7 @@ async fn what_is_no_text_ends_the_socket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_long_ends_the_socket() {
+async fn a_message_that_is_too_long_closes_the_socket() {
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.message_bytes = 1000);
     let mut client = server.connect("").await;
@@ -108,7 +108,7 @@ async fn what_is_too_long_ends_the_socket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_messages_end_the_socket() {
+async fn too_many_messages_close_the_socket() {
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.messages_per_second = 10);
     let mut client = server.connect("").await;
@@ -133,7 +133,7 @@ async fn too_many_messages_end_the_socket() {
 
 /// Errors are sent one after the other, and a client that does not read them is not read meanwhile.
 #[tokio::test(start_paused = true)]
-async fn who_sends_and_does_not_read_is_not_read() {
+async fn a_client_that_does_not_read_is_not_read() {
     const MANY: usize = 10_000;
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.messages_per_second = u32::MAX);
@@ -157,7 +157,7 @@ async fn who_sends_and_does_not_read_is_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_room_for_so_many() {
+async fn a_connection_above_the_limit_is_rejected() {
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.connections = 2);
     let client = server.connect("").await;
@@ -209,7 +209,7 @@ async fn principals_do_not_see_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_at_the_door_is_said_there() {
+async fn a_bad_query_is_rejected_before_the_upgrade() {
     let (_test, server) = stage();
     for (query, status, words) in [
         ("session=nothing", 404, "there is no such session"),

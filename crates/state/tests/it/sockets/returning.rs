@@ -35,7 +35,7 @@ fn served(test: &TestHub, notes: &Notes) -> StateServer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reconnects_has_its_conversation() {
+async fn a_client_that_reconnects_returns_to_its_session() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let session = client.session();
@@ -56,14 +56,14 @@ async fn a_client_that_reconnects_has_its_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_come_at_once_get_the_same_session() {
+async fn concurrent_clients_get_the_same_session() {
     let (_test, server) = stage();
     let (one, two) = tokio::join!(server.connect(""), server.connect(""));
     assert_eq!(one.session(), two.session());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_session_is_made_if_one_is_asked_for() {
+async fn a_new_session_is_created_on_request() {
     let (_test, server) = stage();
     let plain = server.connect("").await.session();
     let new = server.connect("session=new").await.session();
@@ -74,7 +74,7 @@ async fn a_new_session_is_made_if_one_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_principal_has_its_own_in_each_directory() {
+async fn each_principal_has_its_own_session_in_each_directory() {
     let (test, server) = stage();
     let elsewhere = test.workspace().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
@@ -102,7 +102,7 @@ async fn each_principal_has_its_own_in_each_directory() {
 
 /// A client never returns to a session of others, even if it is the newest of the directory.
 #[tokio::test(start_paused = true)]
-async fn the_session_of_an_editor_is_not_returned_to() {
+async fn a_client_does_not_return_to_the_session_of_an_editor() {
     let (test, server) = stage();
     let new = || NewSession {
         cwd: test.workspace(),
@@ -124,7 +124,7 @@ async fn the_session_of_an_editor_is_not_returned_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_gone_is_made_anew() {
+async fn a_deleted_session_is_replaced() {
     let (test, server) = stage();
     let first = server.connect("").await;
     let gone = first.session();
@@ -141,7 +141,7 @@ async fn a_session_that_is_gone_is_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_was_archived_is_not_returned_to() {
+async fn a_client_does_not_return_to_an_archived_session() {
     let (test, server) = stage();
     let mut first = server.connect("").await;
     let archived = first.session();
@@ -171,7 +171,7 @@ async fn the_memory_outlives_the_server() {
 
 /// Two processes share one memory: each has a session of its own, and continues with it.
 #[tokio::test(start_paused = true)]
-async fn a_session_that_another_process_has_open_is_left_to_it() {
+async fn a_session_that_is_open_in_another_process_is_not_used() {
     let notes = Notes::default();
     let test = TestHub::new(agent());
     let server = served(&test, &notes);
@@ -187,7 +187,7 @@ async fn a_session_that_another_process_has_open_is_left_to_it() {
 
 /// The session from a memory is checked: one of another directory is not used.
 #[tokio::test(start_paused = true)]
-async fn a_memory_that_is_wrong_does_no_harm() {
+async fn a_wrong_memory_is_ignored() {
     let (owner, notes) = (Principal::owner(), Notes::default());
     let test = TestHub::new(agent());
     let elsewhere = test.workspace().join("elsewhere");

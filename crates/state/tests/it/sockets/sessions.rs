@@ -97,7 +97,7 @@ async fn the_list_names_the_directory_of_new_sessions_and_examples() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_takes_no_commands() {
+async fn the_list_accepts_no_commands() {
     let (_test, server) = stage();
     let mut list = server.connect_sessions().await;
     list.send_message(Message::text("{}")).await;

@@ -10,7 +10,7 @@ fn configure(config: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mode_title_and_options() {
+async fn a_client_sets_mode_title_and_options() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let modes = client.state()["session"]["modes"]
@@ -34,7 +34,7 @@ async fn mode_title_and_options() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_there_is_not_is_refused_by_name() {
+async fn unknown_settings_are_rejected_by_name() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     for (config, words) in [
@@ -68,7 +68,7 @@ async fn what_there_is_not_is_refused_by_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_socket_goes_over_to_another_session() {
+async fn a_socket_switches_to_another_session() {
     let (_test, server) = stage();
     let mut other = server.connect("client=bob").await;
     other.submit("theirs").await;
@@ -98,7 +98,7 @@ async fn a_socket_goes_over_to_another_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_socket_goes_over_and_says_something_there() {
+async fn a_socket_switches_its_session_and_sends_a_prompt() {
     let (_test, server) = stage();
     let other = server.connect("").await;
     let there = other.session();
@@ -123,7 +123,7 @@ async fn a_socket_goes_over_and_says_something_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_there_is_no_session_a_socket_stays() {
+async fn a_socket_stays_if_the_other_session_does_not_exist() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let session = client.session();
