@@ -1,9 +1,9 @@
-//! `POST /assistant`: the document for the transport that assistant-ui ships with, out of the same rooms as
-//! over a socket.
+//! `POST /assistant`: the document for the transport that assistant-ui ships with, from the same rooms as over a
+//! socket.
 //!
-//! Its client sends commands, and is told the document until nothing goes on by itself. While a response is
-//! open it sends nothing, so one that waited for a decision would wait for ever: it ends when somebody is
-//! asked, and the answer is the next request.
+//! The client sends commands, and receives the document until nothing continues without input. It sends nothing
+//! while a response is open, so a response that waited for a decision would wait for ever: it ends when a person
+//! is asked, and the answer is the next request.
 
 mod attendance;
 mod format;
@@ -35,29 +35,26 @@ use format::StreamFormat;
 use reply::AssistantResponse;
 use request::AssistantRequest;
 
-/// Where a request comes to.
+/// The context of a request: the server's state and the options of its URL.
 pub(crate) struct AssistantContext {
-    /// The sessions of who sent it.
+    /// The sessions of the request's principal.
     pub(crate) hub: Hub,
-    /// Where they are looked at.
     pub(crate) rooms: Arc<Rooms>,
-    /// Where they are opened.
     pub(crate) sessions: Arc<LastSessions>,
-    /// Where a new session works.
+    /// The working directory of a new session.
     pub(crate) directory: PathBuf,
-    /// The longest body.
+    /// The maximum length of the body.
     pub(crate) limit: usize,
-    /// What the URL says.
+    /// The connection options of the URL.
     pub(crate) coming: ClientOptions,
-    /// Whether the URL says that what was begun goes on when the client leaves.
+    /// Whether the URL requests that turns continue when the client disconnects.
     pub(crate) detached: bool,
-    /// A place among those who are served.
+    /// The connection slot of the request.
     pub(crate) member: ClientSlot,
-    /// Ends the response.
     pub(crate) ending: CancellationToken,
 }
 
-/// Carries out what a client wants, and tells it what comes of it.
+/// Executes the commands of a request, and responds with the document as they change it.
 pub(crate) async fn respond(
     mut visit: AssistantContext,
     request: Request<Body>,
@@ -75,7 +72,7 @@ pub(crate) async fn respond(
     // It may be long, and the response may take a while.
     drop(body);
     if visit.coming.session == SessionChoice::Last {
-        // The library sends its document back, so it knows its session unless it wants a new one.
+        // The library sends its document back, so a request without a session wants a new one.
         visit.coming.session = asked.session.unwrap_or(SessionChoice::New);
     }
     let (rooms, sessions) = (visit.rooms, &visit.sessions);
@@ -84,8 +81,8 @@ pub(crate) async fn respond(
     let room = client.room().clone();
     let mut attendance = AssistantClient::new(client, visit.detached || asked.detached);
     let refused = carry_out(&mut attendance, asked.commands).await.err();
-    // What a command does is in the document a moment later. Whoever looked before would see nothing going
-    // on, and a page would see its own message gone.
+    // The effect of a command is in the document a moment later. Before that the session seems idle, and a page
+    // would see its own message vanish.
     if let Some(seq) = room.session().dealt_with().await {
         room.caught_up(seq).await;
     }
@@ -93,7 +90,7 @@ pub(crate) async fn respond(
     Ok(format.response(reply.body(visit.member)))
 }
 
-/// Carries out commands in their order, up to one that is refused; none where one of them makes no sense.
+/// Executes commands in order, up to one that is rejected; none if one of them is malformed.
 async fn carry_out(
     attendance: &mut AssistantClient,
     commands: Result<Vec<ClientCommand>, ClientCommandError>,

@@ -1,24 +1,25 @@
-//! What changed of a document: operations, as few as tell it.
+//! The changes of a document, as few operations as possible.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::wire::DocumentOperation;
 
-/// How much may be told as changes; the document itself is told instead of more.
+/// The maximum size of changes, in bytes; above it, the whole document is sent instead.
 pub(crate) const MOST_BYTES: usize = 1024 * 1024;
 
-/// What changed of a document since it was last told.
+/// The changes of a document since it was last sent.
 #[derive(Debug, Default)]
 pub struct DocumentChanges {
     operations: Vec<DocumentOperation>,
-    /// About how many bytes they are.
+    /// Their approximate size in bytes.
     held: usize,
-    /// Something is gone, which no operation can say: the document has to be told anew.
+    /// The whole document must be sent: something was removed, which no operation expresses, or the changes are
+    /// too large.
     anew: bool,
 }
 
-/// A place in a document.
+/// Builds a path in a document.
 macro_rules! at {
     ($($step:expr),* $(,)?) => {
         vec![$($step.to_string()),*]
@@ -27,25 +28,25 @@ macro_rules! at {
 pub(crate) use at;
 
 impl DocumentChanges {
-    /// Whether there is nothing to tell.
+    /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && !self.anew
     }
 
-    /// The operations that tell it, in order; none where only the whole document can.
+    /// Returns the operations in order; `None` if the whole document must be sent.
     #[must_use]
     pub fn operations(&self) -> Option<&[DocumentOperation]> {
         (!self.anew).then_some(&self.operations)
     }
 
-    /// Puts a value in a place.
+    /// Sets the value at a path.
     pub(crate) fn set(&mut self, path: Vec<String>, value: &impl Serialize) {
         if self.anew {
             return;
         }
         let Ok(value) = serde_json::to_value(value) else {
-            // Nothing in a document fails to be written; if it did, what was written instead would be wrong.
+            // Every value in a document serialises; if one did not, an operation without it would be wrong.
             self.tell_anew();
             return;
         };
@@ -54,7 +55,7 @@ impl DocumentChanges {
 
     fn put(&mut self, place: Vec<String>, new: Value) {
         let more = weight(&new);
-        // What was put there a moment ago has not been told.
+        // A value that was just set at the same path has not been sent.
         if let Some(DocumentOperation::Set { path, value }) = self.operations.last_mut()
             && *path == place
         {
@@ -68,7 +69,7 @@ impl DocumentChanges {
         self.hold(more);
     }
 
-    /// Makes a text longer.
+    /// Appends to the text at a path.
     pub(crate) fn append(&mut self, place: Vec<String>, more: &str) {
         if self.anew || more.is_empty() {
             return;
@@ -93,17 +94,17 @@ impl DocumentChanges {
         }
     }
 
-    /// Has the whole document told.
+    /// Requires that the whole document is sent.
     pub(crate) fn tell_anew(&mut self) {
         self.anew = true;
         self.operations = Vec::new();
     }
 }
 
-/// About how many bytes an operation is beside its value.
+/// The approximate size of an operation without its value, in bytes.
 const OPERATION: usize = 64;
 
-/// About how many bytes a value is.
+/// Returns the approximate size of a value in bytes.
 fn weight(value: &Value) -> usize {
     const NODE: usize = 8;
     NODE + match value {
@@ -120,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_follows_in_one_place_is_told_together() {
+    fn successive_changes_at_one_path_are_merged() {
         let mut changes = DocumentChanges::default();
         changes.append(at!["messages", 3, "content"], "Hel");
         changes.append(at!["messages", 3, "content"], "lo");
@@ -141,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_told_anew() {
+    fn too_many_changes_become_a_whole_document() {
         let mut changes = DocumentChanges::default();
         let long = "x".repeat(MOST_BYTES / 4);
-        // In one place there is one of them.
+        // Of one path only the last value is stored.
         for _ in 0..100 {
             changes.set(at!["messages", 0], &long);
         }
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_anew_needs_no_operations() {
+    fn a_whole_document_needs_no_operations() {
         let mut changes = DocumentChanges::default();
         assert!(changes.is_empty());
         changes.set(at!["status"], &"running");

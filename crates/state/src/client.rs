@@ -1,4 +1,4 @@
-//! A client: which session it looks at, by which name, and what it may do there.
+//! A client of a document: its session, its name, and its commands for control.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,14 +16,14 @@ use crate::{
     session_choice::{LastSessions, SessionChoice},
 };
 
-/// How a client comes.
+/// The connection options of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientOptions {
     pub(crate) session: SessionChoice,
-    /// Where a new one works.
+    /// The working directory of a new session.
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) name: Option<String>,
-    /// Whether it never takes control of its own accord.
+    /// Whether it takes control only by `takeover`.
     pub(crate) watches: bool,
 }
 
@@ -34,12 +34,12 @@ pub(crate) struct DocumentClient {
     watches: bool,
     room: Arc<Room>,
     seat: Arc<Seat>,
-    /// Whether it went over to a session, and nobody was told.
+    /// Whether it switched sessions since the last check.
     went: bool,
 }
 
 impl DocumentClient {
-    /// Lets a client in.
+    /// Opens the session that a client chooses, and attaches the client to it.
     pub(crate) async fn come(
         hub: Hub,
         rooms: Arc<Rooms>,
@@ -75,28 +75,28 @@ impl DocumentClient {
         self.name.as_deref()
     }
 
-    /// Goes over to another session. Where that cannot be, it stays.
+    /// Switches to another session. If that fails, the client stays in the current one.
     pub(crate) async fn go(&mut self, id: &SessionId) -> Result<(), ClientCommandError> {
         let session = self.hub.open(id, None).await.map_err(StateError::from)?;
         let room = self.rooms.enter(&self.hub, session).await?;
         let seat = sit(&room, self.name.as_deref(), self.watches).await?;
-        // Its place at the other session is given up with the last handle to it.
+        // The seat at the other session ends with the last handle to it.
         (self.room, self.seat, self.went) = (room, seat, true);
         Ok(())
     }
 
-    /// Whose it is. A name is only a name; this is who let it in.
+    /// Returns the authenticated principal. A client chooses its name itself, so the name proves nothing.
     pub(crate) fn principal(&self) -> &Principal {
         self.hub.principal()
     }
 
-    /// Whether it went over to a session since this was last asked, be it the one it was in.
+    /// Whether it switched sessions since the last call, even to the same session.
     pub(crate) fn went(&mut self) -> bool {
         std::mem::take(&mut self.went)
     }
 
-    /// The session, for what only who controls it may do. Where nobody does, whoever wants something does
-    /// from then on.
+    /// Returns the session for an action of its controller. If the session has none, the client first becomes the
+    /// controller, unless it is an observer.
     pub(crate) async fn drive(&self, act: DriverAction) -> Result<Driver<'_>, ClientCommandError> {
         let name = self.name();
         match self.seat.drive(act, name) {
@@ -105,7 +105,7 @@ impl DocumentClient {
         }
         match (name, self.watches) {
             (Some(name), false) => {
-                // Somebody may have been faster.
+                // Another client may have been faster.
                 let _ = self.seat.attach(AttachClient::controller(name)).await;
             }
             (None, false) => self.seat.claim(),
@@ -114,10 +114,10 @@ impl DocumentClient {
         Ok(self.seat.drive(act, name)?)
     }
 
-    /// Since when it is asked, for an answer to count; and the turn that goes on by it. Whoever is in control
-    /// is asked.
+    /// Returns the term of this client as the asked one, which an answer needs to count, and the turn that the
+    /// answer continues. Questions go to the controller.
     pub(crate) async fn asked(&self) -> Result<(SeatTerm, Option<TurnId>), ClientCommandError> {
-        // Before anything else, so that it is the turn that asks, or one that is over.
+        // First, so that it is the turn that asks, or one that has ended.
         let turn = self.seat.cancel_target();
         self.drive(DriverAction::Answer).await?;
         match self.seat.asked() {
@@ -128,7 +128,7 @@ impl DocumentClient {
         }
     }
 
-    /// Takes control, whoever has it.
+    /// Takes control, also from another controller.
     pub(crate) async fn take_over(&self) -> Result<(), ClientCommandError> {
         let name = self.named("takeover")?;
         self.seat.attach(AttachClient::takeover(name)).await?;
@@ -151,18 +151,18 @@ impl DocumentClient {
         })
     }
 
-    /// Whoever steers, as the journal has it.
+    /// The author of steering messages, for the journal.
     pub(crate) fn actor(&self) -> Actor {
         Actor {
             client_id: self.name().unwrap_or(NAMELESS).to_owned(),
-            // Who may drive the session may also take back what others said to it.
+            // A controller may also revoke the messages of other clients.
             role: "host_owner".to_owned(),
             source: "state".to_owned(),
         }
     }
 }
 
-/// A place in a room.
+/// Takes a seat at the session of a room.
 async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>, StateError> {
     let Some(name) = name else {
         return Ok(match watches {
@@ -177,7 +177,7 @@ async fn sit(room: &Room, name: Option<&str>, watches: bool) -> Result<Arc<Seat>
     let seat = Arc::new(quiet(room.session(), name));
     let attached = match watches {
         true => seat.attach(AttachClient::observer(name)).await,
-        // One that comes again before it was missed is the same as before.
+        // A client that reconnects before its old connection is missed keeps its mode.
         false => match seat.attach(again(AttachClient::controller(name))).await {
             Err(LiveClientError::ControllerExists { .. }) => {
                 seat.attach(again(AttachClient::observer(name))).await
@@ -202,7 +202,7 @@ fn again(client: AttachClient) -> AttachClient {
     }
 }
 
-/// A place that is not in control without a word about it.
+/// Takes a seat that gets control only on request.
 fn quiet(session: &Controller, name: &str) -> Seat {
     session.sit(name, Arc::new(NoHost), SeatClaim::Never)
 }

@@ -1,4 +1,4 @@
-//! One file a command: what it takes, and what is done about it.
+//! The commands, one file each: their arguments and their effects.
 
 mod answer;
 mod cancel;
@@ -15,8 +15,7 @@ use serde_json::Value;
 
 use crate::{client::DocumentClient, refused::ClientCommandError, wire::ClientCommand};
 
-/// Carries out a command. What came of it is seen in the document; told is only the turn that began by it, or
-/// goes on.
+/// Executes a command. Its effect shows in the document; only the turn that it started or continued is returned.
 pub(crate) fn handle<'a>(
     client: &'a mut DocumentClient,
     command: ClientCommand,

@@ -1,4 +1,4 @@
-//! What can go wrong, and the one table from there to the status codes of HTTP.
+//! The errors of requests, and the one table that maps them to HTTP status codes.
 
 use axum::{
     http::{StatusCode, header},
@@ -8,11 +8,10 @@ use harn_lines::ws::NoHandshake;
 use harn_runtime::{JournalError, LiveClientError, SessionEnd, SessionError};
 use serde::Serialize;
 
-/// A request was not carried out. Messages say what was wrong and what would be right, and repeat nothing of
-/// the request.
+/// A request failed. Messages state what was wrong and what would be right, and repeat nothing of the request.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
-    /// There is no such session, or it is somebody else's.
+    /// The session does not exist, or belongs to another principal.
     #[error("there is no such session; /ws/sessions has them all")]
     NoSession,
     /// The session has no such call.
@@ -22,25 +21,25 @@ pub(crate) enum StateError {
     #[error("{name} must be {wanted}")]
     BadQuery {
         name: &'static str,
-        /// What would be right.
+        /// The value that would be right.
         wanted: &'static str,
     },
-    /// A value of the query is there more than once, so that nobody can tell which one counts.
+    /// A value of the query occurs more than once, so it is unclear which one counts.
     #[error("{0} is given more than once; give it once")]
     Twice(&'static str),
-    /// The body is none of this protocol's.
+    /// The body has the wrong shape.
     #[error("the body must be a JSON object whose commands are a list")]
     NoBody,
-    /// The body is longer than is taken.
+    /// The body is too long.
     #[error("the body is longer than {limit} bytes; leave the state out of it")]
     TooLong {
-        /// How long it may be.
+        /// The maximum length in bytes.
         limit: usize,
     },
-    /// The body did not come.
+    /// The body did not arrive in time.
     #[error("the body took too long to arrive; send it at once")]
     Slow,
-    /// The query cannot be read at all.
+    /// The query cannot be parsed.
     #[error("the query must be name=value pairs with & between them, as percent-encoded UTF-8")]
     NoQuery,
     /// The session was closed while it was read.
@@ -49,25 +48,25 @@ pub(crate) enum StateError {
     /// The session could not be opened or read.
     #[error("{words}")]
     Session { status: StatusCode, words: String },
-    /// A client cannot be on the session.
+    /// The client cannot attach to the session.
     #[error("{0}")]
     Client(LiveClientError),
-    /// It asks for a WebSocket, and not as one does.
+    /// The WebSocket handshake is invalid.
     #[error("{0}")]
     Handshake(#[from] NoHandshake),
-    /// It is served over a WebSocket alone.
+    /// The route needs a WebSocket.
     #[error("this is served over a WebSocket; ask for an upgrade")]
     Upgrade,
-    /// There are as many clients as there may be.
+    /// The limit of connections is reached.
     #[error("there are too many connections; try again later")]
     TooMany,
-    /// Nobody vouches for the request.
+    /// The request has no principal.
     #[error("a token is needed")]
     Nobody,
 }
 
 impl StateError {
-    /// The status on the wire.
+    /// Returns the HTTP status of the error.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NoSession | Self::NoCall => StatusCode::NOT_FOUND,
@@ -90,7 +89,7 @@ impl StateError {
 impl From<SessionError> for StateError {
     fn from(error: SessionError) -> Self {
         let (status, words) = match &error {
-            // What cannot be the name of a session is the name of none.
+            // An invalid id names no session.
             SessionError::NotFound(_)
             | SessionError::Journal(JournalError::NotFound(_) | JournalError::InvalidId) => {
                 return Self::NoSession;
@@ -133,7 +132,7 @@ impl From<SessionEnd> for StateError {
     }
 }
 
-/// What is answered instead of what was wanted.
+/// The body of an error response.
 #[derive(Serialize)]
 struct ErrorBody {
     error: String,
@@ -161,7 +160,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_error_has_its_status_and_its_words() {
+    async fn every_error_has_its_status_and_message() {
         let io = JournalError::Io {
             path: "/state".into(),
             source: std::io::Error::other("the disk is full"),

@@ -1,4 +1,4 @@
-//! From frames to commands: what a client sent, or what is wrong with it.
+//! Parses frames into commands, or reports what is wrong with them.
 
 use harn_model::{Decision, PermissionAsked, PermissionOption, PermissionOptionKind};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{refused::ClientCommandError, wire::ClientCommand};
 
-/// The commands there are, and what each takes, for who sends another.
+/// The commands and their members, for error messages.
 const KNOWN: [(&str, &str); 11] = [
     ("submit", "prompt, a text"),
     ("cancel", "nothing"),
@@ -31,10 +31,10 @@ const KNOWN: [(&str, &str); 11] = [
     ("handback", "nothing"),
 ];
 
-/// How many commands may come together.
+/// The maximum number of commands in a frame or request.
 pub(crate) const MOST: usize = 64;
 
-/// The commands of a frame, each read by itself: one that makes no sense does not undo those before it.
+/// Parses the commands of a frame, each by itself: a malformed one does not undo those before it.
 pub(crate) fn commands(
     frame: &str,
 ) -> Result<Vec<Result<ClientCommand, ClientCommandError>>, ClientCommandError> {
@@ -58,7 +58,7 @@ pub(crate) fn commands(
     Ok(commands.iter().map(command).collect())
 }
 
-/// One of them. What is wrong with it is not repeated: it may be meant for nobody's eyes.
+/// Parses one command. The error does not repeat the input, which may be confidential.
 pub(crate) fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
     let name = given.get("type").and_then(Value::as_str);
     let known = KNOWN.iter().find(|(known, _)| name == Some(known));
@@ -76,7 +76,7 @@ pub(crate) fn command(given: &Value) -> Result<ClientCommand, ClientCommandError
     }
 }
 
-/// Something to say, which is not nothing.
+/// Checks that a text is not blank.
 pub(crate) fn words(name: &str, text: String) -> Result<String, ClientCommandError> {
     match text.trim().is_empty() {
         true => Err(ClientCommandError::bad(format!(
@@ -86,7 +86,7 @@ pub(crate) fn words(name: &str, text: String) -> Result<String, ClientCommandErr
     }
 }
 
-/// That a call may run.
+/// Returns the decision that allows a call.
 pub(crate) fn approval(
     ask: &PermissionAsked,
     option: Option<&str>,
@@ -106,7 +106,7 @@ pub(crate) fn approval(
     })
 }
 
-/// That it may not.
+/// Returns the decision that rejects a call.
 pub(crate) fn refusal(
     ask: &PermissionAsked,
     option: Option<&str>,
@@ -125,7 +125,7 @@ pub(crate) fn refusal(
     })
 }
 
-/// The option that is named, or the first of a kind.
+/// Returns the named option, or the first of a kind.
 fn choose<'a>(
     ask: &'a PermissionAsked,
     named: Option<&str>,

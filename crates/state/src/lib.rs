@@ -1,8 +1,8 @@
-//! Front-end 3: a session as one document that clients hold a copy of, and the web page that shows it.
+//! Front-end 3: a session as one JSON document that clients copy, and the web page that shows it.
 //!
-//! On connect a client gets the whole document, then what changes of it. The document is a pure fold over the
-//! session's events; one room a session makes it once for everyone who looks at it. Who may come in is decided
-//! before a request gets here, and said by its [`Principal`](harn_model::Principal).
+//! A client that connects receives the whole document, then its changes. The document is a pure fold over the
+//! session's events; one room per session computes it for all clients. Each request arrives authenticated, with
+//! its [`Principal`](harn_model::Principal).
 
 mod assistant;
 mod changes;

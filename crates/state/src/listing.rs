@@ -1,7 +1,6 @@
-//! All sessions as a document of its own, for as long as somebody looks at it.
+//! All sessions as a document of its own, while a client watches it.
 //!
-//! What is open in this process is looked at four times a second, what lies on the disk less often, once for all
-//! clients of a principal.
+//! The open sessions are read four times a second and the disk less often, once for all clients of a principal.
 
 use std::{
     cmp::Reverse,
@@ -22,25 +21,25 @@ use crate::{
     wire::{ListingMessage, SessionListing, SessionRow, SessionStatus},
 };
 
-/// How often what is open is looked at: somebody who begins a session looks for it in the list.
+/// How often the open sessions are read; a user who starts a session expects it in the list.
 const GLANCE: Duration = Duration::from_millis(250);
-/// How many glances may pass before the disk is looked at again.
+/// How many reads pass before the disk is read again.
 const GLANCES: u32 = 20;
 const COMMANDS_AS_EXAMPLES: usize = 4;
 
-/// Who looks at the sessions of whom.
+/// The lists of sessions that clients watch, by principal.
 #[derive(Default)]
 pub(crate) struct ListingFeeds {
     boards: Mutex<HashMap<Principal, Weak<ListingFeed>>>,
 }
 
-/// The sessions of a principal, as they were last seen.
+/// The sessions of a principal, as they were last read.
 pub(crate) struct ListingFeed {
     seen: watch::Sender<Arc<SessionListing>>,
 }
 
 impl ListingFeeds {
-    /// The sessions of the hub's principal; hears of every change.
+    /// Returns the list of the hub's principal, which a task keeps up to date.
     pub(crate) async fn look(
         &self,
         hub: &Hub,
@@ -76,13 +75,13 @@ impl ListingFeed {
     }
 }
 
-/// Looks at sessions again and again.
+/// Reads the list of sessions periodically.
 struct ListingPoller {
     hub: Hub,
-    /// Where new sessions work.
+    /// The working directory of new sessions.
     cwd: String,
     stored: Vec<SessionSummary>,
-    /// Those that were open at the last glance.
+    /// The sessions that were open at the last read.
     open: Vec<SessionId>,
     glances: u32,
 }
@@ -117,7 +116,7 @@ impl ListingPoller {
                         other
                     });
                 }
-                // What was seen stays until something else is.
+                // The list stays as it is until the next read.
                 Err(error) => tracing::warn!(%error, "the sessions could not be listed"),
             }
         }
@@ -176,7 +175,7 @@ fn rows(stored: &[SessionSummary], live: &[Controller]) -> Vec<SessionRow> {
     sessions
 }
 
-/// The agent's examples; its first commands where it has none.
+/// Returns the agent's examples, or its first commands if it has none.
 fn examples(agent: &AgentProfile) -> Vec<String> {
     if !agent.examples.is_empty() {
         return agent.examples.clone();
@@ -196,7 +195,7 @@ fn status(session: &Controller) -> SessionStatus {
     }
 }
 
-/// What to tell a client that knows this, or nothing yet; nothing where it knows all of it.
+/// Returns the message for a client that has `known`; `None` if nothing changed.
 pub(crate) fn message(known: Option<&SessionListing>, now: &SessionListing) -> Option<Bytes> {
     let changes = known.and_then(|known| changes(known, now));
     let message = match &changes {
@@ -209,7 +208,7 @@ pub(crate) fn message(known: Option<&SessionListing>, now: &SessionListing) -> O
     serde_json::to_vec(&message).ok().map(Bytes::from)
 }
 
-/// The rows that are others now; nothing where there are more or fewer of them.
+/// Returns the changed rows; `None` if the number of rows changed.
 fn changes(known: &SessionListing, now: &SessionListing) -> Option<DocumentChanges> {
     let same = known.sessions.len() == now.sessions.len();
     let mut changes = DocumentChanges::default();
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_the_rows_that_are_others() {
+    fn a_client_receives_the_changed_rows() {
         use SessionStatus::{Idle, Running};
         let listing = |rows: Vec<SessionRow>| SessionListing {
             sessions: rows,

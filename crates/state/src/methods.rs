@@ -1,4 +1,4 @@
-//! What is answered over HTTP, a file each; and what these have in common.
+//! The HTTP methods, one file each, and their shared functions.
 
 pub(crate) mod output;
 pub(crate) mod query;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::error::StateError;
 
-/// Something to look at a session with; one that is not open is opened, as everywhere.
+/// Returns an observer of a session, and opens the session if necessary.
 async fn observe(hub: &Hub, session: &SessionId) -> Result<Observer, StateError> {
     match hub.live(session) {
         Some(session) => Ok(session.observer()),
@@ -24,7 +24,7 @@ async fn observe(hub: &Hub, session: &SessionId) -> Result<Observer, StateError>
     }
 }
 
-/// What is true now and not for long.
+/// Builds a JSON response that must not be cached.
 fn json(body: &impl Serialize) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
@@ -40,8 +40,8 @@ fn json(body: &impl Serialize) -> Response {
     }
 }
 
-/// Text that a tool wrote, and so anybody may have: a browser that is led there must not run any of it, with
-/// our address above it.
+/// Builds a response with the output of a tool, which anyone may have written: a browser must not run any of it
+/// under our address.
 fn foreign_text(text: String) -> Response {
     let headers: [(HeaderName, &str); 4] = [
         (header::CONTENT_TYPE, "text/plain; charset=utf-8"),

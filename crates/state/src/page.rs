@@ -1,7 +1,7 @@
-//! The web page, a part of the program: what is in `page/`, as it was built from `web/page`.
+//! The web page, embedded in the program: the files of `page/`, built from `web/page`.
 //!
-//! There is nothing of anybody in it, so that it needs no token; what it shows it asks for like any client. It
-//! may load and run nothing but its own files, and talk to nobody but this server.
+//! It contains no data of a user, so it needs no token; it requests its data like any client. It may load and run
+//! only its own files, and connect only to this server.
 
 use axum::{
     Router,
@@ -14,12 +14,12 @@ use include_dir::{Dir, include_dir};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/page");
 
-/// What the page may do: nothing that its own files do not do.
+/// The page may do only what its own files do.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/// Files whose names say what is in them never change.
+/// Files whose names contain a hash of their content never change.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 pub(crate) fn routes() -> Router {
@@ -31,7 +31,7 @@ pub(crate) fn routes() -> Router {
         )
 }
 
-/// Whether a path is of the page, and needs no token.
+/// Whether a path belongs to the page, and so needs no token.
 #[must_use]
 pub fn is_page(path: &str) -> bool {
     path == "/" || path.starts_with("/assets/")
@@ -94,7 +94,7 @@ mod tests {
         (parts.status, headers.collect(), body.to_vec())
     }
 
-    /// The files of a kind, as the page names them.
+    /// Returns the paths of the assets with this ending.
     fn named(ending: &str) -> Vec<String> {
         let files = FILES.get_dir("assets").unwrap().files();
         let paths = files.map(|file| format!("/{}", file.path().display()));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_may_do_nothing_that_its_files_do_not() {
+    async fn the_policy_allows_only_what_the_page_does() {
         let (status, headers, body) = ask(Method::GET, "/").await;
         assert_eq!(status, StatusCode::OK);
         let told: String = headers
@@ -120,7 +120,7 @@ mod tests {
             cross-origin-opener-policy: same-origin
         "#]].assert_eq(&told);
         let page = String::from_utf8(body).unwrap();
-        // What such a policy refuses is not in it: neither code nor style beside the files.
+        // The page contains no inline code or style, which this policy would block.
         assert!(
             !page.contains("<style") && !page.contains("style="),
             "{page}"
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_file_has_its_kind_and_is_kept() {
+    async fn every_file_has_its_type_and_is_cached() {
         let mut kinds = Vec::new();
         for ending in [".js", ".css", ".svg"] {
             for path in named(ending) {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_of_the_page_is_not_there() {
+    async fn other_paths_are_not_found() {
         for path in [
             "/assets/nothing.js",
             "/assets/",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_head_has_no_body_and_nothing_can_be_sent() {
+    async fn a_head_has_no_body_and_a_post_is_rejected() {
         let path = named(".js").remove(0);
         for path in ["/", &path] {
             let (status, headers, body) = ask(Method::HEAD, path).await;

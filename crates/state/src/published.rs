@@ -1,6 +1,6 @@
-//! The schemas of `spec/schemas` as they are published, a part of the program.
+//! The published schemas of `spec/schemas`, embedded in the program.
 //!
-//! A program needs no generator to know them; a test compares them with what the types say.
+//! So a program needs no generator to read them; a test compares them with the types.
 
 macro_rules! published {
     ($($file:literal)*) => {
@@ -8,7 +8,7 @@ macro_rules! published {
     };
 }
 
-/// The texts by file name.
+/// The schemas: file name and text.
 pub const SCHEMAS: &[(&str, &str)] = published! {
     "state-frames.schema.json"
     "state-commands.schema.json"

@@ -1,4 +1,4 @@
-//! Why a command was not carried out, as its sender is told.
+//! The errors of commands, as the client receives them.
 
 use harn_runtime::{
     ControlError, HitlError, LiveClientError, NotInControl, PromptError, SettingError,
@@ -6,13 +6,13 @@ use harn_runtime::{
 
 use crate::error::StateError;
 
-/// A command was not carried out. The words say what would be right.
+/// The reason why a command was rejected. The message states what would be right.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientCommandError {
-    /// A frame or a command makes no sense.
+    /// A frame or a command is malformed.
     #[error("{0}")]
     Bad(String),
-    /// Somebody else is in control, or nobody.
+    /// Another client controls the session, or none does.
     #[error("{0}; a client with a name may send takeover")]
     NotInControl(#[from] NotInControl),
     #[error(transparent)]
@@ -21,7 +21,7 @@ pub(crate) enum ClientCommandError {
     Prompt(#[from] PromptError),
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// In a box: it would make every result that may be refused as large as it is.
+    /// Boxed, because it would make every result with this error large.
     #[error(transparent)]
     Control(Box<ControlError>),
     #[error(transparent)]
@@ -49,9 +49,9 @@ mod tests {
 
     use super::*;
 
-    /// Each says what was wrong and what would be right.
+    /// Each message states what was wrong and what would be right.
     #[test]
-    fn every_refusal_has_its_words() {
+    fn every_rejection_has_a_message() {
         let other = || Some("ann".to_owned());
         let table: Vec<ClientCommandError> = vec![
             ClientCommandError::bad("prompt is empty; say something"),

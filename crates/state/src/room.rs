@@ -1,8 +1,8 @@
-//! A room: one session's document, made once for everyone who looks at it.
+//! A room: the document of one session, computed once for all its clients.
 //!
-//! Its task follows the session and cuts a frame at most every [`TICK`]. Frames are kept for a while, so that a
-//! socket needs no more than the number of the last one it has; whoever is further behind gets the document
-//! anew, and costs no memory until then.
+//! Its task follows the session and makes at most one frame per [`TICK`]. Recent frames are stored, so a socket
+//! needs only the number of its last frame. A client that is further behind receives the whole document again, and
+//! costs no memory until then.
 
 use std::{
     collections::VecDeque,
@@ -28,34 +28,34 @@ use crate::{
     wire::{DocumentOperation, DocumentState},
 };
 
-/// How often a client hears of something, at most.
+/// The minimum time between two frames to a client.
 pub(crate) const TICK: Duration = Duration::from_millis(16);
-/// How long a frame is open for what comes right behind its first event: what begins a turn, for one, is more
-/// than one event, and there is a disk between them.
+/// How long a frame stays open for events that follow its first one. The start of a turn, for example, is several
+/// events with disk writes between them.
 const BREATH: Duration = Duration::from_millis(1);
-/// How much of what was told is kept for those who are behind.
+/// How many bytes of frames are stored for clients that are behind.
 const KEPT_BYTES: usize = 256 * 1024;
-/// How many deliveries go into one frame: a session that is read from its journal has many at once.
+/// The maximum number of deliveries in one frame; a session that is read from its journal has many at once.
 const DELIVERIES: usize = 1024;
-/// What clients that give no name are called while they control a session together.
+/// The shared name of unnamed clients, which control a session together.
 pub(crate) const NAMELESS: &str = "state";
 
 pub(crate) struct Room {
     session: Controller,
     agent: String,
     shown: Mutex<RoomDocument>,
-    /// The number of the last frame, or that there will be none.
+    /// The number of the last frame, and whether the session has ended.
     told: watch::Sender<RoomProgress>,
-    /// The last event that was folded in; none where there will be no more. Not a part of the above: most who
-    /// are told of frames have no use for it.
+    /// The last event folded into the document; `None` when no more follow. A channel of its own, because most
+    /// watchers of frames do not need it.
     folded: watch::Sender<Option<Seq>>,
-    /// The seat of all who come without a name.
+    /// The seat that all unnamed clients share.
     nameless: Mutex<Weak<Seat>>,
     /// Ends the task that follows the session.
     _following: DropGuard,
 }
 
-/// How far a room is.
+/// The number of a room's last frame, and whether its session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RoomProgress {
     last: u64,
@@ -63,7 +63,7 @@ pub(crate) struct RoomProgress {
 }
 
 impl RoomProgress {
-    /// Whether somebody who has everything up to `cursor` can be told more: that it is over counts, too.
+    /// Whether a client that has everything up to `cursor` can receive more; the end counts as more.
     pub(crate) fn is_more_than(self, cursor: Option<u64>) -> bool {
         self.ended || cursor != Some(self.last)
     }
@@ -76,26 +76,26 @@ struct RoomDocument {
     kept: usize,
 }
 
-/// What changed between two frames, or that only the whole document tells it.
+/// The changes between two frames, or that only the whole document expresses them.
 enum RoomFrame {
-    /// Operations, without the brackets around them.
+    /// Operations as JSON, without the surrounding brackets.
     Delta(Bytes),
     Anew,
 }
 
-/// What to tell a client next.
+/// The next data for a client.
 #[derive(Debug)]
 pub(crate) enum NextFrame {
-    /// What changed since: operations, without the brackets around them.
+    /// The changes since its cursor: operations as JSON, without the surrounding brackets.
     Delta(Vec<Bytes>),
-    /// The document. Its messages are shared, so that who reads slowly does not cost what it is long.
+    /// The whole document. Its messages are shared, so a slow reader does not cost a copy of them.
     Whole(Box<DocumentState>),
     Nothing,
     Ended,
 }
 
 impl Room {
-    /// Opens a room: reads what has happened in the session, and follows it from there.
+    /// Opens a room: reads the past events of the session, then follows it.
     pub(crate) async fn open(session: Controller, agent: String) -> Result<Arc<Self>, StateError> {
         let mut from = session.subscribe(Seq::ZERO);
         let mut document = Document::new(facts::session(&session, &agent));
@@ -103,12 +103,12 @@ impl Room {
         while from.position() < until {
             let delivery = from.next().await.map_err(StateError::from)?;
             let mut past = DocumentChanges::default();
-            // What changed until now was told to nobody.
+            // No client has a document yet, so no operations are needed.
             past.tell_anew();
             for envelope in delivery.events() {
                 document.apply(envelope, &mut past);
             }
-            // What was read ahead is there at once, and might be for as long as the log is.
+            // Events that were read ahead are ready without a wait, possibly for the whole log: yield.
             tokio::task::consume_budget().await;
         }
         let following = CancellationToken::new();
@@ -130,7 +130,7 @@ impl Room {
             _following: following.clone().drop_guard(),
             session,
         });
-        // Before the look: what changes behind it is heard of. Nobody is asked here.
+        // Before the first look, so that no later change is missed. This seat is never asked.
         let seat = room
             .session
             .sit(NAMELESS, Arc::new(NoHost), SeatClaim::Never);
@@ -153,7 +153,8 @@ impl Room {
         &self.session
     }
 
-    /// A place for somebody without a name: all of them have one, and drive together while nobody else does.
+    /// Returns the seat that all unnamed clients share: they control the session together while no other client
+    /// does.
     pub(crate) fn nameless(&self) -> Arc<Seat> {
         let mut nameless = lock(&self.nameless);
         if let Some(seat) = nameless.upgrade() {
@@ -167,25 +168,26 @@ impl Room {
         seat
     }
 
-    /// Hears of it when there is more to tell.
+    /// Subscribes to the progress of the room.
     pub(crate) fn watch(&self) -> watch::Receiver<RoomProgress> {
         self.told.subscribe()
     }
 
-    /// Waits until an event is folded in, or nothing will be any more.
+    /// Waits until an event is folded in, or until no more events follow.
     pub(crate) async fn caught_up(&self, seq: Seq) {
         let mut folded = self.folded.subscribe();
         let there = |folded: &Option<Seq>| folded.is_none_or(|folded| folded >= seq);
-        // An error means that the room is gone, which it is not while somebody is in it.
+        // An error means that the room is dropped; the caller has a handle to it.
         let _ = folded.wait_for(there).await;
     }
 
-    /// What to tell somebody who has everything up to `cursor`, or nothing; moves the cursor behind it.
+    /// Returns the next data for a client that has everything up to `cursor`, or nothing if it is `None`; advances
+    /// the cursor.
     pub(crate) fn next(&self, cursor: &mut Option<u64>) -> NextFrame {
         self.next_and(cursor, |_| ()).0
     }
 
-    /// The same, with a look at the document that they have then.
+    /// Does the same, and calls `look` with the document that the client then has.
     pub(crate) fn next_and<T>(
         &self,
         cursor: &mut Option<u64>,
@@ -207,13 +209,13 @@ impl Room {
         (next, look(state))
     }
 
-    /// Somebody has come: the first document they get has them in it.
+    /// Refreshes the facts after a client joined, so that its first document includes it.
     pub(crate) fn greet(&self) {
         self.tell(&[], true);
     }
 
-    /// Folds in what happened, and tells what changed by it: in one step, so that nobody sees a document that
-    /// is ahead of its frames, and nobody's look at the session is older than what was told of it.
+    /// Folds events in and publishes the changes, in one step: no client sees a document that is ahead of its
+    /// frames, and no look at the session is older than the published facts.
     fn tell(&self, deliveries: &[BatchSlice], look: bool) {
         let events = || deliveries.iter().flat_map(BatchSlice::events);
         let mut changes = DocumentChanges::default();
@@ -230,15 +232,15 @@ impl Room {
         }
     }
 
-    /// Takes over what is known of the session beside its events. The runtime knows nothing of rooms, so
-    /// that its locks may be taken while the document is locked.
+    /// Copies the facts that are not in events from the session. The runtime does not call rooms, so its locks may
+    /// be taken while the document is locked.
     fn look(&self, document: &mut Document, changes: &mut DocumentChanges) {
         document.set_session(facts::session(&self.session, &self.agent), changes);
         document.set_presence(facts::presence(&self.session), changes);
         document.set_questions(facts::questions(&self.session), changes);
     }
 
-    /// Makes a frame of what changed, if anything did.
+    /// Makes a frame of the changes, if there are any.
     fn cut(&self, shown: &mut RoomDocument, changes: &DocumentChanges) {
         if changes.is_empty() {
             return;
@@ -251,7 +253,7 @@ impl Room {
         self.told.send_modify(|told| told.last = last);
     }
 
-    /// The session is over.
+    /// Publishes the end of the session.
     fn end(&self, end: &SessionEnd) {
         if let SessionEnd::Failed(why) = end {
             let mut changes = DocumentChanges::default();
@@ -269,7 +271,7 @@ impl RoomDocument {
         self.last += 1;
         self.kept += frame.weight();
         self.frames.push_back(frame);
-        // The last is kept however long it is, for those who have all before it.
+        // The last frame is stored whatever its length, for clients that have all frames before it.
         while self.kept > KEPT_BYTES
             && self.frames.len() > 1
             && let Some(gone) = self.frames.pop_front()
@@ -278,7 +280,7 @@ impl RoomDocument {
         }
     }
 
-    /// What was told behind this frame; nothing where that is not kept, or cannot be told so.
+    /// Returns the operations after frame `seen`; `None` if they are no longer stored or need the whole document.
     fn since(&self, seen: u64) -> Option<Vec<Bytes>> {
         let behind = usize::try_from(self.last.checked_sub(seen)?).ok()?;
         let first = self.frames.len().checked_sub(behind)?;
@@ -295,7 +297,7 @@ impl RoomDocument {
 
 impl RoomFrame {
     fn weight(&self) -> usize {
-        // Small ones count, too.
+        // Small frames must count too.
         const BASE: usize = 64;
         match self {
             Self::Delta(operations) => BASE + operations.len(),
@@ -304,8 +306,8 @@ impl RoomFrame {
     }
 }
 
-/// Whether what is known beside the events may be other after this one. What an agent says and does is what
-/// there is most of, and changes none of it.
+/// Whether an event may change the facts that are not in events. The most frequent ones, the agent's texts and
+/// calls, do not.
 fn may_change_facts(event: &AgentEvent) -> bool {
     !matches!(
         event,
@@ -317,7 +319,7 @@ fn may_change_facts(event: &AgentEvent) -> bool {
     )
 }
 
-/// Follows a session for a room, as long as somebody is in it.
+/// Follows a session for a room until the room is dropped.
 async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut from: Subscription) {
     let mut deliveries = Vec::new();
     loop {
@@ -330,7 +332,7 @@ async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut fr
             },
             () = control.changed() => look = true,
         }
-        // What comes in the same breath goes into the same frame.
+        // Events within `BREATH` share a frame.
         let cut = sleep(BREATH).deadline();
         while ended.is_none() && deliveries.len() < DELIVERIES {
             match timeout_at(cut, from.next()).await {
@@ -350,12 +352,12 @@ async fn follow(room: Weak<Room>, _seat: Seat, mut control: ControlWatch, mut fr
             return;
         }
         drop(room);
-        // Until a client may hear of something again, which takes a breath.
+        // The next frame is due after `TICK`, of which it takes `BREATH` to collect its events.
         sleep_until(cut + TICK - BREATH).await;
     }
 }
 
-/// Operations as they stand in a message, without the brackets.
+/// Writes operations as JSON, without the surrounding brackets.
 fn inner(operations: &[DocumentOperation]) -> Bytes {
     let written = serde_json::to_vec(operations).unwrap_or_default();
     let written = Bytes::from(written);
@@ -365,7 +367,7 @@ fn inner(operations: &[DocumentOperation]) -> Bytes {
     }
 }
 
-/// One message of what several frames tell, between what comes before and behind it.
+/// Joins the operations of several frames into one message, between `before` and `behind`.
 pub(crate) fn message(operations: &[Bytes], before: &str, behind: &str) -> Bytes {
     let length: usize = operations.iter().map(|it| it.len() + 1).sum();
     let mut message = BytesMut::with_capacity(before.len() + length + behind.len());

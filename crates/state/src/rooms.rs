@@ -1,4 +1,4 @@
-//! The rooms there are, by their sessions. A room is there while somebody is in it.
+//! The open rooms by session. A room exists while a client uses it.
 
 use std::{
     collections::HashMap,
@@ -10,9 +10,9 @@ use harn_runtime::{Controller, Hub};
 
 use crate::{error::StateError, room::Room};
 
-/// Whose session it is; what another principal calls the same is another.
+/// The principal and the session id; sessions of different principals may have the same id.
 type RoomKey = (Principal, SessionId);
-/// Held by whoever opens a room, so that others wait for it.
+/// Locked while a room opens, so that other clients wait for it.
 type RoomSlot = Arc<tokio::sync::Mutex<Weak<Room>>>;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(crate) struct Rooms {
 }
 
 impl Rooms {
-    /// The room of a session, which is opened if it has to be.
+    /// Returns the room of a session, and opens it if necessary.
     pub(crate) async fn enter(
         &self,
         hub: &Hub,
@@ -31,7 +31,7 @@ impl Rooms {
         let place = self.place(key);
         let mut room = place.lock().await;
         let open = room.upgrade();
-        // A session that was closed and opened again is another one.
+        // A session that was closed and opened again needs another room.
         if let Some(open) = open.filter(|open| open.session().is_same(&session)) {
             return Ok(open);
         }
@@ -43,7 +43,7 @@ impl Rooms {
     fn place(&self, key: RoomKey) -> RoomSlot {
         let places = self.places.lock();
         let mut places = places.unwrap_or_else(PoisonError::into_inner);
-        // Those that nobody is in and nobody opens.
+        // Drops slots with no client in the room and no pending open.
         places.retain(|_, place| {
             Arc::strong_count(place) > 1
                 || place.try_lock().is_ok_and(|room| room.strong_count() > 0)

@@ -1,4 +1,4 @@
-//! The routes, and who is let in where.
+//! The routes, and the checks that admit a request.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -31,30 +31,30 @@ use crate::{
     socket,
 };
 
-/// What clients of this protocol may offer, beside the token that browsers can only offer as another.
+/// The WebSocket subprotocol of this front-end. A browser can send its token only as another subprotocol.
 const PROTOCOL: &str = "harn.state.v1";
 
-/// What is served, and within which bounds.
+/// The configuration of this front-end: what it serves, and its limits.
 #[derive(Clone)]
 pub struct StateConfig {
     /// The sessions, as their owner sees them.
     pub hub: Hub,
-    /// Where sessions work whose client does not say where; absolute.
+    /// The absolute working directory of new sessions whose client names none.
     pub directory: PathBuf,
-    /// Remembers beyond the process which session a client returns to that names none.
+    /// Remembers across restarts which session a client returns to if it names none.
     pub memory: Arc<dyn SessionMemory>,
-    /// How many sockets and responses that stay open there may be at a time.
+    /// The maximum number of open sockets and responses.
     pub connections: usize,
-    /// The longest frame or request a client may send.
+    /// The maximum length of a frame or request from a client, in bytes.
     pub message_bytes: usize,
-    /// How many frames a client may send in a second, over a while.
+    /// The maximum number of frames per second from a client, on average.
     pub messages_per_second: u32,
-    /// Ends every socket, with a word of farewell, and every response that stays open.
+    /// Closes every socket, with a close frame, and ends every open response.
     pub ending: CancellationToken,
 }
 
 impl StateConfig {
-    /// The usual bounds.
+    /// Returns a configuration with the usual limits.
     pub fn new(hub: Hub, directory: PathBuf) -> Self {
         Self {
             hub,
@@ -76,8 +76,7 @@ struct DocumentService {
     places: ClientQuotas<Principal>,
 }
 
-/// The routes. Each request but those for the page must come with the [`Principal`] it is from, as an
-/// extension.
+/// Returns the routes. Each request, except for the page, must carry its [`Principal`] as an extension.
 pub fn routes(config: StateConfig) -> Router {
     let served = Arc::new(DocumentService {
         places: ClientQuotas::of(config.connections),
@@ -105,7 +104,7 @@ async fn handle_socket(
     let (upgrade, member) = served.upgrade(&hub, &mut request)?;
     let config = &served.config;
     let (rooms, directory) = (served.rooms.clone(), config.directory.clone());
-    // Before the answer: who is refused hears why.
+    // Before the upgrade, so that a rejected client receives the reason.
     let client = DocumentClient::come(hub, rooms, &served.sessions, coming, directory).await?;
     let (response, socket) = upgrade.accept(bounds(config.message_bytes));
     let (per_second, ending) = (config.messages_per_second, config.ending.clone());
@@ -175,7 +174,7 @@ async fn handle_output(
 }
 
 impl DocumentService {
-    /// A handshake, and room for one more socket.
+    /// Reads a WebSocket handshake and reserves a slot for the connection.
     fn upgrade(
         &self,
         hub: &Hub,
@@ -188,13 +187,13 @@ impl DocumentService {
         Ok((upgrade, self.join(hub)?))
     }
 
-    /// Room for one more who stays.
+    /// Reserves a slot for one more connection.
     fn join(&self, hub: &Hub) -> Result<ClientSlot, StateError> {
         let member = self.places.join(hub.principal());
         member.ok_or(StateError::TooMany)
     }
 
-    /// The sessions of who sent a request. One that nobody vouches for is not served.
+    /// Returns the sessions of the principal that sent a request. A request without a principal is rejected.
     fn hub(&self, request: &Request<Body>) -> Result<Hub, StateError> {
         let principal = request.extensions().get::<Principal>();
         let principal = principal.cloned().ok_or(StateError::Nobody)?;
@@ -202,7 +201,7 @@ impl DocumentService {
     }
 }
 
-/// How a client comes, by its URL.
+/// Parses the options of a client from its URL.
 fn coming(uri: &Uri) -> Result<ClientOptions, StateError> {
     let given = QueryParams::parse(uri.query().unwrap_or_default())?;
     let said = |name| Ok::<_, StateError>(given.optional(name)?.filter(|it| !it.is_empty()));
@@ -230,7 +229,7 @@ fn coming(uri: &Uri) -> Result<ClientOptions, StateError> {
     })
 }
 
-/// Whether what a request begins goes on when its client leaves, by its URL.
+/// Parses from the URL whether the turns of a request continue when its client disconnects.
 fn detached(uri: &Uri) -> Result<bool, StateError> {
     let given = QueryParams::parse(uri.query().unwrap_or_default())?;
     match given.optional("detach")? {
@@ -243,7 +242,7 @@ fn detached(uri: &Uri) -> Result<bool, StateError> {
     }
 }
 
-/// Whether others can be shown this as somebody's name, and it is not that of those who have none.
+/// Whether a name can be shown to other clients, and is not the one of unnamed clients.
 fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
     name.len() <= 64 && name.bytes().all(plain) && name != NAMELESS
@@ -256,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_client_comes() {
+    fn the_url_sets_the_options_of_a_client() {
         let long = format!("client={}", "n".repeat(64));
         let longer = format!("client={}", "n".repeat(65));
         let queries = [

@@ -1,7 +1,7 @@
-//! Which session a client comes to: the one it names, a new one, or the one it had before.
+//! The session that a client gets: the one it names, a new one, or its last one.
 //!
-//! A client of the draft knows no session ids: it connects, and expects its conversation on every connect. So
-//! a principal that names no session returns to the one that it last had that way, in that directory.
+//! A client of the draft knows no session ids: it connects, and expects its conversation on every connect. So a
+//! principal that names no session returns to the last session that it got that way in the same directory.
 
 use std::{
     collections::HashMap,
@@ -12,17 +12,17 @@ use std::{
 use harn_model::{Principal, SessionId};
 use harn_runtime::{Controller, Hub, JournalError, NewSession, SessionError};
 
-/// Remembers beyond the process which session a principal last had without naming it, in each directory. Both
-/// methods may touch the disk, and are called off the async threads.
+/// Remembers across restarts which session a principal last got without naming it, in each directory. Both methods
+/// may use the disk, and are called outside of the async threads.
 pub trait SessionMemory: Send + Sync + 'static {
-    /// The session that was remembered last.
+    /// Returns the session that was remembered last.
     fn last(&self, principal: &Principal, directory: &Path) -> Option<SessionId>;
 
-    /// Remembers a session. If that fails it is logged, and the next process makes a new session.
+    /// Remembers a session. A failure is logged, and the next process creates a new session.
     fn remember(&self, principal: &Principal, directory: &Path, session: &SessionId);
 }
 
-/// Remembers nothing beyond the process.
+/// A memory that remembers nothing across restarts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSessionMemory;
 
@@ -34,10 +34,10 @@ impl SessionMemory for NoSessionMemory {
     fn remember(&self, _: &Principal, _: &Path, _: &SessionId) {}
 }
 
-/// What a request says of its session.
+/// The session that a request chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SessionChoice {
-    /// Nothing: the session that its principal last had so.
+    /// No choice: the last session that its principal got this way.
     #[default]
     Last,
     /// `session=new`.
@@ -47,7 +47,7 @@ pub(crate) enum SessionChoice {
 }
 
 impl SessionChoice {
-    /// What a text says that stands for a session.
+    /// Parses the `session` value of a request.
     pub(crate) fn of(text: &str) -> Self {
         match text {
             "new" => Self::New,
@@ -56,15 +56,15 @@ impl SessionChoice {
     }
 }
 
-/// How many directories of principals are known without asking the memory.
+/// The number of entries above which unused ones are dropped.
 const MOST_KNOWN: usize = 1024;
 
 type LastSessionKey = (Principal, PathBuf);
-/// Locked by the request that finds or makes the session, so that two at a time get the same one.
+/// Locked by the request that finds or creates the session, so that concurrent requests get the same one.
 type LastSessionSlot = Arc<tokio::sync::Mutex<Option<SessionId>>>;
 
-/// The sessions of clients that name none. What this process gave its clients counts before what the memory
-/// says, which may be the word of another process with sessions of its own.
+/// The sessions of clients that name none. A session that this process assigned takes precedence over the memory,
+/// which another process with sessions of its own may have written.
 pub(crate) struct LastSessions {
     memory: Arc<dyn SessionMemory>,
     known: Mutex<HashMap<LastSessionKey, LastSessionSlot>>,
@@ -78,7 +78,7 @@ impl LastSessions {
         }
     }
 
-    /// Opens the session that is chosen. `cwd` is where a new one works.
+    /// Opens the chosen session. `cwd` is the working directory of a new one.
     pub(crate) async fn open(
         &self,
         hub: &Hub,
@@ -107,8 +107,8 @@ impl LastSessions {
         };
         if let Some(id) = last {
             match hub.open(&id, Some(&cwd)).await {
-                // A worker's belongs to the session it works for, whatever the memory says, and one that was
-                // archived is out of the way.
+                // A worker's session belongs to its parent session, whatever the memory returns, and an archived
+                // session is put away.
                 Ok(session) if session.meta().worker.is_none() && !session.meta().archived => {
                     *known = Some(id);
                     return Ok(session);
@@ -133,7 +133,7 @@ impl LastSessions {
         question: impl FnOnce(&dyn SessionMemory) -> R + Send + 'static,
     ) -> Option<R> {
         let memory = self.memory.clone();
-        // One that panics has said nothing.
+        // A memory that panics returns nothing.
         tokio::task::spawn_blocking(move || question(&*memory))
             .await
             .ok()
@@ -142,7 +142,7 @@ impl LastSessions {
     fn place(&self, key: LastSessionKey) -> LastSessionSlot {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_KNOWN && !known.contains_key(&key) {
-            // Those that no request uses; the memory still has them.
+            // Drops entries that no request uses; the memory still has them.
             known.retain(|_, place| Arc::strong_count(place) > 1);
         }
         known.entry(key).or_default().clone()
@@ -157,7 +157,7 @@ async fn create(hub: &Hub, cwd: PathBuf) -> Result<Controller, SessionError> {
     hub.create(new).await
 }
 
-/// Whether a session cannot be had, now or ever, while others can.
+/// Whether a session cannot be opened, now or ever, while others can.
 fn is_out_of_reach(error: &SessionError) -> bool {
     match error {
         SessionError::NotFound(_) | SessionError::WrongCwd { .. } => true,

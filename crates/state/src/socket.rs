@@ -1,6 +1,6 @@
-//! A socket: commands in, the document and what changes of it out, each at its own pace.
+//! A socket: reads commands, and writes the document and its changes, each at its own pace.
 //!
-//! A client that does not read is told nothing until it does, and then what there is: a cursor is all it costs.
+//! A client that does not read receives nothing until it does, then everything it missed: it costs only a cursor.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,24 +35,24 @@ use crate::{
     wire::{DocumentState, ServerMessage, SessionListing},
 };
 
-/// How many words about what was wrong may wait to be written; who sends more is not read until then.
+/// The maximum number of queued error messages; a client that causes more is not read until they are written.
 const WAITING_WORDS: usize = 8;
-/// How often a client that is told nothing is asked whether it is there.
+/// The interval of pings to a client that receives nothing else.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
-/// How long a farewell may take.
+/// The time limit for sending a close frame.
 const FAREWELL: Duration = Duration::from_millis(100);
 
 type SocketCloseReason = (CloseCode, &'static str);
 type SocketSink = SplitSink<UpgradedWebSocket, Message>;
 
-/// What the reading half has the writing half say.
+/// A message from the reading half to the writing half.
 enum WriterMessage {
     Wrong(String),
-    /// The client looks at another session.
+    /// The client switched to another session.
     Room(Arc<Room>),
 }
 
-/// Serves a client until it leaves, its session is over, or the server ends.
+/// Serves a client until it disconnects, its session ends, or the server shuts down.
 pub(crate) async fn serve(
     socket: UpgradedWebSocket,
     client: DocumentClient,
@@ -70,7 +70,8 @@ pub(crate) async fn serve(
     say_farewell(&mut sink, farewell).await;
 }
 
-/// Tells a client of all sessions until it leaves or the server ends. It has nothing to say there.
+/// Sends a client the list of all sessions until it disconnects or the server shuts down. The client may send no
+/// commands.
 pub(crate) async fn show_sessions(
     socket: UpgradedWebSocket,
     board: Arc<ListingFeed>,
@@ -113,16 +114,16 @@ async fn say_farewell(sink: &mut SocketSink, farewell: Option<SocketCloseReason>
     let reason = Utf8Bytes::from_static(reason);
     let close = Message::Close(Some(CloseFrame { code, reason }));
     let bid = async {
-        // Who said farewell first is answered by what is waiting to be written.
+        // If the client closed first, the reply to it is already queued.
         if sink.send(close).await.is_err() {
             let _ = sink.flush().await;
         }
     };
-    // Who is gone hears nothing.
+    // The client may be gone.
     let _ = timeout(FAREWELL, bid).await;
 }
 
-/// Carries out what comes, until the client leaves or has to.
+/// Executes incoming commands until the client disconnects or must be disconnected.
 async fn read(
     mut stream: SplitStream<UpgradedWebSocket>,
     mut client: DocumentClient,
@@ -148,7 +149,7 @@ async fn read(
     None
 }
 
-/// Carries out the commands of a frame, one after the other; none where nobody writes any more.
+/// Executes the commands of a frame in order; returns `None` if the writing half has ended.
 async fn carry_out(
     client: &mut DocumentClient,
     frame: &str,
@@ -177,7 +178,7 @@ async fn carry_out(
     Some(())
 }
 
-/// Tells what there is to tell, until there will be nothing more.
+/// Sends the document and its changes until the session ends.
 async fn write(
     sink: &mut SocketSink,
     mut said: mpsc::Receiver<WriterMessage>,
@@ -207,9 +208,9 @@ async fn write(
                 }
             },
             () = async {
-                // The room keeps the pace: a rest of the socket's own would add to it, as the two drift apart. By
-                // what is told and not by whether it changed: the last frame and the end may come at once. An error
-                // means that the room is gone, which it is not before this is.
+                // The room sets the pace: a timer of the socket would add to it, as the two drift apart. Checks
+                // the value and not whether it changed, because the last frame and the end may come at once. An
+                // error means that the room is dropped; this function has a handle to it.
                 let _ = told.wait_for(|told| told.is_more_than(cursor)).await;
             } => {}
             () = sleep(SIGN_OF_LIFE) => {
@@ -219,19 +220,19 @@ async fn write(
     }
 }
 
-/// What changed of the document, as a message.
+/// Writes changes of the document as a message.
 fn delta(operations: &[Bytes]) -> Bytes {
     room::message(operations, r#"{"type":"delta","operations":["#, "]}")
 }
 
-/// The whole document, as a message.
+/// Writes the whole document as a message, in pieces.
 fn document(state: DocumentState) -> impl Iterator<Item = Bytes> {
     whole::pieces(state, r#"{"type":"state","state":"#, "}")
 }
 
 fn wrong(message: &str) -> Bytes {
     let error = ServerMessage::Error { message };
-    // A text can always be written.
+    // A string always serialises.
     serde_json::to_vec(&error).unwrap_or_default().into()
 }
 

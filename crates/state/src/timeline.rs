@@ -1,9 +1,8 @@
 //! The timeline: a pure fold from a session's events to rows that a person reads.
 //!
-//! Every event is a row of its own, but for the chunks of a message and the steps of a call on its way: those
-//! that follow each other are one row. What a row says depends on its own events and on the [`WINDOW`] of
-//! events before it, so that a page can be read from the middle of a log and says the same words as all of it
-//! would.
+//! Every event is a row, except that successive chunks of a message and successive steps of a running call share
+//! one. A row depends only on its own events and on the [`WINDOW`] of events before it, so a page that is read
+//! from the middle of a log has the same text as the whole.
 
 mod activity;
 mod calls;
@@ -23,23 +22,23 @@ use memory::TimelineMemory;
 pub(crate) use memory::WINDOW;
 pub(crate) use page::{TimelinePageBuilder, TimelineSearch};
 
-/// What one event says, before it is known whether the next one goes on with it.
+/// The row of one event, before it is known whether the next event extends it.
 struct RowDraft {
     kind: TimelineKind,
-    /// One line, or what becomes one.
+    /// Becomes one line when the row is complete.
     title: String,
     text: String,
     joins: Option<RowJoin>,
 }
 
-/// What a row goes on with.
+/// The events that extend a row.
 #[derive(PartialEq, Eq)]
 enum RowJoin {
-    /// Chunks of this message, which add to it.
+    /// Chunks of this message; their text is appended.
     Message(Option<MessageId>),
-    /// Chunks of this thought.
+    /// Chunks of this thought; their text is appended.
     Thought(Option<MessageId>),
-    /// Steps of this call before its end; each says all that the one before said.
+    /// Steps of this call before its end; each contains the one before.
     Call(ToolCallId),
 }
 
@@ -63,7 +62,7 @@ impl RowDraft {
         self
     }
 
-    /// Takes in what the next event says about the same thing.
+    /// Adds the draft of the next event about the same thing.
     fn go_on(&mut self, next: Self) {
         match &self.joins {
             Some(RowJoin::Message(_) | RowJoin::Thought(_)) => self.text.push_str(&next.text),
@@ -100,7 +99,7 @@ impl OpenRow {
         let RowDraft {
             kind, title, text, ..
         } = self.draft;
-        // What somebody said has no title but how it begins.
+        // Messages and thoughts have no title but their first line.
         let title = match (title.is_empty(), kind) {
             (false, _) => words::line(&title),
             (true, TimelineKind::Thought) => words::line_or(&text, "(an empty thought)"),
@@ -117,11 +116,11 @@ impl OpenRow {
     }
 }
 
-/// A row with all of its text.
+/// A row with its whole text.
 pub(crate) struct FullRow(TimelineRow);
 
 impl FullRow {
-    /// As it is shown.
+    /// Returns the row with its text shortened for display.
     fn cut(mut self) -> TimelineRow {
         words::cut(&mut self.0.text);
         self.0
@@ -135,12 +134,12 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// Takes note of an event that rows to come may refer to, and makes no row of it.
+    /// Remembers an event that later rows may refer to, without a row for it.
     pub(crate) fn recall(&mut self, envelope: &Envelope) {
         rows::draft(envelope, &mut self.memory);
     }
 
-    /// Takes an event, and gives out the row before it, if the event begins another one.
+    /// Adds an event, and returns the row before it if the event begins another one.
     pub(crate) fn add(&mut self, envelope: &Envelope) -> Option<FullRow> {
         let draft = rows::draft(envelope, &mut self.memory)?;
         if let Some(open) = &mut self.open

@@ -1,8 +1,7 @@
-//! From events to the document: the words of this wire for what the transcript says, live and replayed, and what
-//! changes by it. Pure.
+//! Translates events into the document and its changes, live and replayed. Pure.
 //!
-//! What was said and done follows from the events alone. What belongs to the process, such as who is there, is
-//! handed in beside them.
+//! Messages and calls follow from the events alone. Facts of the process, such as its clients, are passed in
+//! beside them.
 
 mod approval;
 mod call;
@@ -30,25 +29,25 @@ use crate::{
 use call::CallPosition;
 use transcript::{OpenMessage, UserWords};
 
-/// What a crash left behind is told with these words.
+/// The error of a run that a crash interrupted.
 const INTERRUPTED: &str = "the process ended in the middle of this run";
 
 /// Folds the events of a session, from the first, into its document.
 #[derive(Clone)]
 pub struct Document {
     state: DocumentState,
-    /// How many messages do not wait: where the next one goes.
+    /// The number of messages that are not queued: the index of the next one.
     settled: usize,
-    /// The message of the agent that is under way.
+    /// The agent's message in progress.
     open: Option<OpenMessage>,
-    /// Calls are tagged with where they are, and decisions with where the call is that they are about.
+    /// Calls are tagged with their position, and asks with the position of their call.
     transcript: Transcript<Option<CallPosition>>,
-    /// Ids of messages, each of which is there once, and how many were asked for by that name.
+    /// The ids of messages, which are unique, and how many times each was requested.
     names: HashMap<String, u32>,
 }
 
 impl Document {
-    /// The document of a session in which nothing has happened.
+    /// Returns the document of a session without events.
     #[must_use]
     pub fn new(session: SessionFacts) -> Self {
         Self {
@@ -63,13 +62,13 @@ impl Document {
         }
     }
 
-    /// The document as it is.
+    /// Returns the current document.
     #[must_use]
     pub fn state(&self) -> &DocumentState {
         &self.state
     }
 
-    /// Folds one event in, and adds what changed by it.
+    /// Folds one event in, and adds its changes to `out`.
     pub fn apply(&mut self, envelope: &Envelope, out: &mut DocumentChanges) {
         let at = envelope.at;
         let closed = self.transcript.apply(&envelope.event);
@@ -79,7 +78,7 @@ impl Document {
                 self.end_message(MessageStatus::Complete, out);
                 self.settle_or_insert(UserWords::of(started), MessageStatus::Complete, at, out);
                 if let Some(turn) = &envelope.turn {
-                    // What the agent is going to say; it may take a while to begin.
+                    // The agent's answer; it may take a while to begin.
                     self.begin(turn.as_str(), MessageStatus::Pending, at, out);
                 }
             }
@@ -132,7 +131,7 @@ impl Document {
                     self.settle(message_id.as_str(), MessageStatus::Error, out);
                 }
                 PendingChange::Cleared => self.settle_steers(out),
-                // What nobody said becomes a note when the agent is told it.
+                // A reminder becomes a note when the agent receives it.
                 PendingChange::ReminderQueued(_) | PendingChange::ReminderRevoked { .. } => {}
             },
             EventFamily::Tool(ToolEvent::ToolCall(call)) => self.announce(call, closed.call, at, out),
@@ -175,7 +174,7 @@ impl Document {
                 | ReminderChange::Inherited { reminder } => {
                     self.note(NoteKind::Reminder, reminder.body.clone(), at, out);
                 }
-                // The end of a reminder changes nothing that a person sees happen.
+                // A person sees no effect of the end of a reminder.
                 ReminderChange::Deduped { .. }
                 | ReminderChange::Aged
                 | ReminderChange::Expired { .. } => {}
@@ -208,10 +207,10 @@ impl Document {
                 let text = format!("{} was not allowed: {}", record.tool_name, record.reason);
                 self.note(NoteKind::Permission, text, at, out);
             }
-            // Details of how the agent goes about its work, which the timeline has.
+            // Details of the agent's work, which the timeline has.
             EventFamily::Detail(_)
             | EventFamily::Composition(_)
-            // The record behind decisions that are shown.
+            // The records behind decisions that are shown.
             | EventFamily::Record(
                 RecordEvent::PermissionGrant(_)
                 | RecordEvent::PermissionEscalation(_)
@@ -220,27 +219,27 @@ impl Document {
             )
             // A worker's calls are in the document of its own session.
             | EventFamily::Delegation(DelegationEvent::WorkerCall(_))
-            // A reminder was noted when it came, and a control shows in what came of it.
+            // A reminder is noted when it is injected, and a control shows in its effect.
             | EventFamily::Steering(
                 SteeringEvent::LoopCheckpoint(_)
                 | SteeringEvent::ReminderEmitted(_)
                 | SteeringEvent::ControlOutcome(_)
                 | SteeringEvent::Daemon(_),
             )
-            // Those who ask about calls ask here too; what is asked beside that is handed in, as are settings and
-            // who is there. Whoever looks at a session that is closed opens it again.
+            // Questions about calls are handled above; other questions, settings and clients are passed in. A
+            // client that opens the document of a closed session opens the session again.
             | EventFamily::Question(_)
             | EventFamily::Setting(SettingEvent::ConfigChanged { .. } | SettingEvent::SessionInfo(_))
             | EventFamily::Session(_) => {}
         }
     }
 
-    /// What the session is called and set to, as it is now.
+    /// Sets the title, settings and other facts of the session.
     pub fn set_session(&mut self, session: SessionFacts, out: &mut DocumentChanges) {
         replace(&mut self.state.session, session, "session", out);
     }
 
-    /// Who is there, as it is now.
+    /// Sets the connected clients and the controller.
     pub fn set_presence(&mut self, presence: Presence, out: &mut DocumentChanges) {
         let state = &mut self.state;
         replace(&mut state.clients, presence.clients, "clients", out);
@@ -248,24 +247,24 @@ impl Document {
         replace(&mut state.controller, controller, "controller", out);
     }
 
-    /// What people are asked, as it is now.
+    /// Sets the open questions to people.
     pub fn set_questions(&mut self, questions: Vec<PendingQuestion>, out: &mut DocumentChanges) {
         replace(&mut self.state.questions, questions, "questions", out);
     }
 
-    /// Nothing more can be written of the session: what runs is cut short.
+    /// Ends the run because no more events of the session can be written.
     pub fn fail(&mut self, why: &str, out: &mut DocumentChanges) {
         let left = self.transcript.break_off().left;
         self.end(Some(why), &left, out);
     }
 
-    /// The agent is at work; what went wrong before is over.
+    /// Marks the agent as running, and clears the last error.
     fn run(&mut self, out: &mut DocumentChanges) {
         self.set_status(DocumentStatus::Running, out);
         self.forget_error(out);
     }
 
-    /// The run is over; badly, where it says why.
+    /// Ends the run; `failed` is the reason if it failed.
     fn end(
         &mut self,
         failed: Option<&str>,
@@ -296,7 +295,7 @@ impl Document {
         self.settle_calls(left, out);
     }
 
-    /// No operation removes anything.
+    /// Clears the error by a whole document: no operation removes anything.
     fn forget_error(&mut self, out: &mut DocumentChanges) {
         if self.state.error.take().is_some() {
             out.tell_anew();
@@ -308,7 +307,7 @@ impl Document {
     }
 }
 
-/// Puts a value into a field of the document, and tells it where it is another one.
+/// Sets a field of the document, and adds a change if the value differs.
 fn replace<T: PartialEq + Serialize>(
     field: &mut T,
     value: T,

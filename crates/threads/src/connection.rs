@@ -1,7 +1,7 @@
-//! One client on its lines: what it asks for is read in order, what is told to it is queued in order.
+//! One client connection: reads requests in order, and queues output in order.
 //!
-//! The loop that reads waits for no thread. What touches the disk runs beside it; what belongs to a thread
-//! goes to the task that follows it.
+//! The loop that reads waits for no thread. Disk work runs in tasks of its own; requests to a thread go to the
+//! task that follows it.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,44 +18,44 @@ use crate::{
     rpc::{self, RpcRequestId},
 };
 
-/// How to serve a client.
+/// The configuration of a client's connection.
 #[derive(Clone, Debug)]
 pub struct ThreadsConfig {
-    /// Where threads work that do not say where; absolute.
+    /// The absolute working directory of threads that name none; relative ones begin here.
     pub directory: PathBuf,
-    /// Whether nobody else is served: turns that run when the client leaves are cancelled, and their ends
-    /// told, instead of going on without it.
+    /// Whether this is the only client: the turns that run when it disconnects are then cancelled, and their ends
+    /// sent, instead of continuing without it.
     pub alone: bool,
     /// The version of the program, for `serverInfo`.
     pub version: String,
 }
 
-/// How much may touch the disk at once for one client: what is over it waits, and the client with it.
+/// The maximum number of concurrent disk tasks of one client. Above it, the client waits.
 const AT_ONCE: usize = 32;
 
-/// A place among those who touch the disk.
+/// The permission for one disk task.
 pub(crate) type DiskPermit = OwnedSemaphorePermit;
 
-/// A client, as those see it who work for it.
+/// A client, as its tasks see it.
 pub(crate) struct ThreadsPeer {
     pub(crate) hub: Hub,
     pub(crate) config: ThreadsConfig,
     pub(crate) outgoing: OutgoingSender,
     pub(crate) registry: ThreadRegistry,
     pub(crate) tasks: TaskTracker,
-    /// The input has ended.
+    /// Cancelled when the input has ended.
     pub(crate) ended: CancellationToken,
-    /// What the client is called where it takes a seat.
+    /// The name of the client on its sessions.
     pub(crate) name: String,
     disk: Arc<Semaphore>,
 }
 
-/// Whom to answer; nobody where it was a notification.
+/// The id of the request to answer; `None` for a notification.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplyTarget(pub(crate) Option<RpcRequestId>);
 
 impl ReplyTarget {
-    /// Adds the line, if there is to be one.
+    /// Adds the answer, unless the message was a notification.
     pub(crate) fn write<T: Serialize>(&self, result: Result<T, ThreadsError>, out: &mut Vec<u8>) {
         match (&self.0, result) {
             (Some(id), result) => rpc::write_answer(id, result, out),
@@ -76,7 +76,7 @@ impl ThreadsPeer {
         self.send(out).await
     }
 
-    /// Answers with what comes of something that touches the disk, and does not wait for it.
+    /// Runs disk work in a task of its own, which answers with the result.
     pub(crate) async fn answer_beside<T: Serialize + Send>(
         self: &Arc<Self>,
         reply: ReplyTarget,
@@ -84,7 +84,7 @@ impl ThreadsPeer {
     ) {
         let (peer, place) = (self.clone(), self.disk().await);
         self.tasks.spawn(async move {
-            // A client that is gone waits for nothing.
+            // The client may be gone.
             let _ = peer.answer(&reply, work.await).await;
             drop(place);
         });
@@ -97,16 +97,16 @@ impl ThreadsPeer {
         }
     }
 
-    /// A place among those who touch the disk. Taken before a task is started for it, and kept until the
-    /// client has its answer: one that reads none starts no more of them.
+    /// Returns the permission for a disk task. Callers request it before they start the task, and release it after
+    /// the answer: a client that reads no answers starts no more tasks.
     pub(crate) async fn disk(&self) -> Option<DiskPermit> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.disk.clone().acquire_owned().await.ok()
     }
 }
 
-/// Serves one client until its input ends and what it asked for is answered. Turns go on; does not shut the
-/// hub down.
+/// Serves one client until its input ends and its requests are answered. Turns continue unless
+/// [`ThreadsConfig::alone`] is set; the hub stays open.
 pub fn serve_connection(
     hub: Hub,
     config: ThreadsConfig,
@@ -125,7 +125,7 @@ pub fn serve_connection(
             name,
             disk: Arc::new(Semaphore::new(AT_ONCE)),
         });
-        // Also when this is given up in the middle: nobody may go on writing then.
+        // Also when this future is dropped: no task may write after that.
         let ended = peer.ended.clone().drop_guard();
         loop {
             let line = tokio::select! {

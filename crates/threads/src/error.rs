@@ -1,15 +1,14 @@
-//! What can go wrong, and the one table from there to the codes of the wire.
+//! The errors of requests, and the one table that maps them to the codes of the wire.
 
 use harn_runtime::{JournalError, NotInControl, PromptError, SessionError, SettingError};
 
-/// A request was not carried out. Messages say what was wrong and what would be right, and repeat nothing of
-/// the request.
+/// A request failed. Messages state what was wrong and what would be right, and repeat nothing of the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ThreadsError {
-    /// The line is no JSON.
+    /// The line is not JSON.
     #[error("{0}")]
     Parse(&'static str),
-    /// It is no request.
+    /// The message is not a request.
     #[error("{0}")]
     InvalidRequest(String),
     /// There is no such method.
@@ -18,7 +17,7 @@ pub enum ThreadsError {
     /// The params do not fit the method.
     #[error("{0}")]
     InvalidParams(String),
-    /// It could not be done here.
+    /// The server failed.
     #[error("{0}")]
     Internal(String),
     /// There is no such thread.
@@ -32,13 +31,13 @@ pub enum ThreadsError {
         "this thread has no turn with this turnId; leave turnId out to cancel the one that runs"
     )]
     TurnNotFound,
-    /// Nobody is asked this, or not any more.
+    /// No open question has this id; it may be decided already.
     #[error("nothing with this requestId waits for a decision; it may have been decided already")]
     ApprovalNotFound,
 }
 
 impl ThreadsError {
-    /// The code on the wire.
+    /// Returns the code on the wire.
     #[must_use]
     pub fn code(&self) -> i32 {
         match self {
@@ -54,12 +53,12 @@ impl ThreadsError {
         }
     }
 
-    /// The thread was closed while somebody waited for it.
+    /// Returns the error for a thread that was closed while a request waited for it.
     pub(crate) fn closed() -> Self {
         Self::Internal("the thread was closed; ask again to open it".to_owned())
     }
 
-    /// Requests come faster than they can be carried out.
+    /// Returns the error for requests that arrive faster than they are executed.
     pub(crate) fn crowded() -> Self {
         let why = "too many requests for this thread wait already; wait for their answers";
         Self::Internal(why.to_owned())
@@ -74,7 +73,7 @@ impl From<SessionError> for ThreadsError {
                 "directory must be the path of an existing directory".to_owned(),
             ),
             SessionError::ShuttingDown => Self::Internal("the server is shutting down".to_owned()),
-            // Neither is asked for here; whatever they say is true.
+            // No request here can cause these; their messages are true in any case.
             SessionError::WrongCwd { .. } | SessionError::BadCursor => {
                 Self::Internal(error.to_string())
             }
@@ -86,7 +85,7 @@ impl From<SessionError> for ThreadsError {
 impl From<JournalError> for ThreadsError {
     fn from(error: JournalError) -> Self {
         match error {
-            // What cannot be the name of a thread is the name of none.
+            // An invalid id names no thread.
             JournalError::NotFound(_) | JournalError::InvalidId => Self::ThreadNotFound,
             JournalError::Locked(_) => Self::Internal(
                 "the thread is open in another process; end that one first".to_owned(),
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_has_its_code_and_its_words() {
+    fn every_error_has_its_code_and_message() {
         let io = JournalError::Io {
             path: "/state".into(),
             source: std::io::Error::other("the disk is full"),

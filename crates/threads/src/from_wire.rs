@@ -1,4 +1,4 @@
-//! From params to our types. What does not fit is named by its field, and never repeated.
+//! Parses params into our types. Errors name the field, and never repeat its value.
 
 use harn_model::{
     ContentBlock, Decision, GrantScope, PermissionOption, PermissionOptionKind, ResourceLink,
@@ -15,20 +15,20 @@ use crate::{
 
 type ParamsResult<T> = Result<T, ThreadsError>;
 
-/// The members of an object, read one by one.
+/// The members of an object, which are taken one by one.
 pub(crate) struct ParamFields {
     members: Map<String, Value>,
-    /// What stands before the names in messages.
+    /// The prefix of names in messages.
     within: String,
 }
 
 impl ParamFields {
-    /// The params of a request; they may be left out where none are needed.
+    /// Reads the params of a request; they may be absent if none are required.
     pub(crate) fn params(params: Option<Value>) -> ParamsResult<Self> {
         let members = match params {
             None => Map::new(),
             Some(Value::Object(members)) => members,
-            // By position they would fit by luck.
+            // Positional params would fit only by chance.
             Some(_) => return Err(bad("params must be an object")),
         };
         Ok(Self {
@@ -47,7 +47,7 @@ impl ParamFields {
         }
     }
 
-    /// Null counts as unsaid.
+    /// Takes a member; null counts as absent.
     fn take(&mut self, name: &str) -> Option<Value> {
         self.members.remove(name).filter(|value| !value.is_null())
     }
@@ -71,7 +71,7 @@ fn bad(why: impl Into<String>) -> ThreadsError {
     ThreadsError::InvalidParams(why.into())
 }
 
-/// What a client says of itself counts for nothing, so nothing in it can be wrong.
+/// Checks the params. Nothing depends on their members, so none of them can be wrong.
 pub(crate) fn initialize(params: Option<Value>) -> ParamsResult<()> {
     ParamFields::params(params).map(drop)
 }
@@ -167,7 +167,7 @@ pub(crate) fn approval_respond(params: Option<Value>) -> ParamsResult<ApprovalRe
     })
 }
 
-/// What is said to the agent.
+/// Converts the parts of an input to the blocks of a prompt.
 pub(crate) fn prompt(input: Vec<InputPart>) -> Vec<ContentBlock> {
     let block = |part| match part {
         InputPart::Text { text } => ContentBlock::Text { text },
@@ -187,14 +187,14 @@ pub(crate) fn prompt(input: Vec<InputPart>) -> Vec<ContentBlock> {
     input.into_iter().map(block).collect()
 }
 
-/// The end of an address; all of it where it has none.
+/// Returns the last segment of a URL, or all of it if there is none.
 pub(crate) fn last_segment(url: &str) -> &str {
     let path = url.trim_end_matches('/');
     let last = path.rsplit('/').next().unwrap_or_default();
     if last.is_empty() { url } else { last }
 }
 
-/// What a decision comes to among the options that are offered, and what will be told of it.
+/// Maps a decision to one of the offered options, and to the reply that clients will receive.
 pub(crate) fn decision(
     decide: ApprovalDecision,
     options: &[PermissionOption],
@@ -205,13 +205,13 @@ pub(crate) fn decision(
     let lasting = of(AllowAlways).filter(|option| option.scope != GrantScope::Once);
     let allowed = match decide {
         ApprovalDecision::Once => once(),
-        // Where nothing can be remembered, this once is what is left of it.
+        // If nothing can be remembered, this allows once.
         ApprovalDecision::Always => lasting
             .max_by_key(|option| option.scope)
             .map(|it| (it, ApprovalReply::Always))
             .or_else(once),
         ApprovalDecision::Reject => {
-            // Only this once, whatever else is offered: nothing here says that it is for ever.
+            // Only this once, whatever else is offered: the client requested nothing permanent.
             let option = of(RejectOnce).next();
             let rejected = Decision::Rejected {
                 option_id: option.map(|option| option.option_id.clone()),

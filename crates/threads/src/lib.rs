@@ -1,7 +1,7 @@
-//! Front-end 2: threads and turns as JSON-RPC 2.0, a line a message.
+//! Front-end 2: threads and turns as JSON-RPC 2.0, one message per line.
 //!
-//! A thread is a session and its history a projection of the session's journal: nothing is kept twice.
-//! Translation is pure; one task a thread follows it and writes its lines in order. Knows no file.
+//! A thread is a session, and its history a projection of the session's journal: nothing is stored twice.
+//! Translation is pure; one task per thread follows it and writes its lines in order. This crate uses no files.
 
 mod connection;
 mod error;

@@ -1,4 +1,4 @@
-//! Which threads are followed for a client, and what waits for its decision.
+//! The threads that are followed for a client, and the questions that wait for its decision.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,10 @@ use crate::{
     thread::{self, ThreadRequest},
 };
 
-/// How many requests may wait for a thread.
+/// The maximum number of queued requests of a thread.
 const INBOX: usize = 64;
 
-/// Shared by the reading loop and the tasks of the threads.
+/// The threads of a client, shared by the reading loop and the tasks of the threads.
 #[derive(Default)]
 pub(crate) struct ThreadRegistry(Mutex<OpenThreads>);
 
@@ -38,14 +38,14 @@ impl ThreadRegistry {
         open.threads.get(thread).is_some_and(|it| !it.is_closed())
     }
 
-    /// A thread that was just created is followed.
+    /// Adds a thread that was just created.
     pub(crate) fn enter(&self, thread: SessionId) -> mpsc::Receiver<ThreadRequest> {
         let (inbox, requests) = mpsc::channel(INBOX);
         self.lock().threads.insert(thread, inbox);
         requests
     }
 
-    /// Forgets a thread that takes no requests any more; not one that was opened after it.
+    /// Removes a thread whose task accepts no more requests, but not a newer task of it.
     pub(crate) fn leave(&self, thread: &SessionId) {
         let mut open = self.lock();
         if open
@@ -57,28 +57,28 @@ impl ThreadRegistry {
         }
     }
 
-    /// Something waits for a decision.
+    /// Adds a question that waits for a decision.
     pub(crate) fn asked(&self, ask: AskId, thread: SessionId) {
         self.lock().asks.insert(ask, thread);
     }
 
-    /// It does not any more.
+    /// Removes a question that is settled.
     pub(crate) fn settled(&self, ask: &AskId) {
         self.lock().asks.remove(ask);
     }
 
-    /// Nothing waits in this thread any more.
+    /// Removes all questions of a thread.
     pub(crate) fn settled_in(&self, thread: &SessionId) {
         self.lock().asks.retain(|_, asking| asking != thread);
     }
 
-    /// The thread where this waits for a decision.
+    /// Returns the thread of an open question.
     pub(crate) fn asking(&self, ask: &AskId) -> Option<SessionId> {
         self.lock().asks.get(ask).cloned()
     }
 }
 
-/// Hands a request to its thread, which is opened for it where it is not.
+/// Sends a request to its thread, and opens the thread if necessary.
 pub(crate) fn hand(
     peer: &Arc<ThreadsPeer>,
     thread: &SessionId,
@@ -91,12 +91,12 @@ pub(crate) fn hand(
         Some(inbox) => match inbox.try_send(request) {
             Ok(()) => return Ok(()),
             Err(TrySendError::Full(_)) => return Err(ThreadsError::crowded()),
-            // It has just ended; what comes of this one is new.
+            // The task has just ended; this request opens the thread again.
             Err(TrySendError::Closed(request)) => request,
         },
     };
     let (inbox, requests) = mpsc::channel(INBOX);
-    // There is room in an inbox that nobody knows yet.
+    // A new inbox has room.
     let _ = inbox.try_send(request);
     open.threads.insert(thread.clone(), inbox);
     drop(open);

@@ -1,4 +1,4 @@
-//! The history of a thread: the notifications of the fold, with what was streamed in pieces put together.
+//! The history of a thread: its notifications, with streamed text put together.
 
 use harn_model::{AgentEvent, Envelope, SessionId, SessionInfo, Timestamp};
 
@@ -7,23 +7,23 @@ use crate::{
     wire::{ItemDelta, ThreadEvent, ThreadNotification},
 };
 
-/// What a thread without a title is called.
+/// The title of a thread that has none.
 pub(crate) const UNTITLED: &str = "New thread";
 
 /// Collects the events of a thread, from the first.
 pub struct ThreadHistory {
     projector: ThreadProjector,
     events: Vec<ThreadEvent>,
-    /// The text of the message under way, as one delta that comes right before the message's end.
+    /// The text of the message in progress, as one delta that comes right before the message's end.
     held: Option<ThreadNotification>,
-    /// Whether the title may still be the one it was created with.
+    /// Whether the title may still be the one of its creation.
     fresh: bool,
     told: Vec<ThreadNotification>,
     last: Timestamp,
 }
 
 impl ThreadHistory {
-    /// The history of a thread that was created then.
+    /// Returns the history of a thread that was created at this time.
     #[must_use]
     pub fn new(thread: SessionId, created: Timestamp) -> Self {
         let mut history = Self {
@@ -43,7 +43,7 @@ impl ThreadHistory {
         history
     }
 
-    /// Adds an event.
+    /// Adds the notifications of an event.
     pub fn add(&mut self, envelope: &Envelope) {
         self.note_title(&envelope.event);
         let mut told = std::mem::take(&mut self.told);
@@ -54,7 +54,7 @@ impl ThreadHistory {
         self.told = told;
     }
 
-    /// All of it; what is under way is told as far as it has come.
+    /// Returns the history; a message in progress is included as far as it has come.
     #[must_use]
     pub fn finish(mut self) -> Vec<ThreadEvent> {
         let at = self.last;
@@ -103,8 +103,8 @@ impl ThreadHistory {
         }
     }
 
-    /// A thread is titled right after it was created, or by its first turn; `thread.created` tells the
-    /// former, as it did then.
+    /// Updates the title in `thread.created` if the thread got it right after its creation, as the notification
+    /// did live. Later titles come from its first turn.
     fn note_title(&mut self, event: &AgentEvent) {
         if !self.fresh {
             return;
@@ -124,7 +124,7 @@ impl ThreadHistory {
         }
     }
 
-    /// Clients tell events apart by their time, so no two have the same.
+    /// Adds a notification. Clients identify events by their time, so no two have the same.
     fn push(&mut self, notification: ThreadNotification, at: Timestamp) {
         let timestamp = match self.events.is_empty() {
             true => at,

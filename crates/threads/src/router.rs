@@ -1,4 +1,4 @@
-//! The serving surface on one screen: a row a method, each saying where it runs.
+//! All methods on one screen: one row each, with where it runs.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub(crate) const METHODS: [&str; 7] = [
     "approval.respond",
 ];
 
-/// Has a request carried out. Waits for the client to take what is told to it, and for the disk where much
-/// is asked of it; for no thread.
+/// Dispatches a request. Waits for the client to take its output, and for the disk if many tasks use it; never for
+/// a thread.
 #[rustfmt::skip]
 pub(crate) async fn handle(peer: &Arc<ThreadsPeer>, call: RpcCall) -> Result<(), ClientDisconnected> {
     let RpcCall { id, method, params } = call;
@@ -33,10 +33,10 @@ pub(crate) async fn handle(peer: &Arc<ThreadsPeer>, call: RpcCall) -> Result<(),
     let handled = match method.as_str() {
         // In the loop, at once.
         "initialize"       => return peer.answer(&reply, initialize::handle(peer, params)).await,
-        // Beside the loop: they look at the disk.
+        // In tasks of their own: they use the disk.
         "thread.create"    => thread_create::handle(peer, params, reply.clone()).await,
         "thread.list"      => thread_list::handle(peer, params, reply.clone()).await,
-        // In the thread's own task, in the order they came.
+        // In the task of the thread, in the order of arrival.
         "thread.get"       => thread_get::handle(peer, params, reply.clone()).await,
         "turn.start"       => turn_start::handle(peer, params, reply.clone()).await,
         "turn.cancel"      => turn_cancel::handle(peer, params, reply.clone()).await,

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 on lines: what a line is, and how answers and notifications are written. Knows no method.
+//! JSON-RPC 2.0 on lines: parses lines, and writes answers and notifications. Knows no method.
 
 use harn_lines::{IncomingLine, rpc::RpcMessage};
 use serde::Serialize;
@@ -6,17 +6,16 @@ use serde_json::{Map, Value};
 
 use crate::{ThreadsError, wire::ThreadNotification};
 
-/// What a line wants.
+/// A request or a notification.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RpcCall {
-    /// Whom to answer; nobody where it is a notification.
+    /// The id to answer; `None` for a notification.
     pub(crate) id: Option<RpcRequestId>,
     pub(crate) method: String,
-    /// Absent where nothing was said.
     pub(crate) params: Option<Value>,
 }
 
-/// The id of a request, as it came.
+/// The id of a request, as it was received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum RpcRequestId {
@@ -24,15 +23,14 @@ pub(crate) enum RpcRequestId {
     Text(String),
 }
 
-/// A line that wants nothing that could be done, and who is told of it: nobody known, where it is null on
-/// the wire.
+/// A line that is no valid request, and the id to answer; an unknown id is null on the wire.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RpcRejection {
     pub(crate) id: Option<RpcRequestId>,
     pub(crate) error: ThreadsError,
 }
 
-/// Reads a line; nothing where it wants nothing of us.
+/// Parses a line; returns `None` for an answer, which nothing here waits for.
 pub(crate) fn read(line: IncomingLine) -> Result<Option<RpcCall>, RpcRejection> {
     match line {
         IncomingLine::Text(text) => message(&text),
@@ -62,7 +60,7 @@ fn message(text: &str) -> Result<Option<RpcCall>, RpcRejection> {
     }
 }
 
-/// The parser's own words may quote the line.
+/// Describes a parse error. The parser's own message may quote the line.
 fn unreadable(error: &serde_json::Error) -> &'static str {
     if error.to_string().starts_with("recursion limit") {
         "the line is nested too deeply; 127 levels are read"
@@ -91,7 +89,7 @@ fn call(mut members: Map<String, Value>) -> Result<Option<RpcCall>, RpcRejection
     let method = match members.remove("method") {
         Some(Value::String(method)) => method,
         Some(_) => return refuse("method must be a string"),
-        // We ask nothing, so it answers nothing; to answer it would begin a game of ping-pong.
+        // This server sends no requests, so this answers nothing; a reply to it could start an endless exchange.
         None if members.contains_key("result") || members.contains_key("error") => return Ok(None),
         None => return refuse("a request has a method"),
     };
@@ -117,13 +115,13 @@ pub(crate) fn write_answer<T: Serialize>(
         Err(error) => return write_error(Some(id), &error, out),
     };
     if RpcMessage::answer(id, result).write_line(out).is_err() {
-        // The client must not wait for ever, whatever it was that could not be written.
+        // The client must not wait for ever for a result that cannot be written.
         let error = ThreadsError::Internal("the answer could not be written".to_owned());
         write_error(Some(id), &error, out);
     }
 }
 
-/// Adds the line that tells what was wrong; without an id, of a line that had none.
+/// Adds the line of an error; without an id if the line had none.
 pub(crate) fn write_error(id: Option<&RpcRequestId>, error: &ThreadsError, out: &mut Vec<u8>) {
     let message = error.to_string();
     // Numbers and strings always serialise.
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_notifications() {
+    fn requests_and_notifications_are_parsed() {
         check(
             r#"{"jsonrpc":"2.0","id":1,"method":"thread.list"}"#,
             expect![[
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request() {
+    fn malformed_requests_are_rejected() {
         for (line, answer) in [
             (
                 r#"{"jsonrpc":"2.0","id":1"#,
@@ -263,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_the_place_of_a_line() {
+    fn unreadable_lines_are_rejected() {
         let long = read(IncomingLine::TooLong { limit: 10 }).unwrap_err();
         assert_eq!(long.error.code(), -32600);
         let odd = read(IncomingLine::NotUtf8).unwrap_err();

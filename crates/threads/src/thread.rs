@@ -1,5 +1,5 @@
-//! The task that follows a thread for a client: what it asks of the thread and what happens there, in one
-//! order, on one line after the other.
+//! The task that follows a thread for a client: it puts the client's requests and the thread's events into one
+//! order of lines.
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// What a client asks of a thread.
+/// A client's request to a thread.
 pub(crate) struct ThreadRequest {
     pub(crate) wanted: ThreadAction,
     pub(crate) reply: ReplyTarget,
@@ -32,7 +32,7 @@ pub(crate) struct ThreadRequest {
 pub(crate) enum ThreadAction {
     Get,
     Start(Box<TurnStartParams>),
-    /// Of this turn, or of the one that runs.
+    /// Cancels this turn, or the running one.
     Cancel(Option<TurnId>),
     Decide(AskId, ApprovalDecision),
 }
@@ -43,21 +43,21 @@ pub(crate) struct ThreadTask {
     pub(crate) from: Subscription,
     pub(crate) projector: ThreadProjector,
     control: ControlWatch,
-    /// Who waits to hear that their turn began.
+    /// The requests that wait for the start of their turn.
     starting: HashMap<TurnId, ReplyTarget>,
-    /// Who waits to hear that their decision was taken, and which it was.
+    /// The requests that wait for their decision to be taken, with the decision.
     deciding: HashMap<AskId, (ReplyTarget, ApprovalReply)>,
     told: Vec<ThreadNotification>,
 }
 
-/// How long those who wait are waited for when the client says nothing more. What they wait for takes no
-/// person, so this is only for what should not be.
+/// The time limit for open requests after the client's last one. They wait for no person, so it applies only after
+/// a fault.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// How long a turn that is cancelled because its client left may take to be told of.
+/// The time limit for the end of a turn that is cancelled because its client left.
 const LAST_MOMENT: Duration = Duration::from_millis(500);
 
-/// Opens a thread and follows it. Where it cannot be opened, everyone who asks hears why.
+/// Opens a thread and follows it. If it cannot be opened, every request receives the error.
 pub(crate) async fn open(
     peer: Arc<ThreadsPeer>,
     id: SessionId,
@@ -66,7 +66,7 @@ pub(crate) async fn open(
 ) {
     let place = match place {
         Some(place) => Some(place),
-        // It was followed until just now.
+        // The thread was followed until just now.
         None => peer.disk().await,
     };
     let opened = match peer.hub.open(&id, None).await {
@@ -91,7 +91,7 @@ pub(crate) async fn open(
     }
 }
 
-/// A thread as it looks now.
+/// Returns the current state of a thread.
 pub(crate) fn of_session(session: &Observer) -> Thread {
     let meta = session.meta();
     Thread {
@@ -106,8 +106,8 @@ pub(crate) fn of_session(session: &Observer) -> Thread {
 }
 
 impl ThreadTask {
-    /// Takes a seat at the session, and reads what happened there up to now: it is not told, and what is
-    /// told from now on goes on from it.
+    /// Takes a seat at the session, and reads its past events without sending them; what is sent from now on
+    /// continues from there.
     pub(crate) async fn follow(
         peer: &Arc<ThreadsPeer>,
         session: Controller,
@@ -143,23 +143,23 @@ impl ThreadTask {
         self.seat.id()
     }
 
-    /// Whether the thread has or had this turn, whoever started it.
+    /// Whether the thread has or had this turn, whichever client started it.
     pub(crate) fn has_turn(&self, turn: &TurnId) -> bool {
         self.projector.has_turn(turn)
-            // It began, and this task has not read so yet.
+            // It has started, and this task has not read the event yet.
             || self.starting.contains_key(turn)
             || self.seat.cancel_target().as_ref() == Some(turn)
     }
 
-    /// The thread as it looks now.
+    /// Returns the current state of the thread.
     pub(crate) fn thread(&self) -> Thread {
         of_session(&self.seat)
     }
 
-    /// Serves the thread until it ends, or the client has left and everyone has their answer.
+    /// Serves the thread until it ends, or until the client has left and all its requests are answered.
     pub(crate) async fn run(mut self, mut requests: mpsc::Receiver<ThreadRequest>) {
         let end = self.serve(&mut requests).await;
-        // Before the thread can be opened anew, with what waits there.
+        // Before the thread can be opened again, with questions of its own.
         self.peer.registry.settled_in(self.id());
         requests.close();
         self.peer.registry.leave(self.id());
@@ -169,18 +169,19 @@ impl ThreadTask {
         while let Some(request) = requests.recv().await {
             request.reply.write(Err::<(), _>(why.clone()), &mut out);
         }
-        // A client that is gone waits for nothing.
+        // The client may be gone.
         let _ = self.peer.send(out).await;
     }
 
-    /// Why there is nothing more to do; no end where the client has all it asked for.
+    /// Serves requests and sends events. Returns the end of the session, or `None` if the client has left and
+    /// everything is answered.
     async fn serve(
         &mut self,
         requests: &mut mpsc::Receiver<ThreadRequest>,
     ) -> Result<Option<SessionEnd>, ClientDisconnected> {
         let ended = self.peer.ended.clone();
         let (mut leaving, mut drained) = (false, false);
-        // Begins when nothing more is asked.
+        // Set again when the last request was read.
         let mut patience = pin!(tokio::time::sleep(LAST_WORDS));
         self.decline().await;
         let mut stopping = false;
@@ -191,14 +192,14 @@ impl ThreadTask {
                     break;
                 }
                 if !std::mem::replace(&mut stopping, true) {
-                    // Where nothing runs any more its end is on its way.
+                    // If nothing runs any more, the end of the turn follows.
                     let _ = self.cancel(None).await;
                     patience.set(tokio::time::sleep(LAST_MOMENT));
                 }
             }
             tokio::select! {
                 biased;
-                // First, so that a thread with much to tell can be stopped.
+                // First, so that a thread with much output can be cancelled.
                 request = requests.recv(), if !drained => match request {
                     Some(request) => self.handle(request).await?,
                     None => {
@@ -240,7 +241,7 @@ impl ThreadTask {
                 let cancelled = self.cancel(turn).await;
                 peer.answer(&reply, cancelled).await
             }
-            // Decided, and not yet told of.
+            // It is decided, and not notified yet.
             ThreadAction::Decide(ask, _) if self.deciding.contains_key(&ask) => {
                 let late = Err::<(), _>(ThreadsError::ApprovalNotFound);
                 peer.answer(&reply, late).await
@@ -255,7 +256,7 @@ impl ThreadTask {
         }
     }
 
-    /// Queues what is told of these events, with the answers that belong among it.
+    /// Queues the notifications of these events, with the answers that belong between them.
     async fn tell(&mut self, delivery: &BatchSlice) -> Result<(), ClientDisconnected> {
         let mut out = Vec::new();
         let mut told = std::mem::take(&mut self.told);
@@ -263,7 +264,7 @@ impl ThreadTask {
         for envelope in delivery.events() {
             self.projector.project(envelope, &mut told);
             if let AgentEvent::PermissionAsked(ask) = &envelope.event {
-                // Before the client hears of it.
+                // Before the client receives the question.
                 let (ask, thread) = (ask.ask_id.clone(), self.id().clone());
                 self.peer.registry.asked(ask, thread);
             }
@@ -283,7 +284,7 @@ impl ThreadTask {
         Ok(())
     }
 
-    /// Who began a turn hears of it right behind its beginning.
+    /// Answers `turn.start` right after the notification that the turn started.
     fn answer_start(&mut self, notification: &ThreadNotification, out: &mut Vec<u8>) {
         if let ThreadNotification::TurnStarted { turn_id, .. } = notification
             && let Some(reply) = self.starting.remove(turn_id)
@@ -293,7 +294,8 @@ impl ThreadTask {
         }
     }
 
-    /// Who decided hears whether it was their decision that counted, behind what was told of it.
+    /// Answers a decision after its notification, with whether it was the one that counted; and a `turn.start`
+    /// whose turn was withdrawn.
     fn answer_rest(&mut self, envelope: &Envelope, told: &[ThreadNotification], out: &mut Vec<u8>) {
         if let AgentEvent::PermissionResolved(resolved) = &envelope.event {
             self.peer.registry.settled(&resolved.ask_id);
@@ -303,7 +305,7 @@ impl ThreadTask {
                 reply.write(done.ok_or(ThreadsError::ApprovalNotFound), out);
             }
         } else if let AgentEvent::PromptWithdrawn(_) = &envelope.event {
-            // Of one that is not told; see the fold.
+            // Its turn is not notified; see `ThreadProjector::project`.
             if let Some(turn_id) = envelope.turn.clone()
                 && let Some(reply) = self.starting.remove(&turn_id)
             {
@@ -315,14 +317,14 @@ impl ThreadTask {
         }
     }
 
-    /// Nothing waits for a decision any more.
+    /// Answers the pending decisions: no question is open any more.
     fn settle(&mut self, out: &mut Vec<u8>) {
         for (_, (reply, _)) in self.deciding.drain() {
             reply.write(Err::<(), _>(ThreadsError::ApprovalNotFound), out);
         }
     }
 
-    /// Questions to people that this wire has no words for: the agent says them as text, and goes on.
+    /// Declines questions to people, which this wire cannot express: the agent asks them as text, and continues.
     async fn decline(&self) {
         let (Some(term), _) = self.seat.asked() else {
             return;
@@ -334,7 +336,8 @@ impl ThreadTask {
         }
     }
 
-    /// The session has ended, or the client has left: whoever still waits hears so. What to tell others.
+    /// Answers the pending requests after the end of the session or of the client. Returns the error for other
+    /// requests.
     fn end(&mut self, end: Option<SessionEnd>, out: &mut Vec<u8>) -> ThreadsError {
         self.settle(out);
         let failed = matches!(end, Some(SessionEnd::Failed(_)));
@@ -343,7 +346,7 @@ impl ThreadTask {
             reply.write(Err::<(), _>(why.clone()), out);
         }
         if failed {
-            // Nothing of it can be written any more; opened again, the thread will say that it broke off.
+            // No more events can be written; opened again, the thread will report that it was interrupted.
             let (at, words) = (self.seat.now(), why.to_string());
             let mut told = Vec::new();
             self.projector
@@ -356,7 +359,7 @@ impl ThreadTask {
     }
 }
 
-/// What was decided, where this tells of a decision.
+/// Returns the decision that a notification reports, if any.
 fn reply_told(notification: &ThreadNotification) -> Option<ApprovalReply> {
     match notification {
         ThreadNotification::ItemCompleted {

@@ -1,6 +1,6 @@
-//! From events to notifications: the words of this wire for what the transcript says, live and replayed. Pure.
+//! Translates events into notifications, live and replayed. Pure.
 //!
-//! Item ids follow from ours, so that they are the same whenever the fold is made.
+//! Item ids are derived from ours, so that they are the same in every fold.
 
 mod approval;
 mod content;
@@ -23,24 +23,24 @@ use crate::wire::{
     UserData,
 };
 
-/// What a crash left behind is told with these words.
+/// The error of a turn that a crash interrupted.
 const INTERRUPTED: &str = "the process ended in the middle of this turn";
 
-/// Folds the events of a thread, from the first, into what its clients are told.
+/// Folds the events of a thread, from the first, into the notifications to its clients.
 pub struct ThreadProjector {
     thread: SessionId,
     names: ItemNames,
     transcript: Transcript<ItemTag>,
     turn: Option<StartedTurn>,
-    /// Every turn there was, told or not.
+    /// All turns, notified or not.
     turns: HashSet<TurnId>,
 }
 
-/// A turn that was told to have begun.
+/// A turn whose start was notified.
 struct StartedTurn {
     id: TurnId,
     started: Timestamp,
-    /// The last message, whoever said it.
+    /// The last message, of the user or of the agent.
     last_message: MessageId,
 }
 
@@ -48,12 +48,12 @@ struct StartedTurn {
 #[derive(Default)]
 struct ItemTag {
     id: String,
-    /// What clients have of what a call shows, from the deltas.
+    /// The output of a call that clients have from the deltas.
     appended: String,
 }
 
 impl ThreadProjector {
-    /// The fold of nothing yet.
+    /// Returns the fold of no events.
     #[must_use]
     pub fn new(thread: SessionId) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl ThreadProjector {
         }
     }
 
-    /// Whether a turn is under way.
+    /// Whether a turn is running.
     #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.turn.is_some()
@@ -77,7 +77,7 @@ impl ThreadProjector {
         self.turns.contains(turn)
     }
 
-    /// Adds what is told of an event.
+    /// Adds the notifications of an event to `out`.
     pub fn project(&mut self, envelope: &Envelope, out: &mut Vec<ThreadNotification>) {
         let at = envelope.at;
         if let AgentEvent::TurnStarted(_)
@@ -93,13 +93,14 @@ impl ThreadProjector {
         match envelope.event.family() {
             EventFamily::Turn(TurnEvent::TurnStarted(started)) => {
                 if let Some(turn) = &envelope.turn {
-                    // Two turns at once cannot be told here; the log has none.
+                    // This wire cannot express two turns at once; the log has none.
                     self.break_off(BrokenStatus::Error, INTERRUPTED, at, out);
                     self.begin(turn, &started.message_id, &started.prompt, at, out);
                 }
             }
             EventFamily::Turn(TurnEvent::PromptWithdrawn(withdrawn)) => match &envelope.turn {
-                // While another turn runs this one would end it for most clients; nothing came of it.
+                // During another turn, most clients would take its end for the end of that one; nothing came of
+                // it.
                 Some(turn) if self.turn.is_none() => {
                     self.begin(turn, &withdrawn.message_id, &withdrawn.prompt, at, out);
                     let why = "the turn was cancelled before it began";
@@ -132,33 +133,33 @@ impl ThreadProjector {
             EventFamily::Turn(TurnEvent::Recovered(_)) => {
                 self.end_broken(BrokenStatus::Error, INTERRUPTED, closed.left, at, out);
             }
-            // A turn is told when it begins; who wants to begin one while another runs is refused here.
+            // A turn is notified when it starts; `turn.start` is rejected while another turn runs.
             EventFamily::Turn(TurnEvent::PromptQueued(_)) => {}
-            // This wire has no words for plans and progress; what the agent says of them is text.
+            // This wire has no plans and no progress; only the agent's text mentions them.
             EventFamily::Report(
                 ReportEvent::Plan { .. } | ReportEvent::ProgressReported(_) | ReportEvent::Progress(_),
             ) => {}
-            // The record behind the decisions that are told.
+            // The record behind the decisions that are notified.
             EventFamily::Record(_)
-            // Questions that are no approvals are said as text by the agent.
+            // The agent asks other questions as text.
             | EventFamily::Question(_)
-            // Other agents at work: what they ask comes as approvals, what they did the agent tells.
+            // Other agents at work: their questions are approvals, and the agent reports their results.
             | EventFamily::Delegation(_)
             | EventFamily::Composition(_)
-            // How the agent goes about its work.
+            // Details of the agent's work.
             | EventFamily::Skill(_)
             | EventFamily::Detail(_)
             | EventFamily::Context(_)
-            // Steering belongs to other front-ends; what reaches the agent comes as a message of the user.
+            // Steering belongs to other front-ends; a message that reaches the agent is a message of the user.
             | EventFamily::Steering(_)
-            // Settings, and who is there: nobody here can see or change them. `thread.list` and `thread.get` have the
-            // title as it is, and a thread that is closed opens with the next request for it.
+            // Settings and clients, which no client of this wire can see or change. `thread.list` and `thread.get`
+            // return the current title, and the next request for a closed thread opens it.
             | EventFamily::Setting(_)
             | EventFamily::Session(_) => {}
         }
     }
 
-    /// Ends the turn that runs, of which nothing more will be heard.
+    /// Ends the running turn, of which no more events follow.
     pub fn break_off(
         &mut self,
         status: BrokenStatus,
@@ -193,13 +194,13 @@ impl ThreadProjector {
         }
     }
 
-    /// The options of what somebody has to decide, while it is open.
+    /// Returns the options of a question, while it is open.
     #[must_use]
     pub fn options(&self, ask: &AskId) -> Option<&[PermissionOption]> {
         Some(&self.transcript.open.asks.get(ask)?.options)
     }
 
-    /// What somebody has to decide.
+    /// Returns the ids of the open questions.
     pub fn open_asks(&self) -> impl Iterator<Item = &AskId> {
         self.transcript.open.asks.keys()
     }
@@ -212,7 +213,7 @@ impl ThreadProjector {
         at: Timestamp,
         out: &mut Vec<ThreadNotification>,
     ) {
-        // What was said and done outside of a turn has no place here.
+        // Messages and calls outside of a turn have no items.
         self.transcript.break_off();
         self.turn = Some(StartedTurn {
             id: turn.clone(),
@@ -269,7 +270,7 @@ impl ThreadProjector {
         }
     }
 
-    /// Completes all that is open of the turn, and returns the turn as it ended.
+    /// Completes all open items of the turn, and returns the turn as it ended.
     fn settle(
         &mut self,
         why: &str,
@@ -311,7 +312,7 @@ impl ThreadProjector {
         self.completed(item, None, out);
     }
 
-    /// The agent says more, or something else.
+    /// Adds text to the agent's message, or begins another message.
     fn say(&mut self, text: &str, out: &mut Vec<ThreadNotification>) {
         let (Some(turn), Some(message)) = (&mut self.turn, &mut self.transcript.message) else {
             return;
@@ -400,7 +401,7 @@ impl ThreadProjector {
     }
 }
 
-/// The runtime names every message; one without a name is called after its turn.
+/// Returns the id of a message. The runtime gives one to every message; a message without gets the id of its turn.
 fn part_id(message: &AgentMessage, turn: &StartedTurn) -> MessageId {
     let id = message.id.clone();
     id.unwrap_or_else(|| turn.id.as_str().into())

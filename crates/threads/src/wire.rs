@@ -1,4 +1,4 @@
-//! The shapes of this wire: what methods take and give, what is told unasked. Types only.
+//! The shapes of this wire: params and results of methods, and notifications. Types only.
 
 mod item;
 mod notification;

@@ -1,7 +1,7 @@
-//! A client that is there while its response is open, and what becomes of its runs where it leaves before.
+//! A client whose response is open, and the fate of its turns if it disconnects before the end.
 //!
-//! Its Stop button, a page that is closed and a connection that breaks look the same from here. A plain page
-//! has no other way to stop a run than to leave, so that is what it means, unless it says otherwise.
+//! Its Stop button, a closed page and a broken connection look the same from here. A plain page can stop a turn
+//! only by disconnecting, so a disconnect means that, unless the request is detached.
 
 use harn_model::TurnId;
 use harn_runtime::DriverAction;
@@ -10,9 +10,9 @@ use tokio::runtime::Handle;
 use crate::{client::DocumentClient, commands, refused::ClientCommandError, wire::ClientCommand};
 
 pub(super) struct AssistantClient {
-    /// Taken when it leaves.
+    /// Taken when the client disconnects.
     client: Option<DocumentClient>,
-    /// What it began, or let go on by an answer; nothing else is its own to stop.
+    /// The turns that it started, or continued by an answer; it may stop no others.
     turns: Vec<TurnId>,
     detached: bool,
 }
@@ -36,7 +36,7 @@ impl AssistantClient {
         Ok(())
     }
 
-    /// The response is over, so that its client leaves nothing by leaving.
+    /// Marks the response as complete, so that a disconnect stops nothing.
     pub(super) fn end(&mut self) {
         self.turns.clear();
     }
@@ -55,9 +55,9 @@ impl Drop for AssistantClient {
     }
 }
 
-/// Stops runs. Who is not in control any more has nothing to stop: others go on with what it began.
+/// Cancels turns. A client that lost control cancels nothing: others continue what it started.
 async fn stop(client: DocumentClient, turns: Vec<TurnId>) {
-    // The last first, or what waits would begin when what it waits for ends.
+    // The last first: otherwise a queued turn would start when the one before it ends.
     for turn in turns.into_iter().rev() {
         if let Ok(driver) = client.drive(DriverAction::Steer).await {
             driver.cancel(turn).await;

@@ -1,5 +1,5 @@
-//! The two formats that clients of assistant-ui read. Which one is the client's own setting and stands nowhere
-//! in its request, so that the one that is not the usual has to be asked for.
+//! The two formats that clients of assistant-ui read. A client's format is its own setting, which its request does
+//! not contain, so the less usual one must be requested.
 
 use axum::{
     body::Body,
@@ -11,16 +11,16 @@ use serde::Serialize;
 
 use crate::{room, to_wire::whole, wire::DocumentState};
 
-/// What a response is written as.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamFormat {
-    /// Lines, each with what it is in front: `data-stream`.
+    /// Lines with a prefix for their type: `data-stream`.
     Lines,
     /// Server-sent events: `assistant-transport`.
     Events,
 }
 
-/// An error, in a response of events.
+/// An error in a response of events.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "error")]
 struct ErrorEvent<'a> {
@@ -29,7 +29,7 @@ struct ErrorEvent<'a> {
 }
 
 impl StreamFormat {
-    /// What a client can read.
+    /// Selects the format from the `Accept` headers of a client.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let mut accepts = headers.get_all(header::ACCEPT).iter();
         let events = accepts.any(|accept| {
@@ -42,7 +42,8 @@ impl StreamFormat {
         }
     }
 
-    /// A response with this body. What is said there may be anybody's: a browser must not take it for a page.
+    /// Builds a response with this body. The texts in it may come from anyone: a browser must not interpret them
+    /// as a page.
     pub(super) fn response(self, body: Body) -> Response {
         const NOSNIFF: (HeaderName, &str) = (header::X_CONTENT_TYPE_OPTIONS, "nosniff");
         const KIND: HeaderName = HeaderName::from_static("x-vercel-ai-data-stream");
@@ -67,7 +68,7 @@ impl StreamFormat {
         }
     }
 
-    /// The document, in place of whatever the client has.
+    /// Writes the whole document, which replaces the client's copy.
     pub(super) fn whole(self, state: DocumentState) -> Box<dyn Iterator<Item = Bytes> + Send> {
         let (before, behind) = match self {
             Self::Lines => (r#"aui-state:[{"type":"set","path":[],"value":"#, "}]\n"),
@@ -79,7 +80,7 @@ impl StreamFormat {
         Box::new(whole::pieces(state, before, behind).map(harmless))
     }
 
-    /// What changed of it.
+    /// Writes changes of the document.
     pub(super) fn delta(self, operations: &[Bytes]) -> Bytes {
         let (before, behind) = match self {
             Self::Lines => ("aui-state:[", "]\n"),
@@ -91,9 +92,9 @@ impl StreamFormat {
         harmless(room::message(operations, before, behind))
     }
 
-    /// Something that went wrong.
+    /// Writes an error message.
     pub(super) fn error(self, words: &str) -> Bytes {
-        // A text can always be written.
+        // A string always serialises.
         let written = match self {
             Self::Lines => {
                 let words = serde_json::to_string(words).unwrap_or_default();
@@ -108,7 +109,7 @@ impl StreamFormat {
         written.into()
     }
 
-    /// A sign of life that a client takes no notice of.
+    /// Returns a sign of life that clients ignore.
     pub(super) fn alive(self) -> Bytes {
         Bytes::from_static(match self {
             Self::Lines => b"\n",
@@ -116,7 +117,7 @@ impl StreamFormat {
         })
     }
 
-    /// What the last word is, where there has to be one.
+    /// Returns the end marker, if the format has one.
     pub(super) fn end(self) -> Option<Bytes> {
         match self {
             Self::Lines => None,
@@ -125,9 +126,9 @@ impl StreamFormat {
     }
 }
 
-/// The same without names that make a client drop the whole message: it takes them for an attack on its own
-/// objects. A tool may well be called with such names. As we write JSON, a quote inside of a text never stands
-/// alone, so that what is found is the end of a name.
+/// Renames keys for which a client drops the whole message, because it takes them for an attack on its own
+/// objects. A tool may well be called with such keys. Our JSON escapes quotes inside texts, so each match is the
+/// end of a key.
 fn harmless(written: Bytes) -> Bytes {
     const NAMES: [(&str, &str); 2] = [
         (r#""__proto__":"#, r#""(__proto__)":"#),
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn lines_have_a_prefix() {
         check(
             StreamFormat::Lines,
             expect![[r#"
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn events() {
+    fn events_are_server_sent_events() {
         check(
             StreamFormat::Events,
             expect![[r#"
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn events_have_to_be_asked_for() {
+    fn events_must_be_requested() {
         for (accept, format) in [
             (None, StreamFormat::Lines),
             (Some("*/*"), StreamFormat::Lines),
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_client_refuses_are_others() {
+    fn keys_that_a_client_rejects_are_renamed() {
         let told = |value: Value| {
             let harmless = harmless(value.to_string().into());
             serde_json::from_slice::<Value>(&harmless).unwrap()
@@ -229,7 +230,7 @@ mod tests {
         let bad = json!({"a": {"__proto__": {"constructor": {"prototype": 1}}}});
         let good = json!({"a": {"(__proto__)": {"(constructor)": {"prototype": 1}}}});
         assert_eq!(told(bad), good);
-        // The end of a longer name is no harm, and stays JSON.
+        // The end of a longer key is harmless, and the result is still JSON.
         assert!(told(json!({"x\"__proto__": 1})).is_object());
     }
 }

@@ -1,7 +1,7 @@
-//! A response: the document, then what changes of it, for as long as something goes on by itself.
+//! A response: the document, then its changes, while something continues without input.
 //!
-//! It is pulled. A client that does not read is told nothing until it does, and then what there is: a cursor is
-//! all it costs.
+//! The client pulls it. A client that does not read receives nothing until it does, then everything it missed: it
+//! costs only a cursor.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     wire::{DocumentState, DocumentStatus, MessageStatus},
 };
 
-/// How often a client that is told nothing is shown that somebody is there.
+/// The interval of signs of life to a client that receives nothing else.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 pub(super) struct AssistantResponse {
@@ -27,9 +27,9 @@ pub(super) struct AssistantResponse {
     room: Arc<Room>,
     told: watch::Receiver<RoomProgress>,
     cursor: Option<u64>,
-    /// What is left to say of the document.
+    /// The unsent pieces of the document.
     pieces: Option<Box<dyn Iterator<Item = Bytes> + Send>>,
-    /// What is said behind the first document, and then nothing more.
+    /// Sent after the first document, as the last message.
     refused: Option<ClientCommandError>,
     attendance: AssistantClient,
     ending: CancellationToken,
@@ -57,7 +57,7 @@ impl AssistantResponse {
         }
     }
 
-    /// The body, and a place that is held until it has ended.
+    /// Returns the body, which keeps a connection slot until it ends.
     pub(super) fn body(self, member: ClientSlot) -> Body {
         let pieces = stream::unfold((self, member), |(mut reply, member)| async move {
             let piece = reply.next().await?;
@@ -88,7 +88,7 @@ impl AssistantResponse {
                 (NextFrame::Nothing, true) => {
                     let changed = tokio::select! {
                         () = self.ending.cancelled() => return self.last_word(),
-                        // An error means that the room is gone, which it is not before this is.
+                        // An error means that the room is dropped; this response has a handle to it.
                         changed = timeout(SIGN_OF_LIFE, self.told.changed()) => changed,
                     };
                     if changed.is_err() {
@@ -111,11 +111,10 @@ impl AssistantResponse {
     }
 }
 
-/// Whether something happens in a session without anybody doing anything: it runs, or what waits is about to,
-/// and nobody is asked.
+/// Whether a session continues without input: a turn runs or a queued prompt is about to, and no person is asked.
 fn goes_on(state: &DocumentState) -> bool {
     let asks = !state.approvals.is_empty() || !state.questions.is_empty();
-    // What waits is last. What is said in the middle of a run is not waited for: it begins none.
+    // Queued messages are last. A steering message does not count: it starts no turn.
     let waiting = state.messages.iter().rev();
     let mut waiting = waiting.take_while(|message| message.status == MessageStatus::Pending);
     let runs = match state.status {

@@ -1,5 +1,5 @@
-//! What a client of assistant-ui asks for. It sends its whole copy of the document along, of which nothing is
-//! believed but which session it is of.
+//! The request of an assistant-ui client. It contains the client's whole copy of the document, of which only the
+//! session id is used.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -11,15 +11,15 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct AssistantRequest {
-    /// The session it is about, where it says.
+    /// The session of the request, if it names one.
     pub(super) session: Option<SessionChoice>,
-    /// Whether what it begins goes on when it leaves.
+    /// Whether its turns continue when the client disconnects.
     pub(super) detached: bool,
-    /// What is wanted, or why that makes no sense.
+    /// The commands, or why they are malformed.
     pub(super) commands: Result<Vec<ClientCommand>, ClientCommandError>,
 }
 
-/// The body, as far as it matters. What is null is as good as missing.
+/// The used members of the body. Null counts as missing.
 #[derive(Deserialize)]
 struct AssistantBody<'a> {
     commands: Vec<Value>,
@@ -27,12 +27,12 @@ struct AssistantBody<'a> {
     session: Option<Value>,
     #[serde(default)]
     detach: Option<Value>,
-    /// As it stands: it may be as long as a session, and may be anything at first.
+    /// Not parsed: it may be as long as a session, and may be anything at first.
     #[serde(default, borrow)]
     state: Option<&'a RawValue>,
 }
 
-/// What is looked for in a document that a client sends back.
+/// The used part of a document that a client sends back.
 #[derive(Deserialize)]
 struct EchoedDocument {
     session: EchoedSession,
@@ -78,7 +78,7 @@ impl AssistantRequest {
     }
 }
 
-/// The commands, if all of them make sense: who is told of one that does not was told nothing of the others.
+/// Parses the commands, all or none: the error for one would not state which others were executed.
 fn commands(given: &[Value]) -> Result<Vec<ClientCommand>, ClientCommandError> {
     if given.len() > from_wire::MOST {
         let most = from_wire::MOST;
@@ -105,7 +105,7 @@ fn command(given: &Value) -> Result<ClientCommand, ClientCommandError> {
     }
 }
 
-/// What a message says.
+/// Parses the text of an `add-message` command.
 fn message(given: &Value) -> Result<String, ClientCommandError> {
     let is_new = given.get("sourceId").is_none_or(Value::is_null);
     if !is_new {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_sends_is_understood() {
+    fn a_request_of_the_library_is_parsed() {
         let asked = read(json!({
             "commands": [
                 {"type": "add-message", "parentId": "a1", "sourceId": null,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_is_what_is_said_before_what_is_echoed() {
+    fn a_named_session_precedes_the_echoed_one() {
         let state = || json!({"session": {"id": "echoed"}});
         for (session, state, wanted) in [
             (json!("named"), state(), Some("named")),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_another_shape_is_refused_without_its_words() {
+    fn a_malformed_body_is_rejected_and_not_repeated() {
         for body in [
             json!([]),
             json!({}),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused_with_words() {
+    fn unsupported_commands_are_rejected_with_a_reason() {
         let said = |parts: Value| json!({"type": "add-message", "message": {"role": "user", "parts": parts}});
         let image = said(
             json!([{"type": "text", "text": "look"}, {"type": "image", "image": "data:image/png;base64,AAAA"}]),

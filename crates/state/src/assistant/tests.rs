@@ -1,4 +1,4 @@
-//! The transport of assistant-ui over its route, with an agent that does as it is told.
+//! The transport of assistant-ui over its route, with an agent that acts on its prompt.
 
 mod leaving;
 mod stage;
@@ -12,7 +12,7 @@ use super::format::StreamFormat;
 use stage::{AssistantStage, BOTH, ReceivedReply, lasting, says};
 
 #[tokio::test]
-async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
+async fn a_message_is_answered_and_the_next_one_continues_its_session() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let told = stage.told("", format, json!([says("hello")])).await;
@@ -27,7 +27,7 @@ async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
         let id = told.id().to_owned();
         assert_eq!(lasting(told.document.clone()), stage.document(&id).await);
 
-        // The page knows the session from what it was told, and from nothing else.
+        // The page knows the session only from the document it received.
         let again = json!({"commands": [says("more")], "state": told.document});
         let told = ReceivedReply::read(stage.post("", format, again).await, format).await;
         assert_eq!(told.id(), id);
@@ -38,7 +38,7 @@ async fn what_is_said_is_answered_to_the_end_and_goes_on_in_the_same_session() {
 }
 
 #[tokio::test]
-async fn the_formats_have_their_headers() {
+async fn each_format_has_its_headers() {
     let stage = AssistantStage::new();
     let told = stage.told("", StreamFormat::Lines, json!([])).await;
     let headers = &told.headers;
@@ -51,9 +51,9 @@ async fn the_formats_have_their_headers() {
     assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
 }
 
-/// Whether the first look is before or behind the end of the run, the message is in it.
+/// The message is in it whether the turn has ended by then or not.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_document_has_what_was_said_in_it() {
+async fn the_first_document_contains_the_message() {
     let stage = AssistantStage::new();
     for round in 1..=20 {
         let query = if round == 1 { "" } else { "session=session-1" };
@@ -73,7 +73,7 @@ async fn the_first_document_has_what_was_said_in_it() {
 }
 
 #[tokio::test]
-async fn a_question_ends_the_response_and_the_answer_goes_on() {
+async fn a_question_ends_the_response_and_an_answer_continues_the_turn() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let told = stage.told("", format, json!([says("write")])).await;
@@ -83,7 +83,7 @@ async fn a_question_ends_the_response_and_the_answer_goes_on() {
         assert_eq!(told.document["messages"][1]["toolCalls"][0]["id"], call);
         let query = format!("session={}", told.id());
 
-        // Nobody has answered: there is nothing to wait for.
+        // Without an answer the response does not wait.
         let same = stage.told(&query, format, json!([])).await;
         assert_eq!(lasting(same.document), lasting(told.document));
 
@@ -120,7 +120,7 @@ async fn a_person_is_asked_and_answers() {
 }
 
 #[tokio::test]
-async fn everything_that_waits_is_waited_for() {
+async fn the_response_waits_for_all_queued_prompts() {
     let stage = AssistantStage::new();
     let commands = json!([says("one"), says("fail"), says("three")]);
     let told = stage.told("", StreamFormat::Events, commands).await;
@@ -129,7 +129,7 @@ async fn everything_that_waits_is_waited_for() {
     assert_eq!(said[3], "assistant error: ");
     assert_eq!(said[5], "assistant complete: You said three.");
     assert_eq!(told.document["status"], "idle");
-    // A run that fails is told by the document, and no error of the transport.
+    // A failed turn is an error in the document, and no error of the transport.
     let query = format!("session={}", told.id());
     let told = stage
         .told(&query, StreamFormat::Events, json!([says("fail")]))
@@ -139,7 +139,7 @@ async fn everything_that_waits_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_runs_is_joined_and_followed_to_its_end() {
+async fn a_second_client_follows_a_running_turn_to_its_end() {
     let stage = AssistantStage::new();
     let begun = json!({"commands": [says("wait")]});
     let begun = stage.post("", StreamFormat::Lines, begun).await;
@@ -158,11 +158,11 @@ async fn what_runs_is_joined_and_followed_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_told_behind_the_document() {
+async fn a_rejection_follows_the_document() {
     for format in BOTH {
         let stage = AssistantStage::new();
         let result = json!({"type": "add-tool-result", "toolCallId": "t", "result": 1});
-        // Nothing of it is done where one of it makes no sense.
+        // One malformed command rejects the whole request.
         let told = stage.told("", format, json!([says("hello"), result])).await;
         assert_eq!(told.status, 200);
         assert_eq!(told.operations, ["set /"]);
@@ -170,7 +170,7 @@ async fn what_is_refused_is_told_behind_the_document() {
         let words = "add-tool-result is not taken, the tools run on the server; decide about a call with approve or deny";
         assert_eq!(told.error.as_deref(), Some(words));
 
-        // What was done before it stays done, and goes on.
+        // Commands before the rejected one keep their effect, and their turn continues.
         let query = format!("session={}", told.id());
         let mode = json!({"type": "configure", "config": {"permissionMode": "nonsense"}});
         let told = stage
@@ -189,7 +189,7 @@ async fn what_is_refused_is_told_behind_the_document() {
 }
 
 #[tokio::test]
-async fn who_is_not_in_control_is_told_who_is() {
+async fn a_rejected_prompt_names_the_controller() {
     let stage = AssistantStage::new();
     let told = stage.told("", StreamFormat::Lines, json!([])).await;
     let (id, session) = (told.id().to_owned(), stage.session(told.id()));
@@ -203,7 +203,7 @@ async fn who_is_not_in_control_is_told_who_is() {
     assert!(words.contains("ada"), "{words}");
     assert_eq!(told.document["controller"], "ada");
     assert_eq!(told.said(), [""; 0]);
-    // By a name of its own it may take over, and is in control while it is there.
+    // A named client may take over, and has control while it is connected.
     let query = format!("{query}&client=bob");
     let taken = json!([{"type": "takeover"}, says("hello")]);
     let told = stage.told(&query, StreamFormat::Lines, taken).await;
@@ -213,7 +213,7 @@ async fn who_is_not_in_control_is_told_who_is() {
 }
 
 #[tokio::test]
-async fn who_has_no_business_here_is_turned_away() {
+async fn unauthorized_and_malformed_requests_are_rejected() {
     let stage = AssistantStage::new();
     let told = stage
         .told("", StreamFormat::Lines, json!([says("hello")]))

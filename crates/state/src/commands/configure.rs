@@ -1,5 +1,5 @@
-//! `configure`: the session's mode and title, and the options of its agent. What is refused changes nothing of
-//! what comes behind it.
+//! `configure`: sets the session's mode and title, and the options of its agent. A rejected setting stops the
+//! rest; those before it stay set.
 
 use harn_runtime::DriverAction;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(super) async fn handle(
         let value = match value {
             Value::String(text) => text,
             Value::Bool(_) | Value::Number(_) => value.to_string(),
-            // What is not said.
+            // Null counts as absent.
             Value::Null => continue,
             Value::Array(_) | Value::Object(_) => {
                 let words = "the values of config are texts, numbers, true and false";

@@ -1,4 +1,4 @@
-//! `approve` and `deny`: decisions about tool calls that wait for one. The first that comes counts.
+//! `approve` and `deny`: decisions about tool calls that wait for one. The first decision counts.
 
 use harn_model::{Decision, PermissionAsked, TurnId};
 
@@ -35,7 +35,7 @@ fn find(client: &DocumentClient, call: &str) -> Result<PermissionAsked, ClientCo
     })
 }
 
-/// The turn that goes on by it.
+/// Sends the decision and returns the turn that continues.
 async fn answer(
     client: &DocumentClient,
     ask: PermissionAsked,

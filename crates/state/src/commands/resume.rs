@@ -1,4 +1,4 @@
-//! `resume`: goes over to another session, and says something there.
+//! `resume`: switches to another session, and may send a prompt there.
 
 use harn_model::TurnId;
 
@@ -11,7 +11,7 @@ pub(super) async fn handle(
     prompt: Option<String>,
 ) -> Result<Option<TurnId>, ClientCommandError> {
     client.go(&session.into()).await?;
-    // It has gone, whatever comes of the prompt; the socket finds out by itself.
+    // The client has switched even if the prompt fails; the socket checks that itself.
     match prompt.filter(|prompt| !prompt.trim().is_empty()) {
         Some(prompt) => submit::handle(client, prompt).await.map(Some),
         None => Ok(None),

@@ -1,11 +1,11 @@
-//! `steer`: a word in the middle of a run. Where nothing runs it is a prompt: nothing that is said is lost.
+//! `steer`: a message during a turn. Without a running turn it is a prompt, so that no message is lost.
 
 use harn_model::{ContentBlock, ControlResult, TurnId};
 use harn_runtime::{ControlError, DriverAction};
 
 use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
 
-/// The turn that it is, where nothing runs.
+/// Returns the turn that it starts, if none was running.
 pub(super) async fn handle(
     client: &DocumentClient,
     message: String,

@@ -1,11 +1,11 @@
-//! `submit`: a prompt. It runs, or waits for those before it.
+//! `submit`: a prompt. It runs now, or waits for those before it.
 
 use harn_model::{ContentBlock, TurnId};
 use harn_runtime::DriverAction;
 
 use crate::{client::DocumentClient, from_wire, refused::ClientCommandError};
 
-/// The turn that it is, or will be.
+/// Returns its turn, which may be queued.
 pub(super) async fn handle(
     client: &DocumentClient,
     prompt: String,

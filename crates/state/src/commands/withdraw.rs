@@ -1,4 +1,4 @@
-//! `withdraw`: takes a message back that waits, whether for its turn or for the agent to look.
+//! `withdraw`: takes back a queued prompt, or a steering message that the agent has not received.
 
 use harn_model::MessageId;
 use harn_runtime::DriverAction;

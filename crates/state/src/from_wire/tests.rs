@@ -1,4 +1,4 @@
-//! Frames and what is read in them, as tables.
+//! Tables of frames and the commands in them.
 
 use expect_test::{Expect, expect};
 use harn_model::{GrantScope, ToolCall};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What is read, a line each.
+/// Formats the commands of a frame, one per line.
 fn read(frame: &str) -> String {
     let shown = match commands(frame) {
         Err(refused) => return format!("refused: {refused}\n"),
@@ -36,7 +36,7 @@ fn check_commands(commands: &[&str], expected: Expect) {
 }
 
 #[test]
-fn every_command() {
+fn every_command_is_parsed() {
     check_commands(
         &[
             r#"{"type":"submit","prompt":"go"}"#,
@@ -76,7 +76,7 @@ fn every_command() {
 }
 
 #[test]
-fn what_is_no_frame() {
+fn malformed_frames_are_rejected() {
     check(
         &[
             "",
@@ -112,7 +112,7 @@ fn what_is_no_frame() {
 }
 
 #[test]
-fn what_is_no_command() {
+fn malformed_commands_are_rejected() {
     check_commands(
         &[
             "null",
@@ -159,9 +159,9 @@ fn what_is_no_command() {
     );
 }
 
-/// What nobody knows is passed over, as on every wire of ours.
+/// Unknown members are ignored, as on all our wires.
 #[test]
-fn what_is_more_is_passed_over() {
+fn unknown_members_are_ignored() {
     check(
         &[
             r#"{"type":"commands","commands":[{"type":"cancel","why":1}],"id":7,"__proto__":{}}"#,
@@ -177,9 +177,9 @@ fn what_is_more_is_passed_over() {
     );
 }
 
-/// A key of a setting is a name like any other, and no door to something else.
+/// The key of a setting is only a name, and reaches no other field.
 #[test]
-fn names_of_settings_are_only_names() {
+fn names_of_settings_reach_no_other_field() {
     let given = frame(
         r#"{"type":"configure","config":{"__proto__":{"title":"t"},"constructor":"c","toString":1}}"#,
     );
@@ -192,7 +192,7 @@ fn names_of_settings_are_only_names() {
 }
 
 #[test]
-fn a_frame_has_so_many_commands() {
+fn a_frame_with_too_many_commands_is_rejected() {
     let many = |count: usize| frame(&vec![r#"{"type":"cancel"}"#; count].join(","));
     assert_eq!(commands(&many(MOST)).unwrap().len(), MOST);
     let refused = commands(&many(MOST + 1)).unwrap_err().to_string();
@@ -203,7 +203,7 @@ fn a_frame_has_so_many_commands() {
 }
 
 #[test]
-fn what_is_deep_is_no_json() {
+fn deeply_nested_input_is_rejected() {
     for deep in [
         "[".repeat(1_000_000),
         "{\"a\":".repeat(500_000),
@@ -218,7 +218,7 @@ fn what_is_deep_is_no_json() {
 }
 
 #[test]
-fn words_are_more_than_space() {
+fn blank_texts_are_rejected() {
     assert_eq!(words("prompt", " go ".to_owned()).unwrap(), " go ");
     for nothing in ["", " ", "\n\t\u{2003}"] {
         let refused = words("prompt", nothing.to_owned()).unwrap_err();
@@ -239,7 +239,7 @@ fn ask(kinds: &[PermissionOptionKind]) -> PermissionAsked {
 }
 
 #[test]
-fn decisions() {
+fn a_decision_names_an_option_of_its_kind() {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
     let all = ask(&[AllowAlways, AllowOnce, RejectAlways, RejectOnce]);
     let narrow = ask(&[AllowAlways]);

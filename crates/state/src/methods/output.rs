@@ -1,4 +1,4 @@
-//! `GET /state/output`: all that came of a tool call, as text.
+//! `GET /state/output`: the whole output of a tool call, as text.
 
 use axum::response::Response;
 use harn_model::{AgentEvent, CallOutput, Envelope, Seq, SessionId, ToolCallId};
@@ -15,7 +15,7 @@ pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateErro
     Ok(foreign_text(output(&hub, &session, &call).await?))
 }
 
-/// What came of a call, as far as it is known; an id is an id, whatever it looks like.
+/// Reads the output of a call so far. Any text may be an id.
 pub(crate) async fn output(
     hub: &Hub,
     session: &SessionId,
@@ -30,7 +30,7 @@ pub(crate) async fn output(
         let events = delivery.events().iter();
         let told = events.take_while(|envelope| envelope.seq <= head);
         told.for_each(|envelope| found.add(envelope, call));
-        // What was read ahead is there at once, and might be for as long as the log is.
+        // Events that were read ahead are ready without a wait, possibly for the whole log: yield.
         tokio::task::consume_budget().await;
     }
     match found.known {
@@ -39,7 +39,7 @@ pub(crate) async fn output(
     }
 }
 
-/// What is known of the call.
+/// The call, as far as the log was read.
 #[derive(Default)]
 struct LoggedCall {
     known: bool,
@@ -49,7 +49,7 @@ struct LoggedCall {
 
 impl LoggedCall {
     fn add(&mut self, envelope: &Envelope, call: &ToolCallId) {
-        // A selection, no translation: whatever else happens is not about this call.
+        // Selects events and translates none: all others are not about this call.
         if let AgentEvent::ToolCall(told) = &envelope.event
             && told.tool_call_id == *call
         {
@@ -64,7 +64,7 @@ impl LoggedCall {
             self.output.update(update, usize::MAX);
             self.ended = update.status.is_terminal();
         }
-        // Of a worker's call the session above knows what is asked about it.
+        // Of a worker's call, the parent session knows only the question about it.
         if let AgentEvent::PermissionAsked(ask) = &envelope.event
             && ask.tool_call.tool_call_id == *call
             && !self.known

@@ -1,5 +1,5 @@
-//! The query of a request: names and values, percent-decoded. Names that nobody asks for are ignored, so that
-//! a later version may have more.
+//! The query of a request: percent-decoded names and values. Unknown names are ignored, so that a later version
+//! may add some.
 
 use axum::{extract::Query, http::Uri};
 use percent_encoding::percent_decode_str;
@@ -9,10 +9,10 @@ use crate::error::StateError;
 pub(crate) struct QueryParams(Vec<(String, String)>);
 
 impl QueryParams {
-    /// Reads a query as it stands behind the question mark.
+    /// Parses the part of a URL after the question mark.
     pub(crate) fn parse(query: &str) -> Result<Self, StateError> {
-        // What is decoded below would be patched up, and so be a name that nobody gave. What separates names and
-        // values is ASCII, so that it makes no difference whether each is decoded by itself.
+        // The decoder below replaces invalid UTF-8, which would yield a name that no client sent. The separators
+        // are ASCII, so checking the whole query checks every name and value.
         let text = percent_decode_str(query).decode_utf8();
         text.map_err(|_| StateError::NoQuery)?;
         let uri = format!("/?{query}").parse::<Uri>();
@@ -22,7 +22,8 @@ impl QueryParams {
         Ok(Self(pairs))
     }
 
-    /// A value that may be missing. Two of a name are an error: others on the way may take the other one.
+    /// Returns a value that may be missing. A repeated name is an error: other programs on the way may read the
+    /// other value.
     pub(crate) fn optional(&self, name: &'static str) -> Result<Option<&str>, StateError> {
         let mut values = self.0.iter().filter(|(given, _)| given == name);
         let value = values.next().map(|(_, value)| value.as_str());
@@ -32,7 +33,7 @@ impl QueryParams {
         }
     }
 
-    /// A value that has to be there, and to say something.
+    /// Returns a value that must be present and not empty.
     pub(crate) fn required(
         &self,
         name: &'static str,
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_refused() {
+    fn malformed_queries_are_rejected() {
         assert!(matches!(
             QueryParams::parse("q=a b\n"),
             Err(StateError::NoQuery)
@@ -87,7 +88,7 @@ mod tests {
             let refused = QueryParams::parse(bytes);
             assert!(matches!(refused, Err(StateError::NoQuery)), "{bytes}");
         }
-        // A replacement character that was meant is one, and what is no escape is itself.
+        // An encoded replacement character is itself, and so is an invalid escape.
         for (query, value) in [
             ("q=%EF%BF%BD", "\u{fffd}"),
             ("q=100%", "100%"),

@@ -1,11 +1,11 @@
-//! A session in which an agent said certain things, for the tests beside this.
+//! A session whose agent emitted given events, for the tests of the methods.
 
 use axum::{body::to_bytes, response::IntoResponse};
 use harn_model::{AgentEvent, ContentBlock, Seq, SessionId, StopReason};
 use harn_runtime::NewSession;
 use harn_testkit::{ScriptedAgent, TestHub};
 
-/// A hub with a session whose one turn has ended.
+/// Returns a hub with a session whose one turn has ended.
 pub(super) async fn session(events: Vec<AgentEvent>) -> (TestHub, SessionId) {
     let agent = ScriptedAgent::new(move |cx| {
         let events = events.clone();
@@ -38,7 +38,7 @@ pub(super) async fn session(events: Vec<AgentEvent>) -> (TestHub, SessionId) {
     (hub, id)
 }
 
-/// What was answered: the status and the body.
+/// Returns the status and the body of a response.
 pub(super) async fn answer(response: impl IntoResponse) -> (u16, String) {
     let response = response.into_response();
     let status = response.status().as_u16();

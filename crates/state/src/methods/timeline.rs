@@ -1,5 +1,5 @@
-//! `GET /state/timeline`: what happened in a session, a page at a time, as far as its log reached when it was
-//! asked for.
+//! `GET /state/timeline`: the events of a session, a page at a time, up to the end of its log at the time of the
+//! request.
 
 use std::ops::ControlFlow;
 
@@ -14,22 +14,22 @@ use crate::{
     wire::TimelinePage,
 };
 
-/// How many rows there are on a page where nothing is said.
+/// The default number of rows on a page.
 const LIMIT: usize = 200;
-/// How many there are at most.
+/// The maximum number of rows on a page.
 const MOST: usize = 1000;
 
-/// Which rows are wanted.
+/// The query of a request.
 pub(crate) struct TimelineQuery {
     pub(crate) session: SessionId,
-    /// After which event.
+    /// Only rows after this event.
     ///
-    /// A page begins with a whole row where this is `next` of the page before. Where it is `last`, to get what
-    /// is new, it may be in the middle of a message that was being said: what was said of it since is a row of
-    /// its own then, which begins after this event.
+    /// A page begins with a whole row if this is `next` of the page before. If it is `last`, to get new rows, it
+    /// may be in the middle of a message that was streaming: the rest of the message is then a row of its own,
+    /// which begins after this event.
     pub(crate) after: Seq,
     pub(crate) limit: usize,
-    /// With these words in them; any, where it is empty.
+    /// Only rows that contain this text; all if it is empty.
     pub(crate) q: String,
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn respond(hub: Hub, query: &str) -> Result<Response, StateErro
     Ok(json(&timeline(&hub, TimelineQuery::parse(query)?).await?))
 }
 
-/// Reads a page. It lets others run however long the log is, and stops when it is dropped.
+/// Reads a page. It yields to other tasks however long the log is, and stops when it is dropped.
 pub(crate) async fn timeline(hub: &Hub, query: TimelineQuery) -> Result<TimelinePage, StateError> {
     let session = observe(hub, &query.session).await?;
     let search = TimelineSearch::new(&query.q);
@@ -88,7 +88,7 @@ pub(crate) async fn timeline(hub: &Hub, query: TimelineQuery) -> Result<Timeline
                 return Ok(page);
             }
         }
-        // What was read ahead is there at once, and might be for as long as the log is.
+        // Events that were read ahead are ready without a wait, possibly for the whole log: yield.
         tokio::task::consume_budget().await;
     }
     Ok(page.finish(head))

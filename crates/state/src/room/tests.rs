@@ -1,4 +1,4 @@
-//! What a room keeps, and for how long.
+//! The frames that a room stores, and the lifetime of a room.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,7 +26,7 @@ fn text(operations: Option<Vec<Bytes>>) -> Option<String> {
 }
 
 #[test]
-fn what_was_told_since_is_told_together() {
+fn frames_since_a_cursor_are_joined() {
     let mut shown = shown();
     for operations in ["1", "2,3", "4"] {
         shown.keep(RoomFrame::Delta(Bytes::from_static(operations.as_bytes())));
@@ -35,7 +35,7 @@ fn what_was_told_since_is_told_together() {
     assert_eq!(text(shown.since(3)), told(""));
     assert_eq!(text(shown.since(2)), told("4"));
     assert_eq!(text(shown.since(0)), told("1,2,3,4"));
-    // Nobody is ahead.
+    // No client is ahead of the last frame.
     assert_eq!(shown.since(4), None);
     shown.keep(RoomFrame::Anew);
     shown.keep(RoomFrame::Delta(Bytes::from_static(b"6")));
@@ -44,7 +44,7 @@ fn what_was_told_since_is_told_together() {
 }
 
 #[test]
-fn no_more_is_kept_than_fits() {
+fn stored_frames_are_bounded() {
     let mut shown = shown();
     let frame = |bytes: usize| RoomFrame::Delta(vec![b'x'; bytes].into());
     for _ in 0..100 {
@@ -56,7 +56,7 @@ fn no_more_is_kept_than_fits() {
     assert!((8..=10).contains(&kept), "{kept}");
     assert!(shown.since(100 - kept).is_some());
     assert!(shown.since(100 - kept - 1).is_none());
-    // Small ones count, and of one that is long there is no other.
+    // Small frames count; a frame that fills the limit is the only one.
     for _ in 0..100_000 {
         shown.keep(frame(1));
     }
@@ -77,9 +77,9 @@ async fn session(test: &TestHub) -> Controller {
     test.hub().create(new).await.unwrap()
 }
 
-/// Nobody in it, no room: neither the document nor whoever follows the session.
+/// Without clients, neither the document nor the task that follows the session remains.
 #[tokio::test(start_paused = true)]
-async fn a_room_is_there_while_somebody_is_in_it() {
+async fn a_room_lives_while_a_client_uses_it() {
     let test = TestHub::new(ScriptedAgent::silent());
     let session = session(&test).await;
     let tasks = || Handle::current().metrics().num_alive_tasks();
@@ -96,15 +96,14 @@ async fn a_room_is_there_while_somebody_is_in_it() {
     assert!(gone.upgrade().is_none());
     sleep(Duration::from_secs(1)).await;
     assert_eq!(tasks(), before);
-    // And there is another one when somebody comes again.
+    // The next client opens another room.
     let again = enter().await;
     assert_eq!(tasks(), before + 1);
     drop(again);
 }
 
-/// A session that was closed and opened again is followed anew.
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_opened_again_has_another_room() {
+async fn a_reopened_session_has_another_room() {
     let test = TestHub::new(ScriptedAgent::silent());
     let session = session(&test).await;
     let rooms = Rooms::default();
@@ -121,9 +120,9 @@ async fn a_session_that_is_opened_again_has_another_room() {
     assert!(!Arc::ptr_eq(&room, &other));
 }
 
-/// Who looks in vain is told nothing, and who looked last week everything at once.
+/// A reader that is up to date receives nothing; one that is far behind receives the whole document.
 #[tokio::test(start_paused = true)]
-async fn a_cursor_is_all_that_a_reader_costs() {
+async fn a_reader_continues_from_its_cursor() {
     static WORDS: AtomicUsize = AtomicUsize::new(0);
     let agent = ScriptedAgent::new(|cx| async move {
         let word = WORDS.fetch_add(1, Ordering::Relaxed);

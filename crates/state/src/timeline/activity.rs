@@ -1,4 +1,4 @@
-//! What an agent does beside talking and calling tools: plans, reports, workers, skills, reminders.
+//! Rows of an agent's activity besides messages and tool calls: plans, reports, workers, skills, reminders.
 
 use harn_model::{
     Artifact, ExpiryReason, FsWatchEvent, HandoffArtifact, LogRecord, Plan, Progress,

@@ -1,4 +1,4 @@
-//! Tools at work: calls, searches for tools, and snippets that call several.
+//! Rows of tools: calls, searches for tools, and compositions.
 
 use harn_model::{
     ChildCall, ChildResult, CompositionRun, Seq, ToolCall, ToolCallId, ToolCallStatus,
@@ -56,14 +56,14 @@ pub(super) fn updated(seq: Seq, update: &ToolCallUpdate, memory: &mut TimelineMe
     }
 }
 
-/// A call in words: the command where it runs one.
+/// Describes a call, by its command if it runs one.
 pub(super) fn subject(call: &ToolCall) -> String {
     let command = command(&call.raw_input).filter(|_| may_execute(call.kind));
     let name = call.title.as_deref().unwrap_or(&call.tool_name);
     command.map_or_else(|| name.to_owned(), quoted)
 }
 
-/// A command in a line; nobody is to take its first line for all of it.
+/// Formats a command in one line. An ellipsis shows that it has more lines.
 pub(super) fn quoted(command: &str) -> String {
     let more = match command.trim().lines().count() {
         0 | 1 => "",
@@ -72,7 +72,7 @@ pub(super) fn quoted(command: &str) -> String {
     format!("`{}{more}`", words::line(command))
 }
 
-/// Tools that edit have commands, too, which are no command lines.
+/// Whether a `command` argument may be a command line. Tools that edit have commands that are none.
 pub(super) fn may_execute(kind: Option<ToolKind>) -> bool {
     match kind {
         None | Some(ToolKind::Execute) => true,

@@ -1,4 +1,4 @@
-//! What somebody had to decide: whether a call may run, and what people are asked besides.
+//! Rows of decisions: permissions of calls, and other questions to people.
 
 use harn_model::{
     Decision, GrantScope, HitlOutcome, HitlResponse, PermissionAsked, PermissionOptionKind,
@@ -43,7 +43,7 @@ pub(super) fn asked(seq: Seq, ask: &PermissionAsked, memory: &mut TimelineMemory
     RowDraft::new(TimelineKind::Permission, title).text(text)
 }
 
-/// `Write NOTES.md` goes on in a sentence as `write NOTES.md`; names keep their letters.
+/// Lowercases a title for use in a sentence: `Write NOTES.md` becomes `write NOTES.md`. Names keep their letters.
 fn in_a_sentence(title: &str) -> String {
     let mut letters = title.chars();
     match (letters.next(), letters.next()) {
@@ -138,7 +138,7 @@ pub(super) fn question(
     memory: &mut TimelineMemory,
 ) -> RowDraft {
     let subject = hitl_subject(payload).unwrap_or_default().to_owned();
-    // The contract's words; an agent of our own time may know others.
+    // The kinds that the contract defines; an agent may send others.
     let asked = match kind {
         "question" => "Asked",
         "approval" => "Asked for approval",

@@ -1,5 +1,5 @@
-//! What rows refer to that was said before: for a while, and no longer, so that what a row says can be told
-//! without reading the log from its beginning.
+//! The earlier facts that rows refer to. They are stored for a limited number of events, so that a row does not
+//! need the log from its beginning.
 
 use std::{
     borrow::Borrow,
@@ -9,33 +9,32 @@ use std::{
 
 use harn_model::{AskId, PermissionOption, Seq, ToolCallId};
 
-/// How many events something is remembered for. A call that takes longer is told by its title, a question by
-/// its answer.
+/// The number of events for which a fact is remembered. After that, a call is described by its title, and a
+/// question by its answer.
 pub(crate) const WINDOW: u64 = 2048;
 
 #[derive(Default)]
 pub(super) struct TimelineMemory {
     /// Calls that may run commands.
     pub(super) executes: RecentMap<ToolCallId, ()>,
-    /// The command lines of calls, as their arguments said last; nothing where they say none.
+    /// The command lines of calls, by their latest arguments; `None` if those contain no command.
     pub(super) commands: RecentMap<ToolCallId, Option<String>>,
     pub(super) asks: RecentMap<AskId, TimelineAsk>,
-    /// Whom they were put to.
+    /// The clients that the asks were routed to.
     pub(super) asked: RecentMap<AskId, String>,
-    /// What people were asked, by request.
+    /// The subjects of questions to people, by request.
     pub(super) questions: RecentMap<String, String>,
 }
 
 /// A question about a call.
 pub(super) struct TimelineAsk {
-    /// What is asked about, in words.
+    /// The description of the call.
     pub(super) subject: String,
-    /// What may be answered.
     pub(super) options: Vec<PermissionOption>,
 }
 
-/// What was said last of each, as long as that is in the window. What is kept of one depends on a single event:
-/// who began to read in between knows the same or has no use for it.
+/// The latest value of each key, while it is in the window. A value depends on a single event: a reader that began
+/// later has the same value, or does not need it.
 pub(super) struct RecentMap<K, V> {
     rows: HashMap<K, (Seq, V)>,
     order: VecDeque<(Seq, K)>,
@@ -56,7 +55,7 @@ impl<K: Clone + Eq + Hash, V> RecentMap<K, V> {
             && is_past(*oldest, seq)
             && let Some((oldest, key)) = self.order.pop_front()
         {
-            // It may have been said again since.
+            // A newer value may have replaced it.
             if self.rows.get(&key).is_some_and(|(said, _)| *said == oldest) {
                 self.rows.remove(&key);
             }
@@ -65,7 +64,7 @@ impl<K: Clone + Eq + Hash, V> RecentMap<K, V> {
         self.rows.insert(key, (seq, value));
     }
 
-    /// What an event at this place may refer to.
+    /// Returns the value that an event at this position may refer to.
     pub(super) fn get<Q>(&self, at: Seq, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_last_is_remembered_for_a_while() {
+    fn the_latest_value_is_remembered_within_the_window() {
         let mut recent: RecentMap<String, u32> = RecentMap::default();
         recent.insert(Seq(1), "a".to_owned(), 1);
         recent.insert(Seq(2), "b".to_owned(), 2);
@@ -95,7 +94,7 @@ mod tests {
         assert_eq!(recent.get(Seq(WINDOW + 2), "b"), None);
         assert_eq!(recent.get(Seq(WINDOW + 2), "a"), Some(&3));
         assert_eq!(recent.get(Seq(WINDOW + 3), "a"), None);
-        // And not kept for longer.
+        // Older entries are dropped.
         recent.insert(Seq(2 * WINDOW), "c".to_owned(), 4);
         assert_eq!((recent.rows.len(), recent.order.len()), (1, 1));
     }

@@ -1,4 +1,4 @@
-//! A page of a timeline: where it begins, where it is full, and which rows are on it.
+//! A page of a timeline: its start, its end, and its rows.
 
 use std::ops::ControlFlow;
 
@@ -7,11 +7,11 @@ use harn_model::{Envelope, Seq};
 use super::{FullRow, Timeline, WINDOW};
 use crate::wire::{TimelinePage, TimelineRow};
 
-/// What rows have to contain.
+/// The text that rows must contain, if any.
 pub(crate) struct TimelineSearch(Option<String>);
 
 impl TimelineSearch {
-    /// These words, in upper or lower case; everything is found where there are none.
+    /// Searches for this text in upper or lower case; an empty text matches every row.
     pub(crate) fn new(words: &str) -> Self {
         Self((!words.is_empty()).then(|| words.to_lowercase()))
     }
@@ -23,11 +23,11 @@ impl TimelineSearch {
     }
 }
 
-/// A page that is being filled.
+/// Builds a page of a timeline.
 ///
-/// A row ends where the next one begins, and a page ends with a row: whoever goes on from `next` begins with a
-/// whole one. Whoever asks for what came after `last` may have had the beginning of a message that went on
-/// since; the rest of it is a row of its own then, which begins where they stood.
+/// A row ends where the next one begins, and a page ends with a row: a reader that continues from `next` begins
+/// with a whole one. A reader that asks for rows after `last` may have the beginning of a message that grew since;
+/// the rest is then a row of its own, which begins where the reader stopped.
 pub(crate) struct TimelinePageBuilder {
     after: Seq,
     limit: usize,
@@ -38,7 +38,7 @@ pub(crate) struct TimelinePageBuilder {
 }
 
 impl TimelinePageBuilder {
-    /// An empty page of what came after `after`, with room for `limit` rows, which is at least one.
+    /// Returns an empty page for events after `after`, with room for `limit` rows, at least one.
     pub(crate) fn new(after: Seq, limit: usize, search: TimelineSearch) -> Self {
         Self {
             after,
@@ -50,12 +50,13 @@ impl TimelinePageBuilder {
         }
     }
 
-    /// Where to begin to read, so that what the rows refer to is known: before the first event of the page.
+    /// Returns where to begin to read: before the first event of the page, so that the facts its rows refer to are
+    /// known.
     pub(crate) fn read_after(&self) -> Seq {
         Seq(self.after.0.saturating_sub(WINDOW))
     }
 
-    /// Takes the next event, in order; breaks with the page when it is full.
+    /// Adds the next event, in order; breaks with the page when it is full.
     pub(crate) fn add(&mut self, envelope: &Envelope) -> ControlFlow<TimelinePage> {
         if envelope.seq <= self.after {
             self.timeline.recall(envelope);
@@ -76,7 +77,7 @@ impl TimelinePageBuilder {
         ControlFlow::Continue(())
     }
 
-    /// The page, where the log ends here.
+    /// Returns the page at the end of the log.
     pub(crate) fn finish(mut self, head: Seq) -> TimelinePage {
         if let Some(row) = self.timeline.finish() {
             self.put(row);

@@ -1,11 +1,11 @@
-//! The one table from events to what is said of them. Leaving one out is a decision with its reason.
+//! The one table from events to rows. An event without a row has its reason here.
 
 use harn_model::{AgentEvent, Envelope, LiveClientAction};
 
 use super::{RowDraft, RowJoin, activity, calls, decisions, memory::TimelineMemory, said, session};
 use crate::wire::TimelineKind;
 
-/// What an event says, if it has a row.
+/// Returns the row of an event, if it has one.
 pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<RowDraft> {
     let seq = envelope.seq;
     let draft = match &envelope.event {
@@ -88,7 +88,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         AgentEvent::ReminderEmitted(reminder) => activity::reminded(reminder),
         AgentEvent::ReminderLifecycle(change) => activity::reminder(change),
 
-        // A client says every few seconds that it is still there: rows that say nothing, and many of them.
+        // A client sends a heartbeat every few seconds: many rows without information.
         AgentEvent::LiveSessionClient {
             action: LiveClientAction::Heartbeat,
             ..
@@ -100,8 +100,7 @@ pub(super) fn draft(envelope: &Envelope, memory: &mut TimelineMemory) -> Option<
         } => session::client(*action, state, left.as_deref()),
         // A worker's calls are rows of its own session.
         AgentEvent::WorkerCall(_) => return None,
-        // Where an agent could be steered is the runtime's bookkeeping; what was delivered there has rows of
-        // its own.
+        // Seams are internal to the runtime; the messages that it delivers there have rows of their own.
         AgentEvent::LoopCheckpoint(_) => return None,
         AgentEvent::ControlOutcome(outcome) => session::control(outcome),
         AgentEvent::Daemon(change) => session::daemon(*change),

@@ -1,4 +1,4 @@
-//! What was said, to the agent and by it.
+//! Rows of messages, to the agent and from it.
 
 use harn_model::{ContentBlock, LiveAuthor, PendingChange, TurnStarted, plain_text};
 
@@ -18,7 +18,7 @@ pub(super) fn message(what: &str, content: &[ContentBlock], by: Option<&LiveAuth
     RowDraft::new(TimelineKind::Prompt, title).text(plain_text(content))
 }
 
-/// Its title is how the whole message begins, and that is known when it is whole.
+/// Returns a row without a title: its title is the first line of the message, known when the message is whole.
 pub(super) fn chunk(kind: TimelineKind, content: &str, joins: RowJoin) -> RowDraft {
     RowDraft::new(kind, "").text(content).joins(joins)
 }

@@ -1,4 +1,4 @@
-//! The session around the conversation: who is there, what is set, and how its turns end.
+//! Rows of the session itself: its clients, its settings, and the ends of its turns.
 
 use harn_model::{
     ControlKind, ControlOutcome, ControlResult, DaemonChange, LiveClientAction, LiveClientChange,

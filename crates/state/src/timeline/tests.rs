@@ -1,4 +1,4 @@
-//! Everything that can happen has its words, and pages add up to the whole.
+//! Every event has a readable row, and pages add up to the whole timeline.
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::wire::TimelinePage;
 
-/// A page, as it is read from a log.
+/// Builds a page as it is read from a log.
 fn page(events: &[Envelope], after: u64, limit: usize, q: &str) -> TimelinePage {
     let mut page = TimelinePageBuilder::new(Seq(after), limit, TimelineSearch::new(q));
     let head = events.last().map_or(Seq::ZERO, |last| last.seq);
@@ -27,7 +27,7 @@ fn all(events: &[Envelope]) -> Vec<TimelineRow> {
     page(events, 0, usize::MAX, "").rows
 }
 
-/// Pages one after the other, with these limits over and over.
+/// Reads all pages, with these limits in rotation.
 fn paged(events: &[Envelope], limits: &[usize], q: &str) -> Vec<TimelineRow> {
     let mut rows = Vec::new();
     let mut after = 0;
@@ -66,7 +66,7 @@ fn said(id: &str, content: &str) -> AgentEvent {
 }
 
 #[test]
-fn everything_has_a_title_that_a_person_understands() {
+fn every_event_has_a_readable_title() {
     let events = every_event();
     let mut told = String::new();
     for row in all(&events) {
@@ -84,9 +84,9 @@ fn everything_has_a_title_that_a_person_understands() {
     golden::check(&path, &told, "UPDATE_EXPECT=1 cargo test -p harn-state");
 }
 
-/// What has no row of its own is named here, and nothing else is.
+/// The names of all events without a row.
 #[test]
-fn only_what_says_nothing_is_left_out() {
+fn only_listed_events_have_no_row() {
     let mut memory = TimelineMemory::default();
     let events = every_event();
     let left_out = events
@@ -108,7 +108,7 @@ fn chunks_of_a_message_are_one_row() {
         .find(|it| it.event.name() == "loop_checkpoint");
     let events = log(vec![
         said("m1", "Hel"),
-        // Has no row, and so comes in between nothing.
+        // It has no row, so it does not separate the chunks.
         checkpoint.unwrap().event,
         said("m1", "lo\nworld"),
         said("m2", "Other"),
@@ -132,11 +132,11 @@ fn chunks_of_a_message_are_one_row() {
     let first = page(&events, 0, 1, "");
     assert_eq!((first.rows.len(), first.next, first.last), (1, Some(3), 3));
     assert_eq!(first.rows[0].text, "Hello\nworld");
-    // Whoever stood in the middle of it gets the rest.
+    // A reader that stopped in the middle of it receives the rest.
     let rest = page(&events[..3], 1, 10, "");
     assert_eq!((rest.rows.len(), rest.next, rest.last), (1, None, 3));
     assert_eq!((rest.rows[0].seq, &*rest.rows[0].text), (3, "lo\nworld"));
-    // And nothing, where nothing is new.
+    // A reader at the end receives nothing.
     let nothing = page(&events, 6, 10, "");
     assert_eq!(
         (nothing.rows.len(), nothing.next, nothing.last),
@@ -145,14 +145,14 @@ fn chunks_of_a_message_are_one_row() {
 }
 
 #[test]
-fn the_end_is_told_even_where_the_page_is_just_full() {
+fn a_full_page_at_the_end_has_no_next() {
     let events = log(vec![said("m1", "a"), said("m2", "b")]);
     let both = page(&events, 0, 2, "");
     assert_eq!((both.rows.len(), both.next, both.last), (2, None, 2));
 }
 
 #[test]
-fn a_search_reads_all_of_the_text_and_ignores_case() {
+fn a_search_reads_the_whole_text_and_ignores_case() {
     let long = "x".repeat(10_000) + "NÄDEL";
     let events = log(vec![
         said("m1", &long[..9000]),
@@ -171,9 +171,9 @@ fn a_search_reads_all_of_the_text_and_ignores_case() {
     assert_eq!(paged(&events, &[1], "nädel").len(), 2);
 }
 
-/// What a row refers to is known on every page, or on none.
+/// A command is known on every page, or on none.
 #[test]
-fn a_command_is_known_for_as_long_as_it_is_remembered() {
+fn a_command_is_known_within_the_window() {
     let title = |between: u64| {
         let mut call = ToolCall::new("c", "run_command");
         call.raw_input = json!({"command": "cargo test"});
@@ -194,14 +194,13 @@ fn a_command_is_known_for_as_long_as_it_is_remembered() {
 }
 
 #[test]
-fn of_a_command_the_first_line_is_not_taken_for_all() {
+fn a_title_shows_that_a_command_has_more_lines() {
     let mut call = ToolCall::new("c", "run_command");
     call.raw_input = json!({"command": "echo hello\nrm -rf target"});
     let events = log(vec![AgentEvent::ToolCall(Box::new(call))]);
     assert_eq!(all(&events)[0].title, "Called: `echo hello …`");
 }
 
-/// What is sent is what is promised.
 #[test]
 fn a_page_fits_its_schema() {
     let schema = serde_json::to_value(schemars::schema_for!(TimelinePage)).unwrap();
@@ -225,14 +224,14 @@ fn an_edit_tools_command_is_no_command_line() {
 }
 
 proptest! {
-    /// Whatever the limits are, and whatever is looked for.
+    /// For all limits and searches.
     #[test]
     fn pages_add_up_to_the_whole(
         limits in proptest::collection::vec(1usize..40, 1..6),
         q in proptest::sample::select(vec!["", "cargo", "TEST", "nothing of the sort"]),
         from in 0usize..200,
     ) {
-        // Any part of the story is a log, with places that are counted anew.
+        // Any part of the events is a log, with positions counted from one.
         let events = every_event().into_iter().skip(from).map(|it| it.event).collect();
         let events = log(events);
         let whole = page(&events, 0, usize::MAX, q);
@@ -240,7 +239,7 @@ proptest! {
         prop_assert_eq!(paged(&events, &limits, q), whole.rows);
     }
 
-    /// What comes in between and joins, in any order.
+    /// Events that join and events between them, in any order.
     #[test]
     fn chunks_are_merged_across_pages(
         steps in proptest::collection::vec(0u8..5, 0..60),

@@ -1,4 +1,4 @@
-//! Lines for people: one line each, short enough to read, and numbers that can be read.
+//! Text for people: single short lines, shortened texts, and readable numbers.
 
 use std::fmt::Display;
 
@@ -6,13 +6,13 @@ use harn_model::{ContentBlock, PlanEntry, PlanEntryStatus, plain_text};
 
 pub(super) use crate::to_wire::output::json;
 
-/// How long a title may be, in characters.
+/// The maximum length of a title, in characters.
 const TITLE_CHARS: usize = 160;
-/// How long a text may be, in bytes.
+/// The maximum length of a text, in bytes.
 const TEXT_BYTES: usize = 4 * 1024;
 const CUT: char = '…';
 
-/// The first line that says something, without what is no text, and not too long.
+/// Returns the first line that is not blank, without control characters, and shortened.
 pub(super) fn line(text: &str) -> String {
     let mut lines = text.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
@@ -25,14 +25,14 @@ pub(super) fn line(text: &str) -> String {
     title.trim().to_owned()
 }
 
-/// Whether a character is done as it says and not shown: among them those that turn the direction, and can make
-/// a line read as what it does not say.
+/// Whether a character is executed instead of shown; those that change the direction can make a line read as
+/// something else.
 fn is_obeyed(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control()
 }
 
-/// The first line that says something, or these words where none does.
+/// Returns the first line that is not blank, or `nothing` if there is none.
 pub(super) fn line_or(text: &str, nothing: &str) -> String {
     let line = line(text);
     match line.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn line_or(text: &str, nothing: &str) -> String {
     }
 }
 
-/// Leaves as much of a text as is shown.
+/// Shortens a text to its maximum length.
 pub(super) fn cut(text: &mut String) {
     if text.len() > TEXT_BYTES {
         let room = TEXT_BYTES - CUT.len_utf8();
@@ -51,7 +51,7 @@ pub(super) fn cut(text: &mut String) {
     }
 }
 
-/// What a message says in a line, or what it consists of where it has no text.
+/// Returns the first line of a message, or the kinds of its blocks if it has no text.
 pub(super) fn headline(blocks: &[ContentBlock]) -> String {
     let line = line(&plain_text(blocks));
     if !line.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn headline(blocks: &[ContentBlock]) -> String {
     }
 }
 
-/// `1.2 s`, `340 ms`, `2 min 5 s`.
+/// Formats a duration: `1.2 s`, `340 ms`, `2 min 5 s`.
 pub(super) fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
@@ -75,13 +75,13 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
-/// How long something took, behind what it is, where that is known.
+/// Formats a duration as a suffix; empty if it is unknown.
 pub(super) fn took(ms: Option<u64>) -> String {
     ms.map(|ms| format!(" — {}", duration(ms)))
         .unwrap_or_default()
 }
 
-/// `1 file`, `2 files`.
+/// Formats a number with its noun: `1 file`, `2 files`.
 pub(super) fn count(n: impl Into<u64>, one: &str, many: &str) -> String {
     match n.into() {
         1 => format!("1 {one}"),
@@ -89,12 +89,12 @@ pub(super) fn count(n: impl Into<u64>, one: &str, many: &str) -> String {
     }
 }
 
-/// As [`count`], of what is in memory.
+/// Formats a length like [`count`].
 pub(super) fn len(n: usize, one: &str, many: &str) -> String {
     count(u64::try_from(n).unwrap_or(u64::MAX), one, many)
 }
 
-/// A list in a line.
+/// Formats a list in one line.
 pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     match items[..] {
@@ -103,26 +103,26 @@ pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     }
 }
 
-/// Those that say something, a line each.
+/// Joins the parts that are not blank, one per line.
 pub(super) fn lines<const N: usize>(parts: [Option<String>; N]) -> String {
     let parts = parts.into_iter().flatten();
     let told: Vec<_> = parts.filter(|part| !part.trim().is_empty()).collect();
     told.join("\n")
 }
 
-/// A name before what it is the name of; nothing where nothing is.
+/// Returns a text after its label; `None` if the text is blank.
 pub(super) fn labelled(label: &str, text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| format!("{label}: {text}"))
 }
 
-/// How many of these are done.
+/// Formats how many entries are completed.
 pub(super) fn done(entries: &[PlanEntry]) -> String {
     let is_done = |entry: &&PlanEntry| entry.status == PlanEntryStatus::Completed;
     let done = entries.iter().filter(is_done).count();
     format!("{done} of {} done", entries.len())
 }
 
-/// A list to tick off.
+/// Formats entries as a checklist.
 pub(super) fn checklist(entries: &[PlanEntry]) -> String {
     let line = |entry: &PlanEntry| {
         let mark = match entry.status {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_at_a_glance() {
+    fn durations_are_readable() {
         let told = [0, 340, 999, 1000, 1250, 59_999, 60_000, 125_000, 3_720_000].map(duration);
         let expected = [
             "0 ms",

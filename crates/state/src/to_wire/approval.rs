@@ -1,4 +1,4 @@
-//! Questions about tool calls, with all that a decision needs, for as long as they are open.
+//! Questions about tool calls, with everything a decision needs, while they are open.
 
 use harn_model::{Decision, OpenItems, PermissionAsked, TaggedItem};
 
@@ -21,7 +21,7 @@ impl Document {
         before: Option<TaggedAsk>,
         out: &mut DocumentChanges,
     ) {
-        // One that has this id already will not be answered any more.
+        // An earlier question with this id will not be answered any more.
         if let Some(before) = before {
             self.close(&before, ApprovalStatus::Denied, out);
         }
@@ -38,7 +38,7 @@ impl Document {
         out.set(at!["approvals"], &self.state.approvals);
     }
 
-    /// Questions that are left when their turn ends. The runtime leaves none; a log may have been cut.
+    /// Closes questions that are open when their turn ends. The runtime leaves none; a log may have been cut.
     pub(super) fn settle_asks(
         &mut self,
         left: &OpenItems<Option<CallPosition>>,
@@ -51,7 +51,7 @@ impl Document {
         }
     }
 
-    /// Somebody decided, or nobody will.
+    /// Removes a question that was decided, or never will be.
     pub(super) fn close(
         &mut self,
         ask: &TaggedAsk,

@@ -1,4 +1,4 @@
-//! What the agent did: tool calls, each at the message it belongs to, and how far they are.
+//! The agent's tool calls, each at its message, with their progress.
 
 use harn_model::{
     CallOutput, OpenItems, ShownCall, TaggedItem, Timestamp, ToolCallStatus, ToolCallUpdate,
@@ -12,12 +12,13 @@ use crate::{
     wire::{ApprovalStatus, CallDiff, CallStatus, DocumentToolCall, MessageStatus},
 };
 
-/// How much of what a call puts out is in the document; all of it is in the log.
+/// How many bytes of a call's output are in the document; the log has all of it.
 pub(crate) const OUTPUT_BYTES: usize = 64 * 1024;
-/// How much of what a command prints is in the document: its end, which leaves room for what the call shows beside.
+/// How many bytes of a command's printed text are in the document: its end. The rest is for other content of the
+/// call.
 pub(super) const PRINTED_BYTES: usize = 48 * 1024;
 
-/// Where a call is, for good: the place of its message, and its place there.
+/// The permanent position of a call: the index of its message, and its index there.
 #[derive(Clone, Copy)]
 pub(super) struct CallPosition {
     message: usize,
@@ -65,7 +66,7 @@ impl Document {
             error: None,
             approval: None,
         };
-        // One that has this id already will not be heard of any more.
+        // An earlier call with this id will receive no updates any more.
         if let Some(place) = before.and_then(|before| before.tag) {
             self.settle_call(place, out);
         }
@@ -91,7 +92,7 @@ impl Document {
         let Some((call, place)) = ended.as_ref().or(open).and_then(|it| Some((it, it.tag?))) else {
             return;
         };
-        // Both may be long, and most updates say nothing of them.
+        // Both may be long, and most updates contain neither.
         let says = update.content.is_some() || update.raw_output.is_some();
         let shown = says.then(|| cut_output(&call.output));
         let changed = update.content.is_some();
@@ -110,7 +111,7 @@ impl Document {
         if let Some(error) = &update.error {
             edit.field("error", |call| &mut call.error, Some(error.clone()));
         }
-        // What it took to run, and not to be allowed.
+        // The time of execution, without the wait for a permission.
         if let Some(took) = update.execution_duration_ms.or(update.duration_ms) {
             edit.field("durationMs", |call| &mut call.duration_ms, Some(took));
         }
@@ -123,7 +124,7 @@ impl Document {
         }
     }
 
-    /// How a decision about a call stands.
+    /// Sets the state of the decision about a call.
     pub(super) fn decided(
         &mut self,
         call: CallPosition,
@@ -134,7 +135,7 @@ impl Document {
         edit.field("approval", |call| &mut call.approval, Some(how));
     }
 
-    /// Calls that are left when their turn ends. The runtime leaves none; a log may have been cut.
+    /// Ends calls that are open when their turn ends. The runtime leaves none; a log may have been cut.
     pub(super) fn settle_calls(
         &mut self,
         left: &OpenItems<Option<CallPosition>>,
@@ -165,7 +166,7 @@ impl Document {
     }
 }
 
-/// A call that is being changed, and where it is.
+/// A call to change, with its position and the list of changes.
 struct CallEdit<'a> {
     document: &'a mut Document,
     place: CallPosition,
@@ -196,13 +197,13 @@ impl CallEdit<'_> {
         {
             *field = value;
             let field = &*field;
-            // The field is borrowed from the document, and what is told from neither.
+            // A value of its own: the field is borrowed from `self`, as `out` is.
             let told = serde_json::to_value(field).unwrap_or_default();
             self.out.set(path, &told);
         }
     }
 
-    /// Output mostly grows; what was told of it is not told again.
+    /// Sets the output. It mostly grows, so only the new part is sent.
     fn output(&mut self, text: String) {
         let path = self.path("output");
         let Some(call) = self.call() else {
@@ -228,7 +229,7 @@ fn status(status: ToolCallStatus) -> CallStatus {
     }
 }
 
-/// What a call changes, whole.
+/// Returns the file changes of a call, whole.
 pub(super) fn diffs(content: &[ToolContent]) -> Vec<CallDiff> {
     let diffs = content.iter().filter_map(ToolContent::diff);
     let diffs = diffs.map(|(path, old_text, new_text)| CallDiff {
@@ -239,13 +240,13 @@ pub(super) fn diffs(content: &[ToolContent]) -> Vec<CallDiff> {
     diffs.collect()
 }
 
-/// As much of an output as the document has, and whether that is not all.
+/// Returns the part of an output that the document contains, and whether it was cut.
 fn cut_output(output: &CallOutput) -> (String, bool) {
     let (text, is_long) = cut(output::whole_text(output));
     (text, is_long || output::is_cut(output))
 }
 
-/// As much of a text as the document has, and whether that is not all.
+/// Returns the part of a text that the document contains, and whether it was cut.
 pub(super) fn cut(mut text: String) -> (String, bool) {
     let is_cut = text.len() > OUTPUT_BYTES;
     if is_cut {

@@ -1,4 +1,4 @@
-//! What is known beside what was said: the plan, workers, skills, usage, and who is there.
+//! The facts beside the messages: plan, workers, skills, usage, settings, clients and questions.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// Who is there.
+/// The connected clients of a session and its controller.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Presence {
-    /// The clients under a name.
+    /// The clients that have a name.
     pub clients: Vec<ClientFacts>,
-    /// Who controls the session.
+    /// The name of the controller, if there is one.
     pub controller: Option<String>,
 }
 
@@ -82,7 +82,7 @@ fn worker(update: &WorkerUpdate) -> WorkerFacts {
     }
 }
 
-/// What a session is called and set to.
+/// Returns the title, settings and other facts of a session.
 pub(crate) fn session(session: &Observer, agent: &str) -> SessionFacts {
     let meta = session.meta();
     let modes = modes().into_iter().map(|mode| ModeInfo {
@@ -121,7 +121,7 @@ pub(crate) fn session(session: &Observer, agent: &str) -> SessionFacts {
     }
 }
 
-/// Who is on a session.
+/// Returns the clients of a session and its controller.
 pub(crate) fn presence(session: &Observer) -> Presence {
     let controller = session.live_state().controller;
     Presence {
@@ -142,7 +142,7 @@ fn client(client: LiveClient) -> ClientFacts {
     }
 }
 
-/// What people are asked in a session.
+/// Returns the open questions to people, oldest first.
 pub(crate) fn questions(session: &Observer) -> Vec<PendingQuestion> {
     let mut open: Vec<_> = session.open_hitl();
     open.sort_by_key(|request| request.requested_at);

@@ -1,4 +1,4 @@
-//! Quiet lines: what happened beside what was said, at the message it happened at.
+//! Notes: events other than messages, at the message during which they happened.
 
 use harn_model::{Artifact, Timestamp};
 
@@ -8,11 +8,11 @@ use crate::{
     wire::{MessageNote, NoteKind},
 };
 
-/// How many a message has; the timeline has all of them.
+/// The maximum number of notes of a message; the timeline has all of them.
 const MOST: usize = 256;
 
 impl Document {
-    /// Adds a line to the last message that does not wait. Before the first there is nobody to read it.
+    /// Adds a note to the last message that is not queued. Before the first message, notes are dropped.
     pub(super) fn note(
         &mut self,
         kind: NoteKind,
@@ -26,7 +26,7 @@ impl Document {
         let notes = &mut self.message(index).notes;
         let note = MessageNote { kind, text, at };
         let goes_on = notes.last().is_some_and(|last| {
-            // How far something is counts until the next word of it.
+            // A progress note replaces the one before it.
             (last.kind, kind) == (NoteKind::Progress, NoteKind::Progress)
         });
         if goes_on {
@@ -41,7 +41,7 @@ impl Document {
     }
 }
 
-/// What the agent made, and below it what to show of it here, where nothing renders its spec.
+/// Describes an artifact, with its fallback because no client renders its spec here.
 pub(super) fn artifact(artifact: &Artifact) -> String {
     let title = artifact.title.as_ref().unwrap_or(&artifact.kind);
     match cut(artifact.fallback.clone()) {

@@ -1,9 +1,9 @@
-//! What came of a tool call, as text: one rule for the document, the timeline and the whole output.
+//! The output of a tool call as text: one rule for the document, the timeline and `/state/output`.
 
 use harn_model::{CallOutput, ContentBlock, OutputText, ToolContent};
 use serde_json::Value;
 
-/// All that a call has put out so far.
+/// Returns the whole output of a call so far.
 pub(crate) fn whole_text(output: &CallOutput) -> String {
     let Some(whole) = &output.printed else {
         return text(&output.content, output.raw.as_ref());
@@ -17,12 +17,12 @@ pub(crate) fn whole_text(output: &CallOutput) -> String {
     all.join("\n")
 }
 
-/// Whether the text lacks the beginning of what a command printed.
+/// Whether the text lacks the beginning of a command's printed text.
 pub(crate) fn is_cut(output: &CallOutput) -> bool {
     output.printed.as_ref().is_some_and(OutputText::is_cut)
 }
 
-/// The texts that the call shows, a line break between them; where it shows none, its raw result.
+/// Returns the texts that a call shows, joined by line breaks; if it shows none, its raw result.
 pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> String {
     let shown: Vec<_> = content.iter().filter_map(shown).collect();
     if !shown.is_empty() {
@@ -31,7 +31,7 @@ pub(crate) fn text(content: &[ToolContent], raw_output: Option<&Value>) -> Strin
     raw_output.and_then(json).unwrap_or_default()
 }
 
-/// JSON to read; nothing where there is none.
+/// Formats JSON for people; `None` for null.
 pub(crate) fn json(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -42,7 +42,8 @@ pub(crate) fn json(value: &Value) -> Option<String> {
     }
 }
 
-/// Changes of files are shown as such, terminals live at the host, and pictures are no text.
+/// Returns the text of a content part. Diffs are shown as such, terminals are at the host, and pictures are no
+/// text.
 fn shown(content: &ToolContent) -> Option<&str> {
     let text = match content {
         ToolContent::Content { content } => match content {
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_what_a_command_prints_are_joined() {
+    fn parts_of_printed_output_are_joined() {
         let part = |start: u64, text: &str| {
             ToolContent::Output(CommandOutput {
                 text: text.to_owned(),
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_text_goes_before_the_raw_result() {
+    fn shown_text_precedes_the_raw_result() {
         let resource = |text: Option<&str>| ToolContent::Content {
             content: ContentBlock::Resource(Resource {
                 uri: "file:///a".to_owned(),

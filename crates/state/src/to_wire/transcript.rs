@@ -1,4 +1,4 @@
-//! What was said: messages in the order they came, with those that wait behind all others.
+//! The messages in order, with the queued ones after all others.
 
 use std::sync::Arc;
 
@@ -10,29 +10,28 @@ use crate::{
     wire::{DocumentMessage, MessageRole, MessageStatus},
 };
 
-/// A message of the agent that is under way: one for each step, so that a call belongs to the text before it.
+/// The agent's message in progress. Each step has its own, so that a call belongs to the text before it.
 #[derive(Clone)]
 pub(super) struct OpenMessage {
     pub(super) index: usize,
-    /// The ids that its thought and its text have in the log.
+    /// The ids of its thought and its text in the log.
     thought: Option<MessageId>,
     text: Option<MessageId>,
-    /// Whether the agent did something: what it says then is another message.
+    /// Whether the agent made a call: its next text is another message.
     pub(super) acted: bool,
 }
 
-/// What a person said to the agent.
+/// A message of a user to the agent.
 pub(super) struct UserWords<'a> {
     id: &'a MessageId,
     content: &'a [ContentBlock],
-    /// The client that sent it, where it has a name.
+    /// The client that sent it, if it has a name.
     author: Option<&'a LiveAuthor>,
-    /// Whether it was said in the middle of a run.
+    /// Whether it was sent during a run.
     steer: bool,
 }
 
 impl<'a> UserWords<'a> {
-    /// A prompt.
     pub(super) fn of(prompt: &'a TurnStarted) -> Self {
         Self {
             id: &prompt.message_id,
@@ -57,7 +56,7 @@ impl<'a> UserWords<'a> {
 }
 
 impl Document {
-    /// The agent says or thinks more, or something else.
+    /// Adds text or a thought to the agent's message, or begins another message.
     pub(super) fn speak(
         &mut self,
         id: Option<&MessageId>,
@@ -73,7 +72,7 @@ impl Document {
                 &open.text
             };
             let same = before.is_none() || id.is_none() || before.as_ref() == id;
-            // What is thought after something was said belongs to the next message.
+            // A thought after text belongs to the next message.
             let fits = !is_thought || self.state.messages[open.index].content.is_empty();
             !open.acted && fits && same
         });
@@ -91,7 +90,7 @@ impl Document {
         out.append(at!["messages", index, name], text);
     }
 
-    /// The message that the agent goes on with, or a new one; which is streaming then.
+    /// Returns the message to extend, or a new one, and marks it as streaming.
     fn spoken(
         &mut self,
         goes_on: bool,
@@ -112,7 +111,7 @@ impl Document {
         }
     }
 
-    /// Begins a message of the agent, behind what was said and before what waits.
+    /// Begins a message of the agent, after the settled messages and before the queued ones.
     pub(super) fn begin(
         &mut self,
         name: &str,
@@ -143,14 +142,14 @@ impl Document {
         index
     }
 
-    /// The message under way is over.
+    /// Ends the message in progress.
     pub(super) fn end_message(&mut self, status: MessageStatus, out: &mut DocumentChanges) {
         if let Some(open) = self.open.take() {
             self.set_message_status(open.index, status, out);
         }
     }
 
-    /// Something that was said is settled, and may have waited until now.
+    /// Settles a queued message, or inserts it if it was not queued.
     pub(super) fn settle_or_insert(
         &mut self,
         words: UserWords<'_>,
@@ -164,14 +163,14 @@ impl Document {
         }
     }
 
-    /// Something that has not reached the agent yet.
+    /// Adds a message that has not reached the agent yet.
     pub(super) fn wait(&mut self, words: UserWords<'_>, at: Timestamp, out: &mut DocumentChanges) {
         let message = self.user(&words, MessageStatus::Pending, at);
         self.state.messages.push(Arc::new(message));
         self.tell_from(self.state.messages.len() - 1, out);
     }
 
-    /// Something that waits says something else now.
+    /// Replaces the text of a queued message.
     pub(super) fn reword(&mut self, id: &str, text: String, out: &mut DocumentChanges) {
         if let Some(index) = self.waiting(id) {
             let message = self.message(index);
@@ -183,8 +182,7 @@ impl Document {
         }
     }
 
-    /// Something that waited does not any more: it takes its place behind what was said. Whether there was
-    /// such a thing.
+    /// Moves a queued message behind the settled ones. Returns whether it was queued.
     pub(super) fn settle(
         &mut self,
         id: &str,
@@ -208,7 +206,7 @@ impl Document {
         true
     }
 
-    /// What was said in the middle of a run and waits will never reach the agent.
+    /// Settles queued steering messages as failed: they will never reach the agent.
     pub(super) fn settle_steers(&mut self, out: &mut DocumentChanges) {
         let waiting = self.state.messages[self.settled..].iter();
         let steers = waiting.filter(|message| message.steer == Some(true));
@@ -222,7 +220,7 @@ impl Document {
         Arc::make_mut(&mut self.state.messages[index])
     }
 
-    /// Puts a message behind what was said and before what waits.
+    /// Inserts a message after the settled ones and before the queued ones.
     fn insert(&mut self, message: DocumentMessage, out: &mut DocumentChanges) -> usize {
         let index = self.settled;
         self.state.messages.insert(index, Arc::new(message));
@@ -253,7 +251,7 @@ impl Document {
         }
     }
 
-    /// Where something is that waits.
+    /// Returns the index of a queued message.
     fn waiting(&self, id: &str) -> Option<usize> {
         let waiting = &self.state.messages[self.settled..];
         let found = waiting.iter().position(|message| message.id == id);
@@ -280,7 +278,7 @@ impl Document {
         }
     }
 
-    /// An id that no other message has. The runtime sees to that; an agent may name its messages itself.
+    /// Returns an id that no other message has. The ids of the runtime are unique; an agent may choose its own.
     fn unique(&mut self, name: &str) -> String {
         let mut id = name.to_owned();
         while self.names.contains_key(&id) {
@@ -299,11 +297,11 @@ mod tests {
     use crate::wire::SessionFacts;
 
     #[test]
-    fn names_that_repeat_are_told_apart() {
+    fn repeated_ids_are_made_unique() {
         let mut document = Document::new(SessionFacts::default());
         let names = ["m", "m", "m-2", "m", "m-2", "n"].map(|name| document.unique(name));
         assert_eq!(names, ["m", "m-2", "m-2-2", "m-3", "m-2-3", "n"]);
-        // Each asks for the next number, and not for all before it.
+        // Each one tries the next number, and not all before it.
         for _ in 0..100_000 {
             document.unique("m");
         }

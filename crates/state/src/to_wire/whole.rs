@@ -1,18 +1,17 @@
-//! A document as it is sent: written piece by piece as it is taken, so that one that is long is never there
-//! as a text.
+//! Writes a document piece by piece on demand, so that a long one is never in memory as one text.
 
 use bytes::Bytes;
 use serde::Serialize;
 
 use crate::wire::DocumentState;
 
-/// How long a piece gets before it is handed out.
+/// The length at which a piece is returned.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// How the messages begin in a document.
+/// The start of the messages in a document.
 const MESSAGES: &[u8] = br#""messages":["#;
 
-/// The pieces of a document, between what comes before and behind it in a message.
+/// Returns the pieces of a document, between `before` and `behind`.
 pub(crate) fn pieces(
     mut state: DocumentState,
     before: &'static str,
@@ -46,7 +45,7 @@ pub(crate) fn pieces(
     })
 }
 
-/// Nothing in a document fails to be written.
+/// Writes a value. Every value in a document serialises.
 fn write(value: &impl Serialize, piece: &mut Vec<u8>) {
     let _ = serde_json::to_writer(piece, value);
 }
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_document() {
+    fn pieces_add_up_to_the_document() {
         let mut document = Document::new(SessionFacts::default());
         assert_eq!(check(document.state()), 1);
         for envelope in every_event() {
@@ -92,7 +91,7 @@ mod tests {
         );
     }
 
-    /// One that is long is a piece of its own, and there is no more of it at a time.
+    /// A long message is a piece of its own, and only one piece is in memory at a time.
     #[test]
     fn a_piece_is_not_much_longer_than_a_message() {
         let mut document = Document::new(SessionFacts::default());

@@ -1,4 +1,4 @@
-//! What a client may want of a session.
+//! The commands of a client.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Something that a client wants. What comes of it is seen in the document.
+/// A command of a client. Its effect shows in the document.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(
     tag = "type",
@@ -15,79 +15,79 @@ use serde_json::Value;
 )]
 #[schemars(rename = "Command")]
 pub enum ClientCommand {
-    /// Says something to the agent: now, or when what runs has ended.
+    /// Sends a prompt to the agent: its turn starts now, or after the turns before it.
     Submit {
-        /// What.
+        /// The text of the prompt.
         prompt: String,
     },
-    /// Stops what runs, and nothing that waits.
+    /// Cancels the running turn, and nothing that is queued.
     Cancel {},
-    /// Says something to the agent in the middle of its work; where it does not work, now.
+    /// Sends a message to the agent during its turn; without a running turn, it is a prompt.
     Steer {
-        /// What.
+        /// The text of the message.
         message: String,
     },
-    /// Lets a tool call run that waits for a decision.
+    /// Allows a tool call that waits for a decision.
     Approve {
-        /// Which call.
+        /// The id of the call.
         tool_call_id: String,
-        /// By which of the options; without it, by the one that holds once.
+        /// The id of the chosen option; without it, the one that allows once.
         #[serde(default)]
         option_id: Option<String>,
     },
-    /// Refuses a tool call that waits for a decision.
+    /// Denies a tool call that waits for a decision.
     Deny {
-        /// Which call.
+        /// The id of the call.
         tool_call_id: String,
-        /// Why, for the agent.
+        /// The reason, for the agent.
         #[serde(default)]
         reason: Option<String>,
-        /// By which of the options; without it, by the one that holds once.
+        /// The id of the chosen option; without it, the one that rejects once.
         #[serde(default)]
         option_id: Option<String>,
     },
-    /// Goes over to another session.
+    /// Switches to another session.
     Resume {
-        /// Which.
+        /// The id of the session.
         session_id: String,
-        /// What to say there, if anything.
+        /// A prompt for that session, if any.
         #[serde(default)]
         prompt: Option<String>,
     },
     /// Changes settings of the session.
     Configure {
-        /// Which, and to what.
+        /// The settings and their new values.
         config: SettingChanges,
     },
-    /// Answers what a person is asked.
+    /// Answers a question to a person.
     Answer {
-        /// Which question.
+        /// The id of the question.
         question_id: String,
         /// The answer to a question.
         #[serde(default)]
         answer: Option<String>,
-        /// Whether what is to be approved is.
+        /// Whether the request is approved.
         #[serde(default)]
         approved: Option<bool>,
-        /// Whether what is to be taken over is.
+        /// Whether the escalation is accepted.
         #[serde(default)]
         accepted: Option<bool>,
-        /// Why.
+        /// The reason for the answer.
         #[serde(default)]
         reason: Option<String>,
     },
-    /// Takes a message back that is still pending.
+    /// Withdraws a message that is still pending.
     Withdraw {
-        /// Which.
+        /// The id of the message.
         message_id: String,
     },
-    /// Takes control of the session from whoever has it.
+    /// Takes control of the session, also from another client.
     Takeover {},
-    /// Gives control of the session up.
+    /// Gives up control of the session.
     Handback {},
 }
 
-/// Settings, by name.
+/// New values of settings, by name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Configure")]

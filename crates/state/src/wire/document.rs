@@ -1,5 +1,5 @@
-//! The document: what a client knows of a session. The first names of each type are the protocol's own; what
-//! follows is ours, is always there, and may be ignored.
+//! The document: a client's view of a session. The first members of each type are the protocol's own; the others
+//! are ours, are always present, and may be ignored.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,28 +18,28 @@ use serde_json::Value;
 pub struct DocumentState {
     /// Whether the agent is at work.
     pub status: DocumentStatus,
-    /// What was said, oldest first; what still waits comes last.
+    /// The messages, oldest first; queued ones are last.
     pub messages: Vec<Arc<DocumentMessage>>,
-    /// What went wrong, while `status` is `error`.
+    /// The error, while `status` is `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What is known of the session as a whole.
+    /// The facts of the session as a whole.
     pub session: SessionFacts,
-    /// What the agent means to do.
+    /// The agent's plan.
     pub plan: Vec<PlanItem>,
-    /// Who works for the agent.
+    /// The workers of the agent.
     pub workers: Vec<WorkerFacts>,
     /// The ids of the skills that are active.
     pub skills: BTreeSet<String>,
-    /// How full the context is, where known.
+    /// The use of the context, if known.
     pub usage: Option<UsageFacts>,
     /// Tool calls that wait for a decision, oldest first.
     pub approvals: Vec<PendingApproval>,
-    /// What people are asked, oldest first.
+    /// The open questions to people, oldest first.
     pub questions: Vec<PendingQuestion>,
-    /// The clients that are there under a name.
+    /// The connected clients that have a name.
     pub clients: Vec<ClientFacts>,
-    /// Who controls the session, if anybody does.
+    /// The name of the controller, if there is one.
     pub controller: Option<String>,
 }
 
@@ -48,46 +48,46 @@ pub struct DocumentState {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Status")]
 pub enum DocumentStatus {
-    /// It is not.
+    /// No turn is running.
     #[default]
     Idle,
-    /// It is.
+    /// A turn is running.
     Running,
-    /// It failed, and can be asked again.
+    /// The last turn failed; a new prompt is possible.
     Error,
 }
 
-/// Something that was said.
+/// A message of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Message")]
 pub struct DocumentMessage {
-    /// Its id, which it keeps.
+    /// Its id, which never changes.
     pub id: String,
-    /// By whom.
+    /// The role of its author.
     pub role: MessageRole,
-    /// What.
+    /// Its text.
     pub content: String,
-    /// How far it is.
+    /// Its state.
     pub status: MessageStatus,
-    /// What the agent did beside saying it; there on messages of the agent.
+    /// The tool calls of the message; only on messages of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<DocumentToolCall>>,
     /// When it began.
     pub at: Timestamp,
-    /// What the agent thought before it said it.
+    /// The agent's thought before the text.
     pub thought: String,
-    /// What else happened since.
+    /// Notes about other events since it began.
     pub notes: Vec<MessageNote>,
-    /// Whether it was said while the agent was at work; there on messages of the user.
+    /// Whether it was sent during a turn; only on messages of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steer: Option<bool>,
-    /// The client that said it, where it has a name; there on messages of the user.
+    /// The client that sent it, if it has a name; only on messages of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Option<String>>,
 }
 
-/// Who says something.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Role")]
@@ -98,7 +98,7 @@ pub enum MessageRole {
     Assistant,
 }
 
-/// How far a message is.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
@@ -106,68 +106,68 @@ pub enum MessageStatus {
     Pending,
     /// It grows.
     Streaming,
-    /// It is whole.
+    /// It is complete.
     Complete,
-    /// It was cut short, or never reached the agent.
+    /// It was interrupted, or never reached the agent.
     Error,
 }
 
-/// Something the agent did.
+/// A tool call of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ToolCall")]
 pub struct DocumentToolCall {
     /// Its id.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// How far it is.
+    /// Its state.
     pub status: CallStatus,
-    /// What it does, for people.
+    /// A description for people.
     pub title: String,
-    /// What sort of tool it is.
+    /// The kind of tool.
     pub kind: ToolKind,
     /// When it was announced.
     pub at: Timestamp,
-    /// How long it took, once that is known.
+    /// How long it took in milliseconds, if known.
     pub duration_ms: Option<u64>,
-    /// Places that it touches.
+    /// The locations that it touches.
     pub locations: Vec<harn_model::Location>,
     /// Its arguments.
     pub input: Value,
-    /// What it says came of it.
+    /// Its output as text.
     pub output: String,
-    /// Whether there is more of that than is shown here.
+    /// Whether the output is longer than shown here.
     pub cut: bool,
-    /// What it changes.
+    /// The changes of files that it makes.
     pub diffs: Vec<CallDiff>,
-    /// What went wrong.
+    /// The error, if it failed.
     pub error: Option<String>,
-    /// Whether somebody had to decide, and how they did.
+    /// The decision about the call, if it needed one.
     pub approval: Option<ApprovalStatus>,
 }
 
-/// How far a tool call is.
+/// The state of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
     /// It has not ended.
     Running,
-    /// It ended well.
+    /// It succeeded.
     Complete,
-    /// It did not.
+    /// It did not succeed.
     Error,
 }
 
-/// What was decided about a tool call.
+/// The decision about a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalStatus {
-    /// Nothing yet.
+    /// There is no decision yet.
     Pending,
     /// It may run.
     Approved,
-    /// It may not.
+    /// It may not run.
     Denied,
 }
 
@@ -176,51 +176,51 @@ pub enum ApprovalStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Diff")]
 pub struct CallDiff {
-    /// Which file.
+    /// The path of the file.
     pub path: String,
-    /// What was there; nothing where the file is new.
+    /// The text before the change; null for a new file.
     pub old_text: Option<String>,
-    /// What is there then.
+    /// The text after the change.
     pub new_text: String,
 }
 
-/// Something that happened beside what was said.
+/// A note about an event that is no message.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Note")]
 pub struct MessageNote {
-    /// What sort of thing.
+    /// The kind of event.
     pub kind: NoteKind,
-    /// What, for people.
+    /// A description for people.
     pub text: String,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
-/// What sort of thing a note tells of.
+/// The kind of event of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
-    /// A skill came or went.
+    /// A skill became active or inactive.
     Skill,
-    /// The agent is reminded of something.
+    /// The agent received a reminder.
     Reminder,
     /// The session's mode changed.
     Mode,
-    /// Work was handed over.
+    /// Work was handed off.
     Handoff,
-    /// The agent made something.
+    /// The agent made an artifact.
     Artifact,
-    /// How far the agent is.
+    /// The agent reported progress.
     Progress,
-    /// Older messages were folded away.
+    /// Older messages were compacted.
     Compaction,
-    /// What was decided about a call.
+    /// A call was decided about.
     Permission,
     /// Anything else.
     Info,
 }
 
-/// What is known of a session as a whole.
+/// The facts of a session as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionFacts {
@@ -228,30 +228,30 @@ pub struct SessionFacts {
     pub id: String,
     /// Its title, once it has one.
     pub title: Option<String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: String,
-    /// The agent, for people.
+    /// The name of the agent, for people.
     pub agent: String,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Its mode.
+    /// Its current mode.
     pub mode: String,
-    /// The modes there are.
+    /// The available modes.
     pub modes: Vec<ModeInfo>,
     /// The options of its agent.
     pub options: Vec<OptionInfo>,
-    /// The slash commands on offer.
+    /// The available slash commands.
     pub commands: Vec<CommandHint>,
 }
 
-/// A mode.
+/// A mode of sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModeInfo {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// A description for people.
     pub description: String,
 }
 
@@ -262,11 +262,11 @@ pub struct OptionInfo {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// A description for people.
     pub description: String,
-    /// What it is.
+    /// Its current value.
     pub value: String,
-    /// What it may be.
+    /// Its possible values.
     pub choices: Vec<OptionChoice>,
 }
 
@@ -286,24 +286,24 @@ pub struct OptionChoice {
 pub struct CommandHint {
     /// Its name, without the slash.
     pub name: String,
-    /// What it does.
+    /// A description for people.
     pub description: String,
-    /// What follows the name, if anything does.
+    /// A hint for the text after the name, if any.
     pub hint: Option<String>,
 }
 
 /// A step of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PlanItem {
-    /// What.
+    /// The text of the step.
     pub content: String,
-    /// How far.
+    /// The progress of the step.
     pub status: PlanEntryStatus,
-    /// How important.
+    /// The priority of the step.
     pub priority: PlanPriority,
 }
 
-/// Somebody who works for the agent.
+/// A worker of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerFacts {
@@ -311,139 +311,139 @@ pub struct WorkerFacts {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its task.
     pub task: String,
     /// How it runs.
     pub mode: String,
-    /// How far it is.
+    /// Its state.
     pub status: WorkerStatus,
-    /// The session it works in.
+    /// The id of the session that it works in.
     pub session_id: Option<String>,
     /// When it began, as RFC 3339.
     pub started_at: Option<String>,
     /// When it ended, as RFC 3339.
     pub finished_at: Option<String>,
-    /// What went wrong.
+    /// The error, if it failed.
     pub error: Option<String>,
 }
 
-/// How full the context is, and what it cost.
+/// The use of the context, and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UsageFacts {
-    /// Tokens in the context.
+    /// The number of tokens in the context.
     pub used: u64,
-    /// How many there may be.
+    /// The maximum number of tokens.
     pub size: u64,
-    /// What it cost so far, where known.
+    /// The cost so far, if known.
     pub cost: Option<Cost>,
 }
 
-/// A tool call that waits for a decision, with all that a decision needs.
+/// A tool call that waits for a decision, with everything a decision needs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Approval")]
 pub struct PendingApproval {
-    /// The question's id.
+    /// The id of the question.
     pub id: String,
-    /// The call's id, by which it is answered.
+    /// The id of the call, which an answer names.
     pub tool_call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What it would do, for people.
+    /// A description for people of what it would do.
     pub title: String,
-    /// What sort of tool it is.
+    /// The kind of tool.
     pub kind: ToolKind,
     /// Its arguments, whole.
     pub input: Value,
-    /// The command line, letter by letter, where it is one.
+    /// The exact command line, if it runs one.
     pub command: Option<String>,
-    /// Places that it would touch.
+    /// The locations that it would touch.
     pub locations: Vec<harn_model::Location>,
-    /// What it would change, whole.
+    /// The changes of files that it would make, whole.
     pub diffs: Vec<CallDiff>,
-    /// What it says beside that.
+    /// Other text that it shows.
     pub output: String,
-    /// Why somebody is asked.
+    /// The reason for the question.
     pub reason: Option<String>,
-    /// What makes it risky.
+    /// The risks of the call.
     pub risks: Vec<RiskLabel>,
-    /// The paths that it declares, and where they lead.
+    /// The paths that it declares, and their targets.
     pub paths: Vec<String>,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<ApprovalChoice>,
     /// When it was asked.
     pub requested_at: Timestamp,
     /// When it is settled without an answer.
     pub deadline: Option<Timestamp>,
-    /// Who asks, where it is somebody who works for the agent.
+    /// The worker that asks, if it is not the agent itself.
     pub worker: Option<String>,
 }
 
-/// A possible answer.
+/// A possible answer to a question about a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ApprovalChoice {
     /// Its id.
     pub id: String,
     /// Its label.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub kind: PermissionOptionKind,
-    /// How long it holds.
+    /// How long it applies.
     pub scope: GrantScope,
 }
 
-/// What a person is asked.
+/// A question to a person.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Question")]
 pub struct PendingQuestion {
-    /// Its id, by which it is answered.
+    /// Its id, which an answer names.
     pub id: String,
-    /// What sort of thing.
+    /// The kind of question.
     pub kind: HitlKind,
-    /// What.
+    /// The subject of the question.
     pub subject: String,
-    /// More about it.
+    /// More details, if any.
     pub detail: Option<String>,
-    /// What may be answered; anything where there are none.
+    /// The possible answers; any answer if there are none.
     pub choices: Vec<String>,
-    /// What counts where nobody answers.
+    /// The answer that counts if no person answers.
     pub default: Option<String>,
-    /// Who should take it over.
+    /// The person or role that should take over.
     pub to: Option<String>,
-    /// Who may decide; anybody where nobody is named.
+    /// The people who may decide; any person if it is empty.
     pub reviewers: Vec<String>,
-    /// How many have to agree.
+    /// How many people must agree.
     pub quorum: u64,
     /// When it was asked.
     pub requested_at: Timestamp,
     /// When it is settled without an answer.
     pub deadline: Timestamp,
-    /// Who asks.
+    /// The agent that asks.
     pub agent: String,
 }
 
-/// A client that is there under a name.
+/// A connected client that has a name.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Client")]
 pub struct ClientFacts {
     /// Its name.
     pub id: String,
-    /// What it may do.
+    /// Its role in the session.
     pub mode: ClientMode,
-    /// When it came, in seconds.
+    /// When it attached, in seconds.
     pub attached_at: String,
-    /// When it was last heard of, in seconds.
+    /// When it was last seen, in seconds.
     pub last_seen_at: String,
 }
 
-/// What a client may do.
+/// The role of a client in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientMode {
-    /// Watch.
+    /// It only receives events.
     Observer,
-    /// Drive.
+    /// It may prompt, answer and change settings.
     Controller,
 }

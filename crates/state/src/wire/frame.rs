@@ -1,4 +1,4 @@
-//! Frames, both ways, and the operations that change a document.
+//! Messages in both directions, and the operations that change a document.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,55 +6,55 @@ use serde_json::Value;
 
 use super::{ClientCommand, DocumentState};
 
-/// What a client sends.
+/// A message from a client.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ClientMessage {
-    /// What it wants, in order.
+    /// Commands, which are executed in order.
     Commands {
-        /// One or more.
+        /// One or more commands.
         commands: Vec<ClientCommand>,
     },
 }
 
-/// What a client is sent.
+/// A message to a client.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerMessage<'a> {
-    /// The whole document; takes the place of whatever the client had.
+    /// The whole document; it replaces the client's copy.
     State {
         /// The document.
         state: &'a DocumentState,
     },
-    /// What changed since the last frame; all of it, or none where an operation does not fit.
+    /// The changes since the last message; to be applied all, or not at all if one of them does not fit.
     Delta {
-        /// To be applied in order.
+        /// The operations, to be applied in order.
         operations: &'a [DocumentOperation],
     },
-    /// Something the client sent was wrong.
+    /// An error in something that the client sent.
     Error {
         /// What was wrong, and what would be right.
         message: &'a str,
     },
 }
 
-/// A change of a document. There is none that removes.
+/// A change of a document. No operation removes anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[schemars(rename = "Operation")]
 pub enum DocumentOperation {
-    /// Puts a value in a place; one behind the last of a list makes the list longer.
+    /// Sets the value at a path; the index after the last of a list makes the list longer.
     Set {
-        /// Where: keys of objects, and places in lists written as digits.
+        /// The path: keys of objects, and indices of lists as digits.
         path: Vec<String>,
-        /// What.
+        /// The new value.
         value: Value,
     },
-    /// Makes a text longer.
+    /// Appends to a text.
     AppendText {
-        /// Where the text is.
+        /// The path of the text.
         path: Vec<String>,
-        /// By what.
+        /// The text to append.
         value: String,
     },
 }

@@ -6,35 +6,35 @@ use serde::Serialize;
 
 use super::DocumentOperation;
 
-/// What a client of that document is sent.
+/// A message to a client of this document.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ListingMessage<'a> {
-    /// The whole document; takes the place of whatever the client had.
+    /// The whole document; it replaces the client's copy.
     State {
         /// The document.
         state: &'a SessionListing,
     },
-    /// What changed since the last frame; all of it, or none where an operation does not fit.
+    /// The changes since the last message; to be applied all, or not at all if one of them does not fit.
     Delta {
-        /// To be applied in order.
+        /// The operations, to be applied in order.
         operations: &'a [DocumentOperation],
     },
 }
 
-/// The sessions there are.
+/// The list of all sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Listing")]
 pub struct SessionListing {
-    /// The most recently changed first.
+    /// The sessions, the most recently changed first.
     pub sessions: Vec<SessionRow>,
     /// The directory of a new session whose client names none.
     pub cwd: String,
-    /// Prompts that show what the agent does.
+    /// Example prompts that show what the agent does.
     pub examples: Vec<String>,
 }
 
-/// A session, as whoever looks for one sees it.
+/// A session in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRow {
@@ -42,32 +42,32 @@ pub struct SessionRow {
     pub id: String,
     /// Its title, once it has one.
     pub title: Option<String>,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: String,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When something last happened there.
+    /// When its last event happened.
     pub updated_at: Timestamp,
-    /// Whether somebody is at work there.
+    /// Its state.
     pub status: SessionStatus,
-    /// Who controls it, if anybody does.
+    /// The name of the controller, if there is one.
     pub controller: Option<String>,
-    /// How many clients are there under a name.
+    /// How many connected clients have a name.
     pub clients: usize,
 }
 
-/// Whether somebody is at work in a session.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
-    /// The agent is.
+    /// A turn is running.
     Running,
-    /// The agent waits for somebody's decision or answer.
+    /// The agent waits for a decision or an answer.
     Waiting,
-    /// Nobody is.
+    /// The session is open, and no turn is running.
     Idle,
-    /// Nobody is, and the last run failed. The session may be open or not.
+    /// No turn is running, and the last one failed. The session may be open or not.
     Error,
-    /// It is not open, and its last run did not fail.
+    /// The session is not open, and its last turn did not fail.
     Closed,
 }

@@ -1,68 +1,68 @@
-//! The timeline: all that happened in a session, a row each, for people who look back.
+//! The timeline: the events of a session as rows, for people who look back.
 
 use crate::JsonSchema;
 use harn_model::Timestamp;
 use serde::Serialize;
 
-/// Part of a timeline, oldest first.
+/// A page of a timeline, oldest row first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimelinePage {
     /// The rows.
     pub rows: Vec<TimelineRow>,
-    /// What to pass as `after` to go on; nothing where the end of the log was reached.
+    /// The value of `after` for the next page; null at the end of the log.
     pub next: Option<u64>,
-    /// The last event that was looked at: what to pass as `after` later to get what is new.
+    /// The last event that was read: the value of `after` to get new rows later.
     pub last: u64,
 }
 
-/// Something that happened.
+/// A row of a timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimelineRow {
-    /// Its place in the log; where several events are one row, that of the first.
+    /// The position of its event in the log; that of the first if it has several.
     pub seq: u64,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
     /// The turn it belongs to, if any.
     pub turn: Option<String>,
-    /// What sort of thing.
+    /// The kind of row.
     pub kind: TimelineKind,
-    /// What, in one line.
+    /// A title of one line.
     pub title: String,
-    /// More about it; ends in `…` where it is longer than is shown here.
+    /// More text; ends in `…` if it is longer than shown here.
     pub text: String,
 }
 
-/// What sort of thing a row tells of.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineKind {
-    /// Somebody said something to the agent.
+    /// A message to the agent.
     Prompt,
-    /// The agent said something.
+    /// A message of the agent.
     Text,
-    /// It thought.
+    /// A thought of the agent.
     Thought,
-    /// It used a tool.
+    /// The use of a tool.
     Tool,
-    /// Whether a tool may run.
+    /// A permission for a tool call.
     Permission,
-    /// A person was asked something.
+    /// A question to a person.
     Question,
-    /// What the agent means to do, and how far it is.
+    /// A plan of the agent, and its progress.
     Plan,
-    /// Somebody worked for the agent.
+    /// A worker of the agent.
     Worker,
-    /// A skill came, went or was looked for.
+    /// A skill that became active or inactive, or a search for one.
     Skill,
-    /// What the agent is to keep in mind.
+    /// A reminder for the agent.
     Reminder,
-    /// Somebody wanted something of the running session.
+    /// A control request to the running session.
     Control,
-    /// A client came or went.
+    /// A client that attached or detached.
     Client,
-    /// A setting, or what there is to work with.
+    /// A setting, or the tools, commands and servers.
     Setting,
     /// The session as a whole, and its turns.
     Session,

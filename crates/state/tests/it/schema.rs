@@ -1,5 +1,4 @@
-//! `spec/schemas` says what the code reads and writes: generated from its types, and compared with them here;
-//! and what is in the fixtures is what the schemas say.
+//! Compares `spec/schemas` with the schemas of the types, and the fixtures with the schemas.
 
 use std::{fs, path::Path};
 
@@ -23,7 +22,7 @@ fn repository(folder: &str) -> std::path::PathBuf {
         .join(folder)
 }
 
-/// The schemas by file name.
+/// Returns the schemas by file name.
 fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -61,11 +60,11 @@ fn written<T: JsonSchema>(description: &str) -> Value {
 }
 
 #[test]
-fn schemas_are_those_of_the_code() {
+fn schemas_match_the_types() {
     check_files(&schemas(), REPAIR);
 }
 
-/// The program carries the files, all of them.
+/// The program embeds all schema files.
 #[test]
 fn every_schema_is_published() {
     check_carried(&schemas(), SCHEMAS);
@@ -78,7 +77,7 @@ fn validator(name: &str) -> jsonschema::Validator {
 }
 
 #[test]
-fn the_fixtures_are_what_the_schemas_say() {
+fn fixtures_fit_the_schemas() {
     let frames = validator("state-frames.schema.json");
     let sessions = validator("state-sessions.schema.json");
     let commands = validator("state-commands.schema.json");
@@ -88,7 +87,7 @@ fn the_fixtures_are_what_the_schemas_say() {
         if path.extension().is_none_or(|it| it != "jsonl") {
             continue;
         }
-        // What is refused there is refused for what it is.
+        // Its commands are malformed on purpose.
         let bad = path.ends_with("bad-input.jsonl");
         let listing = path.ends_with("sessions.jsonl");
         for line in fs::read_to_string(&path).unwrap().lines() {
@@ -108,9 +107,9 @@ fn the_fixtures_are_what_the_schemas_say() {
     assert!(checked > 150, "only {checked} messages were looked at");
 }
 
-/// All that can be in a document, at every moment.
+/// Checks the document after every event.
 #[test]
-fn every_document_is_what_the_schema_says() {
+fn every_document_fits_its_schema() {
     let frames = validator("state-frames.schema.json");
     let mut document = Document::new(SessionFacts::default());
     for envelope in every_event() {
@@ -124,9 +123,9 @@ fn every_document_is_what_the_schema_says() {
     }
 }
 
-/// They are about something: what is not so is refused.
+/// The schemas are strict enough to reject malformed messages.
 #[test]
-fn what_is_no_frame_does_not_fit() {
+fn malformed_messages_do_not_fit() {
     let frames = validator("state-frames.schema.json");
     let document = Document::new(SessionFacts::default());
     let right = json!({"type": "state", "state": document.state()});

@@ -1,4 +1,4 @@
-//! What is read, and what is said of what is not.
+//! Params that are read, and the errors of those that are not.
 
 use expect_test::expect;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn words<T: std::fmt::Debug>(read: ParamsResult<T>) -> String {
 }
 
 #[test]
-fn what_does_not_fit_is_named_and_not_repeated() {
+fn malformed_params_are_named_and_not_repeated() {
     let start = |params: Value| words(turn_start(Some(params)));
     let text = json!({"type": "text", "text": "Hello"});
     let rows = [
@@ -88,7 +88,7 @@ fn what_does_not_fit_is_named_and_not_repeated() {
 }
 
 #[test]
-fn what_fits_is_read_and_the_rest_ignored() {
+fn known_params_are_read_and_others_ignored() {
     let rows = [
         words(initialize(None)),
         words(initialize(Some(json!({"clientInfo": 17})))),
@@ -118,7 +118,7 @@ fn what_fits_is_read_and_the_rest_ignored() {
 }
 
 #[test]
-fn a_file_is_a_link() {
+fn a_file_becomes_a_resource_link() {
     let file = |url: &str, filename: Option<&str>| InputPart::File {
         url: url.to_owned(),
         filename: filename.map(str::to_owned),
@@ -141,7 +141,7 @@ fn a_file_is_a_link() {
 }
 
 #[test]
-fn decisions_among_what_is_offered() {
+fn a_decision_selects_an_offered_option() {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
     let option = |id: &str, kind, scope| PermissionOption {
         option_id: id.to_owned(),

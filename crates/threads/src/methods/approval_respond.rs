@@ -1,4 +1,4 @@
-//! `approval.respond`: a decision. It is answered when it is told to have been taken.
+//! `approval.respond`: a decision. The answer follows the notification that the decision was taken.
 
 use std::sync::Arc;
 
@@ -34,13 +34,13 @@ pub(crate) async fn handle(
 }
 
 impl ThreadTask {
-    /// Hands a decision in; what will be told if it is the one that counts.
+    /// Sends a decision, and returns the reply that is notified if this decision counts.
     pub(crate) async fn decide(
         &mut self,
         ask: &AskId,
         decide: ApprovalDecision,
     ) -> Result<ApprovalReply, ThreadsError> {
-        // Settled, as far as the client has heard or as it is about to hear.
+        // It is settled, as the client knows or will know soon.
         let open = self.seat.open_asks();
         let is_open = open.iter().any(|open| open.ask_id == *ask);
         let options = self.projector.options(ask).filter(|_| is_open);
@@ -48,7 +48,7 @@ impl ThreadTask {
         let (decision, reply) = from_wire::decision(decide, options)?;
         self.answer(ask.clone(), decision).await?;
         if decide == ApprovalDecision::Reject {
-            // A no is a no to all that the thread wants just now.
+            // A rejection rejects everything that the thread asks at the moment.
             for other in open.iter().filter(|open| open.ask_id != *ask) {
                 let (decision, _) = from_wire::decision(ApprovalDecision::Reject, &other.options)?;
                 self.answer(other.ask_id.clone(), decision).await?;

@@ -1,4 +1,4 @@
-//! `initialize`: who answers. Nothing has to be said before anything else.
+//! `initialize`: returns the server's name, version and capabilities. No other method requires it.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::{
     wire::{InitializeResult, ServerInfo, ThreadsCapabilities},
 };
 
-/// The program that speaks it, whichever agent works behind it.
+/// The name of the program, whichever agent it runs.
 const PROGRAM: &str = "harn-serve";
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol that this server implements.
 const PROTOCOL_VERSION: &str = "1.0.0";
 
 pub(crate) fn handle(

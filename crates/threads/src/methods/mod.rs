@@ -1,4 +1,4 @@
-//! One file a method: what it takes, where it goes, and what the thread's task does about it.
+//! The methods, one file each: how it reads its params, where it runs, and what the task of the thread does.
 
 pub(crate) mod approval_respond;
 pub(crate) mod initialize;
@@ -19,8 +19,8 @@ use crate::{
     thread::{ThreadAction, ThreadRequest},
 };
 
-/// Hands a request to the task of its thread. Waits where the thread has to be opened and much touches the
-/// disk already.
+/// Sends a request to the task of its thread. If the thread must be opened, waits for the permission to use the
+/// disk.
 async fn hand(
     peer: &Arc<ThreadsPeer>,
     thread: &SessionId,

@@ -38,12 +38,12 @@ async fn run(
     let task = match task {
         Ok(task) => task,
         Err(error) => {
-            // A client that is gone waits for nothing.
+            // The client may be gone.
             let _ = peer.answer(&reply, Err::<(), _>(error)).await;
             return;
         }
     };
-    // Before the client knows of it: whatever it asks next finds it.
+    // Before the client knows the thread, so that its next request finds it.
     let requests = peer.registry.enter(task.id().clone());
     let thread = task.thread();
     let created = ThreadNotification::ThreadCreated {

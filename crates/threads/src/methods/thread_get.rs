@@ -1,4 +1,4 @@
-//! `thread.get`: a thread with its history up to where its stream stands, so that the stream goes on from it.
+//! `thread.get`: a thread with its history up to the position of its stream, which continues from there.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) async fn handle(
 }
 
 impl ThreadTask {
-    /// Reads the journal a second time, to exactly where the stream stands.
+    /// Reads the journal again, exactly up to the position of the stream.
     pub(crate) async fn get(&mut self) -> Result<ThreadGetResult, ThreadsError> {
         let until = self.from.position();
         let mut history = ThreadHistory::new(self.id().clone(), self.seat.meta().created);
@@ -43,7 +43,7 @@ impl ThreadTask {
     }
 }
 
-/// Why the rest of a history cannot be had.
+/// Returns the error for a session that ended.
 pub(crate) fn ended(end: SessionEnd) -> ThreadsError {
     match end {
         SessionEnd::Closed => ThreadsError::closed(),

@@ -1,4 +1,4 @@
-//! `thread.list`: every thread there is, whoever created it.
+//! `thread.list`: all threads, whichever client created them.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -27,7 +27,7 @@ pub(crate) async fn handle(
 }
 
 async fn list(peer: &ThreadsPeer) -> Result<ThreadListResult, ThreadsError> {
-    // This protocol cannot ask for those that are archived.
+    // This protocol has no request for archived threads only.
     let filter = SessionFilter {
         archived: ArchiveFilter::Include,
         ..SessionFilter::default()
@@ -44,7 +44,7 @@ async fn list(peer: &ThreadsPeer) -> Result<ThreadListResult, ThreadsError> {
 
 fn thread(peer: &ThreadsPeer, summary: SessionSummary) -> Thread {
     let meta = summary.meta;
-    // What is open here may know more than the disk has yet.
+    // An open session may be newer than the disk.
     if let Some(session) = peer.hub.live(&meta.thread_id) {
         return of_session(&session);
     }

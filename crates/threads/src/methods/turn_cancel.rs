@@ -1,4 +1,4 @@
-//! `turn.cancel`: stops the turn that is named, or the one that runs. A turn that is over needs no cancel.
+//! `turn.cancel`: cancels the named turn, or the running one. A turn that has ended needs no cancel.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ pub(crate) async fn handle(
     let params = from_wire::turn_cancel(params)?;
     let thread: SessionId = params.thread_id.into();
     let turn: Option<TurnId> = params.turn_id.map(Into::into);
-    // Whether a thread had a turn is in its log.
+    // Only the log of a thread contains its past turns.
     if turn.is_some() || peer.registry.has(&thread) || peer.hub.live(&thread).is_some() {
         return hand(peer, &thread, ThreadAction::Cancel(turn), reply).await;
     }
-    // Nothing runs in a thread that is not open, so it is not opened to find that out.
+    // Nothing runs in a thread that is not open, so it is not opened for this.
     let hub = peer.hub.clone();
     let done = async move {
         let known = hub.has(&thread).await.then_some(OkResult::YES);
@@ -38,8 +38,7 @@ pub(crate) async fn handle(
 }
 
 impl ThreadTask {
-    /// Cancels the turn that is named, or the one that runs. Binds to one turn, and no other: a late cancel
-    /// must not reach the next one.
+    /// Cancels the named turn, or the running one. Bound to one turn: a late cancel must not reach the next one.
     pub(crate) async fn cancel(&mut self, turn: Option<TurnId>) -> Result<OkResult, ThreadsError> {
         let running = self.seat.cancel_target();
         let target = match turn {

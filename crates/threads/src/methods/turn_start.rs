@@ -1,4 +1,4 @@
-//! `turn.start`: a prompt. It is answered when its turn is told to have begun.
+//! `turn.start`: a prompt. The answer follows the notification that its turn has started.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ pub(crate) async fn handle(
     hand(peer, &thread, ThreadAction::Start(Box::new(params)), reply).await
 }
 
-/// The options of an agent that a turn may choose, and what they are called here.
+/// The options of an agent that a turn may set, and their names on this wire.
 const CHOICES: [(&str, &str); 2] = [("model", "model.modelID"), ("agent", "agent")];
 
 impl ThreadTask {
-    /// Submits a prompt; the turn it will be.
+    /// Submits a prompt, and returns its turn.
     pub(crate) async fn start(&mut self, params: TurnStartParams) -> Result<TurnId, ThreadsError> {
-        // Before anything is set: what is refused changes nothing.
+        // Before any setting: a rejected request changes nothing.
         if self.seat.cancel_target().is_some() {
             return Err(ThreadsError::TurnBusy);
         }
@@ -43,12 +43,11 @@ impl ThreadTask {
             message: None,
             behind: Some(0),
         };
-        // This task reads of the turn after it knows its name.
+        // This task reads the events of the turn after it knows its id.
         Ok(driver.prompt(prompt, |_| ()).await?)
     }
 
-    /// Sets what the turn chooses, all of it or nothing. An agent without such an option has nothing to
-    /// choose.
+    /// Sets the options that the turn chooses, all or none. An option that the agent does not have is ignored.
     async fn choose(&self, wanted: [Option<String>; 2]) -> Result<(), ThreadsError> {
         let options = self.seat.options();
         let mut changes = Vec::new();

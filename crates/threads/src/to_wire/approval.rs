@@ -1,4 +1,4 @@
-//! Questions about tool calls: an item each that waits, and what was decided.
+//! Questions about tool calls: an item each while they are open, and their decisions.
 
 use harn_model::{
     Decision, GrantScope, GrantSubject, PermissionAsked, PermissionOption, PermissionOptionKind,
@@ -72,7 +72,7 @@ pub(super) fn undecided(why: &str) -> ApprovalEnd {
     }
 }
 
-/// A decision in three words: what does not allow is a no.
+/// Maps a decision to the three words of this wire: a decision that does not allow is a rejection.
 pub(super) fn decided(decision: &Decision, options: &[PermissionOption]) -> ApprovalEnd {
     let (reply, reason) = match decision {
         Decision::Allowed { option_id, .. } => {
@@ -93,7 +93,7 @@ pub(super) fn decided(decision: &Decision, options: &[PermissionOption]) -> Appr
     ApprovalEnd { reply, reason }
 }
 
-/// What exactly is asked for: what would be remembered, else the files of the call.
+/// Returns the exact subject of the question: the one of its grant, else the files of the call.
 fn patterns(ask: &PermissionAsked) -> Vec<String> {
     match ask.grant.as_ref().map(|grant| &grant.subject) {
         Some(GrantSubject::Argv(words)) => match ask.command() {
@@ -109,7 +109,7 @@ fn patterns(ask: &PermissionAsked) -> Vec<String> {
     }
 }
 
-/// What else somebody who decides should see.
+/// Returns further facts for the person who decides.
 fn metadata(ask: &PermissionAsked) -> Map<String, Value> {
     let call = &ask.tool_call;
     let mut metadata = Map::new();
@@ -128,7 +128,7 @@ fn metadata(ask: &PermissionAsked) -> Map<String, Value> {
         add("diffs", json!(diffs));
     }
     add("reason", json!(receipt.map(|receipt| &receipt.reason)));
-    // What `always` would mean, in the words of the option it chooses.
+    // The meaning of `always`, in the words of the option that it selects.
     let lasting = ask
         .options
         .iter()

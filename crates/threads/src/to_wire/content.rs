@@ -1,4 +1,4 @@
-//! Content in the words of this wire: parts of a prompt, and what a tool shows as text.
+//! Content on this wire: the parts of a prompt, and the output of a tool as text.
 
 use harn_model::{ContentBlock, ToolContent};
 
@@ -7,8 +7,8 @@ use crate::{
     wire::{InputPart, ToolDiff},
 };
 
-/// A prompt as it would have been sent here. What came over another wire and has no part of its own is a
-/// file at its address; of an embedded resource that is all that is shown.
+/// Converts a prompt to the parts of this wire. A block that has no part of its own is a file at its address; of
+/// an embedded resource, only the address is shown.
 pub(super) fn parts(blocks: &[ContentBlock]) -> Vec<InputPart> {
     let part = |block: &ContentBlock| match block {
         ContentBlock::Text { text } => InputPart::Text { text: text.clone() },
@@ -35,7 +35,7 @@ pub(super) fn parts(blocks: &[ContentBlock]) -> Vec<InputPart> {
     blocks.iter().map(part).collect()
 }
 
-/// Bytes that came along are at an address that holds them.
+/// Returns a file part; bytes without an address are in a `data:` URL.
 fn data_file(url: Option<String>, name: &str, mime: &str, data: &str) -> InputPart {
     InputPart::File {
         url: url.unwrap_or_else(|| format!("data:{mime};base64,{data}")),
@@ -44,7 +44,7 @@ fn data_file(url: Option<String>, name: &str, mime: &str, data: &str) -> InputPa
     }
 }
 
-/// What a tool shows, as text; a line break between two things.
+/// Returns the output of a tool as text, with a line break between two parts.
 pub(super) fn shown(content: &[ToolContent]) -> String {
     let mut out = String::new();
     for part in content {
@@ -55,11 +55,11 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
                     resource.text.as_deref().unwrap_or(&resource.uri)
                 }
                 ContentBlock::ResourceLink(link) => &link.uri,
-                // Nobody reads base64.
+                // Base64 is not readable.
                 ContentBlock::Image { .. } => "[image]",
                 ContentBlock::Audio { .. } => "[audio]",
             },
-            // The change itself comes with the end of the call.
+            // The end of the call has the change itself.
             ToolContent::Diff { path, .. } => path,
             // A terminal belongs to a host, and this wire has none.
             ToolContent::Terminal { .. } => continue,
@@ -73,7 +73,7 @@ pub(super) fn shown(content: &[ToolContent]) -> String {
     out
 }
 
-/// The changes to files among what a tool shows.
+/// Returns the file changes among the output of a tool.
 pub(super) fn diffs(content: &[ToolContent]) -> Vec<ToolDiff> {
     let diffs = content.iter().filter_map(ToolContent::diff);
     let diffs = diffs.map(|(path, old_text, new_text)| ToolDiff {

@@ -1,14 +1,14 @@
-//! The names of items: they follow from ours, and none is given twice in a thread.
+//! The ids of items: derived from ours, and unique in a thread.
 
 use std::collections::HashSet;
 
-/// The names that were given.
+/// The ids that are in use.
 #[derive(Default)]
 pub(super) struct ItemNames(HashSet<Box<str>>);
 
 impl ItemNames {
-    /// The name of the next item that is called after this id. Agents may come back to a message, or call
-    /// two things the same; each time it is another item.
+    /// Returns the id of a new item, derived from `id`. Agents may resume a message, or use an id twice; each time
+    /// it is another item.
     pub(super) fn item(&mut self, id: &str) -> String {
         let mut name = format!("itm_{id}");
         let mut count = 1_u64;
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_is_given_twice() {
+    fn no_id_is_used_twice() {
         let mut names = ItemNames::default();
         let given = ["a", "b", "a", "a.2", "a"].map(|id| names.item(id));
         assert_eq!(given, ["itm_a", "itm_b", "itm_a.2", "itm_a.2.2", "itm_a.3"]);

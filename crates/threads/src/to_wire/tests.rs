@@ -1,4 +1,4 @@
-//! Translation, event by event, of what the conversations in `fixtures/threads` do not show.
+//! The translation of events that the conversations in `fixtures/threads` do not contain.
 
 use expect_test::{Expect, expect};
 use harn_model::{
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What is told of these, a line each, without what every line has.
+/// Compares the notifications of these events, one per line, without the members that every line has.
 fn check(events: Vec<AgentEvent>, expect: Expect) {
     let mut projector = ThreadProjector::new("t".into());
     let mut told = Vec::new();
@@ -68,7 +68,7 @@ fn asked() -> AgentEvent {
 }
 
 #[test]
-fn prompts_of_other_wires_are_parts_too() {
+fn prompts_of_other_wires_become_parts() {
     let blocks = vec![
         ContentBlock::text("Look"),
         ContentBlock::Image {
@@ -98,7 +98,7 @@ fn prompts_of_other_wires_are_parts_too() {
 }
 
 #[test]
-fn a_message_that_is_come_back_to_is_another_item() {
+fn a_resumed_message_is_another_item() {
     let events = vec![
         started(Vec::new()),
         chunk("a", "one"),
@@ -126,7 +126,7 @@ fn a_message_that_is_come_back_to_is_another_item() {
 }
 
 #[test]
-fn what_the_log_leaves_open_is_ended_with_the_turn() {
+fn open_items_end_with_their_turn() {
     let events = vec![
         started(Vec::new()),
         AgentEvent::ToolCall(Box::new(ToolCall::new("call", "look"))),
@@ -137,7 +137,7 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
             withdrawn_asks: Vec::new(),
             torn_bytes: 0,
         })),
-        // Of a turn that is over nothing is told.
+        // After the end of a turn, nothing of it is notified.
         chunk("a", "two"),
         ended(),
     ];
@@ -161,7 +161,7 @@ fn what_the_log_leaves_open_is_ended_with_the_turn() {
 }
 
 #[test]
-fn what_does_not_allow_is_a_no() {
+fn a_decision_that_does_not_allow_is_a_rejection() {
     let resolved = |decision| {
         let resolved = PermissionResolved {
             ask_id: "ask".into(),
@@ -177,7 +177,7 @@ fn what_does_not_allow_is_a_no() {
         resolved(Decision::Unavailable { reason }),
         asked(),
         resolved(Decision::Cancelled),
-        // Settled already.
+        // It is settled already.
         resolved(Decision::Cancelled),
     ];
     check(
@@ -197,7 +197,7 @@ fn what_does_not_allow_is_a_no() {
 }
 
 #[test]
-fn calls_that_show_and_change() {
+fn a_call_notifies_its_output_and_changes() {
     let diff = ToolContent::Diff {
         path: "/a.rs".to_owned(),
         old_text: Some("a".to_owned()),
@@ -254,7 +254,7 @@ fn shows(status: ToolCallStatus, content: Vec<ToolContent>) -> AgentEvent {
 }
 
 #[test]
-fn the_output_of_a_command_grows_by_what_is_new() {
+fn each_delta_contains_only_new_output() {
     let running = |content| shows(ToolCallStatus::InProgress, vec![content]);
     let end = vec![printed(10, "x\n"), ToolContent::text("exit code 0\n")];
     let events = vec![
@@ -315,7 +315,7 @@ fn a_text_that_replaces_another_has_no_delta() {
 }
 
 #[test]
-fn a_prompt_that_is_taken_back() {
+fn a_withdrawn_prompt_is_notified_unless_a_turn_runs() {
     let prompt = |message: &str| {
         Box::new(TurnStarted {
             message_id: message.into(),
@@ -325,7 +325,7 @@ fn a_prompt_that_is_taken_back() {
     };
     let queued = |message| AgentEvent::PromptQueued(prompt(message));
     let withdrawn = |message| AgentEvent::PromptWithdrawn(prompt(message));
-    // The second one while a turn runs: telling its end would end that. That they waited is not told.
+    // The second one during a turn: a notified end would end that turn. The queue itself is not notified.
     let events = vec![
         queued("w"),
         withdrawn("w"),

@@ -9,13 +9,14 @@ use crate::wire::{
     ToolLogData, ToolOutcome,
 };
 
-/// How much of a command's output the end of its item repeats at most.
+/// The maximum number of bytes of a command's output in the end of its item.
 pub(super) const OUTPUT_BYTES: usize = 2 * 1024 * 1024;
 
 type CallItem = TaggedItem<ShownCall, ItemTag>;
 
 impl ThreadProjector {
-    /// Tells a call, after the end of one whose id it takes: the runtime makes an update of a second announcement.
+    /// Starts the item of a call, and before that ends an earlier call with the same id. The runtime makes an
+    /// update of a second announcement.
     pub(super) fn announce(
         &mut self,
         call: &ToolCall,
@@ -62,7 +63,8 @@ impl ThreadProjector {
         }
     }
 
-    /// What only changes the status, the title or half of the arguments is told with the end of the call.
+    /// Adds the output and the arguments of an update. A change of only the status, the title or partial arguments
+    /// is notified at the end of the call.
     pub(super) fn update(
         &mut self,
         update: &ToolCallUpdate,
@@ -109,8 +111,8 @@ impl ThreadProjector {
     }
 }
 
-/// What clients append to what they have of a call. A text that replaces another has no delta: a client would append
-/// it to the one it replaces. The end of the item has it.
+/// Returns the text that clients append to their output of a call. A text that replaces another has no delta:
+/// clients would append it to the one it replaces. The end of the item has it.
 fn new_text(call: &mut CallItem) -> Option<String> {
     let output = &call.item.output;
     let prints = output.content.iter().any(|part| part.printed().is_some());
@@ -127,7 +129,7 @@ fn new_text(call: &mut CallItem) -> Option<String> {
     (!new.is_empty()).then_some(new)
 }
 
-/// How a call ended, with what it shows in the end: what its command printed, else what it showed last, else its
+/// Returns how a call ended, with its final output: what its command printed, else what it showed last, else its
 /// result.
 fn outcome(call: &ShownCall, error: Option<&str>, raw: Option<&Value>) -> ToolOutcome {
     if call.status == ToolCallStatus::Failed {

@@ -1,4 +1,4 @@
-//! Items: what a turn is made of, as it begins and as it ends.
+//! Items: the parts of a turn, at their start and at their end.
 
 use crate::JsonSchema;
 use harn_model::{MessageId, SessionId, ToolCallId, ToolKind, TurnId};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::InputPart;
 
-/// A part of a turn, when it begins.
+/// A part of a turn, at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
@@ -17,67 +17,67 @@ pub struct Item {
     pub thread_id: SessionId,
     /// The turn it belongs to.
     pub turn_id: TurnId,
-    /// What it is.
+    /// Its type, with the data that is known at its start.
     #[serde(flatten)]
     pub start: ItemStart,
 }
 
-/// What an item is, with what is known of it at first.
+/// The type of an item, with the data that is known at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum ItemStart {
-    /// What somebody said to the agent.
+    /// A message of the user.
     UserMessage(UserData),
-    /// What the agent says, or thinks.
+    /// A message or a thought of the agent.
     AssistantMessage(AssistantData),
     /// A tool call.
     ToolExec(Box<ToolData>),
-    /// A tool call that waits for a person.
+    /// A tool call that waits for a decision.
     Approval(ApprovalData),
-    /// Something the agent made.
+    /// An artifact of the agent.
     Artifact(Box<ArtifactData>),
 }
 
-/// What somebody said.
+/// A message of the user.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UserData {
-    /// As it was sent.
+    /// Its parts, as they were sent.
     pub parts: Vec<InputPart>,
 }
 
-/// Which message of the agent.
+/// A message of the agent, at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantData {
-    /// The message.
+    /// The id of the message.
     pub part_id: MessageId,
-    /// True where it is reasoning.
+    /// Whether it is reasoning; absent if it is not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning: bool,
 }
 
-/// Which tool is called.
+/// A tool call, at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolData {
-    /// The call.
+    /// The id of the call.
     pub call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
     /// Always `pending`.
     pub status: PendingStatus,
-    /// What to show a person.
+    /// A title for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What sort of tool.
+    /// The kind of tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ToolKind>,
-    /// Its arguments, where they are known already.
+    /// Its arguments, if they are known already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
 }
 
-/// The one word for a call that has not ended.
+/// The status of a call that has not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Pending")]
@@ -87,98 +87,98 @@ pub enum PendingStatus {
     Pending,
 }
 
-/// What is asked.
+/// A question about a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalData {
-    /// What to name in `approval.respond`.
+    /// The id of the question, for `approval.respond`.
     pub request_id: String,
-    /// What permission is asked for: the tool.
+    /// The permission that is asked for: the name of the tool.
     pub permission: String,
-    /// What exactly: the command, or the files.
+    /// The exact subject: the command, or the files.
     pub patterns: Vec<String>,
-    /// What else there is to know: `title`, `kind`, `input`, `reason`, `always`, `deadline`, `workers`.
+    /// Further facts: `title`, `kind`, `input`, `command`, `diffs`, `reason`, `always`, `deadline`, `workers`.
     pub metadata: Map<String, Value>,
 }
 
-/// Something the agent made.
+/// An artifact of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactData {
     /// Its id.
     pub artifact_id: String,
-    /// What sort.
+    /// The kind of artifact.
     pub kind: String,
     /// A title for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Media type.
+    /// Its media type.
     pub mime_type: String,
-    /// What to render.
+    /// The content to render.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub spec: Value,
-    /// What to show where that cannot be rendered.
+    /// The text to show if the content cannot be rendered.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
 }
 
-/// What is known of an item at its end. A message of the user has nothing to add.
+/// The data of an item at its end. A message of the user has none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum ItemEnd {
-    /// What the agent said.
+    /// The whole message of the agent.
     AssistantMessage(AssistantEnd),
-    /// What became of a call.
+    /// The end of a tool call.
     ToolExec(Box<ToolEnd>),
-    /// What was decided.
+    /// The decision about a tool call.
     Approval(ApprovalEnd),
-    /// What the agent made.
+    /// The artifact of the agent.
     Artifact(Box<ArtifactData>),
 }
 
-/// A message of the agent, whole.
+/// A message of the agent, at its end.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantEnd {
-    /// The message.
+    /// The id of the message.
     pub part_id: MessageId,
-    /// True where it is reasoning.
+    /// Whether it is reasoning; absent if it is not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning: bool,
-    /// All of its text.
+    /// Its whole text.
     pub text: String,
 }
 
-/// What became of a call.
+/// The end of a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEnd {
-    /// The call.
+    /// The id of the call.
     pub call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What came of it.
+    /// The outcome of the call.
     #[serde(flatten)]
     pub outcome: ToolOutcome,
-    /// Files it changed, where it told of them.
+    /// The file changes that it reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diffs: Vec<ToolDiff>,
 }
 
-/// What came of a call.
+/// The outcome of a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ToolOutcome {
-    /// It ended well.
+    /// The call succeeded.
     Done {
-        /// What it shows.
+        /// Its output as text.
         output: String,
-        /// What it was called.
+        /// Its title.
         title: String,
     },
-    /// It did not.
+    /// The call failed.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
     },
 }
@@ -188,21 +188,21 @@ pub enum ToolOutcome {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Diff")]
 pub struct ToolDiff {
-    /// Absolute path.
+    /// The absolute path of the file.
     pub path: String,
-    /// What was there; absent for a new file.
+    /// The text before the change; absent for a new file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_text: Option<String>,
-    /// What is there now.
+    /// The text after the change.
     pub new_text: String,
 }
 
-/// What was decided.
+/// The decision about a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ApprovalEnd {
     /// The decision.
     pub reply: ApprovalReply,
-    /// Why, where nobody chose it or somebody said why.
+    /// The reason, if one was given or no person decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -211,10 +211,10 @@ pub struct ApprovalEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalReply {
-    /// Yes, this time.
+    /// It was allowed this time.
     Once,
-    /// Yes, from now on.
+    /// It was allowed from now on.
     Always,
-    /// No.
+    /// It was rejected.
     Reject,
 }

@@ -1,4 +1,4 @@
-//! What is told unasked.
+//! The notifications to clients.
 
 use crate::JsonSchema;
 use harn_model::{SessionId, StopReason, Timestamp, ToolCallId, TurnId};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{ApprovalData, Item, ItemEnd};
 
-/// The params of a notification. They repeat the method, and so are whole where only they are kept.
+/// The params of a notification. They repeat the method, so that they are complete without it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "notification", rename_all_fields = "camelCase")]
 #[schemars(rename = "Notification")]
@@ -15,33 +15,33 @@ pub enum ThreadNotification {
     /// A thread was created.
     #[serde(rename = "thread.created")]
     ThreadCreated {
-        /// Which.
+        /// The id of the thread.
         thread_id: SessionId,
         /// Its title.
         title: String,
     },
-    /// A turn began.
+    /// A turn started.
     #[serde(rename = "turn.started")]
     TurnStarted {
-        /// Which.
+        /// The id of the turn.
         turn_id: TurnId,
-        /// In which thread.
+        /// The id of its thread.
         thread_id: SessionId,
-        /// When, in milliseconds since 1970.
+        /// When it started, in milliseconds since 1970.
         time: Timestamp,
         /// The turn.
         turn: ThreadTurn,
     },
-    /// A turn ended.
+    /// A turn ended by itself.
     #[serde(rename = "turn.completed")]
     TurnCompleted {
-        /// Which.
+        /// The id of the turn.
         turn_id: TurnId,
-        /// In which thread.
+        /// The id of its thread.
         thread_id: SessionId,
         /// Always `completed`.
         status: CompletedStatus,
-        /// When, in milliseconds since 1970.
+        /// When it ended, in milliseconds since 1970.
         time: Timestamp,
         /// Why the agent stopped.
         stop_reason: StopReason,
@@ -51,20 +51,20 @@ pub enum ThreadNotification {
     /// A turn failed, or was cancelled.
     #[serde(rename = "turn.error")]
     TurnError {
-        /// Which.
+        /// The id of the turn.
         turn_id: TurnId,
-        /// In which thread.
+        /// The id of its thread.
         thread_id: SessionId,
-        /// Which of the two.
+        /// Whether it failed or was cancelled.
         status: BrokenStatus,
-        /// What happened, for people.
+        /// A description for people.
         error: String,
-        /// When, in milliseconds since 1970.
+        /// When it ended, in milliseconds since 1970.
         time: Timestamp,
         /// The turn.
         turn: ThreadTurn,
     },
-    /// An item began.
+    /// An item started.
     #[serde(rename = "item.started")]
     ItemStarted {
         /// The item.
@@ -73,36 +73,36 @@ pub enum ThreadNotification {
     /// An item grew.
     #[serde(rename = "item.delta")]
     ItemDelta {
-        /// Which.
+        /// The id of the item.
         item_id: String,
-        /// In which thread.
+        /// The id of its thread.
         thread_id: SessionId,
-        /// Of which turn.
+        /// The id of its turn.
         turn_id: TurnId,
-        /// By what.
+        /// The addition to the item.
         #[serde(flatten)]
         delta: ItemDelta,
     },
     /// An item ended.
     #[serde(rename = "item.completed")]
     ItemCompleted {
-        /// Which.
+        /// The id of the item.
         item_id: String,
-        /// In which thread.
+        /// The id of its thread.
         thread_id: SessionId,
-        /// Of which turn.
+        /// The id of its turn.
         turn_id: TurnId,
-        /// What is known of it now; nothing of a message of the user.
+        /// The data of the item at its end; none for a message of the user.
         #[serde(flatten)]
         end: Option<ItemEnd>,
     },
-    /// A person has to decide.
+    /// A tool call waits for the decision of a person.
     #[serde(rename = "approval.requested")]
     ApprovalRequested(Box<ThreadApproval>),
 }
 
 impl ThreadNotification {
-    /// The method it is sent as.
+    /// Returns the method that it is sent as.
     #[must_use]
     pub fn method(&self) -> &'static str {
         match self {
@@ -118,19 +118,19 @@ impl ThreadNotification {
     }
 }
 
-/// A turn as the protocol describes it. Notifications repeat its members beside it, where the first clients
-/// of this protocol read them.
+/// A turn as the protocol describes it. Notifications repeat its members beside it, where the first clients of
+/// this protocol read them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Turn")]
 pub struct ThreadTurn {
     /// Its id.
     pub turn_id: TurnId,
-    /// Its thread.
+    /// The id of its thread.
     pub thread_id: SessionId,
     /// Whether it runs, or how it ended.
     pub status: TurnStatus,
-    /// When it began and ended.
+    /// When it started and ended.
     pub time: TurnTime,
 }
 
@@ -160,9 +160,9 @@ impl From<BrokenStatus> for TurnStatus {
 /// Times of a turn, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TurnTime {
-    /// When it began.
+    /// When it started.
     pub started: Timestamp,
-    /// When it ended, however it did; absent while it runs.
+    /// When it ended, in any way; absent while it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed: Option<Timestamp>,
 }
@@ -176,78 +176,78 @@ pub enum CompletedStatus {
     Completed,
 }
 
-/// The status of a turn that did not.
+/// The status of a turn that did not end by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BrokenStatus {
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
     /// It failed.
     Error,
 }
 
-/// What an item grows by.
+/// An addition to an item.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(rename = "Delta")]
 pub enum ItemDelta {
-    /// More of what the agent says.
+    /// More text of the agent.
     AssistantMessage {
-        /// The text.
+        /// The added text.
         delta: String,
-        /// True where it is reasoning.
+        /// Whether it is reasoning; absent if it is not.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         reasoning: bool,
     },
-    /// More of what a tool shows; the item is the call's.
+    /// More output of a tool; the item is the one of the call.
     ToolLog {
-        /// The text, where there is more.
+        /// The added text, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         delta: Option<String>,
-        /// Of which call.
+        /// The call that shows it.
         data: ToolLogData,
     },
 }
 
-/// Which call shows more.
+/// The call that shows more output.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolLogData {
-    /// The call.
+    /// The id of the call.
     pub call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Its arguments, where they became known.
+    /// Its arguments, if they became known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
 }
 
-/// A person has to decide.
+/// A tool call that waits for the decision of a person.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Approval")]
 pub struct ThreadApproval {
-    /// In which thread.
+    /// The id of the thread.
     pub thread_id: SessionId,
-    /// In which turn.
+    /// The id of the turn.
     pub turn_id: TurnId,
-    /// The item that waits.
+    /// The id of the item that waits.
     pub item_id: String,
-    /// What is asked.
+    /// The question about the call.
     #[serde(flatten)]
     pub ask: ApprovalData,
-    /// The call that waits.
+    /// The call that waits; absent for the call of a worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<AskedCall>,
 }
 
-/// The call a person decides about.
+/// The call that a person decides about.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AskedCall {
-    /// The last message before it.
+    /// The id of the last message before it.
     #[serde(rename = "messageID")]
     pub message_id: String,
-    /// The call.
+    /// The id of the call.
     #[serde(rename = "callID")]
     pub call_id: ToolCallId,
 }

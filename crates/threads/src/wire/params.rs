@@ -1,17 +1,17 @@
-//! What methods take. Read by [`from_wire`](crate::from_wire), which says what is wrong with the rest.
+//! The params of methods. [`from_wire`](crate::from_wire) parses them and reports errors.
 
 use crate::JsonSchema;
 use serde::Serialize;
 
-/// Who the client is; nothing depends on it.
+/// The params of `initialize`; nothing depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct InitializeParams {
-    /// What it says of itself.
+    /// The name and version of the client.
     pub client_info: Option<ClientInfo>,
 }
 
-/// What a client says of itself.
+/// The name and version of a client.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 pub struct ClientInfo {
     /// Its name.
@@ -20,43 +20,43 @@ pub struct ClientInfo {
     pub version: Option<String>,
 }
 
-/// A thread to be created.
+/// The params of `thread.create`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 pub struct ThreadCreateParams {
     /// Its title; without one it gets that of its first prompt.
     pub title: Option<String>,
-    /// Where it works; from the server's own directory, which is also what counts without it.
+    /// Its working directory, relative to the server's directory, which is also the default.
     pub directory: Option<String>,
 }
 
-/// Nothing to say.
+/// The params of `thread.list`: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 pub struct ThreadListParams {}
 
-/// Which thread.
+/// The params of `thread.get`.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ThreadGetParams {
-    /// Its id.
+    /// The id of the thread.
     pub thread_id: String,
 }
 
-/// What to say to the agent.
+/// The params of `turn.start`.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct TurnStartParams {
-    /// In which thread.
+    /// The id of the thread.
     pub thread_id: String,
-    /// What is said; at least one part.
+    /// The prompt; at least one part.
     #[schemars(length(min = 1))]
     pub input: Vec<InputPart>,
-    /// The model, from now on, where the agent lets one choose.
+    /// The model from now on, if the agent offers a choice.
     pub model: Option<ModelChoice>,
-    /// The agent's way of working, from now on, where it has several.
+    /// The agent's way of working from now on, if it has several.
     pub agent: Option<String>,
 }
 
-/// A part of what is said.
+/// A part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum InputPart {
@@ -65,59 +65,59 @@ pub enum InputPart {
         /// The text.
         text: String,
     },
-    /// A file the agent may look at.
+    /// A file that the agent may read.
     File {
-        /// Where it is.
+        /// Its URL.
         url: String,
-        /// What it is called; the end of the address without it.
+        /// Its name; without one, the last segment of the URL.
         #[serde(skip_serializing_if = "Option::is_none")]
         filename: Option<String>,
-        /// Media type.
+        /// Its media type.
         #[serde(skip_serializing_if = "Option::is_none")]
         mime: Option<String>,
     },
 }
 
-/// A model.
+/// The choice of a model.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 pub struct ModelChoice {
-    /// Whose it is; nothing depends on it.
+    /// The provider of the model; nothing depends on it.
     #[schemars(rename = "providerID")]
     pub provider_id: Option<String>,
-    /// Which.
+    /// The id of the model.
     #[schemars(rename = "modelID")]
     pub model_id: String,
 }
 
-/// Which turn to cancel.
+/// The params of `turn.cancel`.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct TurnCancelParams {
-    /// In this thread.
+    /// The id of the thread.
     pub thread_id: String,
-    /// Only this turn; without it the one that runs.
+    /// The id of the turn; without it, the running one.
     pub turn_id: Option<String>,
 }
 
-/// A decision.
+/// The params of `approval.respond`.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ApprovalRespondParams {
-    /// What was asked.
+    /// The id of the question.
     pub request_id: String,
-    /// What is decided.
+    /// The decision about it.
     pub decision: ApprovalDecision,
 }
 
-/// What may be decided.
+/// A decision about a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 #[schemars(rename = "Decide")]
 pub enum ApprovalDecision {
-    /// Yes, this time.
+    /// Allows it this time.
     Once,
-    /// Yes, from now on, for whatever is exactly like it.
+    /// Allows it from now on, for exactly the same subject.
     Always,
-    /// No, and to whatever else the thread asks just now.
+    /// Rejects it, and everything else that the thread asks at the moment.
     Reject,
 }

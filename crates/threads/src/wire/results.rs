@@ -1,4 +1,4 @@
-//! What methods give.
+//! The results of methods.
 
 use crate::JsonSchema;
 use harn_model::{SessionId, Timestamp, TurnId};
@@ -6,19 +6,19 @@ use serde::Serialize;
 
 use super::ThreadNotification;
 
-/// Who answers, and what it can do.
+/// The result of `initialize`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
     /// The version of the protocol.
     pub version: String,
-    /// The program that answers.
+    /// The program that serves.
     pub server_info: ServerInfo,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: ThreadsCapabilities,
 }
 
-/// The program that answers, as `clientInfo` describes the one that asks.
+/// The program that serves, described as `clientInfo` describes the client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ServerInfo {
     /// Its name.
@@ -27,19 +27,19 @@ pub struct ServerInfo {
     pub version: String,
 }
 
-/// What the server can do: all there is.
+/// The capabilities of the server: all that the protocol has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Capabilities")]
 pub struct ThreadsCapabilities {
-    /// Threads.
+    /// It has threads.
     pub threads: bool,
-    /// Turns in them.
+    /// It has turns.
     pub turns: bool,
     /// A person decides about tool calls.
     pub approvals: bool,
-    /// What happens is told as it happens.
+    /// It sends events as they happen.
     pub streaming: bool,
-    /// Threads outlive the process.
+    /// Its threads outlive the process.
     pub persistence: bool,
 }
 
@@ -51,9 +51,9 @@ pub struct Thread {
     pub thread_id: SessionId,
     /// Its title.
     pub title: String,
-    /// Where it works.
+    /// Its working directory.
     pub directory: String,
-    /// Since when, and when something happened last.
+    /// When it was created, and when it last changed.
     pub time: ThreadTime,
 }
 
@@ -62,30 +62,30 @@ pub struct Thread {
 pub struct ThreadTime {
     /// When it was created.
     pub created: Timestamp,
-    /// When something happened last.
+    /// When it last changed.
     pub updated: Timestamp,
 }
 
-/// One thread.
+/// The result of `thread.create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ThreadResult {
     /// The thread.
     pub thread: Thread,
 }
 
-/// All threads.
+/// The result of `thread.list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ThreadListResult {
-    /// The one that changed last comes first.
+    /// All threads, the one that changed last first.
     pub threads: Vec<Thread>,
 }
 
-/// A thread with its history.
+/// The result of `thread.get`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadGetResult {
     /// The thread.
     pub thread: Thread,
-    /// Everything that was told of it up to here.
+    /// All notifications of the thread so far.
     pub events: Vec<ThreadEvent>,
 }
 
@@ -93,22 +93,22 @@ pub struct ThreadGetResult {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Event")]
 pub struct ThreadEvent {
-    /// What was told.
+    /// The notification.
     #[serde(flatten)]
     pub notification: ThreadNotification,
-    /// When, in milliseconds since 1970; greater than that of the event before.
+    /// When it happened, in milliseconds since 1970; greater than that of the event before.
     pub timestamp: Timestamp,
 }
 
-/// The turn that began.
+/// The result of `turn.start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResult {
-    /// Its id.
+    /// The id of the turn that started.
     pub turn_id: TurnId,
 }
 
-/// It was done.
+/// The result of a method that succeeded and returns nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Done")]
 pub struct OkResult {
@@ -117,6 +117,6 @@ pub struct OkResult {
 }
 
 impl OkResult {
-    /// It was.
+    /// The only value.
     pub const YES: Self = Self { ok: true };
 }

@@ -1,4 +1,4 @@
-//! A client that asks and asks and reads nothing is not listened to any more: it costs what a queue holds.
+//! A client that sends requests and reads no answers is not read any more: it costs only what a queue stores.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use harn_threads::{IncomingLine, ThreadsConfig, outgoing, serve_connection};
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 
-/// More than all queues on the way hold together.
+/// More than all queues on the way store together.
 const ASKED: usize = 2000;
 
-/// How many of the requests were taken from a client that reads no answer.
+/// Returns how many requests were accepted from a client that reads no answer.
 async fn taken(request: impl Fn(usize) -> Value) -> usize {
     let test = TestHub::new(ScriptedAgent::silent());
     let config = ThreadsConfig {
@@ -40,13 +40,13 @@ fn request(id: usize, method: &str, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn lists() {
+async fn unread_lists_stop_the_reading() {
     let taken = taken(|id| request(id, "thread.list", json!({}))).await;
     assert!(taken < ASKED / 2, "{taken}");
 }
 
 #[tokio::test]
-async fn threads_that_are_none() {
+async fn unread_errors_of_unknown_threads_stop_the_reading() {
     let other = |id| json!({"threadId": format!("ses_{id}")});
     let gets = taken(|id| request(id, "thread.get", other(id))).await;
     assert!(gets < ASKED / 2, "{gets}");
@@ -55,7 +55,7 @@ async fn threads_that_are_none() {
 }
 
 #[tokio::test]
-async fn threads_that_cannot_be_created() {
+async fn unread_errors_of_creations_stop_the_reading() {
     let nowhere = json!({"directory": "/does/not/exist"});
     let taken = taken(|id| request(id, "thread.create", nowhere.clone())).await;
     assert!(taken < ASKED / 2, "{taken}");

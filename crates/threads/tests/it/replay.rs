@@ -1,12 +1,12 @@
-//! A client that fetches the history sees what a client saw that was there: whatever happens, and whenever it
-//! fetches it.
+//! A client that fetches the history sees the same as a client that was connected, for all events and at any
+//! moment.
 
 use harn_model::{AgentEvent, Envelope, Seq, TurnId};
 use harn_testkit::{EventStrategy, ThreadScreen, every_event};
 use harn_threads::{ThreadHistory, ThreadProjector};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// Streams the events, and holds the history up to each of them against what was streamed.
+/// Streams the events, and compares the history up to each of them with what was streamed.
 fn check(events: &[Envelope]) {
     let mut projector = ThreadProjector::new("thread".into());
     let mut live = ThreadScreen::default();
@@ -29,13 +29,13 @@ fn check(events: &[Envelope]) {
     }
 }
 
-/// Everything that can happen, as the runtime writes it.
+/// Uses every event, as the runtime writes it.
 #[test]
-fn of_a_session_in_which_everything_happens() {
+fn the_history_follows_every_event() {
     check(&every_event());
 }
 
-/// Few ids, and nothing in order.
+/// Few ids, and no order.
 fn event() -> impl Strategy<Value = AgentEvent> {
     let texts = ["", "word", "word more", "line\nbreak \u{1FAA3}"];
     let text = select(texts.to_vec()).prop_map(str::to_owned);
@@ -86,7 +86,7 @@ proptest! {
     })]
 
     #[test]
-    fn of_whatever_happens(log in log()) {
+    fn the_history_follows_any_events(log in log()) {
         check(&log);
     }
 }

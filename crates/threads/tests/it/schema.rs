@@ -1,5 +1,4 @@
-//! `spec/schemas` says what the code reads and writes: generated from its types, and compared with them here;
-//! and what is in the fixtures is what the schemas say.
+//! Compares `spec/schemas` with the schemas of the types, and the fixtures with the schemas.
 
 use std::{fs, path::Path};
 
@@ -24,7 +23,7 @@ fn repository(folder: &str) -> std::path::PathBuf {
         .join(folder)
 }
 
-/// What each method takes; what is not named here is ignored.
+/// The params of each method; other members are ignored.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "it is what its schema says")]
 struct Methods {
@@ -44,7 +43,7 @@ struct Methods {
     approval_respond: Option<ApprovalRespondParams>,
 }
 
-/// What each method gives.
+/// The result of each method.
 #[derive(Serialize, JsonSchema)]
 #[allow(dead_code, reason = "it is what its schema says")]
 struct MethodResults {
@@ -64,7 +63,7 @@ struct MethodResults {
     approval_respond: Option<OkResult>,
 }
 
-/// The schemas by file name.
+/// Returns the schemas by file name.
 fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -96,18 +95,18 @@ fn written<T: JsonSchema>(description: &str) -> Value {
 }
 
 #[test]
-fn schemas_are_those_of_the_code() {
+fn schemas_match_the_types() {
     check_files(&schemas(), REPAIR);
 }
 
-/// The program carries the files, all of them.
+/// The program embeds all schema files.
 #[test]
 fn every_schema_is_published() {
     check_carried(&schemas(), SCHEMAS);
 }
 
 #[test]
-fn the_fixtures_are_what_the_schemas_say() {
+fn fixtures_fit_the_schemas() {
     let all = schemas();
     let of = |at: usize| jsonschema::validator_for(&all[at].1).unwrap();
     let (params, results, notifications) = (of(0), of(1), of(2));
@@ -118,7 +117,7 @@ fn the_fixtures_are_what_the_schemas_say() {
             continue;
         }
         let mut asked = std::collections::HashMap::new();
-        // What is refused there is refused for what it is.
+        // Its requests are malformed on purpose.
         let refusals = path.ends_with("refusals.jsonl");
         for line in fs::read_to_string(&path).unwrap().lines() {
             let mut line: Value = serde_json::from_str(line).unwrap();

@@ -1,4 +1,4 @@
-//! Clients that leave, that do not read, and a server that ends.
+//! Clients that disconnect or do not read, and a server that shuts down.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ async fn piece(body: &mut BodyDataStream) -> String {
 }
 
 #[tokio::test]
-async fn who_leaves_stops_what_it_began_and_nothing_else() {
+async fn a_disconnect_cancels_only_the_turns_of_its_request() {
     let stage = AssistantStage::new();
     let first = json!({"commands": [says("wait")]});
     let first = stage.post("", StreamFormat::Lines, first).await;
     stage.agent.waits().await;
     let query = "session=session-1";
-    // Two that wait, of two requests.
+    // Queued prompts of two requests.
     let second = json!({"commands": [says("wait"), says("wait")]});
     let second = stage.post(query, StreamFormat::Lines, second).await;
     let third = stage.post(
@@ -68,13 +68,13 @@ async fn who_leaves_stops_what_it_began_and_nothing_else() {
     ];
     assert_eq!(third.said(), said);
     assert_eq!(stage.outcomes("session-1", 2).await, [DONE, DONE]);
-    // A response that has ended has nothing to leave.
+    // A disconnect after the end of a response cancels nothing.
     let first = ReceivedReply::read(first, StreamFormat::Lines).await;
     assert_eq!(first.document["status"], "idle");
 }
 
 #[tokio::test]
-async fn what_runs_is_cancelled_when_its_connection_breaks() {
+async fn a_broken_connection_cancels_its_turn() {
     let stage = AssistantStage::new();
     let routes = stage.routes.clone().layer(Extension(Principal::owner()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -97,7 +97,7 @@ async fn what_runs_is_cancelled_when_its_connection_breaks() {
 }
 
 #[tokio::test]
-async fn who_is_detached_leaves_what_it_began_to_itself() {
+async fn a_detached_request_leaves_its_turn_running() {
     for (query, detach) in [("detach=true", json!(null)), ("", json!(true))] {
         let stage = AssistantStage::new();
         let begun = json!({"commands": [says("wait")], "detach": detach});
@@ -109,9 +109,9 @@ async fn who_is_detached_leaves_what_it_began_to_itself() {
     }
 }
 
-/// Who only looks has nothing to stop; who answers a question is as good as who asked for it.
+/// A client that only reads cancels nothing; one that answers a question cancels like the one that prompted.
 #[tokio::test]
-async fn who_lets_a_run_go_on_stops_it_by_leaving() {
+async fn a_disconnect_cancels_the_turn_that_its_answer_continued() {
     let stage = AssistantStage::new();
     let asked = stage
         .told("", StreamFormat::Lines, json!([says("write")]))
@@ -128,7 +128,7 @@ async fn who_lets_a_run_go_on_stops_it_by_leaving() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
+async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
     let stage = AssistantStage::new();
     let rooms = Arc::new(Rooms::default());
     let visit = AssistantContext {
@@ -172,7 +172,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_is_silent_shows_that_it_lives_and_ends_with_the_server() {
+async fn a_silent_response_sends_signs_of_life_and_ends_with_the_server() {
     for (format, sign) in [(StreamFormat::Lines, "\n"), (StreamFormat::Events, ":\n\n")] {
         let stage = AssistantStage::new();
         let begun = json!({"commands": [says("wait")]});

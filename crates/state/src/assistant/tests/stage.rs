@@ -1,5 +1,5 @@
-//! Routes with an agent behind them that does what its prompt says, and a client that folds what it is told as
-//! the shipped library does.
+//! Routes with an agent that acts on its prompt, and a client that folds the responses as the shipped library
+//! does.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::{
 
 pub(super) const BOTH: [StreamFormat; 2] = [StreamFormat::Lines, StreamFormat::Events];
 
-/// What a test knows of the agent.
+/// The test's control over the turns of the agent.
 #[derive(Clone)]
 pub(super) struct AgentGate {
     waiting: Arc<Semaphore>,
@@ -41,7 +41,7 @@ impl AgentGate {
         }
     }
 
-    /// Waits until a turn has come to the gate.
+    /// Waits until a turn reaches the gate.
     pub(super) async fn waits(&self) {
         self.waiting.acquire().await.unwrap().forget();
     }
@@ -151,7 +151,7 @@ impl AssistantStage {
         service.call(request).await.unwrap()
     }
 
-    /// Posts commands, and reads all that is answered.
+    /// Posts commands, and reads the whole reply.
     pub(super) async fn told(
         &self,
         query: &str,
@@ -166,7 +166,7 @@ impl AssistantStage {
         self.hub.hub().live(&SessionId::new(id)).unwrap()
     }
 
-    /// The document of a session as a room has it, but for who is there just now.
+    /// Returns the document of a session from a room of its own, without the clients and the controller.
     pub(super) async fn document(&self, id: &str) -> Value {
         let room = Room::open(self.session(id), "Scripted".to_owned());
         match room.await.unwrap().next(&mut None) {
@@ -175,7 +175,7 @@ impl AssistantStage {
         }
     }
 
-    /// How the first turns of a session ended, once they have.
+    /// Waits for the first turns of a session to end, and returns their outcomes.
     pub(super) async fn outcomes(&self, id: &str, turns: usize) -> Vec<TurnOutcome> {
         let mut from = self.session(id).subscribe(Seq::ZERO);
         let mut outcomes = Vec::new();
@@ -198,7 +198,7 @@ fn extensions(principal: Option<Principal>) -> axum::http::Extensions {
     extensions
 }
 
-/// A document without who is there.
+/// Removes the clients and the controller from a document.
 pub(super) fn lasting(mut document: Value) -> Value {
     for of_now in ["clients", "controller"] {
         document.as_object_mut().unwrap().remove(of_now);
@@ -212,12 +212,12 @@ pub(super) fn says(text: &str) -> Value {
     json!({"type": "add-message", "message": message, "parentId": null, "sourceId": null})
 }
 
-/// What a client was told.
+/// The reply that a client received.
 #[derive(Debug, Default)]
 pub(super) struct ReceivedReply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
-    /// Of every message the first operation, shortly.
+    /// The first operation of every message, abbreviated.
     pub(super) operations: Vec<String>,
     pub(super) document: Value,
     pub(super) error: Option<String>,
@@ -241,7 +241,7 @@ impl ReceivedReply {
         told
     }
 
-    /// The words of a refusal.
+    /// Returns the message of a rejection.
     pub(super) fn refusal(&self) -> String {
         let body: Value = serde_json::from_str(self.error.as_ref().unwrap()).unwrap();
         body["error"].as_str().unwrap().to_owned()
@@ -251,7 +251,7 @@ impl ReceivedReply {
         self.document["session"]["id"].as_str().unwrap()
     }
 
-    /// What was said, as role, status and text.
+    /// Returns the messages as role, status and text.
     pub(super) fn said(&self) -> Vec<String> {
         let messages = self.document["messages"].as_array().unwrap().iter();
         let words = messages.map(|message| {

@@ -1,4 +1,4 @@
-//! The whole output over HTTP.
+//! The whole output of a call over HTTP.
 
 use axum::http::header;
 use harn_model::{Principal, ToolCall, ToolCallStatus, ToolCallUpdate, ToolContent};
@@ -27,7 +27,7 @@ async fn get(hub: &Hub, query: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn the_last_that_was_shown_counts() {
+async fn the_last_shown_output_counts() {
     let long = "é".repeat(100_000);
     let done = ToolCallStatus::Completed;
     let (hub, id) = session(vec![
@@ -52,14 +52,14 @@ async fn the_last_that_was_shown_counts() {
     assert_eq!(get(hub.hub(), &of("raw")).await, raw);
     assert_eq!(get(hub.hub(), &of("silent")).await, (200, String::new()));
 
-    // The same after it was closed.
+    // The same after the session was closed.
     hub.hub().close(&id).await;
     assert!(hub.hub().live(&id).is_none());
     assert_eq!(get(hub.hub(), &of("a%2Fb+c%26d")).await, second);
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_so() {
+async fn a_missing_session_or_call_is_reported() {
     let (hub, id) = session(vec![call("c")]).await;
     let words = |status, words: &str| (status, json!({ "error": words }).to_string());
     let none = words(404, "the session has no such tool call");
@@ -75,9 +75,9 @@ async fn what_is_not_there_is_said_so() {
     assert_eq!(get(hub.hub(), &query).await, (200, String::new()));
 }
 
-/// A page of ours must not be made out of what a tool wrote.
+/// A browser must not make a page of ours from the output of a tool.
 #[tokio::test]
-async fn a_browser_runs_nothing_of_it() {
+async fn a_browser_runs_nothing_of_an_output() {
     let text = Some("<script>alert(1)</script>");
     let (hub, id) = session(vec![call("c"), update("c", RUNNING, text, None)]).await;
     let response = respond(hub.hub().clone(), &format!("session={id}&call=c"))
@@ -90,7 +90,7 @@ async fn a_browser_runs_nothing_of_it() {
     assert_eq!(headers[header::CACHE_CONTROL], "no-store");
 }
 
-/// The session above a worker's knows of its calls what it was asked.
+/// The parent session knows a worker's call by the question about it.
 #[test]
 fn a_workers_call_is_known_by_its_question() {
     let events = harn_testkit::every_event();

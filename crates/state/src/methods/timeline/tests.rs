@@ -29,7 +29,7 @@ fn titles(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_page_at_a_time() {
+async fn pages_add_up_to_the_timeline() {
     let (hub, id) = session(talk()).await;
     let (status, whole) = get(hub.hub(), &format!("session={id}")).await;
     assert_eq!(status, 200);
@@ -61,7 +61,7 @@ async fn a_page_at_a_time() {
 
     let (_, found) = get(hub.hub(), &format!("session={id}&q=%F0%9F%AA%A3+THING&x=1")).await;
     assert_eq!(titles(&found), ["Another 🪣 thing."]);
-    // Nothing is new, and whoever is ahead of the log is told where it ends.
+    // Nothing is new; a client that is ahead of the log receives the end of it.
     for after in ["7", "8", "18446744073709551615"] {
         let (_, tail) = get(hub.hub(), &format!("session={id}&after={after}")).await;
         assert_eq!((titles(&tail).len(), &tail["last"]), (0, &7.into()));
@@ -69,7 +69,7 @@ async fn a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn it_is_json_that_nobody_keeps() {
+async fn a_page_is_json_that_is_not_cached() {
     let (hub, id) = session(talk()).await;
     let response = respond(hub.hub().clone(), &format!("session={id}"))
         .await
@@ -78,9 +78,9 @@ async fn it_is_json_that_nobody_keeps() {
     assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
 }
 
-/// Also where the log has long left the memory, and after the process that wrote it.
+/// Also when the log is no longer in memory, and after a restart.
 #[tokio::test]
-async fn a_session_that_is_not_open_is_opened() {
+async fn a_closed_session_is_opened() {
     let chatter = (0..5000).map(|n| AgentEvent::FsWatch {
         subscription_id: format!("watch-{n}"),
         events: Vec::new(),
@@ -92,13 +92,13 @@ async fn a_session_that_is_not_open_is_opened() {
     hub.restart().await;
     assert!(hub.hub().live(&id).is_none());
     assert_eq!(get(hub.hub(), &query).await, (200, open));
-    // A search that has to read all of it.
+    // A search that must read the whole log.
     let (_, found) = get(hub.hub(), &format!("session={id}&q=another")).await;
     assert_eq!(titles(&found), ["Another 🪣 thing."]);
 }
 
 #[tokio::test]
-async fn a_session_is_its_owners_alone() {
+async fn a_session_is_hidden_from_other_principals() {
     let (hub, id) = session(talk()).await;
     let other = hub.hub().of(Principal::new("mallory"));
     let (status, refused) = get(&other, &format!("session={id}")).await;
@@ -111,7 +111,7 @@ async fn a_session_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_with_what_would() {
+async fn a_bad_query_is_rejected_with_the_right_values() {
     let (hub, id) = session(Vec::new()).await;
     let id = format!("session={id}");
     let limit = "limit must be a whole number from 1 to 1000";

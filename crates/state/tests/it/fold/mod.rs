@@ -1,5 +1,5 @@
-//! What clients hold is what the server holds: from any moment on, the operations that were told since make the
-//! document of then into the document of now, by the rules of the library that clients fold with.
+//! The copies of clients equal the document of the server: from any moment on, the operations since then turn the
+//! document of that moment into the current one, by the rules of the library that clients fold with.
 
 mod strategy;
 
@@ -33,7 +33,7 @@ fn step(document: &mut Document, step: &Step, out: &mut DocumentChanges) {
     }
 }
 
-/// What a client makes of a frame: the document anew, or what it has and the operations.
+/// Applies a frame as a client does: the whole document, or operations on its copy.
 fn take(copy: &mut Value, changes: &DocumentChanges, document: &Document) {
     match changes.operations() {
         None => *copy = written(document),
@@ -46,7 +46,7 @@ fn take(copy: &mut Value, changes: &DocumentChanges, document: &Document) {
     }
 }
 
-/// Every step a frame of its own; and from every moment on everything that followed in a frame together.
+/// Checks each step as a frame of its own, and from every moment on all later steps as one frame.
 fn check(steps: &[Step]) {
     let mut document = Document::new(SessionFacts::default());
     let mut copy = written(&document);
@@ -73,7 +73,7 @@ fn check(steps: &[Step]) {
     }
 }
 
-/// What holds of every document.
+/// Checks the invariants of every document.
 fn check_document(state: &DocumentState, after: &Step) {
     let messages = &state.messages;
     let ids: HashSet<_> = messages.iter().map(|it| it.id.as_str()).collect();
@@ -98,7 +98,7 @@ fn check_document(state: &DocumentState, after: &Step) {
         assert_eq!(message.steer.is_none(), of_agent);
         assert_eq!(message.author.is_none(), of_agent);
     }
-    // A run that is over leaves nothing that looks as if it went on.
+    // After the end of a run nothing seems to continue.
     let over = match after {
         Step::Event(Envelope { event, .. }) => matches!(event, AgentEvent::TurnEnded(_)),
         Step::Fail(_) => true,
@@ -124,7 +124,7 @@ fn is_closed(value: &Value, of: &[&str]) -> bool {
     value.as_str().is_some_and(|value| of.contains(&value))
 }
 
-/// The words of the protocol, and no others.
+/// Checks that the document uses only the words of the protocol.
 fn check_words(state: &Value) {
     assert!(is_closed(&state["status"], &["idle", "running", "error"]));
     for message in state["messages"].as_array().unwrap() {
@@ -139,7 +139,7 @@ fn check_words(state: &Value) {
 }
 
 #[test]
-fn of_a_session_in_which_everything_happens() {
+fn copies_follow_every_event() {
     let steps: Vec<_> = every_event().into_iter().map(Step::Event).collect();
     check(&steps);
     let mut document = Document::new(SessionFacts::default());
@@ -147,7 +147,7 @@ fn of_a_session_in_which_everything_happens() {
         step(&mut document, it, &mut DocumentChanges::default());
         check_words(&written(&document));
     }
-    // It is a story: a reader sees all of it.
+    // The events form a story, and the document shows all of it.
     let last = written(&document);
     assert!(last["messages"].as_array().unwrap().len() > 10);
     for key in ["plan", "workers"] {
@@ -156,9 +156,9 @@ fn of_a_session_in_which_everything_happens() {
     assert!(last["usage"].is_object());
 }
 
-/// What each event does to the document, an operation a line.
+/// Writes the effect of each event on the document, one operation per line.
 #[test]
-fn what_every_event_changes() {
+fn every_event_makes_its_operations() {
     const LONGEST: usize = 150;
     let mut document = Document::new(SessionFacts::default());
     let mut told = String::new();
@@ -189,9 +189,9 @@ fn what_every_event_changes() {
     golden::check(&path, &told, repair);
 }
 
-/// A session that is opened again has the document it had.
+/// A session that is opened again has the same document.
 #[test]
-fn replayed_and_live_are_one_fold() {
+fn a_replay_makes_the_live_document() {
     let events = every_event();
     let mut live = Document::new(SessionFacts::default());
     for envelope in &events {
@@ -213,13 +213,13 @@ proptest! {
     })]
 
     #[test]
-    fn of_any_session(steps in steps()) {
+    fn copies_follow_any_session(steps in steps()) {
         check(&steps);
     }
 
-    /// Any part of the story is a log: it may begin in the middle of a turn, and stop in one.
+    /// Any part of the events is a log: it may begin in the middle of a turn, and stop in one.
     #[test]
-    fn of_any_part_of_the_story(from in 0_usize..400, length in 0_usize..60) {
+    fn copies_follow_any_part_of_the_events(from in 0_usize..400, length in 0_usize..60) {
         let events = every_event().into_iter().skip(from).take(length);
         let steps: Vec<_> = events.map(Step::Event).collect();
         check(&steps);

@@ -1,5 +1,5 @@
-//! Random sessions: few ids, so that they collide, come early, late, twice or without their other half; and what
-//! is handed in beside the events.
+//! Random sessions: few ids, so that they collide, come early, late, twice or without their counterpart; and the
+//! facts that are passed in beside the events.
 
 use harn_model::{AgentEvent, Envelope, HitlKind, Seq};
 use harn_state::{
@@ -9,7 +9,7 @@ use harn_state::{
 use harn_testkit::EventStrategy;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-/// Something that changes a document.
+/// A change of a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Event(Envelope),

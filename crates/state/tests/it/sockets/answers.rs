@@ -1,11 +1,11 @@
-//! Decisions about tool calls, and answers to what people are asked.
+//! Decisions about tool calls, and answers to questions to people.
 
 use harn_testkit::{StateClient, StateServer};
 use serde_json::{Value, json};
 
 use crate::sockets::stage::stage;
 
-/// A client whose agent waits for a decision; the call's id.
+/// Returns a client whose agent waits for a decision, and the id of the call.
 async fn asking(server: &StateServer, query: &str) -> (StateClient, String) {
     let mut client = server.connect(query).await;
     client.submit("ask").await;
@@ -15,7 +15,7 @@ async fn asking(server: &StateServer, query: &str) -> (StateClient, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approval_has_all_that_a_decision_needs() {
+async fn an_approval_contains_everything_for_a_decision() {
     let (_test, server) = stage();
     let (client, call) = asking(&server, "").await;
     let approval = &client.state()["approvals"][0];
@@ -35,7 +35,7 @@ async fn an_approval_has_all_that_a_decision_needs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn approved_once_and_denied_with_a_reason() {
+async fn a_call_is_approved_once_or_denied_with_a_reason() {
     let (_test, server) = stage();
     let (mut client, call) = asking(&server, "").await;
     client
@@ -49,7 +49,7 @@ async fn approved_once_and_denied_with_a_reason() {
         (&json!("complete"), &json!("cleaned"))
     );
     assert_eq!(client.state()["approvals"], json!([]));
-    // Too late.
+    // The call is decided already.
     client
         .command(json!({"type": "deny", "toolCallId": call}))
         .await;
@@ -112,7 +112,7 @@ async fn an_option_is_chosen_by_its_id() {
         .command(json!({"type": "approve", "toolCallId": call, "optionId": always}))
         .await;
     client.until_status("idle").await;
-    // The next one is not asked about.
+    // The next call needs no decision.
     client.submit("ask").await;
     client.quiet().await;
     assert_eq!(client.text("/messages/3/toolCalls/0/status"), "complete");
@@ -122,7 +122,7 @@ async fn an_option_is_chosen_by_its_id() {
     );
 }
 
-/// A cancel is no yes.
+/// A cancel does not allow the call.
 #[tokio::test(start_paused = true)]
 async fn a_question_ends_with_its_run() {
     let (_test, server) = stage();
@@ -138,9 +138,8 @@ async fn a_question_ends_with_its_run() {
     );
 }
 
-/// Who watches does not decide.
 #[tokio::test(start_paused = true)]
-async fn only_who_controls_decides() {
+async fn only_the_controller_decides() {
     let (_test, server) = stage();
     let (mut ann, call) = asking(&server, "client=ann").await;
     let query = format!("session={}&client=bob", ann.session());
@@ -194,7 +193,7 @@ async fn all_kinds_of_questions_are_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_person_under_two_names_is_one() {
+async fn two_names_of_one_principal_count_as_one_reviewer() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let query = format!("session={}&client=bob", ann.session());
@@ -221,7 +220,7 @@ async fn one_person_under_two_names_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_answer_is_refused() {
+async fn malformed_answers_are_rejected() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let answer = |id: &str, with: Value| {

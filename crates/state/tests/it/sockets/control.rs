@@ -1,4 +1,4 @@
-//! Who drives.
+//! The control of a session among its clients.
 
 use harn_model::ContentBlock;
 use harn_runtime::{NoHost, SeatClaim};
@@ -15,7 +15,7 @@ async fn second(server: &StateServer, first: &StateClient, query: &str) -> State
 }
 
 #[tokio::test(start_paused = true)]
-async fn sockets_without_a_name_drive_together() {
+async fn unnamed_sockets_share_control() {
     let (_test, server) = stage();
     let mut one = server.connect("").await;
     let mut two = second(&server, &one, "").await;
@@ -27,12 +27,12 @@ async fn sockets_without_a_name_drive_together() {
     two.quiet().await;
     assert_eq!(one.state(), two.state());
     assert_eq!(one.state()["messages"].as_array().unwrap().len(), 4);
-    // The first may leave.
+    // The first one may disconnect.
     one.close().await;
     two.submit("three").await;
     two.quiet().await;
     assert_eq!(two.messages().pop().unwrap(), "assistant complete three");
-    // What needs a name says so.
+    // Commands that need a name are rejected.
     for command in ["takeover", "handback"] {
         two.command(json!({"type": command})).await;
         let words = format!("{command} needs a name; connect with client=NAME in the URL");
@@ -41,7 +41,7 @@ async fn sockets_without_a_name_drive_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_with_a_name_controls_and_the_second_watches() {
+async fn the_first_named_client_controls_and_the_second_observes() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     assert_eq!(ann.state()["controller"], "ann");
@@ -83,10 +83,10 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
     assert_eq!(bob.text("/messages/0/author"), "bob");
     bob.until_status("idle").await;
 
-    // Whoever gives control up can have it back, like anybody: by wanting something.
+    // Any client gets the control of a free session by a command, also the one that gave it up.
     bob.command(json!({"type": "handback"})).await;
     bob.until(|state| state["controller"].is_null()).await;
-    // Once more changes nothing.
+    // A second handback changes nothing.
     bob.command(json!({"type": "handback"})).await;
     bob.quiet().await;
     assert_eq!(bob.state()["controller"], json!(null));
@@ -97,7 +97,7 @@ async fn the_first_with_a_name_controls_and_the_second_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_comes_again_is_who_it_was() {
+async fn a_client_that_reconnects_keeps_its_mode() {
     let (_test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let mut bob = second(&server, &ann, "client=bob").await;
@@ -108,7 +108,7 @@ async fn who_comes_again_is_who_it_was() {
     again.submit("hello").await;
     again.until_status("running").await;
     again.until_status("idle").await;
-    // What the old socket leaves behind takes nothing from the new one.
+    // The end of the old socket takes nothing from the new one.
     ann.quiet().await;
     ann.close().await;
     again.quiet().await;
@@ -116,7 +116,7 @@ async fn who_comes_again_is_who_it_was() {
     again.submit("more").await;
     again.quiet().await;
     assert_eq!(again.messages().pop().unwrap(), "assistant complete more");
-    // The same of one that watches.
+    // The same for an observer.
     let mut bob_again = second(&server, &again, "client=bob").await;
     assert_eq!(bob_again.state()["controller"], "ann");
     bob.quiet().await;
@@ -125,7 +125,7 @@ async fn who_comes_again_is_who_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn control_passes_on_when_its_holder_leaves() {
+async fn control_is_free_after_the_controller_leaves() {
     let (_test, server) = stage();
     let ann = server.connect("client=ann").await;
     let mut bob = second(&server, &ann, "client=bob").await;
@@ -140,7 +140,7 @@ async fn control_passes_on_when_its_holder_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_watches_never_takes_control_by_itself() {
+async fn an_observer_takes_control_only_by_takeover() {
     let (_test, server) = stage();
     let mut eve = server.connect("client=eve&role=observer").await;
     assert_eq!(eve.state()["controller"], json!(null));
@@ -157,9 +157,9 @@ async fn who_watches_never_takes_control_by_itself() {
     eve.until_status("idle").await;
 }
 
-/// Somebody who came another way, an editor for one, is named as well.
+/// A controller of another wire, such as an editor, has a name as well.
 #[tokio::test(start_paused = true)]
-async fn others_control_a_session_too() {
+async fn a_client_of_another_wire_is_shown_as_controller() {
     let (test, server) = stage();
     let mut ann = server.connect("client=ann").await;
     let session = test.hub().live(&ann.session().into()).unwrap();
@@ -193,9 +193,9 @@ async fn an_observer_replaces_the_older_connection_of_its_name() {
     older.until(|state| state["controller"].is_null()).await;
 }
 
-/// An editor takes control without a word, and so without an event.
+/// An editor takes control without an event.
 #[tokio::test(start_paused = true)]
-async fn control_that_passes_while_a_room_opens_is_seen() {
+async fn a_change_of_control_while_a_room_opens_is_shown() {
     let (test, server) = stage();
     let first = server.connect("role=observer").await;
     let id = first.session();

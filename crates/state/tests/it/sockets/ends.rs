@@ -1,4 +1,4 @@
-//! Ends: of sockets, sessions, servers and processes.
+//! The ends of sockets, sessions, servers and processes.
 
 use std::{fs, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::sockets::stage::{agent, stage};
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_closed_says_farewell() {
+async fn a_closed_session_closes_its_sockets() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     let mut other = server
@@ -21,7 +21,7 @@ async fn a_session_that_is_closed_says_farewell() {
     let closed = (1013, "the session was closed".to_owned());
     assert_eq!(client.farewell().await, closed);
     assert_eq!(other.farewell().await, closed);
-    // Whoever looks again opens it again.
+    // A client that connects again opens the session again.
     let again = server
         .connect(&format!("session={}", client.session()))
         .await;
@@ -29,7 +29,7 @@ async fn a_session_that_is_closed_says_farewell() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_deleted_is_gone() {
+async fn a_deleted_session_is_not_found() {
     let (test, server) = stage();
     let mut client = server.connect("").await;
     let session = client.session();
@@ -40,7 +40,7 @@ async fn a_session_that_is_deleted_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_says_so() {
+async fn a_server_that_shuts_down_closes_its_sockets() {
     let test = TestHub::new(agent());
     let mut ending = None;
     let server = test.serve_state_with(|config| ending = Some(config.ending.clone()));
@@ -67,7 +67,7 @@ async fn a_run_outlives_its_sockets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_after_a_restart() {
+async fn the_document_survives_a_restart() {
     let (mut test, server) = stage();
     let mut client = server.connect("").await;
     for prompt in ["hello", "tool", "fail"] {
@@ -85,7 +85,7 @@ async fn the_same_after_a_restart() {
     assert_eq!(again.state()["status"], "error");
 }
 
-/// A process that died in the middle: nothing looks as if it went on, and nothing that was said is lost.
+/// A process died in the middle: nothing seems to continue, and no message is lost.
 #[tokio::test(start_paused = true)]
 async fn after_a_crash_nothing_runs() {
     let (test, server) = stage();
@@ -97,7 +97,7 @@ async fn after_a_crash_nothing_runs() {
     client.submit("later").await;
     client.until(|state| !state["messages"][2].is_null()).await;
     let session = client.session();
-    // Another process finds what the first had written by then.
+    // Another process reads the log as the first had written it by then.
     let log = test.log_of(&session.as_str().into());
     let written = fs::read(&log).unwrap();
     client.close().await;
@@ -120,7 +120,7 @@ async fn after_a_crash_nothing_runs() {
         ]
     );
     assert_eq!(again.text("/messages/1/toolCalls/0/status"), "error");
-    // And it goes on.
+    // The session continues.
     again.submit("hello").await;
     assert_eq!(again.next().await, ReceivedFrame::State);
     again.quiet().await;

@@ -1,4 +1,4 @@
-//! What a socket is told, and how often.
+//! The frames that a socket receives, and how often.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::sockets::stage::stage;
 
 const TICK: Duration = Duration::from_millis(16);
 
-/// Frames until this turn has ended, each with when it came.
+/// Returns the frames until this turn has ended, each with its time.
 async fn until_idle(client: &mut StateClient) -> Vec<(Instant, ReceivedFrame)> {
     let mut frames = Vec::new();
     while frames.is_empty() || client.state()["status"] != "idle" {
@@ -20,13 +20,13 @@ async fn until_idle(client: &mut StateClient) -> Vec<(Instant, ReceivedFrame)> {
     frames
 }
 
-/// The time that tests have stopped.
+/// Returns the time of the paused clock.
 fn now() -> Instant {
     sleep(Duration::ZERO).deadline()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_is_a_frame_a_tick() {
+async fn a_flood_makes_one_frame_per_tick() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("flood 2000").await;
@@ -37,21 +37,21 @@ async fn a_flood_is_a_frame_a_tick() {
     assert!((100..=130).contains(&frames.len()), "{}", frames.len());
     let words: Vec<_> = (0..2000).map(|word| format!("{word} ")).collect();
     assert_eq!(client.text("/messages/1/content"), words.concat());
-    // What came in between is one operation.
+    // Chunks between two frames are one operation.
     let appended = frames.iter().filter_map(|(_, frame)| match frame {
         ReceivedFrame::Delta(operations) => operations.as_array(),
         ReceivedFrame::State | ReceivedFrame::Error(_) | ReceivedFrame::Closed(..) => None,
     });
     let longest = appended.map(Vec::len).max();
     assert!(longest < Some(10), "{longest:?}");
-    // And who comes now has the same.
+    // A client that connects now has the same document.
     let session = client.session();
     let other = server.connect(&format!("session={session}")).await;
     assert_eq!(other.state(), client.state());
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_sockets_are_told_the_same_in_the_same_order() {
+async fn two_sockets_receive_the_same_frames_in_order() {
     let (_test, server) = stage();
     let mut one = server.connect("").await;
     let session = one.session();
@@ -66,7 +66,7 @@ async fn two_sockets_are_told_the_same_in_the_same_order() {
     assert_eq!(deltas(&first), deltas(&second));
     assert!(first.len() > 10);
     assert_eq!(one.state(), two.state());
-    // Somebody in the middle of it has what the others have.
+    // A client that connects during a turn has the same document as the others.
     two.submit("flood 300").await;
     two.until_status("running").await;
     let mut three = server.connect(&format!("session={session}")).await;
@@ -78,7 +78,7 @@ async fn two_sockets_are_told_the_same_in_the_same_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
+async fn a_slow_client_gets_the_document_instead_of_a_backlog() {
     let (_test, server) = stage();
     let mut fast = server.connect("").await;
     let session = fast.session();
@@ -86,7 +86,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
         .narrow(1024)
         .connect(&format!("session={session}"))
         .await;
-    // More than is kept for those who are behind.
+    // More than the room stores for clients that are behind.
     let text = "x".repeat(20_000);
     for _ in 0..15 {
         fast.submit(&format!("say {text}")).await;
@@ -97,7 +97,7 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
     assert!(caught_up.len() < 6, "{} frames", caught_up.len());
     assert!(caught_up.contains(&ReceivedFrame::State), "{caught_up:?}");
     assert_eq!(slow.state(), fast.state());
-    // From there on it is like the others.
+    // From then on it receives deltas like the others.
     fast.submit("hello").await;
     let frames = slow.quiet().await;
     assert!(!frames.contains(&ReceivedFrame::State), "{frames:?}");
@@ -105,9 +105,9 @@ async fn who_does_not_read_gets_the_document_in_place_of_a_backlog() {
     assert_eq!(slow.state(), fast.state());
 }
 
-/// Who is a little behind gets what is missing, all in one frame.
+/// A client that is a little behind receives everything it missed in one frame.
 #[tokio::test(start_paused = true)]
-async fn who_reads_late_gets_what_is_missing_at_once() {
+async fn a_late_reader_gets_all_changes_in_one_frame() {
     let (_test, server) = stage();
     let mut client = server.narrow(256).connect("").await;
     client.submit("flood 100").await;
@@ -118,9 +118,8 @@ async fn who_reads_late_gets_what_is_missing_at_once() {
     assert_eq!(client.state()["status"], "idle");
 }
 
-/// Nothing is told where nothing changed.
 #[tokio::test(start_paused = true)]
-async fn silence_is_silent() {
+async fn an_idle_session_sends_no_frames() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     sleep(Duration::from_secs(600)).await;

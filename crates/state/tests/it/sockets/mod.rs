@@ -1,5 +1,5 @@
-//! Sockets on sessions: what they are told and when, what they may do, and how it ends. Each is a real
-//! WebSocket in memory, and time stands still until nobody can do anything any more.
+//! Sockets on sessions: what they receive and when, what they may do, and how they end. Each is a real WebSocket
+//! in memory, and the clock advances only when all tasks wait.
 
 mod answers;
 mod control;

@@ -1,4 +1,4 @@
-//! What is refused: at the door, and of what comes in.
+//! Rejected connections, and rejected input.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::sockets::stage::{agent, stage};
 
-/// Whether it goes on: what was wrong is over.
+/// Checks that the session still works after an error.
 async fn goes_on(client: &mut StateClient) {
     client.submit("still here").await;
     client.quiet().await;
@@ -20,7 +20,7 @@ async fn goes_on(client: &mut StateClient) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_input_is_answered_and_changes_nothing() {
+async fn bad_input_is_rejected_and_changes_nothing() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let mut other = server
@@ -74,20 +74,20 @@ async fn bad_input_is_answered_and_changes_nothing() {
         client.refused().await,
         "the frame has more than 64 commands; send them in several"
     );
-    // What is right in a frame is carried out, whatever stands beside it.
+    // Valid commands in a frame are executed, whatever is beside them.
     let frame = r#"{"type":"commands","commands":[{"type":"no"},{"type":"submit","prompt":"hi"}]}"#;
     client.send_raw(frame).await;
     client.refused().await;
     client.quiet().await;
     assert_eq!(client.messages().len(), 2);
-    // Others hear nothing of what this one did wrong.
+    // Other clients receive nothing of these errors.
     other.quiet().await;
     assert_eq!(other.state(), client.state());
     goes_on(&mut client).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_text_ends_the_socket() {
+async fn a_binary_message_closes_the_socket() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.send_message(Message::binary(vec![1, 2, 3])).await;
@@ -96,7 +96,7 @@ async fn what_is_no_text_ends_the_socket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_long_ends_the_socket() {
+async fn a_message_that_is_too_long_closes_the_socket() {
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.message_bytes = 1000);
     let mut client = server.connect("").await;
@@ -108,7 +108,7 @@ async fn what_is_too_long_ends_the_socket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_messages_end_the_socket() {
+async fn too_many_messages_close_the_socket() {
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.messages_per_second = 10);
     let mut client = server.connect("").await;
@@ -124,16 +124,16 @@ async fn too_many_messages_end_the_socket() {
     };
     assert_eq!(code, 1008);
     assert_eq!(reason, "too many messages in too short a time; go slower");
-    // The session goes on without it.
+    // The session continues without the client.
     let mut other = server
         .connect(&format!("session={}", client.session()))
         .await;
     goes_on(&mut other).await;
 }
 
-/// What was wrong is said one after the other, and who does not hear it is not listened to meanwhile.
+/// Errors are sent one after the other, and a client that does not read them is not read meanwhile.
 #[tokio::test(start_paused = true)]
-async fn who_sends_and_does_not_read_is_not_read() {
+async fn a_client_that_does_not_read_is_not_read() {
     const MANY: usize = 10_000;
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.messages_per_second = u32::MAX);
@@ -147,7 +147,7 @@ async fn who_sends_and_does_not_read_is_not_read() {
         sent += 1;
     }
     assert!(sent < 500, "{sent}");
-    // Nothing of it is lost; the one that was under way goes out when the client can send again.
+    // No error is lost; the one in progress is sent when the client can send again.
     for _ in 0..sent {
         client.refused().await;
     }
@@ -157,7 +157,7 @@ async fn who_sends_and_does_not_read_is_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_room_for_so_many() {
+async fn a_connection_above_the_limit_is_rejected() {
     let test = TestHub::new(agent());
     let server = test.serve_state_with(|config| config.connections = 2);
     let client = server.connect("").await;
@@ -169,7 +169,7 @@ async fn there_is_room_for_so_many() {
     drop((client, again));
 }
 
-/// What is somebody else's is not there.
+/// The sessions of another principal do not exist for a client.
 #[tokio::test(start_paused = true)]
 async fn principals_do_not_see_each_other() {
     let (_test, server) = stage();
@@ -209,7 +209,7 @@ async fn principals_do_not_see_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_at_the_door_is_said_there() {
+async fn a_bad_query_is_rejected_before_the_upgrade() {
     let (_test, server) = stage();
     for (query, status, words) in [
         ("session=nothing", 404, "there is no such session"),
@@ -233,7 +233,7 @@ async fn what_is_wrong_at_the_door_is_said_there() {
         assert_eq!(refused.status, status, "{query}");
         assert!(refused.body.contains(words), "{query}: {}", refused.body);
     }
-    // And what is no handshake.
+    // A plain request is no handshake.
     for path in ["/ws", "/ws/sessions"] {
         assert_eq!(server.get(path).await.status, 426);
     }

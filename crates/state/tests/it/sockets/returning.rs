@@ -1,4 +1,4 @@
-//! Clients that name no session: they return to the one they had.
+//! Clients that name no session return to the one they had.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use harn_testkit::{StateServer, TestHub};
 
 use crate::sockets::stage::{agent, stage};
 
-/// A memory that outlives the server, and may be told what to say.
+/// A memory that outlives the server, and whose content tests may set.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<(String, PathBuf, SessionId)>>>);
 
@@ -35,7 +35,7 @@ fn served(test: &TestHub, notes: &Notes) -> StateServer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reconnects_has_its_conversation() {
+async fn a_client_that_reconnects_returns_to_its_session() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let session = client.session();
@@ -49,32 +49,32 @@ async fn a_client_that_reconnects_has_its_conversation() {
         (client.session(), client.messages()),
         (session.clone(), shown)
     );
-    // Two at a time are on the same one; a name makes no difference.
+    // Concurrent clients share the session; a name makes no difference.
     for query in ["", "client=ann", "role=observer"] {
         assert_eq!(server.connect(query).await.session(), session, "{query}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_come_at_once_get_the_same_session() {
+async fn concurrent_clients_get_the_same_session() {
     let (_test, server) = stage();
     let (one, two) = tokio::join!(server.connect(""), server.connect(""));
     assert_eq!(one.session(), two.session());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_session_is_made_if_one_is_asked_for() {
+async fn a_new_session_is_created_on_request() {
     let (_test, server) = stage();
     let plain = server.connect("").await.session();
     let new = server.connect("session=new").await.session();
     assert_ne!(new, plain);
     assert_ne!(server.connect("session=new").await.session(), new);
-    // It is known by its name, and is not the one that is returned to without.
+    // A client reaches it by its id, and does not return to it without.
     assert_eq!(server.connect("").await.session(), plain);
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_principal_has_its_own_in_each_directory() {
+async fn each_principal_has_its_own_session_in_each_directory() {
     let (test, server) = stage();
     let elsewhere = test.workspace().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
@@ -95,14 +95,14 @@ async fn each_principal_has_its_own_in_each_directory() {
     different.sort();
     different.dedup();
     assert_eq!(different.len(), 3);
-    // The directory of the server is the one that is meant without.
+    // Without `cwd`, the directory of the server counts.
     let same = format!("cwd={}", test.workspace().display());
     assert_eq!(server.connect(&same).await.session(), sessions[0]);
 }
 
-/// Sessions that others made are never returned to, be they the newest of the directory.
+/// A client never returns to a session of others, even if it is the newest of the directory.
 #[tokio::test(start_paused = true)]
-async fn the_session_of_an_editor_is_not_returned_to() {
+async fn a_client_does_not_return_to_the_session_of_an_editor() {
     let (test, server) = stage();
     let new = || NewSession {
         cwd: test.workspace(),
@@ -113,7 +113,7 @@ async fn the_session_of_an_editor_is_not_returned_to() {
     let own = client.session();
     assert_ne!(own, before.id().as_str());
     let after = test.hub().create(new()).await.unwrap();
-    // Not even one that it went over to.
+    // Nor to one that it switched to.
     let resume = serde_json::json!({"type": "resume", "sessionId": after.id().as_str()});
     client.command(resume).await;
     client
@@ -124,12 +124,12 @@ async fn the_session_of_an_editor_is_not_returned_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_gone_is_made_anew() {
+async fn a_deleted_session_is_replaced() {
     let (test, server) = stage();
     let first = server.connect("").await;
     let gone = first.session();
     first.close().await;
-    // One that was closed is opened again.
+    // A closed session is opened again.
     test.hub().close(&gone.as_str().into()).await;
     let back = server.connect("").await;
     assert_eq!(back.session(), gone);
@@ -141,7 +141,7 @@ async fn a_session_that_is_gone_is_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_was_archived_is_not_returned_to() {
+async fn a_client_does_not_return_to_an_archived_session() {
     let (test, server) = stage();
     let mut first = server.connect("").await;
     let archived = first.session();
@@ -169,9 +169,9 @@ async fn the_memory_outlives_the_server() {
     assert_eq!(client.messages().len(), 2);
 }
 
-/// Two processes on one memory: each has a session of its own, and goes on with it.
+/// Two processes share one memory: each has a session of its own, and continues with it.
 #[tokio::test(start_paused = true)]
-async fn a_session_that_another_process_has_open_is_left_to_it() {
+async fn a_session_that_is_open_in_another_process_is_not_used() {
     let notes = Notes::default();
     let test = TestHub::new(agent());
     let server = served(&test, &notes);
@@ -185,9 +185,9 @@ async fn a_session_that_another_process_has_open_is_left_to_it() {
     assert_eq!(other.connect("").await.session(), there);
 }
 
-/// What a memory says is checked: one of another directory is not shown in this one.
+/// The session from a memory is checked: one of another directory is not used.
 #[tokio::test(start_paused = true)]
-async fn a_memory_that_is_wrong_does_no_harm() {
+async fn a_wrong_memory_is_ignored() {
     let (owner, notes) = (Principal::owner(), Notes::default());
     let test = TestHub::new(agent());
     let elsewhere = test.workspace().join("elsewhere");

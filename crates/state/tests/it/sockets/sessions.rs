@@ -48,7 +48,7 @@ async fn rows_follow_their_sessions() {
     client.submit("hello").await;
     list.until(|state| state["sessions"][0]["status"] == "idle")
         .await;
-    // The one that changed last is first.
+    // The session that changed last is first.
     test.clock().advance(Duration::from_secs(5));
     let other = server.connect("session=new").await;
     list.until(|state| state["sessions"].as_array().unwrap().len() == 2)
@@ -64,7 +64,7 @@ async fn rows_follow_their_sessions() {
     assert_eq!(list.state()["sessions"][0]["controller"], json!(null));
 }
 
-/// A restart closes every session. The next turn that ends well takes the mark away.
+/// A restart closes every session. The next turn that succeeds clears the mark.
 #[tokio::test(start_paused = true)]
 async fn a_failed_session_is_marked_after_a_restart() {
     let (mut test, server) = stage();
@@ -97,7 +97,7 @@ async fn the_list_names_the_directory_of_new_sessions_and_examples() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_takes_no_commands() {
+async fn the_list_accepts_no_commands() {
     let (_test, server) = stage();
     let mut list = server.connect_sessions().await;
     list.send_message(Message::text("{}")).await;

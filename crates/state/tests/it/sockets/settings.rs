@@ -1,4 +1,4 @@
-//! What a session is set to, and going over to another one.
+//! The settings of a session, and the switch to another one.
 
 use harn_testkit::ReceivedFrame;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn configure(config: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mode_title_and_options() {
+async fn a_client_sets_mode_title_and_options() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let modes = client.state()["session"]["modes"]
@@ -34,7 +34,7 @@ async fn mode_title_and_options() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_there_is_not_is_refused_by_name() {
+async fn unknown_settings_are_rejected_by_name() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     for (config, words) in [
@@ -68,7 +68,7 @@ async fn what_there_is_not_is_refused_by_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_socket_goes_over_to_another_session() {
+async fn a_socket_switches_to_another_session() {
     let (_test, server) = stage();
     let mut other = server.connect("client=bob").await;
     other.submit("theirs").await;
@@ -86,11 +86,11 @@ async fn a_socket_goes_over_to_another_session() {
     other.quiet().await;
     assert_eq!(client.state(), other.state());
     assert_eq!(client.state()["controller"], "bob");
-    // It has left where it was.
+    // It has left its first session.
     let back = server.connect(&format!("session={first}&client=eve")).await;
     assert_eq!(back.state()["controller"], "eve");
     assert_eq!(back.state()["clients"].as_array().unwrap().len(), 1);
-    // What happens there is told here no more.
+    // It receives what happens in its new session.
     other.submit("more").await;
     other.quiet().await;
     client.quiet().await;
@@ -98,7 +98,7 @@ async fn a_socket_goes_over_to_another_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_socket_goes_over_and_says_something_there() {
+async fn a_socket_switches_its_session_and_sends_a_prompt() {
     let (_test, server) = stage();
     let other = server.connect("").await;
     let there = other.session();
@@ -115,7 +115,7 @@ async fn a_socket_goes_over_and_says_something_there() {
         client.messages(),
         ["user complete hello", "assistant complete hello"]
     );
-    // Nothing is nothing to say; and who goes where it is gets the document all the same.
+    // A blank prompt is not sent, and a client that switches to its own session receives the document again.
     client
         .command(json!({"type": "resume", "sessionId": there, "prompt": "  "}))
         .await;
@@ -123,7 +123,7 @@ async fn a_socket_goes_over_and_says_something_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_there_is_no_session_a_socket_stays() {
+async fn a_socket_stays_if_the_other_session_does_not_exist() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     let session = client.session();

@@ -1,4 +1,4 @@
-//! An agent that does what its prompt says, and who talks to it.
+//! An agent that acts on its prompt, and a server for it.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn act(cx: &TurnContext) -> Result<StopReason, AgentError> {
     Ok(StopReason::EndTurn)
 }
 
-/// Works until somebody stops it or says that it is enough, and repeats what it is told meanwhile.
+/// Works until it is cancelled or receives `enough`, and repeats the messages it receives meanwhile.
 async fn listen(cx: &TurnContext) -> Result<StopReason, AgentError> {
     cx.say("Working.").await?;
     cx.tool("look").kind(ToolKind::Search).start().await?;

@@ -1,4 +1,4 @@
-//! Prompts, from submitted to answered; and what is said in the middle of a run.
+//! Prompts, from submitted to answered, and messages during a run.
 
 use harn_testkit::StateClient;
 use serde_json::json;
@@ -36,7 +36,7 @@ async fn a_prompt_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_waits_for_its_turn_and_a_cancel_stops_one() {
+async fn a_prompt_is_queued_and_a_cancel_stops_one_turn() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("wait").await;
@@ -73,7 +73,7 @@ async fn a_prompt_waits_for_its_turn_and_a_cancel_stops_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_word_in_the_middle_reaches_the_agent() {
+async fn a_steering_message_reaches_the_agent() {
     let (_test, server) = stage();
     let mut client = server.connect("client=ann").await;
     client.submit("wait").await;
@@ -97,9 +97,9 @@ async fn a_word_in_the_middle_reaches_the_agent() {
     client.until_status("idle").await;
 }
 
-/// Nothing that is said is lost.
+/// No message is lost.
 #[tokio::test(start_paused = true)]
-async fn where_nothing_runs_a_word_is_a_prompt() {
+async fn a_steering_message_without_a_turn_is_a_prompt() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     steer(&mut client, "hello").await;
@@ -113,7 +113,7 @@ async fn where_nothing_runs_a_word_is_a_prompt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_can_be_taken_back() {
+async fn queued_messages_can_be_withdrawn() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("ask").await;
@@ -137,7 +137,7 @@ async fn what_waits_can_be_taken_back() {
         client.quiet().await;
         assert_eq!(of(&client, text)["status"], "error");
     }
-    // Once more changes nothing.
+    // A second withdrawal changes nothing.
     let gone = of(&client, "meanwhile");
     client
         .command(json!({"type": "withdraw", "messageId": gone["id"]}))
@@ -158,7 +158,7 @@ async fn what_waits_can_be_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_shows_what_it_does() {
+async fn a_tool_shows_its_output_as_it_grows() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("tool").await;
@@ -176,10 +176,10 @@ async fn a_tool_shows_what_it_does() {
     assert_eq!(server.get(&target).await.body, "one\ntwo\nthree");
 }
 
-/// What went wrong is told in the document, and is over with the next run: by a whole document, since no
-/// operation removes anything.
+/// The error is in the document until the next run. A whole document clears it, since no operation removes
+/// anything.
 #[tokio::test(start_paused = true)]
-async fn what_went_wrong_is_over_with_the_next_run() {
+async fn an_error_is_cleared_by_the_next_run() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client.submit("fail").await;
@@ -195,7 +195,7 @@ async fn what_went_wrong_is_over_with_the_next_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands_of_a_frame_are_carried_out_in_order() {
+async fn commands_of_a_frame_are_executed_in_order() {
     let (_test, server) = stage();
     let mut client = server.connect("").await;
     client
